@@ -49,6 +49,7 @@ func (g Growth) Most() float64 {
 func Growths() []Growth {
 	many, most := []int{1000, 10_000, 100_000}, []int{1000, 10_000, 100_000, 300_000}
 	children := []int{1000, 3000, 10_000} // a claim looks at 1000 of them at most
+	tenants := []int{1000, 4000, 16_000}
 	patterns, hosts := []int{100, 1000, 8000}, []int{1, 10, 100, 1000}
 	return []Growth{
 		{"join and leave, a claim of one of n children that wait", "µs", children, false, joinAndLeave},
@@ -62,6 +63,7 @@ func Growths() []Growth {
 		{"State of n buckets, each", "µs", many, false, func(n int) float64 { return whole(n, state) }},
 		{"Save of n buckets, each", "µs", many, false, func(n int) float64 { return whole(n, save) }},
 		{"SetQuotas with n buckets, each", "µs", many, false, func(n int) float64 { return whole(n, setQuotas) }},
+		{"SetQuotas with n tenants that wait, each", "µs", tenants, false, setQuotasWaiting},
 		{"the longest that State of n buckets holds a request up", "ms", many, true, func(n int) float64 { return heldUp(n, state) }},
 		{"the longest that Save of n buckets holds a request up", "ms", many, true, func(n int) float64 { return heldUp(n, save) }},
 		{"the longest that SetQuotas with n buckets holds a request up", "ms", many, true, func(n int) float64 { return heldUp(n, setQuotas) }},
@@ -230,6 +232,22 @@ func setQuotas(w *world) {
 func whole(n int, f func(*world)) float64 {
 	w := newWorld(n)
 	return once(time.Microsecond, func() { f(w) }) / float64(n)
+}
+
+// setQuotasWaiting changes the quotas of a host, and of n tenants below it of which a claim waits each.
+func setQuotasWaiting(n int) float64 {
+	perHour := 1
+	g := throttle.Group{New: func(path []string) *throttle.Limiter {
+		return &throttle.Limiter{MaxStandstill: throttle.Forever, Quotas: quota.Quotas{{N: perHour, Per: time.Hour, Kind: quota.FixedWindow}}}
+	}}
+	host := g.Limiter("host")
+	grant, err := host.Acquire(context.Background(), throttle.Claim{N: 1})
+	must(err)
+	grant.Done(throttle.Answer{})
+	host.Pause(time.Hour)
+	end := fill(n, func(i int) *throttle.Limiter { return g.Limiter("host", strconv.Itoa(i)) }, host)
+	defer end()
+	return once(time.Microsecond, func() { must(g.Update(func() { perHour = 2 })) }) / float64(n)
 }
 
 // heldUp sends requests to hosts in turns while f is done, and returns how long the longest took, in milliseconds.

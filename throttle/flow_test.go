@@ -453,3 +453,50 @@ func TestFlowThatLostItsPlaceTakesTurns(t *testing.T) {
 		f.leave()
 	})
 }
+
+// TestFlowsAfterSetQuotas: where the quotas of a bucket change, what its flows got before is forgotten; so another waiter may be the first of it, and
+// takes the place of the one that was in the line of the parent.
+func TestFlowsAfterSetQuotas(t *testing.T) {
+	for _, changes := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			parent := &Limiter{Quotas: quota.Quotas{{N: 1, Burst: 1}}}
+			l, other := &Limiter{Parent: parent, Quotas: quota.Quotas{{N: 1000}}}, &Limiter{Parent: parent}
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			var order []string
+			for _, flow := range []string{"a", "a", "b", "c"} {
+				of := l
+				if flow == "c" {
+					of = other
+				}
+				go func() {
+					if _, err := of.Acquire(t.Context(), Claim{Flow: flow}); err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					order = append(order, flow)
+				}()
+				synctest.Wait()
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			want := []string{"a", "b", "c", "a"}
+			if changes {
+				want = []string{"a", "c", "a", "b"}
+				if err := l.SetQuotas(quota.Quotas{{N: 500}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(order, want) {
+				t.Errorf("quotas changed: %v: went %v, want %v", changes, order, want)
+			}
+		})
+	}
+}

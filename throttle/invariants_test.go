@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/gopacer/pacer/throttle/internal/atonce"
+	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -148,7 +149,7 @@ func (in *inspection) lines() {
 // below. They wait, so nobody has told them how it ended.
 func (in *inspection) places(b *Limiter) {
 	for _, w := range in.asked[b] {
-		if len(w.done) > 0 || w.err != nil || w.entries == nil {
+		if w.done.Rung() || w.err != nil || w.entries == nil {
 			in.bad("%q: a waiter stands in line whose wait has ended: %v", b.Name, w.err)
 		}
 		if len(in.stands[w]) != len(w.entries) {
@@ -300,8 +301,11 @@ func (in *inspection) marks() {
 			in.bad("%q: buckets have changed that were not looked at: %v, of %d", b.Name, b.line.changed, len(root.changed))
 		}
 	}
-	if root.frozen < 0 || root.frozen == 0 && len(root.runOnThaw) > 0 {
-		in.bad("%q: %d freezes, and %d buckets to run after them", root.Name, root.frozen, len(root.runOnThaw))
+	if root.woken != (bell.List{}) {
+		in.bad("%q: somebody was not woken who has left the line", root.Name)
+	}
+	if root.frozen < 0 || root.frozen == 0 && root.runOnThaw.Len() > 0 {
+		in.bad("%q: %d freezes, and %d buckets to run after them", root.Name, root.frozen, root.runOnThaw.Len())
 	}
 	if root.lastChange > in.now {
 		in.bad("%q: changed at %d, now is %d", root.Name, root.lastChange, in.now)
@@ -372,10 +376,11 @@ func TestCheckTree(t *testing.T) {
 			"first not above": {func() { first.withdraw(a) }, func() { first.joinLine(root, true) }, "does not compete above"},
 			"not woken":       {func() { root.line.timer.Stop() }, func() { root.run(root.now()) }, "timer: false"},
 			"not looked at":   {func() { root.changed = append(root.changed, a) }, func() { root.changed = nil }, "not looked at"},
-			"after a freeze":  {func() { root.runOnThaw = append(root.runOnThaw, a) }, func() { root.runOnThaw = nil }, "to run after them"},
+			"after a freeze":  {func() { root.runOnThaw.Add(a) }, func() { root.runOnThaw.Take() }, "to run after them"},
 			"past the lock":   {func() { root.gate.Set(atonce.Free, false) }, func() { root.gate.Set(atonce.Looks, false) }, "without a look"},
 			"unheard":         {func() { root.gate.Set(atonce.Looks, true) }, func() { root.gate.Set(atonce.Looks, false) }, "of which the bucket is to hear"},
-			"told":            {func() { first.done <- struct{}{} }, func() { <-first.done }, "whose wait has ended"},
+			"not rung":        {func() { root.woken.Add(&first.done) }, func() { root.woken.Take() }, "was not woken"},
+			"told":            {func() { first.done.Ring() }, func() { <-first.done.C }, "whose wait has ended"},
 			"unsure":          {func() { first.unsure = true }, func() { first.unsure = false }, "of those who wait, want"},
 		} {
 			c.breaks()

@@ -1,8 +1,6 @@
 package throttle
 
 import (
-	"slices"
-
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -222,8 +220,8 @@ func (l *Limiter) arm(now monotime.Time) {
 		}
 	}
 	root := l.root()
-	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
-		root.runOnThaw = append(root.runOnThaw, l)
+	if root.frozen > 0 {
+		root.runOnThaw.Add(l)
 	}
 	if t := l.outageTooLong(); t > now {
 		sooner(t)
@@ -355,9 +353,7 @@ func (l *Limiter) thaw() {
 	now := root.now()
 	root.change(now, func() { root.frozen-- })
 	if root.frozen == 0 {
-		changed := root.runOnThaw
-		root.runOnThaw = nil
-		for _, b := range changed {
+		for _, b := range root.runOnThaw.Take() {
 			b.run(now)
 		}
 	}

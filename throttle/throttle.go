@@ -286,7 +286,7 @@ type Limiter struct {
 	hasQueues  bool                    // some quota bounds its line, or did
 	frozen     int                     // freezes that were not thawed; while positive, nobody goes
 	successor  *Limiter                // root of the tree that has taken its place; nil if none has; remake
-	runOnThaw  []*Limiter              // buckets that changed while the tree was frozen; empty while it is not
+	runOnThaw  agenda.Once[*Limiter]   // buckets that changed while the tree was frozen; empty while it is not
 	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
 	claimCount uint64                  // numbers the claims that did not go through grantAtOnce
 	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
@@ -365,16 +365,17 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	if l.Store != nil {
 		local = lease.NotStored(qs)
 	}
-	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), func(n int, per time.Duration) limit.Spread {
-		return check.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
-	})
+	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), check.Spend(l.Spend).Spreads(l.MaxStandstill))
 	l.stack.Follow(&l.clock)
 	l.inUnits = l.stack.InUnits()
-	for _, w := range l.line.Heads(new([priorities]*waiter)) {
-		w.withdraw(l) // another may be the first now
+	first := l.line.Heads(new([priorities]*waiter))
+	l.line.Recharge(l.turn)
+	for _, w := range first {
+		if !slices.Contains(l.line.Heads(new([priorities]*waiter)), w) {
+			w.withdraw(l) // another is the first now
+		}
 	}
 	l.wake(now, nil)
-	l.line.Recharge(l.turn)
 	if l.link != nil {
 		l.link.lease.Set(limit.Counted(qs), l.Reserve)
 	}
@@ -382,8 +383,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 
 // outdated reports whether the Group of l has forgotten it, or an Update has not come to it yet. It requires that mu is held.
 func (l *Limiter) outdated() bool {
-	g := l.entry.group
-	return g != nil && (l.forgotten.Load() || l.generation != g.generation.Load())
+	return l.entry.group != nil && (l.forgotten.Load() || l.generation != l.entry.group.generation.Load())
 }
 
 // redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class. It is called with the tree

@@ -60,6 +60,11 @@ func (l *latest) takeBack(at monotime.Time) {
 	}
 }
 
+// Spreads is SpreadFor for limits whose resets are as far away as they ever are.
+func (s Spend) Spreads(longest time.Duration) func(n int, per time.Duration) limit.Spread {
+	return func(n int, per time.Duration) limit.Spread { return s.SpreadFor(n, per, longest) }
+}
+
 // SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at
 // most so far away, and may be waited for if it is at most longest away; zero is no bound. The gap between two
 // requests is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see window.due.
