@@ -31,6 +31,7 @@ var ofHeaders = headers.Inside(inside.Key{})
 //   - If each n-th answer says it, 31 of these are missed at most: looks are 31 answers apart, and 31 has no divisor in common with n, so that they come to
 //     each of n answers. But if n is a multiple of 31, they may come to others always, and then only time finds it, by chance.
 //   - That holds whatever other answers say: each answer counts once, also if Append reads it after Tells, or after a [Repeat].
+//   - Where answers are read at the same time, one more is missed for each of these, at most.
 //   - If answers say it at random, each is looked at with a probability of 2 in 31.
 //
 // The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it knows that without a look at
@@ -148,10 +149,14 @@ func (h *Habit) noteLook(now time.Duration) {
 	}
 }
 
-// noteTurn notes that an answer was looked at whose turn had come by number, if it had.
+// noteTurn notes that an answer was looked at whose turn had come by number, if it had. Of several that are looked at at the same time, one begins
+// to count anew: if each did, a late one would take back what was counted meanwhile.
 func (h *Habit) noteTurn() {
-	if h.unread.Load() > habitUnread {
-		h.unread.Store(h.turns.Add(1) & 1)
+	for n := h.unread.Load(); n > habitUnread; n = h.unread.Load() {
+		if h.unread.CompareAndSwap(n, (h.turns.Load()+1)&1) {
+			h.turns.Add(1)
+			return
+		}
 	}
 }
 

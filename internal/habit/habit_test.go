@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -351,5 +352,34 @@ func TestHabitConcurrent(t *testing.T) {
 			}
 		})
 	}
+	wg.Wait()
+}
+
+// TestHabitTurnsConcurrent: of several goroutines that look at answers whose turn has come, one begins to count anew, and no other takes back
+// what is counted meanwhile.
+func TestHabitTurnsConcurrent(t *testing.T) {
+	var h Habit
+	var ended atomic.Bool
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for !ended.Load() {
+				h.noteTurn()
+			}
+		})
+	}
+	unread := 0
+	for i := range 3_000_000 {
+		if h.unread.Add(1) <= habitUnread {
+			if unread++; unread > habitUnread {
+				t.Errorf("answer %d is the %dth in a row at which nobody looks", i, unread)
+				break
+			}
+			continue
+		}
+		unread = 0
+		h.noteTurn()
+	}
+	ended.Store(true)
 	wg.Wait()
 }
