@@ -7,6 +7,7 @@ package habit
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -40,13 +41,14 @@ var ofHeaders = headers.Inside(inside.Key{})
 // The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one headers.Reader only.
 type Habit struct {
 	known  atomic.Pointer[known]
-	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
-	looked atomic.Int64  // when all headers were last looked at, and that had not been so for habitLasts, by the clock of the caller
-	unread atomic.Int32  // how often an answer was read since the latest look that came by number, by a Repeat, too; counted from one or zero by turns
-	turns  atomic.Int32  // looks that came by number
-	asked  atomic.Int64  // instant of the latest answer of which a Repeat was wanted, and
-	number atomic.Int32  // its number
-	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
+	streak atomic.Uint64             // what the latest answers had in common, and how many they were: see note
+	looked atomic.Int64              // when all headers were last looked at, and that had not been so for habitLasts, by the clock of the caller
+	unread atomic.Int32              // how often an answer was read since the latest look that came by number, by a Repeat, too; counted from one or zero by turns
+	turns  atomic.Int32              // looks that came by number
+	asked  atomic.Int64              // instant of the latest answer of which a Repeat was wanted, and
+	number atomic.Int32              // its number
+	told   atomic.Bool               // the latest answer stated limits, so that the next one will, too
+	names  atomic.Pointer[[]address] // of an answer before, once a habit is near
 }
 
 // known are the headers of an answer, as far as they are remembered.
@@ -201,18 +203,26 @@ func (h *Habit) note(r *headers.Reader, header http.Header, sign uint64, tooMany
 	}
 	h.streak.Store(sign<<8 | count)
 	h.noteLook(now)
+	if count < habitAfter-1 {
+		return
+	}
+	names := addressesOf(header)
+	before := h.names.Swap(&names)
 	k := h.known.Load()
 	old := k != nil && k.whole() && now-k.since >= habitLasts // or its names would not have been looked up
 	if count == habitAfter && (k == nil || old) && !tooMany {
-		h.known.Store(remember(header, r, now))
+		h.known.Store(remember(header, r, now, before))
 	}
 }
 
-// remember returns what there is to know of an answer.
-func remember(header http.Header, r *headers.Reader, now time.Duration) *known {
+// remember returns what there is to know of an answer. Before is where the names of an answer before lay; it may be nil.
+func remember(header http.Header, r *headers.Reader, now time.Duration, before *[]address) *known {
 	k := &known{n: len(header), since: now}
 	fit := len(header) <= mostHeaders
 	for key := range header {
+		if before == nil || !slices.Contains(*before, addressOf(key)) {
+			key = strings.Clone(key)
+		}
 		if told, ok := ofHeaders.LookUp(r, key); ok {
 			k.told = append(k.told, told)
 		} else if fit = fit && len(key) <= longestName; fit {

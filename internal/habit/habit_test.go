@@ -113,7 +113,7 @@ func TestHabitByTurns(t *testing.T) {
 					c.TakeBack()
 				}
 				limits, hint := h.Append(nil, few[:0], header, noon, in)
-				c = h.Repeat(header, limits, hint, in)
+				c = h.Repeat(nil, header, limits, hint, in)
 				return hint.Known
 			}
 		}},
@@ -179,7 +179,7 @@ func TestHabitCountsAnswersOnce(t *testing.T) {
 						}
 						limits, hint := h.Append(nil, few[:0], header, noon, in)
 						if repeat == nil && !strings.Contains(name, "no Repeat") {
-							repeat = h.Repeat(header, limits, hint, in)
+							repeat = h.Repeat(nil, header, limits, hint, in)
 						}
 						return hint.Known
 					}

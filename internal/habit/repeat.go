@@ -35,6 +35,7 @@ type repeated struct {
 	tail    string // what there is behind the number
 	content content
 	of      uint      // of which limit so much remains
+	at      address   // of the text of the answer
 	next    *repeated // nil if it is the last one
 }
 
@@ -58,8 +59,8 @@ func fitToKeep(t *inside.Told, values []string) bool {
 }
 
 // Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
-// before there is a habit, or if answers come so slowly that none would be read in time.
-func (h *Habit) Repeat(header http.Header, limits []headers.Limit, hint headers.Retry, now time.Duration) *Repeat {
+// before there is a habit, or if answers come so slowly that none would be read in time. Old, which may be nil, is what it has returned before.
+func (h *Habit) Repeat(old *Repeat, header http.Header, limits []headers.Limit, hint headers.Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
 	if k == nil || len(header) != k.n || !isCounted(limits, hint) || !recent(looked, now) || !h.comesFast(now) {
 		return nil
@@ -72,7 +73,7 @@ func (h *Habit) Repeat(header http.Header, limits []headers.Limit, hint headers.
 		if !fitToKeep(t, values) {
 			return nil
 		}
-		f, list := &repeated{key: t.Key, text: values[0]}, &c.rest
+		f, list := &repeated{key: t.Key, text: values[0], at: addressOf(values[0])}, &c.rest
 		switch t.Says {
 		case inside.SaysMost:
 			stated++
@@ -92,12 +93,44 @@ func (h *Habit) Repeat(header http.Header, limits []headers.Limit, hint headers.
 		default:
 			return nil
 		}
+		f.keep(old)
 		f.next, *list = *list, f
 	}
 	if slices.Contains(counted[:len(limits)], false) || used && stated < len(limits) {
 		return nil // a number follows from what is used
 	}
 	return c
+}
+
+// keep makes the texts of f ones that may be kept: see address.
+func (f *repeated) keep(old *Repeat) {
+	if f.content == number || f.content == anyText {
+		f.text, f.tail = "", ""
+		return
+	}
+	o := old.of(f.key)
+	switch {
+	case o != nil && o.at == f.at:
+	case o != nil && o.text == f.text && o.tail == f.tail:
+		f.text, f.tail = o.text, o.tail
+	default:
+		f.text, f.tail = strings.Clone(f.text), strings.Clone(f.tail)
+	}
+}
+
+// of returns what r has of a header, nil if that is nothing.
+func (r *Repeat) of(key string) *repeated {
+	if r == nil {
+		return nil
+	}
+	for _, f := range [...]*repeated{r.each, r.rest} {
+		for ; f != nil; f = f.next {
+			if f.key == key {
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 // isCounted reports whether an answer says nothing but what a Repeat may read.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/inside"
@@ -39,7 +40,7 @@ func (c *counter) got(r *headers.Reader, header http.Header, at time.Time) strin
 		return "nothing"
 	}
 	limits, hint := c.h.Append(r, nil, header, at, since(at))
-	if next := c.h.Repeat(header, limits, hint, since(at)); next != nil {
+	if next := c.h.Repeat(c.counts, header, limits, hint, since(at)); next != nil {
 		c.counts, c.said = next, limits
 	}
 	return summary(headers.Facts{Limits: limits, Retry: hint})
@@ -233,6 +234,39 @@ func TestRepeatAllocs(t *testing.T) {
 	var to inside.Left
 	if n := testing.AllocsPerRun(100, func() { c.counts.Read(nil, header, &to) }); n != 0 || to[0] != 12 {
 		t.Errorf("%v allocations, %d remain, want none and 12", n, to[0])
+	}
+}
+
+// TestRepeatKeepsTexts: what says the same as before is not copied once more; what does not is.
+func TestRepeatKeepsTexts(t *testing.T) {
+	var c counter
+	answer := func(reset string) { // each text is another copy
+		header := left(12, "X-RateLimit-Limit", fmt.Sprint(5000), "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Reset", reset)
+		limits, hint := c.h.Append(nil, nil, header, noon, since(noon))
+		if next := c.h.Repeat(c.counts, header, limits, hint, since(noon)); next != nil {
+			c.counts = next
+		}
+	}
+	for range 40 {
+		answer("30")
+	}
+	texts := func() (at [2]*byte) {
+		at[0] = unsafe.StringData(c.counts.rest.text)
+		for f := c.counts.each; f != nil; f = f.next {
+			if f.content == sameText {
+				at[1] = unsafe.StringData(f.text)
+			}
+		}
+		return at
+	}
+	first := texts()
+	answer("30")
+	if second := texts(); second != first || first[0] == nil || first[1] == nil {
+		t.Errorf("texts are at %p, and were at %p", second, first)
+	}
+	answer("31")
+	if third := texts(); third[0] != first[0] || third[1] == first[1] {
+		t.Errorf("texts are at %p, and were at %p", third, first)
 	}
 }
 

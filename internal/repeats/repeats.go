@@ -32,7 +32,11 @@ func (as *Answers) Latest() *Answer { return as.latest.Load() }
 // returns nil if no answer can, or if those to come are read already; if answers come so slowly that none would be; or if a statement is of more than one
 // limit, or was cut.
 func (as *Answers) Next(now time.Duration, h *habit.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *habit.Repeat {
-	if old := as.latest.Load(); old != nil && old.Current(now) || len(statements) != len(limits) {
+	var before *habit.Repeat
+	if old := as.latest.Load(); old != nil {
+		before = old.Repeat
+	}
+	if before != nil && before.Current(now) || len(statements) != len(limits) {
 		return nil
 	}
 	for i := range limits {
@@ -40,7 +44,7 @@ func (as *Answers) Next(now time.Duration, h *habit.Habit, header http.Header, l
 			return nil
 		}
 	}
-	return h.Repeat(header, limits, hint, now)
+	return h.Repeat(before, header, limits, hint, now)
 }
 
 // Note notes what Next has returned for an answer, and the mark that the bucket has given it.

@@ -66,7 +66,7 @@ func TestAnswersThatComeSlowly(t *testing.T) {
 		for range 40 {
 			w.request(false)
 		}
-		w.habit.Repeat(w.header, []headers.Limit{{}}, headers.Retry{}, 1) // of the first answer, it is tried
+		w.habit.Repeat(nil, w.header, []headers.Limit{{}}, headers.Retry{}, 1) // of the first answer, it is tried
 		for i := range 20 {
 			time.Sleep(10 * time.Millisecond)
 			if w.request(true); w.as.Latest() != nil {

@@ -167,6 +167,13 @@ func TestTextsAreLetGo(t *testing.T) {
 				return 200, []string{"RateLimit", fmt.Sprintf(`"a";r=%d;t=60`, 99-i%40), "RateLimit-Policy", ts.add(`"a";q=100;w=60;more="`)}
 			},
 		},
+		"headers that are cut out of one text": {
+			where: func(i int) string { return fmt.Sprintf("host%d.example/", i/40) },
+			answer: func(i int, ts *texts) (int, []string) {
+				all := ts.add("X-Ratelimit-Limit 1000 X-Ratelimit-Remaining %d X-Ratelimit-Reset 60 X-Ratelimit-Used %d Server some ", 900-i, 100+i)
+				return 200, strings.Fields(all)[:10]
+			},
+		},
 		"names of resources": {
 			where: func(i int) string { return "a.example/" + word(i) },
 			answer: func(i int, ts *texts) (int, []string) {
