@@ -2,6 +2,7 @@ package redisquota_test
 
 import (
 	"math"
+	"runtime"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -116,4 +117,18 @@ func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []ste
 		}
 	})
 	return start, steps
+}
+
+// TestStoreLargeCostTakesNoRoom: a call takes as much memory for a large cost as for a small one. Of a list of one number, miniredis makes that number
+// where a script asks for a text, and a table with it as a key has room for all numbers below: a call took seconds on a busy machine.
+func TestStoreLargeCostTakesNoRoom(t *testing.T) {
+	a := &member{t: t, store: goredis.New(dial(t, mini(t))), quotas: parse(t, "9007199/h burst 9007199"), name: "a"}
+	a.open()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a.ask(9_000_000, 1)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 10<<20 {
+		t.Errorf("a call for 9000000 took %d bytes, want that of one for 1, half a MB", n)
+	}
 }

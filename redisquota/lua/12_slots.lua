@@ -39,7 +39,7 @@ local function earliest(cost)
       end
     end
   end
-  local text = table.concat(cost, ':')
+  local text = 'of ' .. table.concat(cost, ':') -- of one number, some servers make that number, and a large key takes room for all below it
   local i = looked[text] or 1
   while holes[i] and holes[i].slot <= at do
     steps = steps + 2
