@@ -338,6 +338,46 @@ func TestNothingIsOverWhileAStoreHangs(t *testing.T) {
 	}
 }
 
+// TestASlowStoreIsOutOfReach: while a store answers each call, but later than a call may take, and goes on after the end of its context, parts go as in an
+// outage. Nothing is over then, nor when it answers in time again, and the rate is back at once. (100/s even is not among them: a
+// burst of one cannot be divided.)
+func TestASlowStoreIsOutOfReach(t *testing.T) {
+	for _, takes := range []time.Duration{400 * time.Millisecond, 500 * time.Millisecond, 700 * time.Millisecond} {
+		for _, c := range survivors[1:] {
+			t.Run(fmt.Sprint(takes, " ", c.text), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := new(store.Memory)
+					var stores []store.Store
+					f := &fleet{end: 28 * time.Second}
+					for i := range c.members { // they do not see it at the same instant
+						begin := time.Duration(i) * 7 * time.Millisecond
+						stores = append(stores, heedless{&away{Memory: s, delay: func() time.Duration {
+							if d := time.Since(f.start); d >= 10*time.Second+begin && d < 14*time.Second+begin {
+								return takes / 2
+							}
+							return 0
+						}}})
+					}
+					f.run(t, c.text, throttle.OutageShare, c.costs, stores...)
+					f.wait.Wait()
+					still := 750 * time.Millisecond
+					if quota.MustParse(c.text).Explicit()[0].Kind != quota.TokenBucket {
+						still += 4 * time.Second
+					}
+					f.check(t, c.text, 10*time.Second, still, c.rate)
+				})
+			})
+		}
+	}
+}
+
+// heedless is a store that goes on after the end of a context.
+type heedless struct{ *away }
+
+func (h heedless) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	return h.away.Exchange(context.WithoutCancel(ctx), r)
+}
+
 // TestADebtOfAnOutageIsPaidAfterIt: what a process owes when the store is back is charged then, as Quota.Debt says, however long ago that went, and
 // also if the store did the calls before, of which the replies were lost: each claim finds what it costs, or a full bucket.
 func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {

@@ -51,8 +51,8 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	switch {
 	case again:
 		asks, asked = l.asked, nil // it gets what the call that failed may have got
-	case len(l.unsent.own) > 0:
-		asks, asked = nil, nil // what went is charged before anybody is served
+	case len(l.unsent.own) > 0, l.outage.tardy:
+		asks, asked = nil, nil // what went, or goes meanwhile, is charged before anybody is served
 	}
 	l.asked = asks
 	r.Hand, r.Asks = slices.Clone(l.slots.inHand), asks

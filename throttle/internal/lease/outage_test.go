@@ -88,6 +88,49 @@ func TestOutageOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
+// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless a slot of it is of use where that is what lets claims
+// go. The next call is made at once; where claims go meanwhile, it asks for nothing. The reply that comes in time does end it.
+func TestOutageOfASlowStore(t *testing.T) {
+	expired, none := in(0), []store.Slot(nil)
+	for name, c := range map[string]struct {
+		mode  Outage
+		late  time.Duration // as the user has set it
+		took  time.Duration
+		slots []store.Slot
+		ends  bool
+		asks  int // of the next call
+	}{
+		"share, in time":       {Share, 0, 300 * ms, expired, true, 1},
+		"share, later":         {Share, 0, 301 * ms, expired, false, 0},
+		"share, a slot ahead":  {Share, 0, 400 * ms, in(s), false, 0},
+		"share, Late is long":  {Share, s, 400 * ms, expired, true, 1},
+		"share, Late is short": {Share, 200 * ms, 400 * ms, expired, false, 0},
+		"share, no slots":      {Share, 200 * ms, 400 * ms, none, true, 1},
+		"open":                 {Open, 0, 400 * ms, in(s), false, 0},
+		"closed":               {Closed, 0, 400 * ms, expired, false, 1},
+		"closed, Late is long": {Closed, s, 400 * ms, expired, true, 1},
+		"closed, no slots":     {Closed, 0, 400 * ms, none, true, 1},
+	} {
+		l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: c.late, Outage: c.mode})
+		l.Set(parse(t, "10/s burst 10"), 0)
+		call(t, l, 0, queue(1), store.Reply{Members: 3, Bound: -1})
+		slow := l.Next(at(s), 0, queue(1, 1))
+		l.Step(at(s+300*ms), at(s), slow, nil, errDown, true)
+		e := l.Step(at(s+c.took), at(s), slow, &store.Reply{Slots: c.slots, Late: l.lateness, Members: 3, Bound: -1}, nil, false)
+		equal(t, name+": ended", len(e.Events) > 0 && e.Events[0].Err == nil, c.ends)
+		if c.ends {
+			continue
+		}
+		next := l.Next(at(s+c.took), 0, queue(1, 1))
+		if next == nil || len(next.Request.Asks) != c.asks {
+			t.Errorf("%s: the next call is %+v, want one with %d asks", name, next, c.asks)
+			continue
+		}
+		e = l.Step(at(s+c.took+ms), at(s+c.took), next, &store.Reply{Members: 3, Bound: -1}, nil, false)
+		equal(t, name+": after", e.Events, []Event{{After: c.took + ms - 300*ms}})
+	}
+}
+
 // TestOutageDue: what a claim waits for.
 func TestOutageDue(t *testing.T) {
 	l := down(t, "9/s burst 5", Share, 2, 0)

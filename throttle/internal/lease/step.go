@@ -48,7 +48,10 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		return e
 	}
 	e.Concerned = c.asked
-	l.recovered(now, &e)
+	tardy := l.outage.since != 0 && !l.inTime(now.Sub(sent), c.Request, reply)
+	if !tardy {
+		l.recovered(now, &e)
+	}
 	l.Acknowledged()
 	l.answered = max(l.answered, c.Request.Serial)
 	answered := l.last.sent // when the request before was sent
@@ -60,7 +63,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if l.came.at < sent {
 		l.came = cameNews{} // the reply counts whoever came
 	}
-	l.trip(now.Sub(sent))
+	if !tardy || !l.config.Outage.lets() {
+		l.trip(now.Sub(sent))
+	}
 	l.last.next, l.last.end, l.last.bound = now, now.Add(span(reply.Ahead)), -1
 	if reply.Lost {
 		l.lost(now, answered, span(reply.Known), &e)
@@ -79,7 +84,20 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		l.last.note(c.Request.Asks, got)
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
+	if tardy {
+		e.Concerned, e.Retry, l.notBefore, l.mustCall = c.waiting, 0, now, true
+		l.outage.tardy = l.config.Outage.lets() // else only a slot lets claims go
+	}
 	return e
+}
+
+// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of reach: the outage goes on. Where nothing goes
+// without slots, or the user has set Late for such a store, what counts is whether slots are of use that come so late.
+func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply) bool {
+	if l.config.Late <= 0 && l.config.Outage.lets() {
+		return took <= longestCall
+	}
+	return took <= max(longestCall, span(reply.Late), r.Late) || len(reply.Slots) == 0
 }
 
 // trip notes a round trip. The lateness rises to twice the shortest of the last three, and falls to twice the longest, but
@@ -106,8 +124,8 @@ func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 // than were asked for are none.
 func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got []int) {
 	got = make([]int, len(r.Asks))
-	early := len(l.unsent.own) > 0        // the store is to be told first what went without it
-	late := max(span(reply.Late), r.Late) // which is not shorter, or the store leaves it out
+	early := len(l.unsent.own) > 0 || l.outage.since != 0 // the store is to be told first what goes without it
+	late := max(span(reply.Late), r.Late)                 // which is not shorter, or the store leaves it out
 	for _, o := range reply.Slots {
 		if o.Ask < 0 || o.Ask >= len(got) {
 			continue
