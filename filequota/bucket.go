@@ -89,7 +89,7 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if request.Hold > r.Hold && b.heldTo > c.now {
 		told.Lost = true // who knows more comes now
 	}
-	if told.Lost {
+	if told.Lost || told.Ahead > 0 { // the header has no more room: who hears of it asks, which is cheap here
 		h.lost = h.lineage ^ h.seq
 	}
 	if err := b.write(&h); err != nil {

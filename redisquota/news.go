@@ -64,17 +64,24 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// heard passes a message on: for how long to hold, 0 if something came back, "lost", "release", or "sharing=" and how many members do; and
+// heard passes a message on: for how long to hold, 0 if something came back, "lost", "release", or "sharing=" and how many members do, "ahead=" and how far the last slot is; and
 // which bucket. An empty one says that messages may have been missed; any other is of another release, and passed over.
 func (s *Store) heard(message string) {
 	what, bucket, ok := strings.Cut(message, " ")
 	news := store.News{Lost: what == "lost" || message == "", Released: what == "release"}
-	number, sharing := strings.CutPrefix(what, "sharing=")
+	name, number, named := strings.Cut(what, "=")
+	if !named {
+		number = what
+	}
 	if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil && n >= 0 {
-		if sharing {
+		span := time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond
+		switch {
+		case !named:
+			news = store.News{Hold: span, Room: n == 0}
+		case name == "sharing":
 			news.Sharing = int(min(n, math.MaxInt32))
-		} else {
-			news = store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
+		case name == "ahead":
+			news.Ahead = span
 		}
 	}
 	if news == (store.News{}) {

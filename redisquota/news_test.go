@@ -182,11 +182,61 @@ func TestStoreNewsOfWhoWaits(t *testing.T) {
 	}
 }
 
+// That somebody has got slots far ahead is news for those that ask seldom, once; unless nobody else goes on with a part while it cannot call.
+func TestStoreNewsOfSlotsAhead(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			heard := make(chan store.News, 16)
+			stop, err := goredis.New(dial(t, s)).Listen("api", func(n store.News) {
+				if n.Ahead > 0 {
+					heard <- n
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			subscribers(t, c, 1)
+			sends := func(name string, serial int64, count int, shares bool) {
+				t.Helper()
+				r := &store.Request{
+					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, Shares: shares, New: true,
+					Horizon: 10 * time.Millisecond, Asks: []store.Ask{{Cost: []int{1}, Count: count, Within: -1}},
+				}
+				if _, err := goredis.New(c).Exchange(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sends("a", 1, 1, true) // it is new
+			time.Sleep(20 * time.Millisecond)
+			sends("a", 2, 100, true)
+			sends("a", 3, 1, true) // the first that is ahead, and nobody else is there
+			sends("b", 1, 0, true)
+			sends("c", 1, 0, false)
+			sends("a", 4, 1, true) // that is no news
+			if n := len(heard); n > 0 {
+				t.Fatalf("heard %+v", <-heard)
+			}
+			flushAll(t, c)
+			sends("a", 5, 1, true)
+			time.Sleep(20 * time.Millisecond)
+			sends("b", 2, 1, true)
+			sends("a", 6, 99, true)
+			sends("a", 7, 1, true)
+			if n := <-heard; n.Ahead < 50*time.Second || n.Ahead > time.Minute {
+				t.Errorf("heard %+v, want some 60 s", n)
+			}
+		})
+	}
+}
+
 // Messages that nobody publishes now, and those of other releases, are passed over.
 func TestStoreNewsThatIsNone(t *testing.T) {
 	s := &redisquota.Store{Client: liar{
 		"sharing=3 api", "sharing=3", "sharing= api", "sharing=-3 api", "sharing=x api", "members:3 api", "sharing=3 api2", "sharing=99999999999999999999 api",
-		"sharing=9223372036854775807 api", "7 api", "release api",
+		"sharing=9223372036854775807 api", "7 api", "release api", "ahead=7 api", "ahead=-7 api", "ahead=7 api2", "behind=7 api",
 	}}
 	heard := make(chan store.News, 16)
 	stop, err := s.Listen("api", func(n store.News) { heard <- n })
@@ -194,7 +244,7 @@ func TestStoreNewsThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	for _, want := range []store.News{{Sharing: 3}, {Sharing: math.MaxInt32}, {Hold: 7 * time.Microsecond}, {Released: true}} {
+	for _, want := range []store.News{{Sharing: 3}, {Sharing: math.MaxInt32}, {Hold: 7 * time.Microsecond}, {Released: true}, {Ahead: 7 * time.Microsecond}} {
 		if n := <-heard; n != want {
 			t.Errorf("heard %+v, want %+v", n, want)
 		}

@@ -285,6 +285,9 @@ local function write()
   if lost or reply.asks then
     redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
   end
+  if not lost and last - now > math.max(horizon, 2 * (state.last - now)) and others_sharing(now - shares) > 0 then
+    redis.pcall('PUBLISH', request.channel, 'ahead=' .. whole(last - now) .. ' ' .. request.bucket)
+  end
   local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)
   if reply.released then
     redis.pcall('PUBLISH', request.channel, 'release ' .. request.bucket)

@@ -133,7 +133,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	others := l.others(r, t)
 	lost := l.open(r, t)
 	l.dropPassed(t)
-	shared, until, cut := l.sharing(t), l.learnsUntil, l.cut
+	shared, until, cut, last := l.sharing(t), l.learnsUntil, l.cut, l.lastSlot
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
@@ -144,6 +144,9 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	reply.Others = others
 	asks := l.cut && l.unheard > 0 && (!cut || l.learnsUntil != until) // somebody waits for what others may have to tell
 	news := News{Room: room, Lost: lost || asks, Released: r.Release}
+	if ahead := l.lastSlot.Sub(t); !lost && ahead > max(r.Horizon, 2*last.Sub(t)) && l.othersShare(r, t.Add(-SharesFor)) > 0 {
+		news.Ahead = ahead
+	}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
 	}

@@ -21,12 +21,7 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 		return
 	}
 	since := l.served.Add(-SharesFor)
-	others := 0
-	for name, m := range l.members {
-		if m.shares && m.activeTill > since && name != r.Member {
-			others++
-		}
-	}
+	others := l.othersShare(r, since)
 	if others == 0 {
 		return
 	}
@@ -35,6 +30,16 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 		o.spare, o.part = l.spare(o, now, others, l.activeAfter(since))
 	}
 	l.learnsUntil, l.unheard, l.cut = now.Add(r.Horizon), others, false
+}
+
+// othersShare is how many members beside the one that asks send their parts without the store, of those that were active after an instant.
+func (l *Ledger) othersShare(r *Request, since monotime.Time) (n int) {
+	for name, m := range l.members {
+		if m.shares && m.activeTill > since && name != r.Member {
+			n++
+		}
+	}
+	return n
 }
 
 // hear has the part of a member be there, too, which asks and had the store all the time. When all were heard, all is there.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -269,6 +270,43 @@ func TestSilenceAsks(t *testing.T) {
 		if _, news, err := s.ledger.Exchange(c.at, r); err != nil || news.Lost != c.want {
 			t.Errorf("at %v: %+v, %v; want that others are asked: %v", c.at, news, err, c.want)
 		}
+	}
+}
+
+// TestNewsOfSlotsAhead: others hear of slots that are more than the horizon ahead, and more than twice as far as the last one was; if there are any that may
+// have to do without the store.
+func TestNewsOfSlotsAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		shares string // of the members a and b
+		counts []int  // for which a asks, each 0.4 s
+		want   []time.Duration
+	}{
+		"none are ahead":    {"ab", []int{50, 50}, []time.Duration{0, 0}},
+		"some are":          {"ab", []int{100, 1}, []time.Duration{0, 9610 * time.Millisecond}},
+		"and that is known": {"ab", []int{100, 1, 1}, []time.Duration{0, 9610 * time.Millisecond, 0}},
+		"the other is none": {"a", []int{100, 1}, []time.Duration{0, 0}},
+		"who asks is none":  {"b", []int{100, 1}, []time.Duration{0, 9610 * time.Millisecond}},
+		"none are that far": {"ab", []int{100, 0, 0}, []time.Duration{0, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &Ledger{}
+			quotas := quota.MustParse("100/10s log").Explicit()
+			for _, member := range "ab" {
+				r := request(quotas, 1)
+				r.Member, r.Shares = string(member), strings.ContainsRune(c.shares, member)
+				if _, _, err := l.Exchange(0, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, count := range c.counts {
+				r := request(quotas, int64(i+2))
+				r.Member, r.Shares, r.Late = "a", strings.ContainsRune(c.shares, 'a'), 0
+				r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
+				if _, news, err := l.Exchange(time.Duration(i)*400*time.Millisecond, r); err != nil || news.Ahead != c.want[i] {
+					t.Errorf("ask %d: %+v, %v; want that slots are %v ahead", i, news, err, c.want[i])
+				}
+			}
+		})
 	}
 }
 

@@ -467,4 +467,8 @@ type News struct {
 	// Sharing is how many members share the bucket now (see Reply.Sharing), if one came that did not before. Zero if it is not news.
 	// A member that asks seldom hears of the others by it.
 	Sharing int
+
+	// Ahead is how far from now the last slot is, where that is more than the Horizon, and more than twice as far as before the request that got it. Zero if it is not
+	// news, and where no other member has said Shares. A member that asks seldom knows by it what others have got, should the store be out of reach next.
+	Ahead time.Duration
 }

@@ -96,6 +96,7 @@ type Lease struct {
 
 	last   lastReply
 	came   cameNews
+	far    farNews
 	atOnce []atOnce       // of each quota
 	others []quota.Quotas // by which other processes ask, of which the owner was told
 	err    error          // why the store cannot be reached, or why its slots are of no use
@@ -122,6 +123,7 @@ type lastReply struct {
 	nextCost []int         // the cost of that slot
 	bound    int           // index of the quota that keeps the next slot from being earlier; negative if none does
 	end      monotime.Time // the last slot that the store has handed out, to any member
+	endAt    monotime.Time // when that was said, here or by news
 	members  int
 	sharing  int            // how many members share the bucket, of whom some may be idle
 	left     []int          // how much of each window was left
@@ -135,6 +137,9 @@ type cameNews struct {
 	at      monotime.Time
 	sharing int // how many shared the bucket then, with this one
 }
+
+// farNews is what news told last of slots that are far ahead.
+type farNews struct{ at, end monotime.Time }
 
 // overdraw has the store be told of what it did not grant.
 func (r *slotReport) overdraw(n []int) {

@@ -51,6 +51,25 @@ func (l *Lease) hearLeft(now monotime.Time, r *store.Request, reply *store.Reply
 	l.last.left = left
 }
 
+// hearAhead takes in that others have got slots so far ahead.
+func (l *Lease) hearAhead(now monotime.Time, ahead time.Duration) {
+	if ahead > 0 && l.last.at != 0 {
+		l.far = farNews{now, now.Add(min(ahead, monotime.Longest))}
+		l.takeFar()
+	}
+}
+
+// takeFar has what news told of slots far ahead be known. Who got these found a quota that is used up, and nobody here knows which: so nothing is left of any
+// window.
+func (l *Lease) takeFar() {
+	if l.far.end > l.last.end {
+		l.last.end, l.last.endAt = l.far.end, l.far.at
+	}
+	for i := range l.last.left {
+		l.last.left[i] = min(l.last.left[i], 0)
+	}
+}
+
 // atOnce is what others were seen to use of a window from one reply to the next, beyond its rate.
 type atOnce struct {
 	n  int

@@ -210,8 +210,8 @@ const far = 8 * Horizon
 // lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
 // others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.
 func (l *Lease) lastSlot() monotime.Time {
-	ahead := max(l.last.end.Sub(l.last.at), 0)
-	return l.last.end.Add(min(max(l.outage.began.Sub(l.last.at), 0), ahead))
+	ahead := max(l.last.end.Sub(l.last.endAt), 0)
+	return l.last.end.Add(min(max(l.outage.began.Sub(l.last.endAt), 0), ahead))
 }
 
 // aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,

@@ -419,6 +419,39 @@ func TestOutageAmong(t *testing.T) {
 	equal(t, "due", due(l, s, 1), 2600*ms)
 }
 
+// TestOutageAfterNewsOfSlotsAhead: what news says of slots far ahead counts as if a reply had said it, when it came: the part begins after these, and nothing is
+// left of a window. A reply to a request that was sent before may not know of them.
+func TestOutageAfterNewsOfSlotsAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		heard, sent time.Duration // of the news, and of the request of the last reply, which comes 10 ms later
+		ahead       time.Duration // by the news
+		end         time.Duration // the last slot that is known
+		left        int
+	}{
+		"no news":            {-1, s, 0, 1210 * ms, 40},
+		"after the reply":    {1500 * ms, s, 4 * s, 5500 * ms, 0},
+		"while it came":      {1005 * ms, s, 4 * s, 5005 * ms, 0},
+		"as it was sent":     {s, s, 4 * s, 5 * s, 0},
+		"before":             {990 * ms, s, 4 * s, 1210 * ms, 40},
+		"no farther than it": {1005 * ms, s, 100 * ms, 1210 * ms, 0},
+		"of nonsense":        {1500 * ms, s, -s, 1210 * ms, 40},
+	} {
+		l := newLease(t, "100/10s log", 0)
+		call(t, l, 0, queue(1), store.Reply{Members: 2, Bound: -1, Left: []int{40}})
+		l.mustCall = true
+		asks := l.Next(at(c.sent), 0, queue(1))
+		hear := func(from, to time.Duration) {
+			if c.heard >= from && c.heard < to && l.Heard(at(c.heard), store.News{Ahead: c.ahead}) {
+				t.Errorf("%s: it is asked again", name)
+			}
+		}
+		hear(0, c.sent+10*ms)
+		l.Step(at(c.sent+10*ms), at(c.sent), asks, &store.Reply{Members: 2, Bound: -1, Left: []int{40}, Ahead: 200 * ms}, nil, false)
+		hear(c.sent+10*ms, 2*s)
+		equal(t, name, []any{l.last.end, l.last.left[0]}, []any{at(c.end), c.left})
+	}
+}
+
 // TestOutageSet: quotas that are replaced while the store is down begin anew.
 func TestOutageSet(t *testing.T) {
 	l := down(t, "10/s log", Share, 2, 0)

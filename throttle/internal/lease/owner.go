@@ -41,6 +41,7 @@ func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKno
 func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	l.earlierRoom = l.earlierRoom || n.Room || n.Released
 	l.hearWhoCame(now, n.Sharing)
+	l.hearAhead(now, n.Ahead)
 	if n.Lost && l.last.at != 0 && l.outage.since == 0 {
 		l.mustCall, l.notBefore = true, min(l.notBefore, now)
 	}

@@ -66,7 +66,10 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if !tardy || !l.config.Outage.lets() {
 		l.trip(now.Sub(sent))
 	}
-	l.last.next, l.last.end, l.last.bound = now, now.Add(span(reply.Ahead)), -1
+	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
+	if l.far.at != 0 && l.far.at >= sent {
+		l.takeFar() // nobody knows whether the reply was made before
+	}
 	if reply.Lost {
 		l.lost(now, answered, span(reply.Known), &e)
 	}
