@@ -51,22 +51,26 @@ func (l *Lease) hearLeft(now monotime.Time, r *store.Request, reply *store.Reply
 	l.last.left = left
 }
 
-// hearAhead takes in that others have got slots so far ahead.
+// hearAhead takes in that others have got slots so far ahead; in an outage, that is no news of before.
 func (l *Lease) hearAhead(now monotime.Time, ahead time.Duration) {
-	if ahead > 0 && l.last.at != 0 {
+	if ahead > 0 && l.last.at != 0 && l.outage.since == 0 {
 		l.far = farNews{now, now.Add(min(ahead, monotime.Longest))}
 		l.takeFar()
 	}
 }
 
-// takeFar has what news told of slots far ahead be known. Who got these found a quota that is used up, and nobody here knows which: so nothing is left of any
-// window.
+// takeFar has what news told of slots far ahead be known. Who got these found a quota used up, and nobody here knows which: so nothing is left of any window,
+// unless a much shorter one may have been it.
 func (l *Lease) takeFar() {
 	if l.far.end > l.last.end {
 		l.last.end, l.last.endAt = l.far.end, l.far.at
 	}
+	ahead := l.far.end.Sub(l.far.at)
 	for i := range l.last.left {
-		l.last.left[i] = min(l.last.left[i], 0)
+		shorter := func(q quota.Quota) bool { return q.Per <= l.quotas[i].Per/4 && ahead <= 4*q.Per }
+		if !slices.ContainsFunc(l.quotas, shorter) {
+			l.last.left[i] = min(l.last.left[i], 0)
+		}
 	}
 }
 
