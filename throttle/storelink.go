@@ -77,8 +77,8 @@ func (s *storeLink) call(c *storeCall) {
 	var sent monotime.Time
 	var luck float64
 	var reply *store.Reply
-	err := call.ErrLeft
-	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(s.l.root().now().Add(-call.OverdueAfter), 0, c, nil, call.ErrOverdue, true) })
+	began, err := s.l.root().now(), call.ErrLeft
+	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(began, 0, c, nil, call.ErrOverdue, true) })
 	defer func() {
 		overdue.Stop()
 		if err != nil {

@@ -72,7 +72,7 @@ func TestOutage(t *testing.T) {
 // that hangs has served nobody since. But of a process that did not run itself nobody knows when the store was gone. From 3/8 of a second after that call
 // on, the store is told that others may have begun.
 func TestOutageOfAStoreThatHangs(t *testing.T) {
-	for took, began := range map[time.Duration]time.Duration{0: 0, 100 * ms: 0, 250 * ms: 0, 300 * ms: 0, 301 * ms: ms, s: 700 * ms} {
+	for took, began := range map[time.Duration]time.Duration{0: 0, 100 * ms: 0, 250 * ms: 0, 300 * ms: 0, 301 * ms: 4 * ms, 380 * ms: 320 * ms, 400 * ms: 400 * ms, s: s} {
 		l := newLease(t, "10/s burst 10", 0)
 		call(t, l, 0, queue(1), store.Reply{Members: 3, Bound: -1})
 		sent := 2 * s

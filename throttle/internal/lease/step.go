@@ -229,9 +229,14 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 // probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
 const probeEvery = 200 * time.Millisecond
 
-// longestCall is how long a call takes at the most before it counts as failed. Who hears of it later did not run meanwhile, and nobody knows when
-// the store was gone.
+// longestCall is how long a call takes at the most before it counts as failed.
 const longestCall = 300 * time.Millisecond
+
+// beganBy is when an outage began of which a process hears now, by a call that failed. It began when the call was sent. But who hears of that later than a call may
+// take did not run meanwhile: the store may have served others until now. A timer that is late by a little counts four times.
+func beganBy(now, sent monotime.Time) monotime.Time {
+	return min(sent.Add(4*max(now.Sub(sent)-longestCall, 0)), now)
+}
 
 // failed notes that a call failed, which was sent at an instant; zero if it was not.
 func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
@@ -243,7 +248,7 @@ func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
 	l.err = err
 	l.statements.failed()
 	if l.outage.since == 0 {
-		l.outage.since, l.outage.began = now, max(sent, now.Add(-longestCall))
+		l.outage.since, l.outage.began = now, beganBy(now, sent)
 		e.Events = append(e.Events, Event{Err: err})
 	}
 }
