@@ -38,7 +38,8 @@ func run(ctx context.Context, out io.Writer, progress *screen, base http.RoundTr
 	transport := &pacer.Transport{
 		Base: base,
 		// "/" is every host that is not named, and each has a bucket of its own. A robots.txt with a Crawl-delay of 10 would
-		// be one more line: "slow.example.com/": 1/10s. Other hosts are found at run time? SetQuotas changes the table.
+		// be one more line: "slow.example.com/": 1/10s. Other hosts are found at run time? SetQuotas changes the table, all of it:
+		// call it once for all that were found in a second.
 		Quotas: pacer.Table{"/": quota.MustParse("2/s even, 1 in flight")},
 	}
 	// What a host says holds that host. If it says more than MaxStandstill, two minutes, pages of it fail at once.
