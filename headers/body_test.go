@@ -220,6 +220,24 @@ var bodies = []struct {
 		// https://developers.google.com/maps/documentation/geocoding/requests-geocoding#StatusCodes
 		"Google Maps", `{"error_message":"You have exceeded your daily request quota","results":[],"status":"OVER_DAILY_LIMIT"}`, `Spent`,
 	},
+	{"Google Maps, too fast", `{"results":[],"status":"OVER_QUERY_LIMIT"}`, `TooFast`},
+	{"Google, too fast", `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`, `TooFast`},
+	{"Google, no key", `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceededUnreg"}]}}`, `Spent`},
+	{"Dropbox, a lock", `{"error_summary":"too_many_write_operations/.","error":{"reason":{".tag":"too_many_write_operations"}}}`, `Busy`},
+	{"Bybit, of an address", `{"retCode":10018,"retMsg":"Exceeded the IP Rate Limit","result":{}}`, `TooFast`},
+	{
+		// https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code
+		"Feishu", `{"code":99991400,"msg":"request trigger frequency limit"}`, `TooFast`,
+	},
+	{
+		// https://docs.github.com/en/graphql
+		"GitHub's GraphQL API", `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`, `TooFast`,
+	},
+	{"OpenAI, a balance", `{"error":{"code":"credit_balance_exhausted"}}`, `Spent`},
+	{"OpenAI, an organization that may not spend more", `{"error":{"code":"organization_spend_limit_exceeded"}}`, `Spent`},
+	{"OpenAI, a project that may not spend more", `{"error":{"code":"project_spend_limit_exceeded"}}`, `Spent`},
+	{"OpenAI, usage", `{"error":{"code":"organization_usage_limit_exceeded"}}`, `Spent`},
+	{"Anthropic, no money", `{"type":"error","error":{"type":"billing_error","message":"Your credit balance is too low"}}`, `Spent`},
 
 	{"no body", ``, `nothing`},
 	{"no JSON", `<html>`, `nothing`},
