@@ -256,7 +256,7 @@ type Learn struct {
 // Shared says how quotas are shared with other processes. With the zero Shared, they are not. Without a Store, the other
 // fields must be zero.
 type Shared struct {
-	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as one of package
+	// Store, if not nil, is where the Quotas are counted; a nil pointer in it is an error. All processes that use the same Store, such as one of package
 	// redisquota, share the quotas, and a hold that one process is told of holds all. Patterns must be the same in all processes, and so should
 	// quotas: while they differ, as when a new version of a program is rolled out, those of all processes hold together. Buckets
 	// without Quotas are learned by each process for itself. See store.Store, and Transport.Close.

@@ -48,6 +48,28 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 	}
 }
 
+// A Store that could not be opened, and whose error nobody looked at, is never called: that would end the program.
+func TestANilPointerIsNoStore(t *testing.T) {
+	l := &Limiter{Name: "a", Quotas: quota.Quotas{{N: 5}}, Store: (*store.Memory)(nil)}
+	const want = "throttle: Store is a nil *store.Memory, want one that was made without an error, or no Store at all"
+	for range 2 {
+		for name, err := range map[string]error{"Validate": l.Validate(), "Wait": l.Wait(t.Context(), 1)} {
+			if err == nil || err.Error() != want || !errors.Is(err, ErrInvalid) {
+				t.Errorf("%s: got %v\nwant %s", name, err, want)
+			}
+		}
+		g, _ := l.Observe(Claim{}) // grants all the same
+		g.Done(Answer{})
+		l.Pause(time.Second)
+		if err := l.SetQuotas(quota.Quotas{{N: 6}}); err != nil { // which are fine
+			t.Error(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A claim is wrong whether it could go at once or not: who tries a program without load is told, too.
 func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
 	const want = "throttle: Claim.MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"

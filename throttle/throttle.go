@@ -187,7 +187,7 @@ type Limiter struct {
 	// Zero means 15 minutes, and Forever no bound. If negative, it is zero: nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
-	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
+	// Store, if not nil, is where the Quotas live; a nil pointer in it is an error. All processes whose Limiters have the same Store and the
 	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
 	//
 	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A quota cannot
@@ -352,7 +352,7 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 
 // applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that mu is held.
 func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
-	if l.Store != nil && l.link == nil {
+	if l.Store != nil && l.link == nil && l.misset == nil {
 		l.link = newStoreLink(l)
 	}
 	l.quotas = qs

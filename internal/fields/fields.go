@@ -1,5 +1,5 @@
 // Package fields finds mistakes in the fields of a configuration that no type forbids: durations to which somebody
-// forgot the unit, fields that do nothing without another one, and names that are none.
+// forgot the unit, fields that do nothing without another one, nil pointers in interfaces, and names that are none.
 //
 // In come structs, out come sentences about their fields, by name. The package does not know what the fields mean.
 package fields
@@ -68,11 +68,11 @@ func BareNumber(d, least time.Duration) string {
 }
 
 // SetWithout returns a sentence for each field of a group that is set, although the field that all others need is not.
-// Prefix stands before the names of the fields.
+// Prefix stands before the names of the fields. The field that is needed is not set either if a nil pointer is in it.
 func SetWithout(prefix string, group any, needed string) (sentences []string) {
 	v := reflect.ValueOf(group)
 	if !v.FieldByName(needed).IsZero() {
-		return nil
+		return NilPointer(prefix, group, needed)
 	}
 	for i := range v.NumField() {
 		if !v.Field(i).IsZero() {
@@ -80,6 +80,16 @@ func SetWithout(prefix string, group any, needed string) (sentences []string) {
 		}
 	}
 	return sentences
+}
+
+// NilPointer returns a sentence if a field of a struct, or of one to which config points, is an interface in which there is a nil
+// pointer, which is not nil itself: mostly, what a function has returned beside an error.
+func NilPointer(prefix string, config any, field string) []string {
+	f := reflect.Indirect(reflect.ValueOf(config)).FieldByName(field)
+	if f.Kind() != reflect.Interface || f.Elem().Kind() != reflect.Pointer || !f.Elem().IsNil() {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s%s is a nil %v, want one that was made without an error, or no %s at all", prefix, field, f.Elem().Type(), field)}
 }
 
 // IsToken reports whether name is empty or a token of RFC 9110 section 5.6.2, as names of headers are.

@@ -70,6 +70,23 @@ func TestSetWithout(t *testing.T) {
 	}
 }
 
+// What a function has returned beside an error is not nil as an interface.
+func TestNilPointer(t *testing.T) {
+	type group struct{ Store any }
+	want := []string{"Shared.Store is a nil *int, want one that was made without an error, or no Store at all"}
+	bad := group{Store: (*int)(nil)}
+	for _, got := range [][]string{NilPointer("Shared.", bad, "Store"), NilPointer("Shared.", &bad, "Store"), SetWithout("Shared.", bad, "Store")} {
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	}
+	for _, fine := range []any{group{}, group{Store: 1}, group{Store: new(int)}, &group{}, struct{ Store bool }{true}, struct{}{}} {
+		if got := NilPointer("", fine, "Store"); got != nil {
+			t.Errorf("%+v: got %q", fine, got)
+		}
+	}
+}
+
 // The text stays, and so does what the error was.
 func TestInvalid(t *testing.T) {
 	if err := Invalid(nil); err != nil {

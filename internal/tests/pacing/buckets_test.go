@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // few is how many buckets are kept without looking whether they are still of use.
@@ -383,6 +385,19 @@ func TestValidateANilPointerAsBase(t *testing.T) {
 		if _, again := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); again != err { //nolint:errorlint // the same
 			t.Errorf("RoundTrip returned %v, Validate %v", again, err)
 		}
+	}
+}
+
+// So is a store that could not be opened.
+func TestValidateANilPointerAsStore(t *testing.T) {
+	tr := &pacer.Transport{Base: lab.OK(), Quotas: pacer.Table{"/": quota.MustParse("5/s")}, Shared: pacer.Shared{Store: (*store.Memory)(nil)}}
+	want := "pacer: Shared.Store is a nil *store.Memory, want one that was made without an error, or no Store at all"
+	err := tr.Validate()
+	if err == nil || err.Error() != want || !errors.Is(err, throttle.ErrInvalid) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, again := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); again != err { //nolint:errorlint // the same
+		t.Errorf("RoundTrip returned %v, Validate %v", again, err)
 	}
 }
 

@@ -7,6 +7,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/internal/fields"
@@ -19,7 +20,7 @@ type OfStore struct{ Store, StoreName, Late, Outage, StoreEvent, New bool }
 
 // Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas: a Reserve
 // that is no share; an Outage or a Spend that is none of the constants; durations that were probably meant to be in another
-// unit; and fields that want a Store.
+// unit; fields that want a Store; and a Store that is a nil pointer.
 func Fields(limiter any, reserve float64, outage, spend string, set OfStore) error {
 	var wrong []error
 	if !(reserve >= 0 && reserve < 1) {
@@ -33,7 +34,7 @@ func Fields(limiter any, reserve float64, outage, spend string, set OfStore) err
 	}
 	sentences := fields.BareNumbers(limiter, time.Microsecond)
 	if set != (OfStore{}) {
-		sentences = append(sentences, fields.SetWithout("", set, "Store")...)
+		sentences = slices.Concat(sentences, fields.SetWithout("", set, "Store"), fields.NilPointer("", limiter, "Store"))
 	}
 	for _, s := range sentences {
 		wrong = append(wrong, errors.New("throttle: "+s))
