@@ -105,7 +105,8 @@ var _ store.Store = (*Store)(nil)
 const mostOpen = 128
 
 // Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it: that it cannot be
-// made or written, that locks are known not to hold there, or that it begins with "~/", which only a shell expands. With nil Options, the zero Options are used.
+// made or written, that locks are known not to hold there, or that it begins with "~/", which only a shell expands.
+// A relative directory is one for each directory in which programs are started: such programs share nothing. With nil Options, the zero Options are used.
 func Open(dir string, o *Options) (*Store, error) {
 	path, err := open(dir, o)
 	if err != nil {

@@ -35,7 +35,7 @@ import (
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
 type Group struct {
 	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a bucket is needed, and
-	// for each during an Update, with the Group locked: it must call neither the Group nor its Limiters. If nil, Limiters have the last key of their path for a
+	// for each during an Update, with the Group locked: it must call neither the Group nor its Limiters, and not return nil. If nil, Limiters have the last key of their path for a
 	// Name, and SlowStart. For buckets that there are, Update looks only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
