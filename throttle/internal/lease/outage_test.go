@@ -88,8 +88,9 @@ func TestOutageOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless a slot of it is of use where that is what lets claims
-// go. The next call is made at once; where claims go meanwhile, it asks for nothing. The reply that comes in time does end it.
+// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless it comes within the Late that the user has set; or, where
+// only slots let claims go, unless its slots are of use. The next call is made at once; where claims go meanwhile, it asks for nothing, and so its late reply, without
+// slots, ends the outage no more. The reply that comes in time does end it.
 func TestOutageOfASlowStore(t *testing.T) {
 	expired, none := in(0), []store.Slot(nil)
 	for name, c := range map[string]struct {
@@ -105,7 +106,7 @@ func TestOutageOfASlowStore(t *testing.T) {
 		"share, a slot ahead":  {Share, 0, 400 * ms, in(s), false, 0},
 		"share, Late is long":  {Share, s, 400 * ms, expired, true, 1},
 		"share, Late is short": {Share, 200 * ms, 400 * ms, expired, false, 0},
-		"share, no slots":      {Share, 200 * ms, 400 * ms, none, true, 1},
+		"share, no slots":      {Share, 200 * ms, 400 * ms, none, false, 0},
 		"open":                 {Open, 0, 400 * ms, in(s), false, 0},
 		"closed":               {Closed, 0, 400 * ms, expired, false, 1},
 		"closed, Late is long": {Closed, s, 400 * ms, expired, true, 1},

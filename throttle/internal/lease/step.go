@@ -94,11 +94,11 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	return e
 }
 
-// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of reach: the outage goes on. Where nothing goes
-// without slots, or the user has set Late for such a store, what counts is whether slots are of use that come so late.
+// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of reach: the outage goes on. A Late that the
+// user has set for such a store gives replies as much time. Where nothing goes without slots, a reply is late only if its slots are of no use.
 func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply) bool {
-	if l.config.Late <= 0 && l.config.Outage.lets() {
-		return took <= longestCall
+	if l.config.Outage.lets() {
+		return took <= max(longestCall, l.config.Late)
 	}
 	return took <= max(longestCall, span(reply.Late), r.Late) || len(reply.Slots) == 0
 }
