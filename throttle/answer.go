@@ -133,9 +133,9 @@ func (g *Grant) draw() (luck float64) {
 	return luck
 }
 
-// done is Done, after what can be done without the lock. Of the answer there are up to three readings: told is what the tenant was told, and a what the
-// bucket learns, in the end. That is only that the request has ended, if the refusal is the matter of the request, which is not to be made again for
-// alone, or if another bucket learns from the answer. Void, that nothing was done, is of the answer as it came.
+// done is Done, after what can be done without the lock. It reads the answer in up to three ways. Void, that nothing was done, is read from the answer as
+// it came. Told is what the tenant learns: only that the request has ended, if the bucket is not to take the refusal for one (see refusedAlone); alone is for how
+// long the request is not made again then. A is what the bucket learns: as told, or only that the request has ended, if another bucket learns from the answer.
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration

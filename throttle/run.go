@@ -215,7 +215,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
 	sooner := func(t monotime.Time) {
-		if t != 0 && t < now.Add(monotime.Longest-limit.Lag) && (at == 0 || t < at) { // only an answer ends a longer wait, from earliest on: no timer
+		if t != 0 && t < now.Add(monotime.Longest-limit.Lag) && (at == 0 || t < at) { // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
 			at = max(t, now+1)
 		}
 	}

@@ -19,5 +19,5 @@ func (o *outcome) taken(after *reset) bool {
 	return there > takenFactor*back+few && limit-there <= takenFactor*used+few
 }
 
-// takenFactor is to which factor these two are known: others may be faster than before.
+// takenFactor is by how much these two may be wrong: others may be faster than before, by as much again.
 const takenFactor = 2

@@ -51,7 +51,7 @@ func (l *Lease) hearLeft(now monotime.Time, r *store.Request, reply *store.Reply
 	l.last.left = left
 }
 
-// hearAhead takes in that others have got slots so far ahead; in an outage, that is no news of before.
+// hearAhead takes in that others have got slots so far ahead. In an outage it does nothing: those slots were got after the outage had begun.
 func (l *Lease) hearAhead(now monotime.Time, ahead time.Duration) {
 	if ahead > 0 && l.last.at != 0 && l.outage.since == 0 {
 		l.far = farNews{now, now.Add(min(ahead, monotime.Longest))}
@@ -59,8 +59,8 @@ func (l *Lease) hearAhead(now monotime.Time, ahead time.Duration) {
 	}
 }
 
-// takeFar has what news told of slots far ahead be known. Who got these found a quota used up, and nobody here knows which: so nothing is left of any window,
-// unless a much shorter one may have been it.
+// takeFar takes what news told of slots far ahead as a reply would say it. The process that got these slots found a quota used up, and nobody here knows which one.
+// So nothing counts as left of a window, unless a much shorter one may have been used up instead.
 func (l *Lease) takeFar() {
 	if l.far.end > l.last.end {
 		l.last.end, l.last.endAt = l.far.end, l.far.at

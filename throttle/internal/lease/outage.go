@@ -43,7 +43,7 @@ const mostOthers = 8
 // slots: with Share, as far as this process's part of each quota allows; with Open, at once.
 type outage struct {
 	since monotime.Time // zero if the store can be reached
-	began monotime.Time // when the first call that failed was sent: a store that hangs has served nobody since
+	began monotime.Time // when the first call that failed was sent, since a store that hangs has served nobody since; but see beganBy
 	tardy bool          // a reply came, so late that it was of no use
 	parts []part        // this process's part of each quota; nil with Open
 	went  used          // what went without the store, and it was not told; nil before anything may

@@ -232,8 +232,9 @@ const probeEvery = 200 * time.Millisecond
 // longestCall is how long a call takes at the most before it counts as failed.
 const longestCall = 300 * time.Millisecond
 
-// beganBy is when an outage began of which a process hears now, by a call that failed. It began when the call was sent. But who hears of that later than a call may
-// take did not run meanwhile: the store may have served others until now. A timer that is late by a little counts four times.
+// beganBy is when an outage began of which a process hears now, by a call that failed: when the call was sent. But a process that hears of it later than a call
+// may take did not run meanwhile, and the store may have served others until now. So the outage begins later by four times what the news is late, and at the latest
+// now: a timer that is late by a little makes little difference.
 func beganBy(now, sent monotime.Time) monotime.Time {
 	return min(sent.Add(4*max(now.Sub(sent)-longestCall, 0)), now)
 }
