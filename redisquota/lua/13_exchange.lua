@@ -232,6 +232,7 @@ local members, sharing = math.max(count_active(now), 1), math.max(count_active(n
 -- What is written first is refused by a server that is read-only or out of memory. Then
 -- nothing has changed.
 local function write()
+  local jumped = last - now > math.max(horizon, 2 * (state.last - now)) and others_sharing(now - shares) > 0 -- before who asks is written, and counted
   renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
   local values = {
     'bucket',
@@ -285,7 +286,7 @@ local function write()
   if lost or reply.asks then
     redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
   end
-  if not lost and last - now > math.max(horizon, 2 * (state.last - now)) and others_sharing(now - shares) > 0 then
+  if jumped then
     redis.pcall('PUBLISH', request.channel, 'ahead=' .. whole(last - now) .. ' ' .. request.bucket)
   end
   local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)
