@@ -225,10 +225,10 @@ func (c *Claim) need() need {
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
 	w := l.spare.Get().(*waiter)
 	w.l, w.need, w.place, w.rank, w.cancel = l, *need, p, l.rankOf(&p, need.priority), c.Cancel
-	w.joined, w.from, w.maxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
-	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
+	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
+	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue) < 0
 	if t, ok := ctx.Deadline(); ok {
-		w.deadline = l.clock.Until(t)
+		w.Deadline = l.clock.Until(t)
 	}
 	var ahead *predecessors
 	front := hasPlace && p.past.PlacedAt() == 0
@@ -236,24 +236,22 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		l.later()
 		ahead = alone
 	}
-	d, maxWait := w.project(now, ahead), check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
-	if d.At <= now && !d.Never && (l.server.Hurry(now, check.Patience(l.clock.Awake(now), maxWait, w.deadline)) || l.root().line.waiting > 0) {
+	d := w.project(now, ahead)
+	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.root().line.waiting > 0) {
 		if w.grantNow(front) {
 			return w, nil
 		}
 		d = w.project(now, ahead) // others may have gone
 	}
-	w.atOnce = maxWait < 0
-	w.asksStore = w.atOnce && l.mustAskStore(now, d)
-	projected := d
-	d, why := w.missedBound(now, d)
+	w.asksStore = w.AtOnce && l.mustAskStore(now, d)
+	bound, why := w.missedBound(now, d)
 	if why == nil && !hasPlace {
-		d, why = w.makeRoom(now, d)
+		bound, why = w.makeRoom(now, bound)
 	}
 	if why != nil {
-		return nil, w.refusal(now, d, why)
+		return nil, w.refusal(now, bound, why)
 	}
-	w.forecast = w.waitsFor(now, projected).forecast(now)
+	w.forecast = w.waitsFor(now, d).forecast(now)
 	if asks {
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
@@ -391,8 +389,9 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
 	l.expect(&need, l.account.kinds.Like)
-	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, maxWait: maxWait, atOnce: maxWait < 0, expires: check.Expires(l.clock.Awake(now), maxWait)}
+	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}
 	w.rank = l.rankOf(&w.place, need.priority)
+	l.server.Hurry(now, w.Patience(l.clock.Awake(now)))
 	ahead := alone // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
 		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {
@@ -408,7 +407,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 		d = waits.sharing(now, d, true)
 	}
 	f := d.forecast(now)
-	waits.asksStore = w.atOnce && l.mustAskStore(now, d)
+	waits.asksStore = w.AtOnce && l.mustAskStore(now, d)
 	if d, why := waits.missedBound(now, d); why != nil {
 		f.Err = waits.refusal(now, d, why)
 	}

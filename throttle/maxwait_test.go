@@ -223,3 +223,82 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 		})
 	}
 }
+
+// TestUnseen: who may not wait until others would be seen that began with us is not kept back for them. Nearly all of a limit of 60 remains, and nobody is refused:
+// neither who waits when the first answer says so, nor who joins then, nor who asks again and has little left of MaxWait, nor who is observed.
+func TestUnseen(t *testing.T) {
+	remain := func(n int) Answer {
+		return Answer{Statements: []quota.Statement{{Limit: 60, Remaining: n, Reset: time.Minute, ResetKnown: true}}}
+	}
+	const trip, callers = 300 * time.Millisecond, 40 // others may be unseen for a second; of 59, 19 go at once
+	for _, waits := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Rand: noJitter}
+			first := grant(t, l, Claim{})
+			time.Sleep(trip - 50*time.Millisecond)
+			if waits {
+				l.Pause(100 * time.Millisecond)
+			}
+			errs := make(chan error, callers)
+			ask := func() {
+				for range callers {
+					go func() {
+						g, err := l.Acquire(t.Context(), Claim{MaxWait: 800 * time.Millisecond})
+						if err == nil {
+							time.Sleep(time.Second)
+							g.Done(remain(59 - callers))
+						}
+						errs <- err
+					}()
+				}
+			}
+			if waits {
+				ask()
+			}
+			time.Sleep(50 * time.Millisecond)
+			if first.Done(remain(59)); !waits {
+				ask()
+			}
+			for range callers {
+				if err := <-errs; err != nil {
+					t.Fatalf("in line before the answer %v: %v", waits, err)
+				}
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter}
+		refused := grant(t, l, Claim{MaxWait: 1500 * time.Millisecond})
+		refused.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		time.Sleep(time.Second)
+		probe := grant(t, l, Claim{})
+		time.Sleep(trip)
+		probe.Done(remain(59))
+		for range 19 {
+			grant(t, l, Claim{})
+		}
+		if _, w := join(t, l, Claim{}); w == nil {
+			t.Fatal("nothing is kept back for others")
+		} else {
+			w.Leave()
+		}
+		start := time.Now()
+		if _, err := l.Acquire(t.Context(), Claim{MaxWait: 1500 * time.Millisecond, After: refused}); err != nil || time.Since(start) != 0 {
+			t.Errorf("200 ms are left of MaxWait: %v after %v", err, time.Since(start))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter}
+		first := grant(t, l, Claim{})
+		time.Sleep(trip)
+		first.Done(remain(59))
+		for i := range callers {
+			if f := l.Forecast(Claim{MaxWait: -1}); f.Err != nil {
+				t.Fatalf("forecast %d: %+v", i, f)
+			}
+			if _, f := l.Observe(Claim{MaxWait: -1}); f.Err != nil || f.Wait != 0 {
+				t.Fatalf("observed %d: %+v", i, f)
+			}
+		}
+	})
+}

@@ -299,7 +299,7 @@ func (l *Limiter) alter(f func(now monotime.Time)) {
 }
 
 // refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now, or never
-// go. It reports whether there were any.
+// go. It reports whether there were any, or somebody may go who was kept back.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent, none predecessors // what goes before a waiter: urgent if it may use what is reserved, none if it stands aside
 	for w := range l.line.aside.After(l.line.Leaving()) {
@@ -310,6 +310,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			ahead = &urgent
 		}
 		if w.l == l {
+			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || ended // then some may go
 			err := l.unfit(&w.need)
 			if d, why := w.missedBound(now, w.project(now, ahead)); err == nil && why != nil {
 				err = w.refusal(now, d, why)

@@ -387,7 +387,7 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 func (w *waiter) forLease(now monotime.Time) lease.Waiter {
 	o := lease.Waiter{Demand: &w.Demand, Urgent: w.urgent()}
 	if !w.asksStore {
-		o.Within = lease.TimeLeft(w.l.clock.Awake(now), w.expires, w.deadline)
+		o.Within = lease.TimeLeft(w.l.clock.Awake(now), w.Expires, w.Deadline)
 	}
 	return o
 }

@@ -22,14 +22,11 @@ type waiter struct {
 
 	l *Limiter // the bucket that was asked
 	need
-	place     place
-	rank      monotime.Time   // see Limiter.rankOf
-	joined    monotime.Time   // when w joined the line of l
-	from      monotime.Time   // from when w may count
-	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
-	atOnce    bool            // w must not wait, but for the store's next reply
-	expires   monotime.Time   // when the claim was first made + maxWait, Awake; zero if there is no bound
-	deadline  monotime.Time   // of the context, Awake; zero if there is none
+	place  place
+	rank   monotime.Time // see Limiter.rankOf
+	joined monotime.Time // when w joined the line of l
+	from   monotime.Time // from when w may count
+	check.Bounds
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
@@ -59,8 +56,8 @@ func (w *waiter) Row() int { return w.priority.index() }
 // wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	left := bell.Never
-	if w.expires != 0 {
-		left = w.expires.Sub(w.l.clock.Awake(w.l.now()))
+	if w.Expires != 0 {
+		left = w.Expires.Sub(w.l.clock.Awake(w.l.now()))
 	}
 	switch w.done.WaitOr(left, ctx.Done(), w.cancel) {
 	case bell.Expired:
@@ -227,11 +224,11 @@ func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	switch {
 	case d.Never:
 		return d, ErrTooLarge
-	case w.atOnce && !w.asksStore:
+	case w.AtOnce && !w.asksStore:
 		return d, ErrWouldWait
-	case w.deadline != 0 && w.l.clock.Awake(d.At) >= w.deadline:
+	case w.Deadline != 0 && w.l.clock.Awake(d.At) >= w.Deadline:
 		return d, ErrDeadline
-	case w.expires != 0 && w.l.clock.Awake(d.At) > w.expires:
+	case w.Expires != 0 && w.l.clock.Awake(d.At) > w.Expires:
 		return d, ErrMaxWait
 	}
 	if s, beyond := w.standstill(now, d.At); beyond {
@@ -273,14 +270,14 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 	switch {
 	case errors.Is(why, ErrCanceled): // drop says the rest
 	case errors.Is(why, ErrMaxWait):
-		e.detail = readable.Within("", w.maxWait, w.l.clock.Awake(now).Sub(w.expires.Add(-w.maxWait)))
+		e.detail = readable.Within("", w.MaxWait, w.l.clock.Awake(now).Sub(w.Expires.Add(-w.MaxWait)))
 	case errors.Is(why, ErrStandstill):
 		e.detail = readable.Within("", check.Bound(w.l.MaxStandstill), 0)
 		if d.At <= now {
 			e.At = time.Time{} // nobody knows
 		}
 	case errors.Is(why, ErrDeadline):
-		e.detail, e.ctxErr = readable.Within("in ", w.deadline.Sub(w.l.clock.Awake(now)), 0), context.DeadlineExceeded
+		e.detail, e.ctxErr = readable.Within("in ", w.Deadline.Sub(w.l.clock.Awake(now)), 0), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):

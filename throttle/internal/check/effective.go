@@ -28,14 +28,24 @@ func MaxWait(ofClaim, ofLimiter time.Duration, maxQueue int) time.Duration {
 	return cmp.Or(ofClaim, ofLimiter)
 }
 
-// Patience is for how long a claim may wait from now on, by its MaxWait and by the deadline of its context: zero if neither bounds that, negative if it must not
-// wait.
-func Patience(now monotime.Time, maxWait time.Duration, deadline monotime.Time) time.Duration {
-	left := deadline.Sub(now)
-	if deadline != 0 && (maxWait == 0 || left < maxWait) {
-		return cmp.Or(left, -1)
+// Bounds are what bounds the wait of a claim. Its instants are of the clock that stands still while the machine sleeps: see [monotime.Clock.Awake].
+type Bounds struct {
+	MaxWait  time.Duration // of the claim, else of the bucket; zero if there is no bound
+	AtOnce   bool          // it must not wait, but for a store's next reply
+	Expires  monotime.Time // when it was first made + MaxWait; zero if there is no bound
+	Deadline monotime.Time // of its context; zero if there is none
+}
+
+// Patience is for how long a claim may wait from now on: zero if there is no bound, negative if it must not wait.
+func (b *Bounds) Patience(now monotime.Time) time.Duration {
+	end := cmp.Or(min(b.Expires, b.Deadline), b.Expires, b.Deadline)
+	switch {
+	case b.AtOnce || end != 0 && end <= now:
+		return -1
+	case end != 0:
+		return end.Sub(now)
 	}
-	return maxWait
+	return 0
 }
 
 // Expires returns until when a claim may wait that was first made at from; zero if there is no bound, or if it must not wait.
