@@ -241,3 +241,33 @@ func TestCausesAreIdentifiers(t *testing.T) {
 		}
 	}
 }
+
+// TestCanceledAfterResume: who leaves is told how long he would have waited from now on, and not what was forecast before a hold ended early. Behind more than a few,
+// that is for all who asked his bucket, himself included.
+func TestCanceledAfterResume(t *testing.T) {
+	for ahead, want := range map[int]time.Duration{10: 11 * time.Second, 20: 22 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "1/s even")}
+			l.Observe(Claim{})
+			l.Pause(time.Hour)
+			var waiters []*Waiter
+			for range ahead {
+				_, w := join(t, l, Claim{})
+				waiters = append(waiters, w)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			errs := make(chan error, 1)
+			go func() { errs <- l.Wait(ctx, 1) }()
+			synctest.Wait()
+			l.Resume()
+			cancel()
+			var e *Error
+			if err := <-errs; !errors.As(err, &e) || e.Wait != want {
+				t.Errorf("behind %d: %v, want a Wait of %v", ahead, err, want)
+			}
+			for _, w := range waiters {
+				w.Leave()
+			}
+		})
+	}
+}

@@ -108,9 +108,10 @@ func (w *waiter) isBehind() bool {
 	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
 }
 
-// changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: no timer is late, either.
+// changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has left a full queue for it, and no timer is
+// late.
 func (w *waiter) changesNothing(now monotime.Time) bool {
-	return w.isBehind() && !w.l.line.later && w.l.root().frozen == 0 && !w.l.root().agenda.Due(now)
+	return w.isBehind() && !w.l.line.later && len(w.l.root().changed) == 0 && w.l.root().frozen == 0 && !w.l.root().agenda.Due(now)
 }
 
 // awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if enough is known of
@@ -236,7 +237,7 @@ const aheadMost = 1000
 const aheadFew = 16
 
 // remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
-// what is left of the forecast.
+// what is left of the forecast: unless something has changed since, and all who asked its bucket would go sooner than that.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
 	ahead, least := predecessors{}, now
 	if !w.isAside() && w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
@@ -245,6 +246,9 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 		}
 	}) {
 		least = w.joined.Add(w.forecast.Wait)
+		if w.l.root().lastChange >= w.joined {
+			least = min(least, w.project(now, &predecessors{All: limit.Sum(w.l.line.sure.Sum[:])}).At)
+		}
 	}
 	d = w.project(now, &ahead)
 	d.At = max(d.At, least)
