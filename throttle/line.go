@@ -239,19 +239,19 @@ const aheadFew = 16
 // remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
 // what is left of the forecast: unless something has changed since, and all who asked its bucket would go sooner than that.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
-	ahead, least := predecessors{}, now
-	if !w.isAside() && w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
+	ahead := predecessors{}
+	more := !w.isAside() && w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
 		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
 			ahead.Add(o.surely(), o.urgent())
 		}
-	}) {
-		least = w.joined.Add(w.forecast.Wait)
-		if w.l.root().lastChange >= w.joined {
-			least = min(least, w.project(now, &predecessors{All: limit.Sum(w.l.line.sure.Sum[:])}).At)
-		}
-	}
+	})
 	d = w.project(now, &ahead)
-	d.At = max(d.At, least)
+	if least := w.joined.Add(w.forecast.Wait); more && w.l.root().lastChange < w.joined {
+		d.At = max(d.At, least)
+	} else if more {
+		ahead.All = limit.Sum(w.l.line.sure.Sum[:])
+		d.At = max(d.At, min(least, w.project(now, &ahead).At))
+	}
 	return d
 }
 
