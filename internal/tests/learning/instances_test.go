@@ -22,7 +22,6 @@ type instancesWorld struct {
 	how    string  // in which order requests go to them: "turn", "random", "sticky"
 	share  float64 // of what all grant, at least
 	limits []int   // of each route; with several, each is counted by itself
-	errors int     // of requests that were not sent, at most
 }
 
 func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64, failed int) {
@@ -109,16 +108,16 @@ func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64,
 func TestInstances(t *testing.T) {
 	one := []int{50}
 	for _, w := range []*instancesWorld{
-		{2, "turn", 0.97, one, 0},
-		{3, "turn", 0.97, one, 0},
-		{5, "turn", 0.97, one, 0},
-		{2, "random", 0.9, one, 0},
-		{3, "random", 0.9, one, 0},
-		{5, "random", 0.88, one, 0}, // 1 - 1/sqrt(pi*limit) = 0.92 for two
-		{2, "sticky", 0.9, one, 0},
-		{3, "sticky", 0.85, one, 0},
-		{5, "sticky", 0.75, one, 0},                // what others hold is out of reach
-		{2, "random", 0.9, []int{20, 100, 500}, 8}, // one schedule in twenty has all who wait for a route refused once: 3 to 7 of 37,000, and it should be none
+		{2, "turn", 0.97, one},
+		{3, "turn", 0.97, one},
+		{5, "turn", 0.97, one},
+		{2, "random", 0.9, one},
+		{3, "random", 0.9, one},
+		{5, "random", 0.88, one}, // 1 - 1/sqrt(pi*limit) = 0.92 for two
+		{2, "sticky", 0.9, one},
+		{3, "sticky", 0.85, one},
+		{5, "sticky", 0.75, one}, // what others hold is out of reach
+		{2, "random", 0.9, []int{20, 100, 500}},
 	} {
 		t.Run(fmt.Sprintf("%d, %s, %d", w.n, w.how, w.limits), func(t *testing.T) {
 			var shares, refusals []float64
@@ -130,8 +129,8 @@ func TestInstances(t *testing.T) {
 			slices.Sort(shares)
 			slices.Sort(refusals)
 			t.Logf("%.3f of what all grant (%.3f at least), %.1f refused per 100 (%.1f at most), %d failed", shares[len(shares)/2], shares[0], refusals[len(refusals)/2], refusals[len(refusals)-1], failed)
-			if shares[0] < w.share || refusals[len(refusals)-1] > 2 || failed > w.errors {
-				t.Errorf("want %.2f of what all grant at least, two refused per 100 at most, and %d local errors", w.share, w.errors)
+			if shares[0] < w.share || refusals[len(refusals)-1] > 2 || failed > 0 {
+				t.Errorf("want %.2f of what all grant at least, two refused per 100 at most, and no local error", w.share)
 			}
 		})
 	}

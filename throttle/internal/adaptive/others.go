@@ -18,6 +18,7 @@ import (
 type otherUsers struct {
 	began       monotime.Time // when the request went whose answer restored the limit
 	atStart     int           // Remaining at began; zero if no answer has spoken of it
+	limit       int           // at began
 	stated      int           // at began, no more was stated to be there
 	usedByUs    int           // tokens of our requests granted since began that are answered
 	perOurToken float64       // tokens that other clients use for each of ours
@@ -46,7 +47,7 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		u.measured = true
 	}
 	if first := u.atStart == 0; first || restored {
-		u.began, u.atStart, u.usedByUs = o.sent, o.remaining+o.n, 0
+		u.began, u.atStart, u.usedByUs, u.limit = o.sent, o.remaining+o.n, 0, o.limit
 		u.stated = u.atStart
 		if begun(o.limit, o.limit-u.atStart) {
 			u.atStart = max(u.atStart, o.limit)
@@ -116,7 +117,7 @@ type used struct {
 
 // used returns how much was used of the limit by an outcome, after which so much of ours is in flight.
 func (u *otherUsers) used(o *outcome, inFlight int) used {
-	if u.atStart == 0 || u.siblings {
+	if u.atStart == 0 || u.siblings || u.limit != o.limit {
 		return used{}
 	}
 	ours := u.usedByUs + inFlight

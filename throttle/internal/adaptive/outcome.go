@@ -24,6 +24,7 @@ type outcome struct {
 
 	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant
 
+	otherLimit      bool // the limit was another number before the answer: what was known says nothing about this one
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
 	resetBack       bool // likewise, but an earlier one
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down

@@ -28,6 +28,8 @@ func TestRefillDetected(t *testing.T) {
 		{"reset stays", says(left(5, 10, 5*s)), []Answer{says(left(4, 10, 4*s))}, 0},
 		{"more remains", says(left(5, 10, 5*s)), []Answer{says(left(6, 10, 6*s))}, 0},
 		{"clocks drift", says(left(5, 10, 5*s)), []Answer{says(left(4, 10, 4*s+s/10))}, 0},
+		{"another limit", says(left(99, 100, 5*s)), []Answer{says(left(19, 20, 30*s))}, 0},
+		{"another limit, whose reset moves on", says(left(49, 50, 5*s)), []Answer{says(left(8, 10, 4*s)), says(left(7, 10, 6*s))}, 0.5}, // 10 in 6 s * 10/3; and nobody else took 42
 		{"limit is not known", says(left(5, 0, 5*s)), []Answer{says(left(4, 0, 6*s))}, 0},
 		{"a part after the reset", refuses(left(0, 10, s)), []Answer{says(left(2, 10, s))}, 10 / 1.05},
 		{"all after the reset", refuses(left(0, 10, s)), []Answer{says(left(9, 10, s))}, 0},

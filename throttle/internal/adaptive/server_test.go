@@ -841,7 +841,7 @@ func TestOtherUsers(t *testing.T) {
 func TestOtherUsersRestored(t *testing.T) {
 	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
 	o := outcome{sent: start, now: start, probe: true, remaining: 7, n: 1, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, stated: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, limit: 10, stated: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
 	o.probe, o.remaining = false, 0

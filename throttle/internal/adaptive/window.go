@@ -158,7 +158,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		remaining: bounded(st.Remaining), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
-		if w.limit > 0 && limit > 0 {
+		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
 			w.contradictions.note(answer)
 		}
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
