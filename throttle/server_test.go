@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // asker sends requests one by one or several at once and answers them by hand.
@@ -537,6 +539,33 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSlowStartAfterIdlingLooksAtWhoWaits: a claim that is refused finds that the bucket has idled, so that the pace which it had is forgotten:
+// who waits by that pace goes sooner.
+func TestSlowStartAfterIdlingLooksAtWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, IdleAfter: 2 * time.Second, Rand: noJitter}
+		if !l.Allow(1) {
+			t.Fatal("a new bucket lets nobody go")
+		}
+		l.alter(func(now monotime.Time) {
+			l.server.Remember(now, &adaptive.Memory{Rate: 0.2, At: time.Now()}, &l.clock)
+		})
+		start := time.Now()
+		_, w := join(t, l, Claim{})
+		if w == nil || w.forecast.Wait < 4*time.Second {
+			t.Fatal("does not wait for 5s or so")
+		}
+		time.Sleep(2 * time.Second)
+		l.Pause(time.Second)
+		if l.Allow(1) {
+			t.Error("one goes before the one that waits")
+		}
+		if _, err := w.Wait(t.Context()); err != nil || time.Since(start) != 3*time.Second {
+			t.Errorf("went after %v, want 3s, when the pause is over: %v", time.Since(start), err)
+		}
+	})
 }
 
 // Others used as much as we did in the window before, and so may have as much in flight,
