@@ -308,6 +308,30 @@ func TestTimersOfFrozen(t *testing.T) {
 	})
 }
 
+// TestAsideOfAnotherBucket: a claim goes in one bucket, and the first in the line of another is of its kind. That one waits for what the claim
+// costs from then on, and so steps aside for those behind it.
+func TestAsideOfAnotherBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := &Limiter{Quotas: quotas(t, "600 tokens/m")}
+		a, b := &Limiter{Parent: root, Quotas: quotas(t, "1 images/11s")}, &Limiter{Parent: root}
+		grant(t, a, Claim{Costs: quota.Costs{"images": 1, "tokens": 1}}).Done(Answer{})
+		start := time.Now()
+		_, first := join(t, a, Claim{Path: "/new", Costs: quota.Costs{"images": 1}})
+		_, second := join(t, a, Claim{Costs: quota.Costs{"images": 0, "tokens": 1}})
+		if first == nil || second == nil {
+			t.Fatal("they need not wait")
+		}
+		time.Sleep(time.Second)
+		grant(t, b, Claim{Path: "/new"})
+		if _, err := second.Wait(t.Context()); err != nil || time.Since(start) != time.Second {
+			t.Errorf("the second one went after %v, want 1s: %v", time.Since(start), err)
+		}
+		if _, err := first.Wait(t.Context()); err != nil || time.Since(start) != 11*time.Second {
+			t.Errorf("the first one went after %v, want 11s: %v", time.Since(start), err)
+		}
+	})
+}
+
 // TestAsideForecast: those who may step aside do not count in forecasts, nor for MaxWait.
 func TestAsideForecast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

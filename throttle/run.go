@@ -22,8 +22,10 @@ func (l *Limiter) run(now monotime.Time) {
 	}
 }
 
-// advance has the next claims of l, and of the buckets above it, take the places of those that left.
+// advance has the next claims of l, and of the buckets above it, take the places of those that left; and those of other buckets who are to
+// step aside for what one of their kind costs that has gone.
 func (l *Limiter) advance(now monotime.Time) {
+	l.account.kinds.Begun(now, l.account.wake)
 	for b := l; b != nil; b = b.Parent {
 		b.promote(now)
 	}

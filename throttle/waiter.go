@@ -198,9 +198,8 @@ func (w *waiter) sharing(now monotime.Time, d delay, ahead bool) delay {
 				continue
 			}
 			cause := h.blocked(now, delay{})
-			ofItsRow := alike && cause.Cause != ""
 			ofItsBucket := cause.bucket == b && (cause.Unreserved > now || !w.urgent())
-			if ofItsRow || ofItsBucket {
+			if alike && cause.Cause != "" || ofItsBucket {
 				d = h.blocked(now, h.project(now, alone))
 				break
 			}

@@ -62,6 +62,7 @@ type Kinds struct {
 	kinds []*Kind // the one that came latest is the last
 	all   Kind    // all of them together
 	under []under // by unit
+	begun *Kind   // see Begun
 }
 
 // under is what is under way in a unit of which claims do not say what they cost.
@@ -101,6 +102,14 @@ func (k *Kinds) Of(verb, path string) *Kind {
 	}
 	k.kinds = append(k.kinds, kind)
 	return kind
+}
+
+// Begun calls f for the kind of which a claim has gone, so that others of it are to wait for what that one costs; once for each such claim at most.
+func (k *Kinds) Begun(now monotime.Time, f func(now monotime.Time, kind *Kind)) {
+	if kind := k.begun; kind != nil {
+		k.begun = nil
+		f(now, kind)
+	}
 }
 
 // Like returns the kind of a claim, and remembers nothing.

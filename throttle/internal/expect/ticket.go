@@ -36,6 +36,9 @@ func Begin(now monotime.Time, kind *Kind, unsaid quota.Costs) (t Ticket) {
 			kind.of.begin(unit, g.variance, 1)
 			c.expected += g.cost
 			t.going = append(t.going, g)
+			if kind.Until(unit) > now {
+				kind.of.begun = kind
+			}
 		}
 	}
 	return t
