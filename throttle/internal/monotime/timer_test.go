@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 )
 
 // TestTimer: it is set for one instant at a time, the latest; it calls once, after a nap at the latest; it knows whether it is set, and who stops it
@@ -70,4 +71,33 @@ func TestTimer(t *testing.T) {
 			t.Errorf("called after %v, want 5s and %v", called, time.Minute+Nap)
 		}
 	})
+}
+
+// TestTimerHasRoom: what a Timer calls has room for some calls within calls, without a move of what is on the stack already.
+func TestTimerHasRoom(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		var timer Timer[*bool]
+		moved := new(bool)
+		timer.Set(1, time.Second, func(moved *bool) {
+			var here byte
+			before := uintptr(unsafe.Pointer(&here))
+			_ = calls(8)
+			*moved = before != uintptr(unsafe.Pointer(&here))
+		}, moved)
+		time.Sleep(time.Second)
+		if synctest.Wait(); *moved {
+			t.Error("the stack has grown, and what was on it was moved")
+		}
+	})
+}
+
+// calls calls itself n times, and takes 200 bytes of stack each time.
+//
+//go:noinline
+func calls(n uint) byte {
+	var room [160]byte
+	if n > 0 {
+		room[n] = calls(n - 1)
+	}
+	return room[n%uint(len(room))]
 }
