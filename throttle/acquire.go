@@ -225,8 +225,8 @@ func (c *Claim) need() need {
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
 	w := l.spare.Get().(*waiter)
 	w.l, w.need, w.place, w.rank, w.cancel = l, *need, p, l.rankOf(&p, need.priority), c.Cancel
-	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
-	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue) < 0
+	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
+	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	if t, ok := ctx.Deadline(); ok {
 		w.Deadline = l.clock.Until(t)
 	}
@@ -244,14 +244,15 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		d = w.project(now, ahead) // others may have gone
 	}
 	w.asksStore = w.AtOnce && l.mustAskStore(now, d)
-	bound, why := w.missedBound(now, d)
-	if why == nil && !hasPlace {
-		bound, why = w.makeRoom(now, bound)
+	why := w.missedBound(now, &d)
+	if why == nil && !hasPlace && (l.MaxQueue > 0 || l.root().hasQueues) {
+		why = w.makeRoom(now, &d)
 	}
 	if why != nil {
-		return nil, w.refusal(now, bound, why)
+		return nil, w.refusal(now, d, why)
 	}
-	w.forecast = w.waitsFor(now, d).forecast(now)
+	w.waitsFor(now, &d)
+	w.expected = d
 	if asks {
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
@@ -274,31 +275,30 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a
-// quota's Queue or more, or if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is
-// refused instead. D is the delay that w would have.
-func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
+// makeRoom returns ErrQueueFull if there is no room for w in line: if the line before w costs a quota's Queue or more, which d, the delay that
+// w would have, says then, or if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead.
+func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	var ahead predecessors
 	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
 	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
 		b.addAhead(&ahead, w, now)
 		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
 			d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
-			return d, ErrQueueFull
+			return ErrQueueFull
 		}
 	}
 	if w.l.MaxQueue <= 0 || w.l.line.direct < w.l.MaxQueue {
-		return d, nil
+		return nil
 	}
 	last, aside := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l }), w.l.line.aside.Last()
 	switch {
 	case aside != nil && w.Before(aside) && (last == nil || last.Before(aside)):
 		last = aside
 	case last == nil || !w.l.line.Precedes(w, last.entries[0]):
-		return d, ErrQueueFull
+		return ErrQueueFull
 	}
 	last.refuse(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
-	return d, nil
+	return nil
 }
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in
@@ -404,11 +404,11 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	}
 	waits := w // it escapes, and w need not
 	if ahead == nil {
-		d = waits.sharing(now, d, true)
+		waits.sharing(now, &d, true)
 	}
 	f := d.forecast(now)
 	waits.asksStore = w.AtOnce && l.mustAskStore(now, d)
-	if d, why := waits.missedBound(now, d); why != nil {
+	if why := waits.missedBound(now, &d); why != nil {
 		f.Err = waits.refusal(now, d, why)
 	}
 	return f
@@ -436,13 +436,13 @@ type search struct {
 	generation uint64         // of the Group, when find was last called
 }
 
-// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that a copy of the forecast does not lie on the
-// stack for as long as the claim waits.
+// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that the forecast does not lie on the stack for as
+// long as the claim waits.
 //
 //go:noinline
 func (s *search) reportWait(w *waiter) {
 	if s != nil && !w.done.Rung() && s.onWait != nil {
-		s.onWait(w.forecast)
+		s.onWait(w.expected.forecast(w.joined))
 	}
 }
 

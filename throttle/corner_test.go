@@ -685,7 +685,7 @@ func TestWhoComesWhenAHoldIsOver(t *testing.T) {
 			l.unlock(root)
 			time.Sleep(time.Second + late)
 			_, second := join(t, l, Claim{})
-			if f, want := second.forecast, from+50*time.Millisecond-late; !gone(first) || f.Wait != want {
+			if f, want := second.expected.forecast(second.joined), from+50*time.Millisecond-late; !gone(first) || f.Wait != want {
 				t.Errorf("%v after the hold: the first went: %v, the next waits for %v, want %v", late, gone(first), f.Wait, want)
 			}
 			second.Leave()

@@ -46,7 +46,7 @@ func grant(t *testing.T, l *Limiter, c Claim) *Grant {
 	t.Helper()
 	g, w := join(t, l, c)
 	if w != nil {
-		t.Fatalf("%+v waits for %+v, want it to go at once", c, w.forecast)
+		t.Fatalf("%+v waits for %+v, want it to go at once", c, w.expected)
 	}
 	return g
 }

@@ -51,7 +51,7 @@ func (l *Limiter) unfit(need *need) error {
 		if b.invalid != nil {
 			return b.invalid
 		}
-		if need.Costs != nil || need.bare {
+		if need.Costs != nil || need.bare && b.beyondBare {
 			if name, cost, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
 				return &Error{Bucket: b.Name, Quota: name, Cost: cost, Err: ErrUnit, detail: why}
 			}
@@ -101,23 +101,23 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
+// due sets d to when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
 // it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be set for them, so the
 // longest time counts for which answers are waited for; but for a projection (optimist) such waits do not count.
-func (l *Limiter) due(now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) (d limit.Due) {
-	d = l.held(t)
-	l.putOff(now, &d, ahead, need, asked, false, optimist)
+func (l *Limiter) due(d *limit.Due, now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
+	l.held(d, t)
+	l.putOff(now, d, ahead, need, asked, false, optimist)
 	d.Unreserved = d.At
 	if l.Reserve > 0 && !need.urgent() && !d.Never {
-		l.unreserve(now, t, &d, ahead, need, asked, optimist)
+		l.unreserve(now, t, d, ahead, need, asked, optimist)
 	}
-	return d
 }
 
 // unreserve puts d, which is due for an urgent claim, off for one that is not: that must also wait for the unreserved part. Only claims
 // that are not urgent go before it there, so this wait is computed from the start, not from d.
 func (l *Limiter) unreserve(now, t monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
-	left := l.held(t)
+	var left limit.Due
+	l.held(&left, t)
 	left.Unreserved = left.At
 	l.putOff(now, &left, ahead, need, asked, true, optimist)
 	switch {
@@ -129,13 +129,11 @@ func (l *Limiter) unreserve(now, t monotime.Time, d *limit.Due, ahead *predecess
 	}
 }
 
-// held is t, or when a hold ends if that is later.
-func (l *Limiter) held(t monotime.Time) limit.Due {
-	d := limit.Due{At: t}
-	if l.hold > t {
+// held sets d to t, or to when a hold ends if that is later.
+func (l *Limiter) held(d *limit.Due, t monotime.Time) {
+	if *d = (limit.Due{At: t}); l.hold > t {
 		d.Until(l.hold, l.said, limit.Hold, "")
 	}
-	return d
 }
 
 // putOff puts d off until the claim may go in this bucket for all but a hold; if unreserved is set, with what is left to claims that are
@@ -160,7 +158,7 @@ func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, n
 // longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has
 // lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
-	if d = l.due(now, now, alone, one, asked, true); l.link != nil {
+	if l.due(&d, now, now, alone, one, asked, true); l.link != nil {
 		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
 	}
 	return d, d.At.Sub(now) > bound

@@ -324,7 +324,8 @@ func (in *inspection) settled() {
 			if ordinaryWaits && !w.urgent() {
 				continue
 			}
-			d := b.due(in.now, w.earliest(in.now), alone, &w.need, w.l, false)
+			var d limit.Due
+			b.due(&d, in.now, w.earliest(in.now), alone, &w.need, w.l, false)
 			open, competes := d.Never || d.At <= in.now, w.top() != b
 			switch {
 			case open && !competes:

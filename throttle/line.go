@@ -133,6 +133,9 @@ func (w *waiter) asideUntil() monotime.Time {
 
 // makeWay has those come back to the line of l who need not stand aside any more, and those at its front step aside who must.
 func (l *Limiter) makeWay(now monotime.Time) {
+	if !limit.AnySilent(l.line.total[:]) {
+		return // all say what they cost
+	}
 	for w, ok := l.line.aside.Back(now, (*waiter).asideUntil); ok; w, ok = l.line.aside.Back(now, (*waiter).asideUntil) {
 		w.joinLine(w.l, true)
 		w.setUnsure(w.asideUntil() > 0)
@@ -246,7 +249,7 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 		}
 	})
 	d = w.project(now, &ahead)
-	if least := w.joined.Add(w.forecast.Wait); more && w.l.root().lastChange < w.joined {
+	if least := w.joined.Add(w.expected.forecast(w.joined).Wait); more && w.l.root().lastChange < w.joined {
 		d.At = max(d.At, least)
 	} else if more {
 		ahead.All = limit.Sum(w.l.line.sure.Sum[:])
@@ -265,7 +268,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	for i := range priorities {
 		p := byIndex[i]
 		lower := i < w.Row()
-		if lower && !l.allAged(i, w, before) {
+		if l.line.total[i].Claims == 0 || lower && !l.allAged(i, w, before) {
 			continue
 		}
 		sum, inTurns := l.directAhead(i, w, before)

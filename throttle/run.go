@@ -35,7 +35,7 @@ func (l *Limiter) advance(now monotime.Time) {
 func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
 	root, at := l.root(), now
 	if from := max(root.credit.From(now), root.lastChange, root.lastCharged); from < now {
-		at, _, _ = l.dueOnPath(now, from, need)
+		at = l.dueOnPath(new(delay), now, from, need)
 	}
 	root.credit.Note(at, now)
 	l.charge(g, at, now, need, p)
@@ -67,7 +67,7 @@ func (l *Limiter) look(now monotime.Time) (ended bool) {
 		last := len(l.changed) - 1
 		b := l.changed[last]
 		l.changed, b.line.changed = l.changed[:last], false
-		if line := &b.line; line.later || b.mayStandStill(now) {
+		if line := &b.line; line.later || l.standstill != monotime.Unbounded && b.mayStandStill(now) {
 			if in := line.looks.Next(now, line.waiting); in == 0 {
 				line.later = false
 				ended = b.refuseOutOfBounds(now) || ended
@@ -86,13 +86,11 @@ var nobody, alone = new(Limiter), new(predecessors)
 // mayStandStill reports whether somebody may wait for too long for a token of l: of a unit that somebody asks
 // for. So those who wait need only be looked at if there is something to refuse.
 func (l *Limiter) mayStandStill(now monotime.Time) bool {
-	least := l.root().standstill
 	for i := range l.line.total {
 		if all := &l.line.total[i]; all.Claims > 0 {
 			one := need{Demand: all.One(), priority: byIndex[i]}
-			_, direct := l.oneToken(now, &one, l, least)
-			_, below := l.oneToken(now, &one, nobody, least)
-			if direct && l.line.direct > 0 || below && l.line.direct < l.line.waiting {
+			far := func(asked *Limiter) bool { _, far := l.oneToken(now, &one, asked, l.root().standstill); return far }
+			if l.line.direct > 0 && far(l) || l.line.direct < l.line.waiting && far(nobody) {
 				return true
 			}
 		}
@@ -112,7 +110,8 @@ func (l *Limiter) promote(now monotime.Time) {
 	for _, w := range l.line.Heads(&buf) {
 		ok := !blocked && (!ordinaryWaits || w.urgent())
 		if ok {
-			d := l.due(now, w.earliest(now), alone, &w.need, w.l, false)
+			var d limit.Due
+			l.due(&d, now, w.earliest(now), alone, &w.need, w.l, false)
 			ok = d.Never || d.At <= now
 			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
 		}
@@ -155,10 +154,11 @@ func (l *Limiter) release(now monotime.Time) bool {
 			continue
 		}
 		asked := w.l // another claim may use w once it has ended
-		at, blocker, d := asked.dueOnPath(now, w.earliest(now), &w.need)
+		var d delay
+		at := asked.dueOnPath(&d, now, w.earliest(now), &w.need)
 		switch {
 		case d.Never:
-			w.end(now, w.refusal(now, delay{d, blocker}, ErrTooLarge))
+			w.end(now, w.refusal(now, d, ErrTooLarge))
 		case d.At <= now && w.abandoned:
 			w.end(now, errAbandoned)
 		case d.At <= now:
@@ -174,8 +174,8 @@ func (l *Limiter) release(now monotime.Time) bool {
 				e.Serve()
 			}
 			w.end(now, nil)
-		case blocker != l:
-			w.withdraw(blocker)
+		case d.bucket != l:
+			w.withdraw(d.bucket)
 		case d.Unreserved > now:
 			return false
 		default:
@@ -189,17 +189,17 @@ func (l *Limiter) release(now monotime.Time) bool {
 }
 
 // dueOnPath returns the instant, from one on and not after now, at which a claim made to l is granted in every bucket of its path.
-// If it may not go now, it returns the first bucket that delays it, and d says until when.
-func (l *Limiter) dueOnPath(now, from monotime.Time, need *need) (at monotime.Time, blocker *Limiter, d limit.Due) {
+// If it may not go now, d, which is zero, is what the first bucket says that delays it.
+func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at monotime.Time) {
 	at = from
-	for b := l; b != nil; b = b.Parent {
-		d = b.due(now, at, alone, need, l, false)
-		if d.Never || d.At > now {
-			return at, b, d
+	for b := l; b != nil && d.bucket == nil; b = b.Parent {
+		if b.due(&d.Due, now, at, alone, need, l, false); d.Never || d.At > now {
+			d.bucket = b
+		} else {
+			at = d.At
 		}
-		at = d.At
 	}
-	return at, nil, d
+	return at
 }
 
 // earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined
@@ -239,7 +239,8 @@ func (l *Limiter) arm(now monotime.Time) {
 			look.Above(w.Row())
 			continue
 		}
-		d := l.due(now, w.earliest(now), alone, &w.need, w.l, false)
+		var d limit.Due
+		l.due(&d, now, w.earliest(now), alone, &w.need, w.l, false)
 		due, of := d.At, Normal
 		if blocked = d.Unreserved > now; blocked {
 			due, of = d.Unreserved, Urgent
@@ -314,7 +315,8 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 		if w.l == l {
 			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || ended // then some may go
 			err := l.unfit(&w.need)
-			if d, why := w.missedBound(now, w.project(now, ahead)); err == nil && why != nil {
+			d := w.project(now, ahead)
+			if why := w.missedBound(now, &d); err == nil && why != nil {
 				err = w.refusal(now, d, why)
 			}
 			if err != nil {

@@ -554,7 +554,7 @@ func TestSlowStartAfterIdlingLooksAtWhoWaits(t *testing.T) {
 		})
 		start := time.Now()
 		_, w := join(t, l, Claim{})
-		if w == nil || w.forecast.Wait < 4*time.Second {
+		if w == nil || w.expected.forecast(w.joined).Wait < 4*time.Second {
 			t.Fatal("does not wait for 5s or so")
 		}
 		time.Sleep(2 * time.Second)

@@ -71,8 +71,8 @@ func TestInFlightEnds(t *testing.T) {
 					t.Errorf("Lasts is %v, want %v", got, want)
 				}
 				_, w := join(t, l, Claim{})
-				if w.forecast.Cause != CauseInFlight {
-					t.Errorf("waits for %+v", w.forecast)
+				if Cause(w.expected.Cause) != CauseInFlight {
+					t.Errorf("waits for %+v", w.expected)
 				}
 				test.end(g)
 				time.Sleep(time.Second)

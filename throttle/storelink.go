@@ -177,7 +177,8 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 		if w.entries == nil || w.asksStore {
 			continue
 		}
-		if d, why := w.missedBound(now, delay{u.Due, s.l}); why != nil {
+		d := delay{u.Due, s.l}
+		if why := w.missedBound(now, &d); why != nil {
 			w.refuse(now, w.refusal(now, d, why))
 		}
 	}
@@ -405,9 +406,8 @@ func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
 }
 
 // dueWithoutStore returns when w may go in l, but for what the lease has in hand.
-func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
-	d := l.held(now)
-	if w.l == l {
+func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) (d limit.Due) {
+	if l.held(&d, now); w.l == l {
 		l.server.Due(&d, &limit.Demand{}, &w.Demand, &w.class, l.reserveFor(&w.need), false)
 	}
 	l.stack.Due(now, &d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))

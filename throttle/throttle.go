@@ -257,6 +257,7 @@ type Limiter struct {
 	stack       limit.Stack    // limits of the quotas that do not live in the Store; applyQuotas
 	concurrent  bool           // some quota bounds what is under way; applyQuotas
 	inUnits     bool           // some quota is in another unit than requests; applyQuotas
+	beyondBare  bool           // some quota is not for Wait and Allow; applyQuotas
 	quotas      quota.Quotas   // as configured, with all defaults written out; applyQuotas
 	lastCharged monotime.Time  // latest instant passed to the stack: no older one may follow, so who charges it sets this
 	isParent    bool           // some Limiter has it for its Parent; the init of that one
@@ -367,7 +368,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), check.Spend(l.Spend).Spreads(l.MaxStandstill))
 	l.stack.Follow(&l.clock)
-	l.inUnits = l.stack.InUnits()
+	l.inUnits, l.beyondBare = l.stack.InUnits(), check.NotInRequests(qs) != nil
 	first := l.line.Heads(new([priorities]*waiter))
 	l.line.Recharge(l.turn)
 	for _, w := range first {

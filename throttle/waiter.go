@@ -18,7 +18,7 @@ import (
 
 // waiter is a claim that stands in line.
 type waiter struct {
-	forecast Forecast // when w joined
+	expected delay // when w joined
 
 	l *Limiter // the bucket that was asked
 	need
@@ -111,7 +111,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 		w.l.thaw()
 	}
 	if e.Cause == "" {
-		e.Bucket, e.Quota, e.Cause, e.Cost, e.Wait, e.At = w.l.Name, w.forecast.Quota, w.forecast.Cause, w.N, 0, time.Time{}
+		e.Bucket, e.Quota, e.Cause, e.Cost, e.Wait, e.At = w.l.Name, w.expected.Quota, Cause(w.expected.Cause), w.N, 0, time.Time{}
 	}
 	e.Err, e.ctxErr, e.cause, e.detail = ErrCanceled, ctxErr, cause, " while waiting"
 	return e
@@ -152,38 +152,35 @@ func (w *waiter) refuse(now monotime.Time, err error) {
 // rank go before it. If nothing changes, w does not go before that.
 func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	d.At = now
-	before := ahead
-	if ahead == nil {
-		before = &predecessors{}
-	}
-	for b := w.l; b != nil; b = b.Parent {
+	before := cmp.Or(ahead, &predecessors{})
+	for b := w.l; b != nil && !d.Never; b = b.Parent {
 		if ahead == nil {
 			b.addAhead(before, w, now)
 		}
-		p := b.due(now, now, before, &w.need, w.l, true)
+		p := delay{bucket: b}
+		b.due(&p.Due, now, now, before, &w.need, w.l, true)
 		at := max(p.At, d.At)
 		if p.Never || p.Reported() > d.Reported() || d.Cause == "" {
-			d = delay{p, b}
+			d = p
 		}
-		if d.At = at; p.Never {
-			break
-		}
+		d.At = at
 	}
 	return d
 }
 
-// waitsFor returns d, or if that has no cause, what w, which must wait, waits for. Some may have gone who held it back: then
-// that is what any of the first in line waits for.
-func (w *waiter) waitsFor(now monotime.Time, d delay) delay {
+// waitsFor has d, if it has no cause, say what w, which must wait, waits for. Some may have gone who held it back: then that is what any of
+// the first in line waits for.
+func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 	if d.Cause == "" {
-		d = w.blocked(now, w.sharing(now, w.sharing(now, d, true), false))
+		w.sharing(now, d, true)
+		w.sharing(now, d, false)
+		w.blocked(now, d)
 	}
-	return d
 }
 
-// sharing returns d, or if that has no cause, what the first in line wait for who hold w back: the first of its row, and that of
+// sharing has d, if it has no cause, be what the first in line wait for who hold w back: the first of its row, and that of
 // another, if the same bucket delays both; of those ahead of w, or of all. While buckets are being changed, all wait for that.
-func (w *waiter) sharing(now monotime.Time, d delay, ahead bool) delay {
+func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 	if d.Cause == "" && w.l.root().frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
 	}
@@ -197,58 +194,57 @@ func (w *waiter) sharing(now monotime.Time, d delay, ahead bool) delay {
 			if h == w || alike && b != w.l && h.l.branchUnder(b) == w.l.branchUnder(b) { // this one was looked at in the line below
 				continue
 			}
-			cause := h.blocked(now, delay{})
+			var cause delay
+			h.blocked(now, &cause)
 			ofItsBucket := cause.bucket == b && (cause.Unreserved > now || !w.urgent())
 			if alike && cause.Cause != "" || ofItsBucket {
-				d = h.blocked(now, h.project(now, alone))
+				*d = h.project(now, alone)
+				h.blocked(now, d)
 				break
 			}
 		}
 	}
-	return d
 }
 
-// blocked returns d, or if that has no cause, what w waits for now, although it might go at any moment: for the reply of a store, say.
-func (w *waiter) blocked(now monotime.Time, d delay) delay {
+// blocked has d, if it has no cause, say what w waits for now, although it might go at any moment: for the reply of a store, say.
+func (w *waiter) blocked(now monotime.Time, d *delay) {
 	if d.Cause == "" {
-		if _, b, due := w.l.dueOnPath(now, w.earliest(now), &w.need); b != nil {
-			d.Cause, d.Quota, d.Unreserved, d.bucket = due.Cause, due.Quota, due.Unreserved, b
+		var of delay
+		if w.l.dueOnPath(&of, now, w.earliest(now), &w.need); of.bucket != nil {
+			d.Cause, d.Quota, d.Unreserved, d.bucket = of.Cause, of.Quota, of.Unreserved, of.bucket
 		}
 	}
-	return d
 }
 
-// missedBound returns which bound w misses with the delay d, or that it never goes, and the delay that says so; nil if none.
-func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
+// missedBound returns which bound w misses with the delay d, or that it never goes; nil if none. Then d is the delay that says so.
+func (w *waiter) missedBound(now monotime.Time, d *delay) error {
 	switch {
 	case d.Never:
-		return d, ErrTooLarge
+		return ErrTooLarge
 	case w.AtOnce && !w.asksStore:
-		return d, ErrWouldWait
+		return ErrWouldWait
 	case w.Deadline != 0 && w.l.clock.Awake(d.At) >= w.Deadline:
-		return d, ErrDeadline
+		return ErrDeadline
 	case w.Expires != 0 && w.l.clock.Awake(d.At) > w.Expires:
-		return d, ErrMaxWait
+		return ErrMaxWait
+	case w.l.standstill == monotime.Unbounded || w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= w.l.standstill:
+		return nil // all that w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more
 	}
-	if s, beyond := w.standstill(now, d.At); beyond {
-		return s, ErrStandstill
+	if w.standstill(now, d) {
+		return ErrStandstill
 	}
-	return d, nil
+	return nil
 }
 
-// standstill returns what one token waits for, with nobody ahead, and whether that is longer than MaxStandstill. It is not if all that
-// w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more.
-func (w *waiter) standstill(now, at monotime.Time) (d delay, beyond bool) {
-	if w.l.standstill == monotime.Unbounded || w.asksStore || w.l.Parent == nil && w.l.link == nil && at.Sub(now) <= w.l.standstill {
-		return d, false
-	}
+// standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what for.
+func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
 	one := need{w.One(), w.priority, w.class, w.flow, w.bare}
 	for b := w.l; b != nil; b = b.Parent {
 		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
-			d, beyond = delay{p, b}, true
+			*d, beyond = delay{p, b}, true
 		}
 	}
-	return d, beyond
+	return beyond
 }
 
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
@@ -259,7 +255,7 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 // explain fills e, which is zero, with what refusal returns, and returns it.
 func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error {
 	if !errors.Is(why, ErrClosed) {
-		d = w.waitsFor(now, d)
+		w.waitsFor(now, &d)
 	}
 	e.Bucket, e.Quota, e.Cause, e.Cost, e.Err = w.l.Name, d.Quota, Cause(d.Cause), w.N, why
 	e.Wait, e.At = d.Reported().Sub(now), w.l.clock.Std(d.Reported())

@@ -203,8 +203,8 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 	f, before := l.Forecast(c), waiting()
 	start := time.Now()
 	if _, w := join(t, l, c); w != nil {
-		if letAhead := waiting() <= before && f == (Forecast{}); w.forecast != f && !letAhead { // others, who went since it came
-			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.forecast)
+		if letAhead := waiting() <= before && f == (Forecast{}); w.expected.forecast(w.joined) != f && !letAhead { // others, who went since it came
+			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.expected)
 		}
 		<-w.Ready()
 	}
@@ -582,7 +582,8 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 			}
 			continue
 		}
-		d := l.due(now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
+		var d delay
+		l.due(&d.Due, now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
 		if d.Unreserved > now || w.Row() == row || byIndex[row] != Urgent {
 			return Wait{Bucket: l.Name, Cause: Cause(d.Cause), Quota: d.Quota}
 		}

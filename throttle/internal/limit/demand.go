@@ -119,6 +119,16 @@ func Sum(demands []Demand) (sum Demand) {
 	return sum
 }
 
+// AnySilent reports whether some claim has a Kind.
+func AnySilent(demands []Demand) bool {
+	for i := range demands {
+		if demands[i].Silent > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Ahead is the sum of what goes before a claim.
 type Ahead struct {
 	All        Demand

@@ -212,8 +212,12 @@ func (s Stack) Cool(now monotime.Time) {
 
 // Busy tells limits that warm up that a claim waited for something else.
 func (s Stack) Busy(from, until monotime.Time) {
-	for l := range s.Limits() {
-		l.Busy(from, until)
+	for i := range s {
+		for _, l := range [...]Limit{s[i].all, s[i].unreserved} {
+			if l != nil {
+				l.Busy(from, until)
+			}
+		}
 	}
 }
 
