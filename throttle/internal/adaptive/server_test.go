@@ -420,9 +420,13 @@ func TestServedRatePause(t *testing.T) {
 	if b.served.episodeCount != 2 {
 		t.Errorf("%d episodes after a short pause, want 2", b.served.episodeCount)
 	}
+	before := b.served.rateAt(b.now.Add(askingPause))
 	b.at(3*time.Second + 2*askingPause).send()
 	if s := b.served; s.episodeCount != 1 || s.measuredFrom != b.now || s.servedSince != 0 {
 		t.Errorf("after a pause: %+v", s)
+	}
+	if got := b.served.rateAt(b.now); got != before || got <= b.served.rate {
+		t.Errorf("the pace is %v after a pause of two seconds, want %v as after one", got, before)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestStrayHold(t *testing.T) {
 func TestStrayAndPace(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(5, 10, time.Hour)))
-	b.served = servedRate{measuredFrom: b.now, rate: 10, setAt: b.now, growth: 0.01}
+	b.served = servedRate{measuredFrom: b.now, rate: 10, setAt: b.now, growth: 0.02}
 	want := func(after time.Duration, stray, paced bool) {
 		t.Helper()
 		b.at(after)
@@ -76,12 +76,12 @@ func TestStrayAndPace(t *testing.T) {
 	}
 	want(0, true, true)
 	want(time.Second, true, true)
-	want(5*time.Second, false, true) // 1 % a second: 5 %
+	want(2*time.Second, false, true) // 2 % a second: 4 %
 	b.served.setAt = b.now
 	for range 100 {
 		b.strays.serve()
 	}
-	want(6*time.Second, true, true)
-	want(7*time.Second, true, true)
-	want(7*time.Second, true, false)
+	want(3*time.Second, true, true)
+	want(3*time.Second, true, true)
+	want(3*time.Second, true, false)
 }
