@@ -76,6 +76,10 @@ type window struct {
 // reset.
 const unstatedReset = time.Second
 
+// longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is still to come. Where that is nearer,
+// there would else be a refusal for each, however near they are.
+const longestBeyond = time.Second
+
 // due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
@@ -267,8 +271,8 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 
 // judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
 // and was refused came too early: then the server rounds resets down, so that they come up to a
-// step later than stated; or, if this is known already, the next probe goes after a hold that
-// doubles.
+// step later than stated; or, if this is known already, others have taken all, and the next probe goes
+// at the next reset and after a hold that doubles, up to longestBeyond; without a bound if none is stated.
 func (w *window) judgeProbe(o *outcome) {
 	switch {
 	case !o.probe:
@@ -294,7 +298,7 @@ func (w *window) judgeProbe(o *outcome) {
 	}
 }
 
-// scheduleProbe sets probeAt: at the reset, or earlier on a guess; after a hold that doubles, if
+// scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if
 // probes after the reset were refused. The jitter is added to that; and never later than MaxHold
 // from now.
 func (w *window) scheduleProbe(now monotime.Time, c *Config) {
@@ -306,8 +310,11 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	case w.missedProbes == 0 && w.spentSince != 0 && !w.instances:
 		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
-	if w.missedProbes > 0 {
-		until = max(until, now.Add(doubled(firstHold, w.missedProbes)))
+	if hold := doubled(firstHold, w.missedProbes); w.missedProbes > 0 {
+		if w.reset.late > now {
+			hold = min(hold, longestBeyond) // others have taken all again: who loses often does not stay away for longer than the others
+		}
+		until = max(until, now.Add(hold))
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {

@@ -365,6 +365,21 @@ func TestJudgeProbe(t *testing.T) {
 	}
 }
 
+// TestLoserWaitsForTheReset: where others take all of each window before a request looks, the next one looks at the reset that is stated, and
+// after a second at most if that is nearer, however often that happens.
+func TestLoserWaitsForTheReset(t *testing.T) {
+	for _, window := range []time.Duration{time.Minute, time.Second, 50 * time.Millisecond} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(0, 10, window)))
+		for n := range 20 {
+			b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(left(0, 10, window)))
+			if got, want := b.dueAfter(0, 1), max(window, longestBeyond); n >= 8 && got != want {
+				t.Errorf("a window of %v, refusal %d: the next one looks in %v, want %v", window, n, got, want)
+			}
+		}
+	}
+}
+
 // TestSpreadOfABurst: the last fifth is spread also where all of it is asked for before an answer says what remains.
 func TestSpreadOfABurst(t *testing.T) {
 	b := newBucket(t, Config{MaxStandstill: 2 * time.Minute})
