@@ -30,7 +30,8 @@ func TestRefillDetected(t *testing.T) {
 		{"clocks drift", says(left(5, 10, 5*s)), []Answer{says(left(4, 10, 4*s+s/10))}, 0},
 		{"another limit", says(left(99, 100, 5*s)), []Answer{says(left(19, 20, 30*s))}, 0},
 		{"another limit, whose reset moves on", says(left(49, 50, 5*s)), []Answer{says(left(8, 10, 4*s)), says(left(7, 10, 6*s))}, 0.5}, // 10 in 6 s * 10/3; and nobody else took 42
-		{"limit is not known", says(left(5, 0, 5*s)), []Answer{says(left(4, 0, 6*s))}, 0},
+		{"limit is not stated: six were there", says(left(5, 0, 5*s)), []Answer{says(left(4, 0, 6*s))}, 1. / 3},
+		{"and all of these after the reset", says(left(5, 0, s)), []Answer{refuses(left(0, 0, s)), says(left(5, 0, s))}, 0},
 		{"a part after the reset", refuses(left(0, 10, s)), []Answer{says(left(2, 10, s))}, 10 / 1.05},
 		{"all after the reset", refuses(left(0, 10, s)), []Answer{says(left(9, 10, s))}, 0},
 		{"all but what others took", refuses(left(0, 10, s)), []Answer{says(left(8, 10, s))}, 0},
@@ -358,7 +359,7 @@ func TestRefillMore(t *testing.T) {
 		{"the same reset", 3, 1, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 15},
 		{"requests that cost nothing", 3, 0, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 0},
 		{"another window", 3, 1, func(i int) time.Duration { return 50*ms - time.Duration(i%5)*10*ms }, 0},
-		{"no limit stated", 0, 1, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 0},
+		{"no limit stated, three were there", 0, 1, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 15},
 	} {
 		b := newBucket(t, Config{})
 		got := 0

@@ -203,6 +203,6 @@ func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, 
 		}
 	}
 	if w.refill.refills {
-		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, remaining: left, newest: newest, unpriced: w.price != nil, limit: w.limit})
+		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, remaining: left, newest: newest, unpriced: w.price != nil, limit: w.size()})
 	}
 }

@@ -32,6 +32,7 @@ type window struct {
 	unit       string        // canonical
 	text       string        // name and limit, for errors
 	limit      int           // zero if it is not known, or if what requests cost of it is not
+	most       int           // most that was there before a request, of a limit that is not stated
 	span       time.Duration // zero if not stated
 	seen       spanSeen      // what was seen of the span
 	lastAnswer sequence      // the latest answer that spoke of the limit
@@ -171,7 +172,10 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
-	o.limit, o.span, o.others = w.limit, w.span, w.others.withOthers(o.n)-o.n
+	if w.limit == 0 && !o.unpriced {
+		w.most = max(w.most, o.remaining+o.n)
+	}
+	o.limit, o.span, o.others = w.size(), w.span, w.others.withOthers(o.n)-o.n
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
@@ -213,7 +217,7 @@ func (w *window) noteSpent(o *outcome) {
 	switch {
 	case w.remaining > 0:
 		w.spentSince = 0
-	case w.spentSince == 0, o.probe && !o.refused && w.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
+	case w.spentSince == 0, o.probe && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
@@ -256,7 +260,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 		o.resetIn, o.resetStep = min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
 	}
 	roundedDown := w.reset.roundsDown
-	change := w.reset.narrow(o.sent, o.now, st, w.limit)
+	change := w.reset.narrow(o.sent, o.now, st, o.limit)
 	o.resetMoved = change.moved
 	o.resetBack = change.back
 	if change.another {
@@ -447,11 +451,19 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	p.at, p.remaining = now, remaining
 }
 
+// size returns the limit of the window as refill needs it to be: where it is not stated, it is the most that was there.
+func (w *window) size() int {
+	if w.limit > 0 {
+		return w.limit
+	}
+	return w.most
+}
+
 // inRequests returns the limit of the window in requests, zero if it is not known.
 func (w *window) inRequests() int {
 	switch {
 	case w.price == nil:
-		return w.limit
+		return w.size()
 	case !w.price.known():
 		return 0
 	}

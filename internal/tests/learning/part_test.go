@@ -1,0 +1,77 @@
+package learning
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// part is a server that does not say all of what it should.
+type part struct {
+	algorithm pacertest.Algorithm
+	change    func(h http.Header) // of its answers, which are those of XRateLimitDelta
+	callers   int
+}
+
+// during returns how much was served and refused of what callers asked for at all times, in so long.
+func (p part) during(t *testing.T, span time.Duration) (served, refused int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		time.Sleep(370 * time.Millisecond)
+		server := pacertest.NewServer(p.algorithm, pacertest.XRateLimitDelta)
+		server.Latency = latency
+		defer server.Close()
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := server.Transport().RoundTrip(r)
+			if err == nil {
+				p.change(resp.Header)
+			}
+			return resp, err
+		})
+		client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero}}
+		var n atomic.Int64
+		var wg sync.WaitGroup
+		end := time.Now().Add(span)
+		for range p.callers {
+			wg.Go(func() {
+				for time.Now().Before(end) {
+					lab.Get(t, client, "http://a.example/")
+					if !time.Now().After(end) {
+						n.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		served, refused = int(n.Load()), server.Stats().Refused
+	})
+	return served, refused
+}
+
+// TestLearnWithoutLimit: what remains and when all is back, without the limit, is enough to see how it comes back.
+func TestLearnWithoutLimit(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		least     int // in two minutes
+		refused   int
+	}{
+		{"strict spacing", &pacertest.GCRA{Rate: 10, Burst: 1}, 950, 15},
+		{"bucket", &pacertest.TokenBucket{Rate: 5, Burst: 20}, 600, 2},
+		{"estimate", &pacertest.EstimatedWindow{Limit: 50, Window: 10 * time.Second}, 580, 2},
+		{"window", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, 1200, 0},
+	} {
+		served, refused := part{test.algorithm, func(h http.Header) { h.Del("X-RateLimit-Limit") }, 8}.during(t, 2*time.Minute)
+		if served < test.least || refused > test.refused {
+			t.Errorf("%s: %d served and %d refused in two minutes, want %d and %d", test.name, served, refused, test.least, test.refused)
+		}
+	}
+}
