@@ -17,6 +17,7 @@ import (
 //
 //	belief        ends when                                                           then
 //	meanFailure   a good part of the answers fail, and others are served (suspect)    onTrial
+//	              far more fail than in a trial that failed (helped)                  onTrial
 //	              as many are served between two long failures again (recurrence)     onTrial
 //	onTrial       many are served at a pace, and few fail (trialServed)               meanRefusal
 //	onTrial, or   more fail at a pace (trialFailed, laterFailed), and not far fewer   meanFailure
@@ -91,7 +92,8 @@ func (s *counted) add(failed bool) {
 }
 
 // helped reports whether the latest trial has ended too early, as what failed since shows: if others use the limit as well, many fail
-// in a trial, and most without one. So the next trial begins at once.
+// in a trial, and most without one. So the next trial begins at once, even if nothing is served any more: where refused requests count,
+// nothing will be, until fewer are sent.
 func (o *overload) helped() bool { return o.paced.served > 0 && fewer(&o.paced, &o.since) }
 
 // fewer reports whether the odds of a failure are a quarter with a pace of what they are without one.
@@ -265,7 +267,7 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 		o.unpaced.add(failed)
 		o.since.add(failed)
 	}
-	if now < o.noTrialBefore && !o.helped() || o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
+	if (now < o.noTrialBefore || o.served == 0) && !o.helped() || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
 		return false
 	}
 	o.try(now, answer)

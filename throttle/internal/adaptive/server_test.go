@@ -737,7 +737,9 @@ func TestOverloadEndedTooEarly(t *testing.T) {
 	}{
 		{counted{20, 30}, "F.FFFFFFFFFFF", true}, // 12 of 13 fail, and 3 of 5 in the trial
 		{counted{20, 30}, "F.FFFFFFFFFF", false}, // 11 of 12
-		{counted{20, 30}, "FFFFFFFFFFFF", false}, // nothing is served
+		{counted{20, 30}, "FFFFFFFF", true},      // nothing is served
+		{counted{20, 30}, "FFFFFFF", false},      // few
+		{counted{20, 50}, "FFFFFFFFF", false},    // one of ten may be served
 		{counted{20, 30}, ".F.F.F.F.F.F.F.F.F", false},
 		{counted{40, 10}, ".FFFFFFF", false}, // few
 		{counted{40, 10}, ".FFFFFFFF", true},
