@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +61,10 @@ func TestRate(t *testing.T) {
 		}
 		return all
 	}
+	// Of an estimate, the first window after a pause goes at once, wherever it is, and the second evenly.
+	estimate := func(pause, late time.Duration) []sending {
+		return append(append(sent(pause-4*s, 60, 1, 2*s/60), sent(pause, 60, 1, 0)...), sent(2*s+2*s/60+late, 240, 1, 2*s/60+late/60)...)
+	}
 	for _, test := range []struct {
 		text  string
 		sends []sending
@@ -66,16 +72,24 @@ func TestRate(t *testing.T) {
 	}{
 		{"100/s even", sent(0, 2000, 1, 10*ms), 1},
 		{"100/s even", sent(0, 2000, 1, 12500*time.Microsecond), 0.8},
+		{"100/s burst 20", append(sent(0, 20, 1, 0), sent(0, 2000, 1, 10*ms)...), 1},
 		{"60/2s log", windows(0, 2*s, 20), 1},
 		{"60/2s log", windows(1970*ms, 2*s, 20), 1}, // a window is cut by each end
-		{"60/2s log", windows(300*ms, 2500*ms, 20), 0.8},
-		{"60/2s log", windows(0, 2*s, 3), 0.6},                                      // the last is followed by nothing: its tokens take 6 s to the end, of 60 ms less on average
-		{"60/2s log", append(windows(-6*s, 2*s, 3), windows(7*s, 2*s, 2)...), 0.44}, // the first come 5 s too late: they take 7 s, and those after them 2 s
+		{"60/2s log", windows(300*ms, 2500*ms, 20), 0.78},
+		{"60/2s log", windows(0, 2*s, 3), 0.5}, // two windows of four
+		{"60/2s log", append(windows(-6*s, 2*s, 3), windows(7*s, 2*s, 2)...), 0.37},
 		{"60/2s log", windows(-6*s, 2*s, 3), 0},
+		{"60/2s window grid", windows(10*ms, 2*s, 20), 1},
+		{"60/2s window grid", append(windows(-4*s, 2*s, 2), windows(4*s, 2*s, 20)...), 0.75},
+		{"60/2s estimate", estimate(600*ms, 0), 1},
+		{"60/2s estimate", estimate(1600*ms, 0), 1},
+		{"60/2s estimate", estimate(600*ms, 100*ms), 0.94},
 		{"60/m log", windows(-30*s, 20*s, 4), math.NaN()},
 	} {
 		c := &cell{ended: zero, end: zero.Add(10 * s)}
-		if got := c.rate(&quota.MustParse(test.text).Explicit()[0], test.sends); math.IsNaN(got) != math.IsNaN(test.want) || max(got-test.want, test.want-got) > 0.005 {
+		sends := slices.Clone(test.sends)
+		slices.SortFunc(sends, func(a, b sending) int { return cmp.Compare(a.at, b.at) })
+		if got := c.rate(&quota.MustParse(test.text).Explicit()[0], sends, zero.Add(settled), c.end); math.IsNaN(got) != math.IsNaN(test.want) || max(got-test.want, test.want-got) > 0.006 {
 			t.Errorf("%s: %.3f, want %.3f", test.text, got, test.want)
 		}
 	}

@@ -26,6 +26,7 @@ type fault struct {
 	name, what string
 	outage     time.Duration // for how long the server cannot be reached
 	clock      bool          // it is about the clock of the server
+	sets       time.Duration // by how much that is off then
 	args       []string      // of the server
 	do         func(ctx context.Context, c *cell) error
 }
@@ -143,7 +144,7 @@ func (c *cell) setClock(by time.Duration) error {
 // clock is a fault of the server's clock.
 func clock(name string, by time.Duration) fault {
 	return fault{
-		name: name, what: fmt.Sprintf("the clock of the server is set by %v", by), clock: true,
+		name: name, what: fmt.Sprintf("the clock of the server is set by %v", by), clock: true, sets: by,
 		do: func(_ context.Context, c *cell) error { return c.setClock(by) },
 	}
 }

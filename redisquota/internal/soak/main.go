@@ -11,7 +11,8 @@
 // For each fault and each Outage it prints, of all quotas the worst:
 //
 //   - over: how many tokens went beyond what the quota grants, in any span;
-//   - rate: what went from two seconds after the fault on, as a part of what the quota grants;
+//   - rate: what went from two seconds after the fault on, as a part of what goes if all is sent as soon as the quota allows it;
+//   - back: after how long the rate, from then on, is 0.98;
 //   - standstill: the longest time without a sending after the fault began, less the outage;
 //   - share: by how much a process got more or less than the average, in the same time as rate.
 //
@@ -122,7 +123,7 @@ func split(s string) []string {
 
 func report(all []*cell) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "fault\toutage\tover\trate\tstandstill\tshare\tall that is over")
+	fmt.Fprintln(w, "fault\toutage\tover\trate\tback\tstandstill\tshare\tall that is over")
 	over, failed := 0, error(nil)
 	for _, c := range all {
 		if c.err != nil {
@@ -132,7 +133,7 @@ func report(all []*cell) error {
 		}
 		v := c.worst()
 		over = max(over, v.over)
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.2f (%s)\t%.2fs (%s)\t%.0f%%\t%s\n", c.fault.name, c.mode, v.over, v.rate, v.rateOf, v.still.Seconds(), v.stillOf, 100*v.share, strings.Join(v.notes, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.3f (%s)\t%.1fs (%s)\t%.2fs (%s)\t%.0f%%\t%s\n", c.fault.name, c.mode, v.over, v.rate, v.rateOf, v.back.Seconds(), v.backOf, v.still.Seconds(), v.stillOf, 100*v.share, strings.Join(v.notes, ", "))
 	}
 	if err := w.Flush(); err != nil {
 		return err
