@@ -540,6 +540,32 @@ func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 	}
 }
 
+// TestAStoreThatIsNearAgainIsSeenSoon: a Late that is long for a slow store costs an even bucket a tenth of its rate, and once as many tokens as come within it.
+// Both are over two and a half seconds after the store is near again.
+func TestAStoreThatIsNearAgainIsSeenSoon(t *testing.T) {
+	const text = "100/s even"
+	for begin := 6 * time.Second; begin < 7*time.Second; begin += 110 * time.Millisecond {
+		t.Run(fmt.Sprint(begin), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &away{Memory: new(store.Memory)}
+				end := begin + 2*time.Second
+				f := &fleet{end: end + 4*time.Second}
+				s.delay = func() time.Duration {
+					if d := time.Since(f.start); d >= begin && d < end {
+						return 30 * time.Millisecond
+					}
+					return 0
+				}
+				f.run(t, text, throttle.OutageShare, []int{1, 1, 1}, slices.Repeat([]store.Store{s}, 5)...)
+				f.wait.Wait()
+				if r := rate(text, f.sends, end+2500*time.Millisecond, end+3500*time.Millisecond); r < 0.98 {
+					t.Errorf("%.2f of the rate in the second that begins 2.5 s after the store was near again, want 0.98", r)
+				}
+			})
+		})
+	}
+}
+
 // scaled is a quota of which so much more is granted.
 func scaled(text string, by float64) string {
 	q := quota.MustParse(text).Explicit()[0]

@@ -56,6 +56,19 @@ func lateFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
 type roundTrips struct {
 	took       [3]time.Duration // the latest is the last
 	slowToldAt monotime.Time    // when the owner was told last that round trips take too long
+
+	looked      int           // how many calls were made since an instant to see whether the store is near again
+	lookedSince monotime.Time // that instant
+}
+
+// lookAgain reports whether to make a call to see whether the store is near again, now that one was short: the lateness falls
+// with the third that is. It counts as made.
+func (r *roundTrips) lookAgain(now monotime.Time) bool {
+	if r.lookedSince == 0 || now.Sub(r.lookedSince) >= Horizon {
+		r.looked, r.lookedSince = 0, now
+	}
+	r.looked++
+	return r.looked < len(r.took)
 }
 
 func (r *roundTrips) add(took time.Duration) {

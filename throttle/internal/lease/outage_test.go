@@ -517,6 +517,29 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// TestLateIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: Late falls with the
+// third. That happens once in a Horizon.
+func TestLateIsSeenToFall(t *testing.T) {
+	const ms = time.Millisecond
+	l, now := New(Config{}), at(time.Second)
+	l.Set(parse(t, "100/s even"), 0)
+	l.mustCall = true
+	var calls []string
+	for _, took := range []time.Duration{60 * ms, 60 * ms, 60 * ms, ms, ms, ms, ms, 60 * ms, 60 * ms, 60 * ms, ms, ms} {
+		c := l.Next(now, 0, &testLine{})
+		if c == nil {
+			calls = append(calls, "none")
+			l.mustCall = true
+			c = l.Next(now, 0, &testLine{})
+		}
+		calls = append(calls, l.lateness.String())
+		l.Step(now.Add(took), now, c, &store.Reply{Members: 1}, nil, false)
+		now = now.Add(took)
+	}
+	want := "[10ms none 10ms none 10ms none 120ms 120ms 120ms none 10ms none 10ms none 10ms none 10ms none 120ms none 120ms]"
+	equal(t, "calls", fmt.Sprint(calls), want)
+}
+
 // TestOutageOthersAtOnce: what others were seen to use at once they may have used again since the last reply. The quotas are of 100 in ten seconds, among
 // two; the outage begins with the last reply.
 func TestOutageOthersAtOnce(t *testing.T) {

@@ -65,6 +65,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	if !tardy || !l.config.Outage.lets() {
 		l.trip(now.Sub(sent))
+		l.lookAgain(now)
 	}
 	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
 	if l.far.at != 0 && l.far.at >= sent {
@@ -110,6 +111,17 @@ func (l *Lease) trip(took time.Duration) {
 	if l.config.Late <= 0 {
 		longest := max(DefaultLate(l.quotas), lateFromTrip(l.quotas, slices.Max(l.trips.took[:])))
 		l.lateness = min(max(l.lateness, lateFromTrip(l.quotas, l.trips.least())), longest)
+	}
+}
+
+// lookAgain has a call made at once if the last one took so much less than those before that the store may be near again: the lateness falls with
+// the third such call, and who has slots for a while would make that a second later. It costs two calls in a Horizon at most.
+func (l *Lease) lookAgain(now monotime.Time) {
+	if l.config.Late > 0 || l.lateness < 4*max(DefaultLate(l.quotas), lateFromTrip(l.quotas, l.trips.last())) {
+		return
+	}
+	if l.trips.lookAgain(now) {
+		l.mustCall = true
 	}
 }
 
