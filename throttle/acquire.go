@@ -15,7 +15,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
-	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -210,11 +209,12 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path: c.Path} }
 
 // need returns what the claim needs of each bucket. It panics if N is negative.
-func (c *Claim) need() need {
+func (c *Claim) need() (need need) {
 	if c.N < 0 {
 		panic(fmt.Sprintf("throttle: Claim.N is %d, want 0 or more", c.N))
 	}
-	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class(), flow{c.Flow, c.Weight}, c.bare}
+	need.Claims, need.N, need.bare = 1, max(c.N, 1), c.bare
+	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs, c.N == 0)
 	}

@@ -263,8 +263,7 @@ func TestCostsAreThoseOfTheClaim(t *testing.T) {
 	})
 }
 
-// A claim that waits uses what one that was granted has left: it allocates its place in line, and, where nobody else waits, the place of its
-// bucket in the agenda, and the timer's function.
+// A claim that waits uses what one that was granted has left, and so do its place in line, and that of its bucket in the agenda.
 func TestWaitMakesLittleGarbage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1000/s even")}
@@ -272,8 +271,8 @@ func TestWaitMakesLittleGarbage(t *testing.T) {
 			if err := l.Wait(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
-		}); n > 4 {
-			t.Errorf("%v allocations for each wait, want 4", n)
+		}); n > 0 {
+			t.Errorf("%v allocations for each wait, want none", n)
 		}
 	})
 }

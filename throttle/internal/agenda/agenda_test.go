@@ -48,7 +48,7 @@ func TestAgendaAgainstAMap(t *testing.T) {
 					t.Fatalf("seed %d: at %d, %d was due at %d", seed, now, k, at)
 				}
 			}
-			if due != (len(taken) > 0) || left != len(want)+len(taken) || len(a.list.items) != len(want) || a.list.index != nil && len(a.list.index) != len(want) {
+			if due != (len(taken) > 0) || left != len(want)+len(taken) || len(a.items) != len(want) || a.index != nil && len(a.index) != len(want) {
 				t.Fatalf("seed %d: due %v, took %v, %d are left of %d", seed, due, taken, len(want), left)
 			}
 		}
