@@ -3,7 +3,6 @@ package throttle
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -107,7 +106,7 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 		p = c.After.current().place
 	}
 	w, err := l.join(ctx, c, p, g, found)
-	if w != nil || err != nil && errors.Is(err, errDismissed) {
+	if w != nil || isDismissed(err) {
 		err = l.waitInLine(ctx, c, p, g, found, w)
 	}
 	if err != nil {
@@ -251,12 +250,14 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	if why != nil {
 		return nil, w.refusal(now, d, why)
 	}
-	w.waitsFor(now, &d)
+	if d.Cause == "" {
+		w.waitsFor(now, &d)
+	}
 	w.expected = d
 	if asks {
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
-	if w.enter(front); !w.changesNothing(now) {
+	if w.enter(front); !w.changesNothing(now, l.root()) {
 		l.run(now)
 	}
 	l.restock(now)
@@ -308,7 +309,7 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 	for {
 		moved := w
 		if w != nil {
-			if err, p = w.await(ctx, g, found), w.place; !errors.Is(err, errDismissed) {
+			if err, p = w.await(ctx, g, found), w.place; !isDismissed(err) {
 				if found.reportWaited(w.stay.AddTo(waits), g, err); err == nil && !w.remembered {
 					*w = waiter{l: w.l, done: w.done}
 					w.l.spare.Put(w)
@@ -348,7 +349,7 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 	}
 	for {
 		w, err := found.refind(l).join(ctx, c, p, g, found)
-		if w != nil || !errors.Is(err, errDismissed) {
+		if w != nil || !isDismissed(err) {
 			return w, err
 		}
 	}
@@ -403,9 +404,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 		return d.forecast(now)
 	}
 	waits := w // it escapes, and w need not
-	if ahead == nil {
-		waits.sharing(now, &d, true)
-	}
+	waits.sharing(now, &d, true)
 	f := d.forecast(now)
 	waits.asksStore = w.AtOnce && l.mustAskStore(now, d)
 	if why := waits.missedBound(now, &d); why != nil {

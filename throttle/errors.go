@@ -30,8 +30,11 @@ var (
 // are. Nothing is granted until that is mended: no wait helps, nor another attempt. Such an error is no [*Error].
 var ErrInvalid = fields.ErrInvalid
 
-// errDismissed ends a waiter whose claim belongs in another bucket now.
+// errDismissed ends a waiter whose claim belongs in another bucket now. It is never wrapped.
 var errDismissed = errors.New("throttle: dismissed")
+
+// isDismissed is errors.Is for errDismissed, which would unwrap each *Error, at the cost of an allocation.
+func isDismissed(err error) bool { return err == errDismissed } //nolint:errorlint // see above
 
 // errAbandoned ends a waiter for which nobody waits any more.
 var errAbandoned = errors.New("throttle: abandoned")

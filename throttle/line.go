@@ -39,7 +39,7 @@ import (
 //	joinLine, withdraw     a line above, while it is the first in the one below and goes there (promote)
 //	unstand, makeWay       from its lines to aside, and back
 //	depart                 leave, with what became of it
-//	end                    depart, and its goroutine is woken: granted (release), refused (refuse, refuseOutOfBounds, expire, makeRoom), sent to
+//	end                    depart, and its goroutine is woken: granted (release), refused (refuse, refuseOutOfBounds, wait, makeRoom), sent to
 //	                       another bucket (dismiss), or of no use to anybody any more (abandon)
 //	giveUp                 depart by its own goroutine (drop), or the grant goes back that came at the same time
 //
@@ -110,8 +110,8 @@ func (w *waiter) isBehind() bool {
 
 // changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has left a full queue for it, and no timer is
 // late.
-func (w *waiter) changesNothing(now monotime.Time) bool {
-	return w.isBehind() && !w.l.line.later && len(w.l.root().changed) == 0 && w.l.root().frozen == 0 && !w.l.root().agenda.Due(now)
+func (w *waiter) changesNothing(now monotime.Time, root *Limiter) bool {
+	return w.isBehind() && !w.l.line.later && len(root.changed) == 0 && root.frozen == 0 && !root.agenda.Due(now)
 }
 
 // awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if enough is known of
@@ -239,22 +239,25 @@ const aheadMost = 1000
 // aheadFew bounds how many of those ahead are looked at for a waiter that leaves: many may leave at once.
 const aheadFew = 16
 
-// remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
-// what is left of the forecast: unless something has changed since, and all who asked its bucket would go sooner than that.
+// remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is what is left of the forecast, unless
+// something has changed since, and all who asked its bucket would go sooner than that. Where the forecast is over, those few are a lower bound.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
-	ahead := predecessors{}
-	more := !w.isAside() && w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
-		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
-			ahead.Add(o.surely(), o.urgent())
-		}
-	})
-	d = w.project(now, &ahead)
-	if least := w.joined.Add(w.expected.forecast(w.joined).Wait); more && w.l.root().lastChange < w.joined {
-		d.At = max(d.At, least)
-	} else if more {
-		ahead.All = limit.Sum(w.l.line.sure.Sum[:])
-		d.At = max(d.At, min(least, w.project(now, &ahead).At))
+	ahead, most := predecessors{}, now.Add(monotime.Longest)
+	switch {
+	case w.isAside():
+	case w.expected.At <= now || !w.entries[0].Follows(aheadFew+1):
+		w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
+			if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
+				ahead.Add(o.surely(), o.urgent())
+			}
+		})
+	case w.l.root().lastNews < w.joined:
+		return w.expected
+	default:
+		ahead.All, most = limit.Sum(w.l.line.sure.Sum[:]), w.expected.At
 	}
+	d = w.project(now, &ahead)
+	d.At = min(d.At, most)
 	return d
 }
 

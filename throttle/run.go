@@ -281,6 +281,12 @@ func (l *Limiter) tick() {
 // change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the change, but not
 // yet released because a timer is late, go first. What the change lets go counts from now. It requires that mu is held.
 func (l *Limiter) change(now monotime.Time, f func()) {
+	l.move(now, f)
+	l.root().lastNews = now
+}
+
+// move is change for what those who wait could expect: one of them leaves.
+func (l *Limiter) move(now monotime.Time, f func()) {
 	root := l.root()
 	waited := root.line.waiting > 0
 	if l.line.waiting > 0 || root.agenda.Due(now) {

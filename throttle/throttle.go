@@ -291,7 +291,8 @@ type Limiter struct {
 	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
 	claimCount uint64                  // numbers the claims that did not go through grantAtOnce
 	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
-	lastChange monotime.Time           // instant of the latest change that may let somebody go
+	lastChange monotime.Time           // instant of the latest move, which may let somebody go
+	lastNews   monotime.Time           // instant of the latest change: of a move that is more than that a waiter has left
 	credit     limit.Credit            // of late timers
 	woken      bell.List               // of those who have left the line, for unlock to ring; empty while nobody has mu
 }

@@ -61,7 +61,11 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	}
 	switch w.done.WaitOr(left, ctx.Done(), w.cancel) {
 	case bell.Expired:
-		w.expire()
+		w.l.alter(func(now monotime.Time) {
+			if w.entries != nil { // it does not go now
+				w.end(now, w.refusal(now, w.remaining(now), ErrMaxWait))
+			}
+		})
 		<-w.done.C
 	case bell.Ended:
 		return w.drop(ctx.Err(), context.Cause(ctx))
@@ -72,21 +76,12 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	return w.err
 }
 
-// expire refuses w, whose MaxWait has passed, unless it may go now.
-func (w *waiter) expire() {
-	w.l.alter(func(now monotime.Time) {
-		if w.entries != nil {
-			w.end(now, w.refusal(now, w.remaining(now), ErrMaxWait))
-		}
-	})
-}
-
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
 // until the store has replied, but is not granted.
 func (w *waiter) abandon(g *Grant) (granted bool) {
 	root := w.l.lock()
 	w.abandoned = true
-	granted, dismissed := w.entries == nil && w.err == nil, errors.Is(w.err, errDismissed)
+	granted, dismissed := w.entries == nil && w.err == nil, isDismissed(w.err)
 	g.right = w.grant
 	w.l.unlock(root)
 	if dismissed {
@@ -98,22 +93,19 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // drop takes w out of line, and returns what it waits for. If w was granted at the same time, the grant is given back
 // for the next in line; if w was dismissed, the tree that waits for it waits no longer.
 func (w *waiter) drop(ctxErr, cause error) error {
-	e := new(Error) // before the lock is taken: many may leave at once
+	// What is known is said before the lock is taken, since many may leave at once.
+	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: w.N, Err: ErrCanceled, ctxErr: ctxErr, cause: cause, detail: " while waiting"}
 	root := w.l.lock()
 	if now := root.now(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
 		w.giveUp(now, e)
 		w.l.restock(now)
 	} else {
-		w.l.change(now, func() { w.giveUp(now, e) })
+		w.l.move(now, func() { w.giveUp(now, e) })
 	}
 	w.l.unlock(root)
-	if errors.Is(w.err, errDismissed) {
+	if isDismissed(w.err) {
 		w.l.thaw()
 	}
-	if e.Cause == "" {
-		e.Bucket, e.Quota, e.Cause, e.Cost, e.Wait, e.At = w.l.Name, w.expected.Quota, Cause(w.expected.Cause), w.N, 0, time.Time{}
-	}
-	e.Err, e.ctxErr, e.cause, e.detail = ErrCanceled, ctxErr, cause, " while waiting"
 	return e
 }
 
@@ -168,14 +160,12 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	return d
 }
 
-// waitsFor has d, if it has no cause, say what w, which must wait, waits for. Some may have gone who held it back: then that is what any of
-// the first in line waits for.
+// waitsFor has d, which has no cause, say what w, which must wait, waits for. Some may have gone who held it back: then that is what any of the
+// first in line waits for.
 func (w *waiter) waitsFor(now monotime.Time, d *delay) {
-	if d.Cause == "" {
-		w.sharing(now, d, true)
-		w.sharing(now, d, false)
-		w.blocked(now, d)
-	}
+	w.sharing(now, d, true)
+	w.sharing(now, d, false)
+	w.blocked(now, d)
 }
 
 // sharing has d, if it has no cause, be what the first in line wait for who hold w back: the first of its row, and that of
@@ -252,9 +242,9 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	return w.explain(new(Error), now, d, why)
 }
 
-// explain fills e, which is zero, with what refusal returns, and returns it.
+// explain fills e with what refusal returns, and returns it.
 func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error {
-	if !errors.Is(why, ErrClosed) {
+	if d.Cause == "" && !errors.Is(why, ErrClosed) {
 		w.waitsFor(now, &d)
 	}
 	e.Bucket, e.Quota, e.Cause, e.Cost, e.Err = w.l.Name, d.Quota, Cause(d.Cause), w.N, why

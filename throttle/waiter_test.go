@@ -743,6 +743,34 @@ func TestCancelBehindMany(t *testing.T) {
 	}
 }
 
+// TestCancelAfterTheFirst: who stands behind many does not count again whether some have left meanwhile, the first in line or another. Behind a few, he does.
+func TestCancelAfterTheFirst(t *testing.T) {
+	for n, want := range map[int]time.Duration{aheadFew: aheadFew * time.Second, aheadFew + 2: (aheadFew + 3) * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "1/s even")}
+			grant(t, l, Claim{})
+			var waiters []*Waiter
+			for range n {
+				_, w := join(t, l, Claim{})
+				waiters = append(waiters, w)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			errs := make(chan error, 1)
+			go func() { errs <- l.Wait(ctx, 1) }()
+			synctest.Wait()
+			waiters[0].Leave()
+			cancel()
+			var e *Error
+			if err := <-errs; !errors.As(err, &e) || e.Wait != want {
+				t.Errorf("behind %d: %v, want a Wait of %v", n, err, want)
+			}
+			for _, w := range waiters[1:] {
+				w.Leave()
+			}
+		})
+	}
+}
+
 // Whoever leaves from behind the first in line changes nothing for others but their place: those behind move up, and the
 // timer of the first stays.
 func TestCancelBehindTheFirst(t *testing.T) {

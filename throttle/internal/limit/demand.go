@@ -114,7 +114,9 @@ func (d Demand) Plus(o *Demand) Demand {
 // Sum returns what all ask for together.
 func Sum(demands []Demand) (sum Demand) {
 	for i := range demands {
-		sum = sum.Plus(&demands[i])
+		if d := &demands[i]; d.Claims > 0 {
+			sum = sum.Plus(d)
+		}
 	}
 	return sum
 }

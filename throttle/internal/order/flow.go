@@ -28,6 +28,14 @@ func (e *Entry[W]) Remove() { e.of.in.remove(e) }
 // IsFirst reports whether the waiter is the first of its row.
 func (e *Entry[W]) IsFirst() bool { return e.of.in.first() == e }
 
+// Follows reports whether n others of its flow, or more, stand before the waiter.
+func (e *Entry[W]) Follows(n int) bool {
+	for e = e.prev; e != nil && n > 1; e = e.prev {
+		n--
+	}
+	return e != nil
+}
+
 // Ahead calls f for those who go before the waiter at e, but for no more than most, and reports whether there are more. If there are more of
 // its flow, f is called for those next before it, which takes no look at other flows and rows; else for the first of all.
 func (q *Queue[W]) Ahead(e *Entry[W], most int, f func(W)) (more bool) {

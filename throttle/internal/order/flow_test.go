@@ -174,8 +174,12 @@ func compareAhead(t *testing.T, q *Queue[*caller], at map[*caller]*Entry[*caller
 		var got []*caller
 		more := q.Ahead(at[c], most, func(o *caller) { got = append(got, o) })
 		want := all[:min(n, most)]
-		if own := model[c.row].of(c.flow); slices.Index(own, c) > most {
-			i := slices.Index(own, c)
+		own := model[c.row].of(c.flow)
+		i := slices.Index(own, c)
+		if at[c].Follows(most+1) != (i > most) || at[c].Follows(1) != (i > 0) {
+			t.Fatalf("%v stands behind %d of its flow; more than %d: %v, any: %v", c, i, most, at[c].Follows(most+1), at[c].Follows(1))
+		}
+		if i > most {
 			want = slices.Clone(own[i-most : i])
 			slices.Reverse(want)
 		}
