@@ -324,7 +324,7 @@ func (t *Transport) init() {
 		}
 		t.modes = modes
 	}
-	if t.base() == http.RoundTripper(t) {
+	if t.isBelowItself() {
 		wrong = append(wrong, errBelowItself)
 	}
 	if below.IsNil(t.Base) {
@@ -377,6 +377,20 @@ func (t *Transport) base() http.RoundTripper {
 func (t *Transport) isAbove() bool {
 	_, leaf := t.base().(*http.Transport)
 	return t.aboveTransport || t.Base == nil && !leaf
+}
+
+// isBelowItself reports whether Base leads in a circle: it is t, or a Transport of which that is so, and so on.
+func (t *Transport) isBelowItself() bool {
+	const most = 1000 // nobody has as many below each other
+	b := t
+	for range most {
+		next, ok := b.base().(*Transport)
+		if !ok || next == nil {
+			return false
+		}
+		b = next
+	}
+	return true
 }
 
 // errBelowItself says that a Transport sends requests through itself.
@@ -439,7 +453,7 @@ func (t *Transport) Load(r io.Reader) error {
 // CloseIdleConnections forwards to Base, as http.Client expects of its Transport. It does nothing if Base leads back to t, which
 // Validate and each request report.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok && t.base() != http.RoundTripper(t) {
+	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok && !t.isBelowItself() {
 		c.CloseIdleConnections()
 	}
 }

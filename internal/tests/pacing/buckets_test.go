@@ -420,7 +420,10 @@ func TestDefaultTransportIsNotItsOwnBase(t *testing.T) {
 	http.DefaultTransport = itself
 	loop := &pacer.Transport{}
 	loop.Base = loop
-	for _, tr := range []*pacer.Transport{itself, loop} {
+	a, b := &pacer.Transport{}, &pacer.Transport{}
+	a.Base, b.Base = b, a
+	for _, tr := range []*pacer.Transport{itself, loop, a, b, {Base: b}} {
+		tr.CloseIdleConnections() // comes back
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err == nil || !strings.Contains(err.Error(), "Base leads back to this Transport") {
 			t.Errorf("got %v", err)
 		}
