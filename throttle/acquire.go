@@ -82,8 +82,7 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 func (l *Limiter) Allow(n int) bool {
 	c, g := Claim{N: n, MaxWait: -1, bare: true}, Grant{}
 	if ctx := context.Background(); !g.begin(l, &c) || g.grantAtOnce(ctx, max(c.N, 1)) == nil {
-		w, err := l.join(ctx, &c, place{}, &g, nil)
-		if err != nil || w != nil && !w.abandon(&g) {
+		if w, err := l.join(ctx, &c, place{}, &g, nil); err != nil || w != nil && !w.abandon(&g) {
 			return false
 		}
 	}

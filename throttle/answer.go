@@ -83,11 +83,10 @@ func (g *Grant) Done(a Answer) Outcome {
 	if g.requestsOnly && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || l.quietAbove() && !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
 		return Outcome{}
 	}
-	luck := 0.0
-	if l.Rand != nil && a.informative() {
-		luck = g.draw()
+	if l.Rand == nil || !a.informative() {
+		return g.done(&a, 0)
 	}
-	return g.done(&a, luck)
+	return g.done(&a, g.draw())
 }
 
 // Done is Grant.Done. Repeats says that the next answers may say the same but for what remains: then the mark is for Count, unless there is
@@ -138,11 +137,10 @@ func (g *Grant) draw() (luck float64) {
 // long the request is not made again then. A is what the bucket learns: as told, or only that the request has ended, if another bucket learns from the answer.
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
-	var alone time.Duration
+	var alone, rest time.Duration
 	refused, void := a.Refused, a.Refused || a.Lost
 	if refused {
 		var own bool
-		var rest time.Duration
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
 			a = &Answer{
 				Lost: true, Hold: rest, HoldKnown: rest > 0,

@@ -35,7 +35,8 @@ import (
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
 type Group struct {
 	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a bucket is needed, and
-	// for each during an Update, with the Group locked: it must call neither the Group nor its Limiters, and not return nil. If nil, Limiters have the last key of their path for a
+	// for each during an Update, with the Group locked: it must call neither the Group nor its Limiters. Nil, and a Limiter that is a bucket of a
+	// Group already, panic. If New is nil, Limiters have the last key of their path for a
 	// Name, and SlowStart. For buckets that there are, Update looks only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
@@ -113,13 +114,14 @@ func (g *Group) add(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) }
 // newLimiter returns a new Limiter for a path.
 func (g *Group) newLimiter(path []string) *Limiter {
 	if g.New != nil {
-		return g.New(path)
+		return check.New(g.New(path))
 	}
 	return &Limiter{Name: path[len(path)-1], SlowStart: true}
 }
 
 // enroll makes l the bucket of a node. It requires that g.mu is held.
 func (g *Group) enroll(n *bucketNode, l *Limiter) {
+	check.Unused(l.entry.group == nil)
 	n.Value, l.entry.node, l.entry.group, l.generation = l, n, g, g.generation.Load()
 	if n.Parent != nil {
 		l.Parent, l.generation = n.Parent.Value, n.Parent.Value.generation

@@ -743,6 +743,58 @@ func TestGroupCanceledWhileMoved(t *testing.T) {
 	}
 }
 
+// What is no new Limiter makes no bucket: a circle of buckets would be followed for ever. Nothing stays locked.
+func TestGroupWantsNewLimiters(t *testing.T) {
+	var made *Limiter
+	g := &Group{New: func([]string) *Limiter { return made }}
+	panics := func(want string, f func()) {
+		t.Helper()
+		defer func() {
+			if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+				t.Errorf("panic %q, want one about what %s", got, want)
+			}
+		}()
+		f()
+	}
+	panics("Group.New returned nil", func() { g.Limiter("a") })
+	panics("Group.New returned nil", func() { g.Limiter("a") })
+	made = &Limiter{}
+	if !g.Limiter("a").Allow(1) {
+		t.Error("the bucket grants nothing")
+	}
+	panics("is a bucket of a Group already", func() { g.Limiter("b") })
+	panics("is a bucket of a Group already", func() { g.Limiter("a", "b") })
+	if err := g.Update(func() {}); err != nil {
+		t.Error(err)
+	}
+	made = nil
+	panics("Group.New returned nil", func() { _ = g.Update(func() {}) })
+	made = &Limiter{}
+	if !g.Limiter("b").Allow(1) || !g.Limiter("a").Allow(1) {
+		t.Error("a bucket grants nothing")
+	}
+}
+
+// Parents that lead in a circle are found, and not followed for ever.
+func TestParentsInACircle(t *testing.T) {
+	a := &Limiter{Name: "a"}
+	b := &Limiter{Name: "b", Parent: a}
+	a.Parent = b
+	for _, l := range []*Limiter{a, b, {Name: "c", Parent: b}} {
+		if err := l.Validate(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("the Parents of Limiter %q lead in a circle", l.Name)) {
+			t.Errorf("%s: %v", l.Name, err)
+		}
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, "lead in a circle") {
+					t.Errorf("%s: panic %q", l.Name, got)
+				}
+			}()
+			l.Allow(1)
+		}()
+	}
+}
+
 // What finds a bucket may panic, and what makes one: nothing stays locked or frozen.
 func TestGroupPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

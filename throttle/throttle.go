@@ -125,7 +125,7 @@ type Limiter struct {
 	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the same
 	// instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others from the Parent.
 	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone. Parents must not lead
-	// back to the Limiter: no call would return.
+	// in a circle: Validate says so, and all else panics.
 	Parent *Limiter
 
 	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its Parent, such
@@ -300,14 +300,16 @@ type Limiter struct {
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
 // mistake. The error is ErrInvalid. If it is not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close,
 // Validate returns ErrClosed.
-func (l *Limiter) Validate() error {
+func (l *Limiter) Validate() (err error) {
+	if err = check.Circle(l.Name, l, func(l *Limiter) *Limiter { return l.Parent }); err != nil {
+		return err // all else panics
+	}
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
-	var wrong []error
 	for b := l; b != nil; b = b.Parent {
-		wrong = append(wrong, b.invalid)
+		err = errors.Join(err, b.invalid)
 	}
-	return errors.Join(wrong...)
+	return err
 }
 
 // Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or
@@ -456,7 +458,7 @@ func (l *Limiter) isAlone() bool {
 }
 
 func (l *Limiter) root() *Limiter {
-	for l.Parent != nil {
+	for depth := 0; l.Parent != nil; depth = check.Above(depth) {
 		l = l.Parent
 	}
 	return l
