@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,6 +149,33 @@ func TestRouteForgottenBetweenAttempts(t *testing.T) {
 			t.Errorf("bucket %p, was %p; state %+v", l, old, l.State())
 		}
 	})
+}
+
+// Answers that repeat one are counted where a bucket has no Parent. Of others nothing is remembered for that: it would be made anew every 10 ms, for nothing.
+func TestRepeatsOfBucketsBelowOthers(t *testing.T) {
+	for pattern, want := range map[string]bool{"a.example/": true, "a.example/{x}": false} {
+		synctest.Test(t, func(t *testing.T) {
+			left := 10_000
+			tr := &Transport{Quotas: Table{"a.example/": {{N: 1 << 30}}, pattern: {{N: 1 << 30}}}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				left--
+				resp := lab.Answer(req, http.StatusOK, "")
+				resp.Header.Set("X-Ratelimit-Limit", "10000")
+				resp.Header.Set("X-Ratelimit-Remaining", strconv.Itoa(left))
+				resp.Header.Set("X-Ratelimit-Reset", "3600")
+				return resp, nil
+			})}
+			c := &http.Client{Transport: tr}
+			for range 500 {
+				lab.Get(t, c, "http://a.example/b")
+				time.Sleep(100 * time.Microsecond)
+			}
+			for l := tr.limiter(lab.Request(t, "GET", "http://a.example/b", "")); l != nil; l = l.Parent {
+				if got := bucketOf(l).repeats.Latest() != nil; got != want {
+					t.Errorf("%s with %s: an answer that others repeat is remembered: %v", l.Name, pattern, got)
+				}
+			}
+		})
+	}
 }
 
 // "/tree" is not "/tree/", and the redirect of ServeMux leads nobody out of what else matches.

@@ -86,7 +86,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l, b := g.Limiter(), bucketOf(g.Limiter())
 	var next *habit.Repeat
-	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 {
+	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
 		next = b.repeats.Next(ofThrottle.Elapsed(g), &b.habit, resp.Header, limits, hint, a.Statements)
 	}
 	o, mark := ofThrottle.Done(g, a, next != nil)
