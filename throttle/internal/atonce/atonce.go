@@ -28,7 +28,7 @@ type Gate struct {
 	ends   atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm or tell, and so nobody waits for one
 	latest atomic.Int64 // instant of the latest grant, zero before the first
 	count  atomic.Int64 // requests granted − ended without the lock, since Take
-	served atomic.Int64 // grants that ended without the lock, and were served, since TakeServed
+	served atomic.Int64 // grants of one request that ended without the lock, and were served, since TakeServed
 }
 
 // Way returns how the next claim is granted.
@@ -78,10 +78,11 @@ func (g *Gate) Grant(now monotime.Time, n int) bool {
 	return true
 }
 
-// End ends a grant of n requests without the lock, and reports whether it did. Served says that its request was served. Late says that
-// another goroutine has changed the bucket meanwhile: then its claim may wait for this end.
+// End ends a grant of n requests without the lock, and reports whether it did: not of several that were served, since one number cannot say how
+// many grants and how many requests these are. Served says that its request was served. Late says that another goroutine has changed the bucket
+// meanwhile: then its claim may wait for this end.
 func (g *Gate) End(n int, served bool) (ended, late bool) {
-	if !g.ends.Load() {
+	if !g.ends.Load() || served && n > 1 {
 		return false, false
 	}
 	if served {

@@ -23,6 +23,9 @@ func TestGate(t *testing.T) {
 	if ended, late := g.End(1, true); !ended || late {
 		t.Error("a free Gate does not end a grant")
 	}
+	if ended, _ := g.End(2, true); ended {
+		t.Error("a Gate ends a grant of several requests that were served, and cannot tell how many")
+	}
 	if n := g.Take(); n != 2 {
 		t.Errorf("%d requests under way, want 2", n)
 	}
