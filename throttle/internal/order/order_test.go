@@ -21,6 +21,40 @@ func compare(a, b *guest) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number))
 }
 
+// TestSpares: a row has as many entries for later as have just left it, and a few once it is empty.
+func TestSpares(t *testing.T) {
+	var q Queue[*guest]
+	var all []*Entry[*guest]
+	for range 2 {
+		for number := range 100 {
+			e, _, _ := q.Insert(&guest{number: number}, 1, false)
+			all = append(all, e)
+		}
+		for i, e := range all {
+			e.Remove()
+			r := q.rows[0]
+			if want := min(i+1, 99-i+spareMost); r.spares > want {
+				t.Fatalf("%d entries for later, with %d in the row", r.spares, r.n)
+			}
+			n := 0
+			for e := r.spare; e != nil; e = e.next {
+				n++
+			}
+			if n != r.spares {
+				t.Fatalf("%d entries for later, and %d are counted", n, r.spares)
+			}
+		}
+		all = all[:0]
+	}
+	lone := &guest{}
+	if n := testing.AllocsPerRun(100, func() {
+		e, _, _ := q.Insert(lone, 1, false)
+		e.Remove()
+	}); n > 0 {
+		t.Errorf("%v allocations for one that comes and goes", n)
+	}
+}
+
 // TestAgainstASortedList inserts and removes at random, and compares all looks at a Queue with a sorted list.
 func TestAgainstASortedList(t *testing.T) {
 	for seed := range uint64(50) {

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// spareMost bounds how many entries a row keeps for later.
-const spareMost = 64
+// spareMost bounds how many more entries a row keeps for later than waiters stand in it: one that never gets empty, or a few that come and go, make none
+// anew, and a long line leaves nothing behind.
+const spareMost = 4
 
 // row is the waiters of one priority. A nil row is empty.
 type row[W Waiter[W]] struct {
@@ -181,11 +182,13 @@ func (r *row[W]) rebase() {
 func (r *row[W]) remove(e *Entry[W]) {
 	f := e.of
 	first := e == f.first
-	if f.remove(e); r.spares < spareMost {
-		var none W // so that it can be collected
-		e.w, e.next, r.spare, r.spares = none, r.spare, e, r.spares+1
+	f.remove(e)
+	var none W // so that it can be collected
+	e.w, e.next, r.spare, r.spares = none, r.spare, e, r.spares+1
+	for r.n--; r.spares > r.n+spareMost; r.spares-- {
+		r.spare = r.spare.next
 	}
-	if r.n--; f.n > 0 {
+	if f.n > 0 {
 		if first { // else its turn stays
 			r.fix(f)
 		}
