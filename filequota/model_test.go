@@ -139,6 +139,10 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 	t.Helper()
 	start := time.Now()
 	model := new(store.Memory)
+	var told store.News
+	if _, err := model.Listen("api", func(n store.News) { told = n }); err != nil {
+		t.Fatal(err)
+	}
 	if lost {
 		model.Lose()
 		if err := os.WriteFile(filepath.Join(dir, fileName("api")), nil, 0o600); err != nil {
@@ -160,6 +164,8 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 			*u = user{name: fmt.Sprintf("m%d", step)}
 		}
 		req := u.request(r, versions[r.IntN(8)/7])
+		told = store.News{}
+		before := peek(filepath.Join(dir, fileName("api")))
 		want, err := model.Exchange(t.Context(), &req)
 		if err != nil {
 			t.Fatal(err)
@@ -174,6 +180,19 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("step %d, %v after the start, %+v:\n got %+v\nwant %+v", step, time.Since(start), req, got, want)
+		}
+		// What the header tells those who listen: of slots ahead they ask themselves, as after a loss.
+		h := peek(filepath.Join(dir, fileName("api")))
+		tells := store.News{Room: h.room != before.room, Lost: h.lost != before.lost}
+		if h.hold != before.hold {
+			tells.Hold = told.Hold
+		}
+		if h.came != before.came {
+			tells.Sharing = int(h.sharing)
+		}
+		told.Lost, told.Ahead = told.Lost || told.Ahead > 0, 0
+		if tells != told {
+			t.Fatalf("step %d, %v after the start, %+v:\nthe file tells %+v\nwant           %+v", step, time.Since(start), req, tells, told)
 		}
 		u.sent = &req
 		for _, s := range got.Slots {

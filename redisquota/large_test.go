@@ -109,11 +109,11 @@ func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []ste
 			if i%4 == 3 {
 				req.More = cost
 			}
-			reply, _, err := model.Exchange(time.Since(start), &req)
+			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply})
+			steps = append(steps, step{time.Now(), req, reply, news})
 		}
 	})
 	return start, steps

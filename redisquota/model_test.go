@@ -26,6 +26,7 @@ type step struct {
 	at   time.Time
 	r    store.Request
 	want *store.Reply
+	news store.News
 }
 
 // user is a member of a random history.
@@ -64,11 +65,11 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 			if excess := time.Since(u.at) - req.Since; excess > 2*time.Second && excess < 4*time.Second {
 				req.Since = 0 // else it matters how long a call takes, which is not of the bubble
 			}
-			reply, _, err := model.Exchange(time.Since(start), &req)
+			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply})
+			steps = append(steps, step{time.Now(), req, reply, news})
 			if req.Look {
 				u.serial-- // nobody has heard of it
 				continue
@@ -293,6 +294,63 @@ func TestStoreAgainstModel(t *testing.T) {
 	}
 }
 
+// newsOf has the script do what the model did, and compares what both told those who listen. It returns how often that was of slots ahead.
+func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard <-chan store.News, start time.Time, steps []step) (far int) {
+	t.Helper()
+	for i, st := range steps {
+		req, want := st.r, st.news
+		req.Back = slices.Clone(req.Back)
+		for k := range req.Back {
+			req.Back[k].Slot = translate(start, req.Back[k].Slot)
+		}
+		s.Mini.SetTime(st.at)
+		if _, err := by.Exchange(t.Context(), &req); err != nil {
+			t.Fatal(err)
+		}
+		if want.Ahead > 0 {
+			far++
+		}
+		want.Hold, want.Ahead = up(want.Hold), up(want.Ahead)
+		for got := (store.News{}); got != want; {
+			select {
+			case n := <-heard:
+				got.Hold, got.Ahead, got.Sharing = max(got.Hold, n.Hold), max(got.Ahead, n.Ahead), max(got.Sharing, n.Sharing)
+				got.Room, got.Lost, got.Released = got.Room || n.Room, got.Lost || n.Lost, got.Released || n.Released
+				if d := got.Ahead - want.Ahead; max(d, -d) <= 2*time.Microsecond {
+					got.Ahead = want.Ahead // see snap
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("step %d, %v after the start, %+v:\nheard %+v\nwant  %+v", i, st.at.Sub(start), req, got, want)
+			}
+		}
+	}
+	return far
+}
+
+// TestStoreNewsAgainstModel: the script publishes what store.Ledger tells.
+func TestStoreNewsAgainstModel(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	heard := make(chan store.News, 64)
+	stop, err := goredis.New(dial(t, s)).Listen("api", func(n store.News) { heard <- n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	subscribers(t, c, 1)
+	far := 0
+	for _, text := range []string{"20/s even", "50/s burst 10", "100/10s log", "20/m log", "50/10s window grid", "20/10s estimate", "5/s burst 3, 100/m log", "60/m burst 4"} {
+		for seed := range uint64(*histories+2) / 3 {
+			flushAll(t, c)
+			start, steps := history(t, rand.New(rand.NewPCG(seed, 5)), parse(t, text))
+			far += newsOf(t, s, goredis.New(c), heard, start, steps)
+		}
+	}
+	if far < 10 {
+		t.Errorf("news of slots ahead came %d times: the test is not worth much", far)
+	}
+}
+
 // farHistory has many members of a store.Ledger have a slot each, with debts, so that the far ones are remembered as one; meanwhile the
 // rate, the burst, or what may be a debt change.
 func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
@@ -318,10 +376,10 @@ func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 				Version: 1, Bucket: "api", Quotas: quota.Quotas{q}, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 				Member: fmt.Sprintf("of one program %03d", i), Serial: 1, Hand: []int{0}, Asks: []store.Ask{{Cost: []int{n}, Count: 1, Within: -1}},
 			}
-			if reply, _, err := model.Exchange(time.Since(start), &req); err != nil {
+			if reply, news, err := model.Exchange(time.Since(start), &req); err != nil {
 				t.Fatal(err)
 			} else {
-				steps = append(steps, step{time.Now(), req, reply})
+				steps = append(steps, step{time.Now(), req, reply, news})
 			}
 		}
 	})
@@ -368,11 +426,11 @@ func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Tim
 			default:
 				req.More = []int{1}
 			}
-			reply, _, err := model.Exchange(time.Since(start), &req)
+			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply})
+			steps = append(steps, step{time.Now(), req, reply, news})
 		}
 	})
 	return start, steps
@@ -421,11 +479,11 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 			if i%60 < 30 || r.IntN(4) == 0 {
 				req.Asks = []store.Ask{{Cost: []int{1}, Count: 1 + r.IntN(60), Within: time.Second}}
 			}
-			reply, _, err := model.Exchange(time.Since(start), &req)
+			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply})
+			steps = append(steps, step{time.Now(), req, reply, news})
 			for _, s := range reply.Slots {
 				delete(returned, s.ID)
 				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{s.Count}})

@@ -6,11 +6,11 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 11 -- of what is written here; another one is of another release, and no use
+local version = 12 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
-if n[1] == version and #n == 19 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19] }
+if n[1] == version and #n == 20 then
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -34,7 +34,7 @@ lost = lost or not called and state.fresh and request.since > now - state.born a
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
-    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0,
+    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
 end

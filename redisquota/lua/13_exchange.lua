@@ -1,11 +1,13 @@
 -- The exchange itself.
 
+local came_back = 0 -- the work of what came back of slots that have passed
+
 -- back takes back what was not used.
 local function back(part)
   steps = steps + steps_of_slot * (1 + #quotas)
   if part.slot < now then
     forget(part.slot, part.cost)
-    reply.room = math.min((reply.room or 0) + work(part.cost), ages)
+    came_back = math.min(came_back + work(part.cost), ages)
   elseif part.slot > now + near and not passed(part.slot, part.cost) then
     forget(part.slot, part.cost)
   else
@@ -199,6 +201,7 @@ local function exchange()
   for _, s in ipairs(request.statements) do
     hear(s)
   end
+  reply.room = came_back > 0 and (last > now + 2 * horizon or came_back >= horizon / 8 and last > now + near)
   member.write = true
   if request.leave then
     member.gone = true
@@ -232,14 +235,16 @@ local members, sharing = math.max(count_active(now), 1), math.max(count_active(n
 -- What is written first is refused by a server that is read-only or out of memory. Then
 -- nothing has changed.
 local function write()
-  local jumped = last - now > math.max(horizon, 2 * (state.last - now)) and others_sharing(now - shares) > 0 -- before who asks is written, and counted
+  local jumped = not lost and last - now > math.max(horizon, math.floor((state.told - now) / 4) * 5)
+  local told = jumped and last or state.told
+  jumped = jumped and others_sharing(now - shares) > 0 -- before who asks is written, and counted
   renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
   local values = {
     'bucket',
     string.format(
-      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d',
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d %.0f',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut
+      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut, told
     ),
   }
   for i, q in ipairs(quotas) do
@@ -289,12 +294,14 @@ local function write()
   if jumped then
     redis.pcall('PUBLISH', request.channel, 'ahead=' .. whole(last - now) .. ' ' .. request.bucket)
   end
-  local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)
   if reply.released then
     redis.pcall('PUBLISH', request.channel, 'release ' .. request.bucket)
   end
-  if reply.news or room then
-    redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
+  if reply.news then
+    redis.pcall('PUBLISH', request.channel, whole(hold - now) .. ' ' .. request.bucket)
+  end
+  if reply.room then
+    redis.pcall('PUBLISH', request.channel, '0 ' .. request.bucket)
   end
   if member.stored <= now - shares and member.active > now - shares and not member.gone then
     redis.pcall('PUBLISH', request.channel, 'sharing=' .. whole(sharing) .. ' ' .. request.bucket)

@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 11
+const version = 12
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -25,7 +25,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.AppendBool(varint.AppendBool(varint.AppendBool(b, l.known), l.lost), l.fresh)
 	b = varint.Append(varint.Append(varint.Append(b, l.late), l.rose), l.horizon)
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
-	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
+	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.told), l.heldUntil), l.lastUsed)
 	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
 	b = varint.Append(b, len(l.places))
 	for p := range l.places {
@@ -81,7 +81,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.late, read.rose = time.Duration(r.Int(0, int64(monotime.Longest))), r.Time()
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
-	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
+	read.lastSlot, read.told, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time(), r.Time()
 	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
 	for range r.Len() {
 		read.readPlace(r)

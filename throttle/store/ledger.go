@@ -32,6 +32,7 @@ type Ledger struct {
 	asked      askedLate
 	horizon    time.Duration // of the latest request
 	lastSlot   monotime.Time // the latest slot
+	told       monotime.Time // the latest slot of which news told, or would have told others
 	heldUntil  monotime.Time
 	returned   []returnedSlot // in their order; their costs are of all places
 	members    map[string]*member
@@ -123,7 +124,6 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 // serve is Exchange for a request that was checked, by a clock that cannot be set.
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
-	held := l.heldUntil
 	if m := l.members[r.Member]; m != nil && m.serial < r.Answered {
 		l.Lose() // what was done since
 	}
@@ -133,7 +133,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	others := l.others(r, t)
 	lost := l.open(r, t)
 	l.dropPassed(t)
-	shared, until, cut, last := l.sharing(t), l.learnsUntil, l.cut, l.lastSlot
+	held, shared, until, cut := l.heldUntil, l.sharing(t), l.learnsUntil, l.cut
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
@@ -144,8 +144,11 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	reply.Others = others
 	asks := l.cut && l.unheard > 0 && (!cut || l.learnsUntil != until) // somebody waits for what others may have to tell
 	news := News{Room: room, Lost: lost || asks, Released: r.Release}
-	if ahead := l.lastSlot.Sub(t); !lost && ahead > max(r.Horizon, 2*last.Sub(t)) && l.othersShare(r, t.Add(-SharesFor)) > 0 {
-		news.Ahead = ahead
+	if ahead := l.lastSlot.Sub(t); !lost && ahead > max(r.Horizon, l.told.Sub(t)/4*5) {
+		l.told = l.lastSlot
+		if l.othersShare(r, t.Add(-SharesFor)) > 0 { // who comes later knows it by its first reply
+			news.Ahead = ahead
+		}
 	}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)

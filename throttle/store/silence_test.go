@@ -273,12 +273,12 @@ func TestSilenceAsks(t *testing.T) {
 	}
 }
 
-// TestNewsOfSlotsAhead: others hear of slots that are more than the horizon ahead, and more than twice as far as the last one was; if there are any that may
-// have to do without the store.
+// TestNewsOfSlotsAhead: others hear of slots that are more than the horizon ahead, and a quarter farther than the last one of which they heard; if there are any
+// that may have to do without the store.
 func TestNewsOfSlotsAhead(t *testing.T) {
 	for name, c := range map[string]struct {
 		shares string // of the members a and b
-		counts []int  // for which a asks, each 0.4 s
+		counts []int  // of what a asks for, each 0.4 s; -1 is one that costs all of the window
 		want   []time.Duration
 	}{
 		"none are ahead":    {"ab", []int{50, 50}, []time.Duration{0, 0}},
@@ -287,6 +287,9 @@ func TestNewsOfSlotsAhead(t *testing.T) {
 		"the other is none": {"a", []int{100, 1}, []time.Duration{0, 0}},
 		"who asks is none":  {"b", []int{100, 1}, []time.Duration{0, 9610 * time.Millisecond}},
 		"none are that far": {"ab", []int{100, 0, 0}, []time.Duration{0, 0, 0}},
+		"farther and farther": {"ab", []int{-1, -1, -1, -1, -1, -1, -1}, []time.Duration{
+			0, 9610 * time.Millisecond, 19220 * time.Millisecond, 28830 * time.Millisecond, 38440 * time.Millisecond, 48050 * time.Millisecond, 0,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &Ledger{}
@@ -302,6 +305,9 @@ func TestNewsOfSlotsAhead(t *testing.T) {
 				r := request(quotas, int64(i+2))
 				r.Member, r.Shares, r.Late = "a", strings.ContainsRune(c.shares, 'a'), 0
 				r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
+				if count < 0 {
+					r.Asks[0] = Ask{Cost: []int{100}, Count: 1, Within: -1}
+				}
 				if _, news, err := l.Exchange(time.Duration(i)*400*time.Millisecond, r); err != nil || news.Ahead != c.want[i] {
 					t.Errorf("ask %d: %+v, %v; want that slots are %v ahead", i, news, err, c.want[i])
 				}

@@ -468,7 +468,7 @@ type News struct {
 	// A member that asks seldom hears of the others by it.
 	Sharing int
 
-	// Ahead is how far from now the last slot is, where that is more than the Horizon, and more than twice as far as before the request that got it. Zero if it is not
+	// Ahead is how far from now the last slot is, where that is more than the Horizon, and more by a quarter than the last slot of which such news told. Zero if it is not
 	// news, and where no other member has said Shares. A member that asks seldom knows by it what others have got, should the store be out of reach next.
 	Ahead time.Duration
 }

@@ -114,3 +114,41 @@ func TestSharesOfAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestSlotsAheadAreHeardOf: one that asks seldom knows how far ahead the slots of others are, however they grew: here each of six gets one that costs most of a
+// window, so that the last is six windows ahead. In an outage its part begins after these.
+func TestSlotsAheadAreHeardOf(t *testing.T) {
+	for _, text := range []string{"100/10s log", "100/5s sliding", "100/10s window grid", "20/s burst 100", "100/10s estimate"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{end: 2 * time.Minute, start: time.Now()}
+				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d >= 12*time.Second && d < 100*time.Second }}
+				ctx, cancel := context.WithTimeout(t.Context(), f.end)
+				defer cancel()
+				limiter := func() *throttle.Limiter {
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
+					t.Cleanup(func() { _ = l.Close() })
+					return l
+				}
+				send := func(l *throttle.Limiter, by, n int) {
+					f.wait.Go(func() { _ = f.send(ctx, l, by, n) })
+				}
+				seldom := limiter()
+				send(seldom, 0, 1)
+				time.Sleep(time.Second)
+				for by := range 6 {
+					time.Sleep(100 * time.Millisecond)
+					send(limiter(), 1+by, 95)
+				}
+				time.Sleep(11 * time.Second)
+				for range 400 {
+					send(seldom, 0, 1)
+				}
+				f.wait.Wait()
+				if n := over(text, f.sends); n > 0 {
+					t.Errorf("%d over", n)
+				}
+			})
+		})
+	}
+}

@@ -208,10 +208,15 @@ func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
 const far = 8 * Horizon
 
 // lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
-// others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.
+// others may since have got some that are farther ahead: a quarter, of which no news tells; or if no news came, as much as the reply is old, while
+// the ones it spoke of last.
 func (l *Lease) lastSlot() monotime.Time {
 	ahead := max(l.last.end.Sub(l.last.endAt), 0)
-	return l.last.end.Add(min(max(l.outage.began.Sub(l.last.endAt), 0), ahead))
+	more := min(max(l.outage.began.Sub(l.last.endAt), 0), ahead)
+	if l.sharing() > 1 {
+		more = max(more, l.last.end.Sub(l.outage.began)/4)
+	}
+	return l.last.end.Add(more)
 }
 
 // aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,
