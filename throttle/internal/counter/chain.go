@@ -82,6 +82,12 @@ func (y *said) meets(x *said) bool {
 	return y.early <= x.late.Add(slack) && x.early <= y.late.Add(slack)
 }
 
+// replaces reports whether y is the latest answer in place of x. Of two that were under way at once, the one counts that leaves less.
+func (y *said) replaces(x *said, granted uint64) bool {
+	another := y.limit != 0 && y.limit != x.limit
+	return granted > x.heard || x.now == 0 || another || y.remaining <= x.remaining || !y.meets(x)
+}
+
 // chain compares each answer with an earlier one, one for each round trip or so, in whatever order answers come. The
 // latest answer would not do: with many requests in flight, none that comes went after it had come.
 type chain struct {

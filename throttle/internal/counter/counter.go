@@ -225,18 +225,13 @@ func (r *Router) hear(l *leaf, a *Answer, y *said) {
 	}
 	c := l.counter
 	c.isNew = false
-	l.latest = *y
+	if y.replaces(&l.latest, a.Granted) {
+		l.latest = *y
+	}
 	if y.limit == 0 || y.limit == c.limit {
 		r.hearNumbers(l, y, a.Granted)
 	}
-	if c = l.counter; y.limit == 0 || y.limit == c.limit {
-		c.keep(y, a.Granted)
-	}
-}
-
-// keep notes the latest answer of a counter. Of two that were under way at once, the one counts that leaves less.
-func (c *counter) keep(y *said, granted uint64) {
-	if granted > c.latest.heard || c.latest.now == 0 || y.remaining <= c.latest.remaining || !y.meets(&c.latest) {
+	if c = l.counter; (y.limit == 0 || y.limit == c.limit) && y.replaces(&c.latest, a.Granted) {
 		c.latest = *y
 	}
 }

@@ -71,6 +71,29 @@ func (h *history) groups(paths ...string) string {
 	return strings.Join(all, ", ")
 }
 
+// TestStatedIsTheLeast: of answers that were under way at once, the one that leaves less is what is known of a leaf that gets a counter of its own,
+// in whatever order they come.
+func TestStatedIsTheLeast(t *testing.T) {
+	var h history
+	for i, a := range []answer{
+		{path: "/b", limit: 1000, remaining: 999},
+		{path: "/a", limit: 10, remaining: 3},
+		{path: "/a", limit: 10, remaining: 0, refused: true, overlaps: true},
+		{path: "/a", limit: 10, remaining: 2, overlaps: true},
+		{path: "/b", limit: 1000, remaining: 998},
+	} {
+		if h.Split() {
+			t.Fatalf("split before answer %d", i)
+		}
+		a.reset = 60
+		h.hear(a)
+	}
+	st, ok := h.Stated(h.Of("GET", "/a"), 1e9)
+	if !h.Split() || !ok || st.Remaining != 0 {
+		t.Errorf("split %v: %v, %+v, want that nothing remains", h.Split(), ok, st)
+	}
+}
+
 // each is n answers of some paths in turn, every so many seconds.
 func each(n, every int, f func(i, at int) answer) (all []answer) {
 	for i := range n {
