@@ -200,6 +200,23 @@ var faults = []fault{
 		c.proxies(2, true, func(p *proxy) { p.down = false })
 		return nil
 	}},
+	{name: "asleep", what: "nobody reaches the server for 4 s, of which two of five processes sleep the last 3, and 2 s more", outage: down, do: func(ctx context.Context, c *cell) error {
+		var err error
+		signal := func(s syscall.Signal) {
+			for _, w := range c.workers[:2] {
+				err = errors.Join(err, w.cmd.Process.Signal(s))
+			}
+		}
+		c.gone[0], c.gone[1] = true, true
+		c.proxies(0, true, func(p *proxy) { p.down = true })
+		pause(ctx, down/4)
+		signal(syscall.SIGSTOP)
+		pause(ctx, down-down/4)
+		c.proxies(0, true, func(p *proxy) { p.down = false })
+		pause(ctx, 2*time.Second)
+		signal(syscall.SIGCONT)
+		return err
+	}},
 	{name: "lostreplies", what: "one reply of five is lost, for 4 s", do: func(ctx context.Context, c *cell) error {
 		c.proxies(0, false, func(p *proxy) { p.lose = 5 })
 		pause(ctx, down)

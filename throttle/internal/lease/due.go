@@ -128,6 +128,7 @@ func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 
 // goAlone reports whether claims go without the store. When they first do, their share begins.
 func (l *Lease) goAlone(now monotime.Time) bool {
+	l.wakeUp(now)
 	if at, ok := l.aloneFrom(); !ok || now < at {
 		return false
 	}

@@ -45,6 +45,8 @@ type outage struct {
 	since monotime.Time // zero if the store can be reached
 	began monotime.Time // when the first call that failed was sent, since a store that hangs has served nobody since; but see beganBy
 	tardy bool          // a reply came, so late that it was of no use
+	tried monotime.Time // when the last call failed
+	woke  monotime.Time // when this process ran again after a while, and no call that was sent since has failed; else zero: see sleptFor
 	parts []part        // this process's part of each quota; nil with Open
 	went  used          // what went without the store, and it was not told; nil before anything may
 }
@@ -230,9 +232,24 @@ func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 		return l.outage.since, true // nobody here has got any slots
 	}
 	if l.config.Outage == Share {
-		return max(l.outage.began.Add(Horizon), l.lastSlot()).Add(l.lateness), true
+		at = max(l.outage.began.Add(Horizon), l.lastSlot()).Add(l.lateness)
+		if l.outage.woke != 0 {
+			at = max(at, l.outage.woke.Add(longestCall))
+		}
+		return at, true
 	}
 	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
+}
+
+// sleptFor is how long ago the last failed call is at the most while a process runs: twice what one takes, and the time until the next one.
+const sleptFor = 2 * (longestCall + probeEvery)
+
+// wakeUp puts the part off until a call has failed, if this process did not run for a while: the store may be back, and have handed out that part to others. A
+// call from before says nothing: it fails since its time is over.
+func (l *Lease) wakeUp(now monotime.Time) {
+	if o := &l.outage; o.since != 0 && !l.overdue && o.woke == 0 && now.Sub(o.tried) > sleptFor {
+		o.woke = now
+	}
 }
 
 // settled is from when on each process may have its even part of a window: what went by slots of the store has left. What went without it

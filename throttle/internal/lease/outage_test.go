@@ -541,6 +541,44 @@ func TestLateIsSeenToFall(t *testing.T) {
 	equal(t, "calls", fmt.Sprint(calls), want)
 }
 
+// TestOutageOfWhoSlept: a process that did not run for a while in an outage sends nothing of its part before it has tried the store again, which may be back, and
+// have handed out that part to others. What it tried before it slept says nothing.
+func TestOutageOfWhoSlept(t *testing.T) {
+	for name, c := range map[string]struct {
+		until  time.Duration // when it runs again, after 12 s
+		before bool          // it slept while a call was under way, which fails 5 ms after it has woken
+		want   time.Duration // when one may go
+		failed time.Duration // when one may go if a call has failed 10 ms after it has woken
+	}{
+		"it ran":             {12*s + sleptFor, false, 12*s + sleptFor, 13010 * ms},
+		"a call was long":    {12750 * ms, true, 12755 * ms, 12760 * ms},
+		"it slept":           {40 * s, false, 40*s + longestCall, 40010 * ms},
+		"it slept in a call": {40 * s, true, 40*s + 5*ms + longestCall, 40010 * ms},
+	} {
+		l := down(t, "100/10s log", Share, 2, 0)
+		now := 200 * ms
+		for ; now < 12*s; now += 200 * ms {
+			l.Tick(at(now), 0)
+			l.Step(at(now), at(now), l.Next(at(now), 0, queue(1)), nil, errDown, false)
+			due(l, now, 1) // the part begins
+		}
+		sleeps := l.Next(at(now), 0, queue(1))
+		if !c.before {
+			l.Step(at(now), at(now), sleeps, nil, errDown, false)
+		}
+		now = c.until
+		if c.before {
+			due(l, now, 1)
+			now += 5 * ms
+			l.Step(at(now), at(12*s), sleeps, nil, errDown, true)
+			l.Step(at(now), at(12*s), sleeps, nil, errDown, false)
+		}
+		equal(t, name, due(l, now, 1), c.want)
+		l.Step(at(c.until+10*ms), at(now), l.Next(at(now), 0, queue(1)), nil, errDown, false)
+		equal(t, name+", when a call has failed", due(l, c.until+10*ms, 1), c.failed)
+	}
+}
+
 // TestOutageOthersAtOnce: what others were seen to use at once they may have used again since the last reply. The quotas are of 100 in ten seconds, among
 // two; the outage begins with the last reply.
 func TestOutageOthersAtOnce(t *testing.T) {

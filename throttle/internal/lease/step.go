@@ -38,6 +38,7 @@ func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longes
 // Step takes in how a call has ended that was sent at an instant: with a reply or with an error. Or the call is overdue: it does
 // not return, counts as failed, and Step is called once more when it has ended. No other call is made before.
 func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error, overdue bool) (e Effects) {
+	slept := !l.overdue && sent != 0 && now.Sub(sent) > sleptFor // else it counted as failed in time
 	l.calling, l.overdue = overdue, overdue
 	if err == nil && reply == nil {
 		err = errNoReply
@@ -45,6 +46,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if err != nil {
 		e.Concerned = c.waiting
 		l.failed(now, sent, err, &e)
+		if slept {
+			l.outage.woke = now
+		}
 		return e
 	}
 	e.Concerned = c.asked
@@ -89,7 +93,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
 	if tardy {
-		e.Concerned, e.Retry, l.notBefore, l.mustCall = c.waiting, 0, now, true
+		e.Concerned, e.Retry, l.notBefore, l.mustCall, l.outage.tried = c.waiting, 0, now, true, now
 		l.outage.tardy = l.config.Outage.lets() // else only a slot lets claims go
 	}
 	return e
@@ -260,6 +264,10 @@ func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
 	l.mustCall = true
 	l.err = err
 	l.statements.failed()
+	l.outage.tried = now
+	if sent >= l.outage.woke {
+		l.outage.woke = 0
+	}
 	if l.outage.since == 0 {
 		l.outage.since, l.outage.began = now, beganBy(now, sent)
 		e.Events = append(e.Events, Event{Err: err})
