@@ -81,7 +81,7 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 const callsEvery = 5 * time.Second
 
 // stayKnown has a call made while slots in hand are far ahead and the last reply is old: callsEvery, so that the quotas by which this process
-// asks go on to count; and with Share a quarter of how far ahead the last slot is, since in an outage nobody could know how much farther ahead
+// asks go on to count; and with Share a quarter of how far ahead the last slot was, by that reply or by news since, since in an outage nobody could know how much farther ahead
 // those are that others have got since.
 func (l *Lease) stayKnown(now monotime.Time) {
 	n := len(l.slots.list)
@@ -89,8 +89,8 @@ func (l *Lease) stayKnown(now monotime.Time) {
 		return
 	}
 	again := l.last.at.Add(callsEvery)
-	if ahead := l.last.end.Sub(l.last.at); l.config.Outage == Share && ahead >= far {
-		again = min(again, l.last.at.Add(ahead/4))
+	if ahead := l.last.end.Sub(l.last.endAt); l.config.Outage == Share && ahead >= far {
+		again = min(again, l.last.endAt.Add(ahead/4))
 	} else if l.slots.list[n-1].from <= again {
 		return // it waits no longer than that
 	}

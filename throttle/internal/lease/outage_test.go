@@ -341,16 +341,18 @@ func TestHowFarAhead(t *testing.T) {
 		mode  Outage
 		slot  time.Duration // in hand
 		ahead time.Duration
+		heard time.Duration // when news tell once more how far the last slot is
 		want  []time.Duration
 	}{
-		{Share, 8 * s, 8 * s, []time.Duration{2 * s, 3500 * ms, 4625 * ms}},
-		{Share, 0, 8 * s, nil},
-		{Share, 30 * s, 40 * s, []time.Duration{5 * s, 10 * s, 15 * s, 20 * s, 25 * s, 28750 * ms}},
-		{Closed, 5 * s, 5 * s, nil},
-		{Closed, 8 * s, 8 * s, []time.Duration{5 * s}},
-		{Closed, 16 * s, 16 * s, []time.Duration{5 * s, 10 * s, 15 * s}},
-		{Open, 12 * s, 12 * s, []time.Duration{5 * s, 10 * s}},
-		{Closed, 0, 8 * s, nil},
+		{Share, 8 * s, 8 * s, 0, []time.Duration{2 * s, 3500 * ms, 4625 * ms}},
+		{Share, 8 * s, 8 * s, 1500 * ms, []time.Duration{3125 * ms, 4375 * ms}},
+		{Share, 0, 8 * s, 0, nil},
+		{Share, 30 * s, 40 * s, 0, []time.Duration{5 * s, 10 * s, 15 * s, 20 * s, 25 * s, 28750 * ms}},
+		{Closed, 5 * s, 5 * s, 0, nil},
+		{Closed, 8 * s, 8 * s, 0, []time.Duration{5 * s}},
+		{Closed, 16 * s, 16 * s, 0, []time.Duration{5 * s, 10 * s, 15 * s}},
+		{Open, 12 * s, 12 * s, 0, []time.Duration{5 * s, 10 * s}},
+		{Closed, 0, 8 * s, 0, nil},
 	} {
 		l := newLease(t, "5/m log", 0)
 		l.config.Outage = test.mode
@@ -365,6 +367,9 @@ func TestHowFarAhead(t *testing.T) {
 		}
 		var calls []time.Duration
 		for now := time.Duration(0); now < cmp.Or(test.slot, 8*s); now += 125 * ms {
+			if test.heard > 0 && now == test.heard {
+				l.Heard(at(now), store.News{Ahead: test.ahead + 1 - now})
+			}
 			l.Tick(at(now), 0)
 			if c := l.Next(at(now), 0, line); c != nil {
 				calls = append(calls, now)
