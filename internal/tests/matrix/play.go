@@ -22,9 +22,9 @@ var (
 	columns = []string{"1-short", "1-long", "3-short", "3-long", "10-long", "idle", "half", "double"}
 )
 
-// bounds are those with which cells are compared: processes that are told how many they are, and keep to their parts, and those that are
-// told all but that, and search (hint and silent, while the limit stays).
-var bounds = []string{"parts", "careful", "even", "swift"}
+// bounds are those with which cells are compared: processes that are told how many they are, and keep to their parts; those that are
+// told all but that, and search or read what remains; and those that are told no numbers either (exact and coarse). The last two while the limit stays.
+var bounds = []string{"parts", "careful", "even", "swift", "untold"}
 
 // namesOf returns the names of n cells of each class and column, as far as they are asked for.
 func namesOf(n int, only *regexp.Regexp) (names []string) {

@@ -122,7 +122,7 @@ func (m *matrix) bound() string {
 	return "bound: " + m.Bound
 }
 
-const boundSaid = "Bound: by processes that know all but what the others do; careful, even, swift: that are not told either how many there are, and search, or read what remains (but after idling, and where the limit changes)."
+const boundSaid = "Bound: by processes that know all but what the others do; careful, even, swift: that are not told either how many there are, and search, or read what remains; untold: nor what its numbers are (but after idling, and where the limit changes)."
 
 // report prints what was reached beside what is wanted, and the cells that are farthest from it. Old may be nil.
 func report(w io.Writer, m, old *matrix, worstCells int) {

@@ -97,6 +97,23 @@ func TestCellRead(t *testing.T) {
 	}
 }
 
+// TestCellUntold shows what the numbers of a limit cost those who have to read them in what is stated: how often three of them are refused.
+func TestCellUntold(t *testing.T) {
+	for _, class := range []string{classExact, classCoarse} {
+		var took, refused []float64
+		for i := range 24 {
+			o := boundOfMember(t, memberUntold, fmt.Sprintf("%s/3-long/%d", class, i))
+			took, refused = append(took, o.Just), append(refused, o.Refused)
+		}
+		half, three := middle(took)
+		less, more := middle(refused)
+		t.Logf("%s: %.3f/%.3f times the least; %.1f/%.1f refused per 100", class, half, three, less, more)
+		if half > 1.03 || less > 1 {
+			t.Errorf("%s: %.3f times the least, %.1f refused in half of the cells, want at most 1.03 and 1", class, half, less)
+		}
+	}
+}
+
 // leastOf is the least time of a cell, which is the same for all members.
 var leastOf = map[string]time.Duration{}
 

@@ -186,8 +186,10 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 		o.score(took, least, lasted(w.ideal(first, c.requests, begin, closed(court.answers, c.processes)), begin))
 		o.Failed = int(b.failed.Load())
 		o.count(court.answers)
-		if o.Bound = c.bound(w.start, first, begin, least); *cellBound != "" && c.searches() {
+		if o.Bound = c.bound(w.start, first, begin, least); *cellBound != "" && c.searches(*cellBound) {
 			o.Bound = c.boundOfSearch(*cellBound, w.start, least)
+		} else if *cellBound == memberUntold {
+			o.Bound = nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			o.Ended, o.Just = cause.Error(), endless

@@ -49,27 +49,33 @@ var members = map[string][3]search{
 	},
 }
 
-// searches reports whether processes that search have anything to search in a cell.
-func (c *cell) searches() bool {
+// searches reports whether the processes of a member have anything to search in a cell.
+func (c *cell) searches(member string) bool {
 	_, crowd := crowds[c.column]
-	return crowd
+	return crowd && (member != memberUntold || c.class == classExact || c.class == classCoarse)
 }
 
-// newHunter is a process of a member of the family for the class of a cell.
-func newHunter(c *cell, start time.Time, member string, process int) hunter {
-	if c.class == classHint || c.class == classSilent {
-		return newSeeker(c, start, members[member][c.counted()], process)
+// hunt begins the processes of a member of the family for the class of the cell.
+func (s *seekers) hunt(member string) {
+	for p := range s.processes {
+		var h hunter
+		switch {
+		case member == memberUntold:
+			h = newPupil(s.cell, s.start, p)
+		case s.class == classExact, s.class == classCoarse:
+			h = newReader(s.cell, s.start, readers[member][s.counted()], p)
+		default:
+			h = newSeeker(s.cell, s.start, members[member][s.counted()], p)
+		}
+		s.all = append(s.all, &program{hunter: h})
 	}
-	return newReader(c, start, readers[member][c.counted()], process)
 }
 
 // boundOfSearch is how a cell goes for such processes.
 func (c *cell) boundOfSearch(member string, start time.Time, least time.Duration) *outcome {
 	o := &outcome{Name: c.name}
 	s := &seekers{cell: c, start: start, server: c.algorithm(), attempts: map[int]int{}}
-	for p := range c.processes {
-		s.all = append(s.all, &program{hunter: newHunter(c, start, member, p)})
-	}
+	s.hunt(member)
 	hammers := s.play()
 	var took time.Duration
 	for _, a := range s.answers {
