@@ -31,7 +31,7 @@ import (
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
 //
 // It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
-// what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, see share. And what paced requests
+// what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight, see share and leave. And what paced requests
 // have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
 // there from the start: else each would begin at the whole rate.
 type refill struct {
@@ -109,6 +109,9 @@ const (
 	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
 	// a small limit, a quarter.
 	keptForOthers = 5
+
+	// crowdFlights is how many others are taken to have as much in flight in a crowd.
+	crowdFlights = 2
 )
 
 // keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
@@ -118,6 +121,16 @@ func (r *refill) keep(limit int) int {
 		return 0
 	}
 	return min(limit/4, keptForOthers)
+}
+
+// leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and rest, more comes back meanwhile
+// than one of them is to take.
+func (r *refill) leave(limit, inFlight int) int {
+	keep := r.keep(limit)
+	if keep == 0 {
+		return 0
+	}
+	return max(keep, crowdFlights*inFlight)
 }
 
 // share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it. Where

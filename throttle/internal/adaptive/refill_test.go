@@ -279,6 +279,31 @@ func TestOthersUsed(t *testing.T) {
 	}
 }
 
+// TestRefillCrowdLeaves: in a crowd, each of two others has as much in flight as we have. What is not theirs goes at once, and then the pace counts.
+func TestRefillCrowdLeaves(t *testing.T) {
+	for _, test := range []struct{ limit, inFlight, want int }{{20, 0, 5}, {20, 2, 5}, {20, 4, 8}, {8, 0, 2}, {8, 3, 6}, {3, 1, 0}} {
+		r := refill{refills: true, crowd: 1, crowded: true}
+		if got := r.leave(test.limit, test.inFlight); got != test.want {
+			t.Errorf("%d in flight of a limit of %d: %d are left to others, want %d", test.inFlight, test.limit, got, test.want)
+		}
+		if r.crowd = 0; r.leave(test.limit, test.inFlight) != 0 {
+			t.Error("something is left to others that are not there")
+		}
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(left(30, 40, time.Minute)))
+	w := b.window1()
+	w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd, w.refill.crowded, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
+	n := 0
+	for ; n < 30 && b.Open(b.now, of(1), nil, 0); n++ {
+		b.send()
+	}
+	if n != 10 {
+		t.Errorf("%d go at once where 30 remain, want 10: 10 + 2·10", n)
+	}
+	b.wantDue(time.Second)
+}
+
 // TestRefillCrowdIsSearched: in a crowd, our part of the rate grows to four fifths of what was refused first.
 func TestRefillCrowdIsSearched(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}

@@ -85,7 +85,7 @@ const longestBeyond = time.Second
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
 	left := w.remaining - inFlight - reserve
-	if left-ahead-n < w.refill.keep(w.limit) {
+	if left-ahead-n < w.refill.leave(w.limit, inFlight+ahead) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
@@ -144,7 +144,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	w.last.note(now)
 	left := w.remaining - claimed
-	if left <= w.refill.keep(w.limit) {
+	if left <= w.refill.leave(w.limit, claimed) {
 		w.refill.pacedFrom = now
 	}
 	if left >= 0 || w.refill.refills {
