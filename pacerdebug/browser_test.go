@@ -15,6 +15,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacerdebug"
 	"github.com/gopacer/pacer/quota"
 )
@@ -109,8 +110,11 @@ func story(t *testing.T) string {
 	return server.URL + "/"
 }
 
-// TestBrowser looks at the page with Chromium, if there is one: go test ./pacerdebug -run Browser -args -pictures DIRECTORY.
+// TestBrowser looks at the page with Chromium, if there is one: PACER_WHOLE=1 go test ./pacerdebug -run Browser -args -pictures DIRECTORY.
 func TestBrowser(t *testing.T) {
+	if !whole.Wanted() {
+		t.Skip("a browser takes many seconds: PACER_WHOLE=1")
+	}
 	b := startBrowser(t)
 	as := func(h http.Handler) http.Handler { return h }
 

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/tree"
@@ -335,7 +336,7 @@ func TestGroupIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		most := 0
-		for i := range 30 * tree.SweepFrom {
+		for i := range whole.Or(30, 100) * tree.SweepFrom {
 			g.Limiter(fmt.Sprint(i))
 			most = max(most, g.buckets.Count())
 		}

@@ -527,6 +527,9 @@ func TestCalendarInALimiter(t *testing.T) {
 		{"3/month", at(2000, 2, 29), time.Date(2000, 3, 1, 0, 0, 0, 0, time.UTC), 31 * 24 * time.Hour},
 		{"3/year", at(2000, 12, 20), time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC), 365 * 24 * time.Hour},
 	} {
+		if *times == 1 && test.lasts > 40*24*time.Hour {
+			continue // it takes a second: no timer lasts for more than half a minute
+		}
 		t.Run(test.text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(test.start))

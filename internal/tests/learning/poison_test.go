@@ -12,6 +12,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -199,7 +200,11 @@ func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
 			{every: 2 * time.Second},
 			{every: 10 * time.Second},
 		} {
-			t.Run(fmt.Sprint(name, p.header, p.every), func(t *testing.T) {
+			name := fmt.Sprint(name, p.header, p.every)
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				p.poison = poison
 				got := p.run(t)
 				got.enough(t)
@@ -282,7 +287,11 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 			{burst: 20, header: []string{"Retry-After", "5"}},
 			{burst: 20, every: 30 * time.Second, header: []string{"Retry-After", "1"}},
 		} {
-			t.Run(fmt.Sprint(name, p.header, p.every), func(t *testing.T) {
+			name := fmt.Sprint(name, p.header, p.every)
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				p.poison = poison
 				got := p.run(t)
 				got.enough(t)
@@ -337,7 +346,11 @@ func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
 			{every: time.Minute, gap: time.Second, header: []string{"Retry-After", "30"}},
 			{every: time.Minute, gap: time.Second, header: []string{"Retry-After", "60"}},
 		} {
-			t.Run(fmt.Sprint(name, p.header, p.every), func(t *testing.T) {
+			name := fmt.Sprint(name, p.header, p.every)
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				p.good, p.poison = paths[0], paths[1]
 				got := p.run(t)
 				got.enough(t)

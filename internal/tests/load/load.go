@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 )
 
 // Target is a system that packages are compiled for. The zero value is this one.
@@ -68,6 +69,9 @@ type place struct {
 	Target
 	dir string
 }
+
+// What is loaded is kept.
+func init() { debug.SetGCPercent(400) }
 
 // NewLoader returns a Loader.
 func NewLoader() *Loader {
@@ -169,7 +173,11 @@ func (l *Loader) check(m *Module, p *listed) (*Package, error) {
 		}),
 	}
 	var err error
-	checked.Types, err = conf.Check(p.ImportPath, l.fset, trees, &types.Info{Uses: checked.Uses})
+	info := &types.Info{Uses: checked.Uses}
+	if p.DepOnly {
+		info = nil // nobody asks
+	}
+	checked.Types, err = conf.Check(p.ImportPath, l.fset, trees, info)
 	return checked, err
 }
 

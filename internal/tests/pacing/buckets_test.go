@@ -16,6 +16,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
@@ -282,8 +283,8 @@ func TestSetQuotasForgetsBuckets(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
-			if i%200 == 0 { // which add 400 at most
-				most = max(most, len(tr.State())+400)
+			if look := whole.Or(200, 50); i%look == 0 { // those between two looks add 2 each at most
+				most = max(most, len(tr.State())+2*look)
 			}
 		}
 		if most > 3*few {

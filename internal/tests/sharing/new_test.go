@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
@@ -65,7 +66,7 @@ func TestNothingButTheFirstTokenIsEarly(t *testing.T) {
 				q := quota.MustParse(text).Explicit()[0]
 				span := q.Per
 				if *outages <= few {
-					span = min(span, 3*24*time.Hour) // in a month, the store is asked half a million times
+					span = min(span, whole.Or[time.Duration](1, 3)*24*time.Hour) // in a month, the store is asked half a million times
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), span)
 				defer cancel()

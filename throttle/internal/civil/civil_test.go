@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
 // windows are windows of all sorts, with which of them a date belongs to: its number, by a plain look at the calendar.
@@ -68,7 +70,7 @@ func TestWindowsAgainstTheCalendar(t *testing.T) {
 		}
 		for of, w := range windows(zone) {
 			began, number := int64(0), math.MinInt
-			for at := time.Date(years[0], 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < years[1]; at = at.Add(step(at)) {
+			for at := time.Date(years[0], 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < years[1]; at = at.Add(step(at, zone)) {
 				u := at.UnixNano()
 				n := w.of(at.In(zone).Date())
 				if n > number {
@@ -88,10 +90,13 @@ func TestWindowsAgainstTheCalendar(t *testing.T) {
 	}
 }
 
-// step is a quarter of an hour, but that clocks are changed a minute later, too.
-func step(at time.Time) time.Duration {
+// step is a quarter of an hour, but that clocks are changed a minute later, too; an hour by day, when no window begins, unless all is wanted.
+func step(at time.Time, zone *time.Location) time.Duration {
 	switch at.Minute() % 15 {
 	case 0:
+		if hour := at.In(zone).Hour(); 4 < hour && hour < 20 && !whole.Wanted() {
+			return time.Hour
+		}
 		return time.Minute
 	case 1:
 		return 14 * time.Minute
