@@ -66,7 +66,8 @@ func TestLimiterBesideATransport(t *testing.T) {
 				t.Fatalf("21 in %v", d)
 			}
 		}
-		if took := went[99].Sub(went[0]); took > 5*time.Second {
+		// Five windows of 20, or six: one of the two may have asked for more than its last requests need, which the other waits for. Each of them is 10 ms late.
+		if took := went[99].Sub(went[0]); took > 5050*time.Millisecond {
 			t.Errorf("100 of 20/s took %v", took)
 		}
 
