@@ -268,8 +268,7 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	before := func(o *waiter) bool { return o.Before(w) }
-	for i := range priorities {
-		p := byIndex[i]
+	for i, p := range byIndex {
 		lower := i < w.Row()
 		if l.line.total[i].Claims == 0 || lower && !l.allAged(i, w, before) {
 			continue
