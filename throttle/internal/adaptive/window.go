@@ -60,6 +60,7 @@ type window struct {
 	probeSent    monotime.Time // when the latest probe went
 	wholeSteps   proof         // what became of guessWholeSteps
 	missedProbes int           // probes in a row that went after the reset and were refused
+	missedStated int           // of these, how many were refused with a reset that was still to come
 
 	// The probe is under way. A Ticket does not say of which window its request is a probe: every
 	// request draws on every window, so that while one window is probed nothing probes another,
@@ -78,8 +79,12 @@ type window struct {
 const unstatedReset = time.Second
 
 // longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is still to come. Where that is nearer,
-// there would else be a refusal for each, however near they are.
-const longestBeyond = time.Second
+// there would else be a refusal for each, however near they are. After manyMissed such probes it is twice as much, and so on: then it is not others who take
+// all, but the server lets nothing through, whatever it states.
+const (
+	longestBeyond = time.Second
+	manyMissed    = 30
+)
 
 // due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
 // others, and so many are in flight. Open says that what remains suffices for all of these.
@@ -281,7 +286,7 @@ func (w *window) judgeProbe(o *outcome) {
 	switch {
 	case !o.probe:
 	case !o.refused:
-		w.missedProbes = 0
+		w.missedProbes, w.missedStated = 0, 0
 		if w.guess == guessWholeSteps {
 			w.wholeSteps = right
 		}
@@ -299,6 +304,9 @@ func (w *window) judgeProbe(o *outcome) {
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
 		w.missedProbes++
+		if w.reset.late > o.now {
+			w.missedStated++
+		}
 	}
 }
 
@@ -314,11 +322,8 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	case w.missedProbes == 0 && w.spentSince != 0 && !w.instances:
 		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
-	if hold := doubled(firstHold, w.missedProbes); w.missedProbes > 0 {
-		if w.reset.late > now {
-			hold = min(hold, longestBeyond) // others have taken all again: who loses often does not stay away for longer than the others
-		}
-		until = max(until, now.Add(hold))
+	if w.missedProbes > 0 {
+		until = max(until, now.Add(w.beyond(now)))
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {
@@ -331,6 +336,15 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	cut := c.within(hold, jitter)
 	w.cutBy = max(hold-cut, 0)
 	w.probeAt = now.Add(cut)
+}
+
+// beyond returns for how long nothing goes after probes that were refused. Where a reset is still to come, others have taken all again: who loses often does
+// not stay away for longer than the others. Such losses say nothing about a reset that is not stated.
+func (w *window) beyond(now monotime.Time) time.Duration {
+	if w.reset.late <= now {
+		return doubled(firstHold, w.missedProbes-w.missedStated)
+	}
+	return min(doubled(firstHold, w.missedProbes), doubled(longestBeyond, 1+w.missedStated/manyMissed))
 }
 
 // usedUp reports whether nothing remains and it is too early for a probe.

@@ -380,6 +380,45 @@ func TestLoserWaitsForTheReset(t *testing.T) {
 	}
 }
 
+// TestLoserAtAReset: who has lost at many stated resets does not stay away for long because an answer states none that is still to come.
+func TestLoserAtAReset(t *testing.T) {
+	for _, test := range []struct {
+		last  quota.Statement
+		least time.Duration
+	}{
+		{left(0, 10, 0), firstHold},
+		{left(0, 10, -time.Minute), firstHold},
+		{quota.Statement{Limit: 10}, unstatedReset},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(0, 10, 50*time.Millisecond)))
+		next := func(st quota.Statement) { b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(st)) }
+		for range 20 {
+			next(left(0, 10, 50*time.Millisecond))
+		}
+		for n := range 6 {
+			next(test.last)
+			if got, want := b.dueAfter(0, 1), max(doubled(firstHold, n+1), test.least); got != want {
+				t.Errorf("%+v, %d times: the next one looks in %v, want %v", test.last, n+1, got, want)
+			}
+		}
+	}
+}
+
+// TestNearResetsForEver: a server that refuses all, and says each time that the reset is near, is asked ever more rarely.
+func TestNearResetsForEver(t *testing.T) {
+	for _, reset := range []time.Duration{20 * time.Millisecond, time.Second} {
+		b := newBucket(t, Config{})
+		n := 0
+		for ; b.now.Sub(start) < time.Hour; n++ {
+			b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(left(0, 10, reset)))
+		}
+		if n > 250 {
+			t.Errorf("a reset in %v: %d requests in an hour, want 250 at most", reset, n)
+		}
+	}
+}
+
 // TestSpreadOfABurst: the last fifth is spread also where all of it is asked for before an answer says what remains.
 func TestSpreadOfABurst(t *testing.T) {
 	b := newBucket(t, Config{MaxStandstill: 2 * time.Minute})
