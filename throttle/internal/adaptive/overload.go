@@ -277,7 +277,7 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 // try begins a trial.
 func (o *overload) try(now monotime.Time, answer sequence) {
 	unserved := patience
-	if now.Sub(o.begun) < newFor || o.helped() {
+	if now.Sub(o.begun) < newFor || o.helped() && o.served > 0 {
 		unserved = newUnserved
 	}
 	*o = overload{

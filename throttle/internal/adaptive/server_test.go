@@ -754,6 +754,17 @@ func TestOverloadEndedTooEarly(t *testing.T) {
 			t.Errorf("%+v: another trial %v", test, got)
 		}
 	}
+	for after, want := range map[string]time.Duration{"FFFFFFFF": patience, "F.FFFFFFFFFFF": newUnserved} { // a dead server is not waited for as at the beginning
+		hour := start.Add(time.Hour)
+		o := overload{begun: start, paced: counted{20, 30}}
+		o = o.after(hour, time.Hour)
+		for i, a := range after {
+			o.take(hour, attempt{granted: sequence(i), failed: a == 'F'}, sequence(i+1), time.Hour)
+		}
+		if o.belief != onTrial || o.unserved != want {
+			t.Errorf("%s an hour later: belief %v, and nothing need be served for %v, want %v", after, o.belief, o.unserved, want)
+		}
+	}
 	o := overload{broken: true, paced: counted{40, 10}}
 	if o = o.after(start, time.Hour); o.helped() {
 		t.Error("after a trial in which nothing was served any more, failures begin another one")
