@@ -152,3 +152,42 @@ func TestSlotsAheadAreHeardOf(t *testing.T) {
 		})
 	}
 }
+
+// TestSlotsALittleFartherAhead: slots that are less than a quarter farther ahead than those of which news told are no news. One that heard those news a while
+// before the outage begins its part after them, too: the quarter is of how far ahead the slots were when it heard of them.
+func TestSlotsALittleFartherAhead(t *testing.T) {
+	for _, text := range []string{"100/3s log", "100/3s sliding"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const down = 5500 * time.Millisecond
+				f := &fleet{end: 70 * time.Second, start: time.Now()}
+				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d >= down && d < time.Minute }}
+				ctx, cancel := context.WithTimeout(t.Context(), f.end)
+				defer cancel()
+				limiter := func() *throttle.Limiter {
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
+					t.Cleanup(func() { _ = l.Close() })
+					return l
+				}
+				send := func(l *throttle.Limiter, by, n int) {
+					f.wait.Go(func() { _ = f.send(ctx, l, by, n) })
+				}
+				seldom := limiter()
+				send(seldom, 0, 1)
+				time.Sleep(time.Second)
+				for by := range 12 { // the last news are of the tenth
+					time.Sleep(10 * time.Millisecond)
+					send(limiter(), 1+by, 99)
+				}
+				time.Sleep(time.Until(f.start.Add(down + 10*time.Millisecond)))
+				for range 100 {
+					send(seldom, 0, 1)
+				}
+				f.wait.Wait()
+				if n := over(text, f.sends); n > 0 {
+					t.Errorf("%d over", n)
+				}
+			})
+		})
+	}
+}

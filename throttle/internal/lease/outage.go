@@ -210,13 +210,13 @@ func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
 const far = 8 * Horizon
 
 // lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
-// others may since have got some that are farther ahead: a quarter, of which no news tells; or if no news came, as much as the reply is old, while
+// others may since have got some that are farther ahead: a quarter of what it said, of which no news tells; or if no news came, as much as the reply is old, while
 // the ones it spoke of last.
 func (l *Lease) lastSlot() monotime.Time {
 	ahead := max(l.last.end.Sub(l.last.endAt), 0)
 	more := min(max(l.outage.began.Sub(l.last.endAt), 0), ahead)
 	if l.sharing() > 1 {
-		more = max(more, l.last.end.Sub(l.outage.began)/4)
+		more = max(more, ahead/4)
 	}
 	return l.last.end.Add(more)
 }

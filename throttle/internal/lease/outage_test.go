@@ -318,7 +318,7 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 		equal(t, fmt.Sprintf("went, of %+v", c), went, c.want)
 	}
 	for _, test := range []struct{ ahead, since, want time.Duration }{
-		{3 * s, 200 * ms, 3700 * ms}, // a quarter of what is still ahead
+		{3 * s, 200 * ms, 3750 * ms}, // a quarter of what the reply said
 		{3 * s, s, 4 * s},
 		{3 * s, 3 * s, 6 * s},
 		{3 * s, 5 * s, 6 * s},
