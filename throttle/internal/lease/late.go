@@ -52,6 +52,12 @@ func lateFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
 	return late
 }
 
+// probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
+const probeEvery = 200 * time.Millisecond
+
+// longestCall is how long a call takes at the most before it counts as failed.
+const longestCall = 300 * time.Millisecond
+
 // roundTrips is how long the last three calls of the store took.
 type roundTrips struct {
 	took       [3]time.Duration // the latest is the last
@@ -62,9 +68,9 @@ type roundTrips struct {
 }
 
 // lookAgain reports whether to make a call to see whether the store is near again, now that one was short: the lateness falls
-// with the third that is. It counts as made.
-func (r *roundTrips) lookAgain(now monotime.Time) bool {
-	if r.lookedSince == 0 || now.Sub(r.lookedSince) >= Horizon {
+// with the third that is. It counts as made; of a span, two are.
+func (r *roundTrips) lookAgain(now monotime.Time, span time.Duration) bool {
+	if r.lookedSince == 0 || now.Sub(r.lookedSince) >= span {
 		r.looked, r.lookedSince = 0, now
 	}
 	r.looked++

@@ -124,7 +124,7 @@ func (l *Lease) lookAgain(now monotime.Time) {
 	if l.config.Late > 0 || l.lateness < 4*max(DefaultLate(l.quotas), lateFromTrip(l.quotas, l.trips.last())) {
 		return
 	}
-	if l.trips.lookAgain(now) {
+	if l.trips.lookAgain(now, Horizon) {
 		l.mustCall = true
 	}
 }
@@ -241,12 +241,6 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 	l.noPrefetch = now.Add(min(max(next, 10*time.Millisecond), Horizon))
 	return 0
 }
-
-// probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
-const probeEvery = 200 * time.Millisecond
-
-// longestCall is how long a call takes at the most before it counts as failed.
-const longestCall = 300 * time.Millisecond
 
 // beganBy is when an outage began of which a process hears now, by a call that failed: when the call was sent. But a process that hears of it later than a call
 // may take did not run meanwhile, and the store may have served others until now. So the outage begins later by four times what the news is late, and at the latest
