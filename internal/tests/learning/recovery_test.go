@@ -92,7 +92,7 @@ func TestRecoveryOfOneToken(t *testing.T) {
 // TestSteady: an hour at a silent server whose limit stays as it is, of which requests are refused once a minute at most, after the
 // first five minutes. A window of a minute that is used up refuses until it ends, about ten times.
 func TestSteady(t *testing.T) {
-	begin, end := 5*time.Minute, whole.Or[time.Duration](35, 65)*time.Minute
+	begin, end := 5*time.Minute, whole.Or(35*time.Minute, 65*time.Minute)
 	for _, says := range spoken[:2] {
 		for k, kind := range courseKinds {
 			if *courses == 1 && says.name != "silent" {

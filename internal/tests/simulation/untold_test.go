@@ -75,4 +75,4 @@ func (p *pupil) figure() {
 }
 
 // roundUp rounds up to whole steps.
-func roundUp(d, step time.Duration) time.Duration { return (d + step - 1) / step * step }
+func roundUp(d, step time.Duration) time.Duration { return (d + step - 1).Truncate(step) }
