@@ -304,7 +304,7 @@ func (w *window) judgeProbe(o *outcome) {
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
 		w.missedProbes++
-		if w.reset.late > o.now {
+		if w.reset.early > o.now {
 			w.missedStated++
 		}
 	}
@@ -339,9 +339,9 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 }
 
 // beyond returns for how long nothing goes after probes that were refused. Where a reset is still to come, others have taken all again: who loses often does
-// not stay away for longer than the others. Such losses say nothing about a reset that is not stated.
+// not stay away for longer than the others. A reset of 0 that may be rounded down is none that is to come. Such losses say nothing about a reset that is not stated.
 func (w *window) beyond(now monotime.Time) time.Duration {
-	if w.reset.late <= now {
+	if w.reset.early <= now {
 		return doubled(firstHold, w.missedProbes-w.missedStated)
 	}
 	return min(doubled(firstHold, w.missedProbes), doubled(longestBeyond, 1+w.missedStated/manyMissed))
