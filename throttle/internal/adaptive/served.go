@@ -170,7 +170,7 @@ func (s *servedRate) take(now, asked monotime.Time, n int) {
 		return
 	}
 	if asked.Sub(s.lastGrant) > askingPause && asked.Sub(s.measuredFrom) > askingPause {
-		s.setAt = s.setAt.Add(asked.Sub(max(s.lastGrant, s.setAt)) - askingPause) // the pace does not rise for longer while nobody asks
+		s.setAt = s.setAt.Add(max(asked.Sub(max(s.lastGrant, s.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
 		s.measuredFrom, s.servedSince = now, 0
 		s.beginMeasuring(now)
 	}

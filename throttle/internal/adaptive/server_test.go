@@ -428,6 +428,11 @@ func TestServedRatePause(t *testing.T) {
 	if got := b.served.rateAt(b.now); got != before || got <= b.served.rate {
 		t.Errorf("the pace is %v after a pause of two seconds, want %v as after one", got, before)
 	}
+	b.at(3*time.Second + 6*askingPause) // an answer set the pace while the next request waited in line
+	b.served.setAt = b.now
+	if b.served.take(b.now, b.now.Add(-2*askingPause), 1); b.served.setAt != b.now.Add(-askingPause) {
+		t.Errorf("the pace has risen for %v in the pause, want one", b.now.Sub(b.served.setAt))
+	}
 }
 
 // TestOverload: when failures are taken for refusals. F is a failure, a dot was served.
