@@ -118,37 +118,10 @@ func TestSharesOfAnOutage(t *testing.T) {
 // TestSlotsAheadAreHeardOf: one that asks seldom knows how far ahead the slots of others are, however they grew: here each of six gets one that costs most of a
 // window, so that the last is six windows ahead. In an outage its part begins after these.
 func TestSlotsAheadAreHeardOf(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
 	for _, text := range []string{"100/10s log", "100/5s sliding", "100/10s window grid", "20/s burst 100", "100/10s estimate"} {
 		t.Run(text, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := &fleet{end: 2 * time.Minute, start: time.Now()}
-				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d >= 12*time.Second && d < 100*time.Second }}
-				ctx, cancel := context.WithTimeout(t.Context(), f.end)
-				defer cancel()
-				limiter := func() *throttle.Limiter {
-					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
-					t.Cleanup(func() { _ = l.Close() })
-					return l
-				}
-				send := func(l *throttle.Limiter, by, n int) {
-					f.wait.Go(func() { _ = f.send(ctx, l, by, n) })
-				}
-				seldom := limiter()
-				send(seldom, 0, 1)
-				time.Sleep(time.Second)
-				for by := range 6 {
-					time.Sleep(100 * time.Millisecond)
-					send(limiter(), 1+by, 95)
-				}
-				time.Sleep(11 * time.Second)
-				for range 400 {
-					send(seldom, 0, 1)
-				}
-				f.wait.Wait()
-				if n := over(text, f.sends); n > 0 {
-					t.Errorf("%d over", n)
-				}
-			})
+			aheadOfAnOutage{from: 12 * s, until: 100 * s, processes: 6, each: 100 * ms, cost: 95, asks: 12600 * ms, requests: 400, end: 2 * time.Minute}.run(t, text)
 		})
 	}
 }
@@ -156,38 +129,56 @@ func TestSlotsAheadAreHeardOf(t *testing.T) {
 // TestSlotsALittleFartherAhead: slots that are less than a quarter farther ahead than those of which news told are no news. One that heard those news a while
 // before the outage begins its part after them, too: the quarter is of how far ahead the slots were when it heard of them.
 func TestSlotsALittleFartherAhead(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
 	for _, text := range []string{"100/3s log", "100/3s sliding"} {
-		t.Run(text, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const down = 5500 * time.Millisecond
-				f := &fleet{end: 70 * time.Second, start: time.Now()}
-				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d >= down && d < time.Minute }}
-				ctx, cancel := context.WithTimeout(t.Context(), f.end)
-				defer cancel()
-				limiter := func() *throttle.Limiter {
-					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
-					t.Cleanup(func() { _ = l.Close() })
-					return l
-				}
-				send := func(l *throttle.Limiter, by, n int) {
-					f.wait.Go(func() { _ = f.send(ctx, l, by, n) })
-				}
-				seldom := limiter()
-				send(seldom, 0, 1)
-				time.Sleep(time.Second)
-				for by := range 12 { // the last news are of the tenth
-					time.Sleep(10 * time.Millisecond)
-					send(limiter(), 1+by, 99)
-				}
-				time.Sleep(time.Until(f.start.Add(down + 10*time.Millisecond)))
-				for range 100 {
-					send(seldom, 0, 1)
-				}
-				f.wait.Wait()
-				if n := over(text, f.sends); n > 0 {
-					t.Errorf("%d over", n)
-				}
-			})
+		t.Run(text, func(t *testing.T) { // the last news are of the tenth
+			aheadOfAnOutage{from: 5500 * ms, until: 60 * s, processes: 12, each: 10 * ms, cost: 99, asks: 5510 * ms, requests: 100, end: 70 * s}.run(t, text)
 		})
 	}
+}
+
+// aheadOfAnOutage is an outage, before which processes get slots far ahead, one after another from a second on. Another process has sent a request before them, and
+// sends more in the outage.
+type aheadOfAnOutage struct {
+	from, until time.Duration // when the outage is
+	processes   int
+	each        time.Duration // after one another
+	cost        int           // of the claim of each
+	asks        time.Duration // when the other one sends more
+	requests    int           // how many these are
+	end         time.Duration
+}
+
+// run fails if more goes than the quota allows.
+func (o aheadOfAnOutage) run(t *testing.T, text string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{end: o.end, start: time.Now()}
+		s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d >= o.from && d < o.until }}
+		ctx, cancel := context.WithTimeout(t.Context(), f.end)
+		defer cancel()
+		limiter := func() *throttle.Limiter {
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
+			t.Cleanup(func() { _ = l.Close() })
+			return l
+		}
+		send := func(l *throttle.Limiter, by, n int) {
+			f.wait.Go(func() { _ = f.send(ctx, l, by, n) })
+		}
+		seldom := limiter()
+		send(seldom, 0, 1)
+		time.Sleep(time.Second)
+		for by := range o.processes {
+			time.Sleep(o.each)
+			send(limiter(), 1+by, o.cost)
+		}
+		time.Sleep(time.Until(f.start.Add(o.asks)))
+		for range o.requests {
+			send(seldom, 0, 1)
+		}
+		f.wait.Wait()
+		if n := over(text, f.sends); n > 0 {
+			t.Errorf("%d over", n)
+		}
+	})
 }
