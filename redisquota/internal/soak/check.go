@@ -131,11 +131,16 @@ func (c *cell) back(q *quota.Quota, sends []sending) (d time.Duration) {
 	return d
 }
 
-// ideal is what goes in a span if all is sent as soon as the quota allows it, one by one, after what went before the span.
+// ideal is what goes in a span if all is sent as soon as the quota allows it, one by one, after what went before the span. A burst that is left
+// before it is not sent: a bucket that was lost has none.
 func (c *cell) ideal(q *quota.Quota, sends []sending, from, to int64) (all []sending) {
 	before, _ := slices.BinarySearchFunc(sends, from, func(s sending, at int64) int { return cmp.Compare(s.at, at) })
 	next := c.allows(q, sends[:before])
-	for at := next(from); at < to; at = next(at) {
+	at := next(from)
+	for q.Kind == quota.TokenBucket && at == from {
+		at = next(from)
+	}
+	for ; at < to; at = next(at) {
 		all = append(all, sending{at: at, cost: 1})
 	}
 	return all

@@ -73,6 +73,8 @@ func TestRate(t *testing.T) {
 		{"100/s even", sent(0, 2000, 1, 10*ms), 1},
 		{"100/s even", sent(0, 2000, 1, 12500*time.Microsecond), 0.8},
 		{"100/s burst 20", append(sent(0, 20, 1, 0), sent(0, 2000, 1, 10*ms)...), 1},
+		{"100/s burst 20", sent(0, 2000, 1, 10*ms), 1}, // nobody has used the burst
+		{"100/s burst 20", sent(0, 2000, 1, 12500*time.Microsecond), 0.8},
 		{"60/2s log", windows(0, 2*s, 20), 1},
 		{"60/2s log", windows(1970*ms, 2*s, 20), 1}, // a window is cut by each end
 		{"60/2s log", windows(300*ms, 2500*ms, 20), 0.78},
