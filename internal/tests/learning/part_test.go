@@ -75,3 +75,34 @@ func TestLearnWithoutLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestLearnWithoutReset: where what remains is stated, and not when all is back, that is found within a few windows.
+func TestLearnWithoutReset(t *testing.T) {
+	none := func(h http.Header) {
+		h.Del("X-RateLimit-Reset")
+		h.Del("Retry-After")
+	}
+	now := func(h http.Header) {
+		h.Set("X-RateLimit-Reset", "0")
+		h.Del("Retry-After")
+	}
+	for _, test := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		change    func(h http.Header)
+		least     int // in five minutes
+		refused   int
+	}{
+		{"window of a minute", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, none, 300, 15},
+		{"window of ten seconds", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, none, 2950, 8},
+		{"window that is back now, it says", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, now, 240, 20},
+		{"bucket", &pacertest.TokenBucket{Rate: 5, Burst: 20}, none, 1500, 2},
+		{"strict spacing", &pacertest.GCRA{Rate: 10, Burst: 1}, none, 2800, 5},
+		{"estimate", &pacertest.EstimatedWindow{Limit: 50, Window: 10 * time.Second}, none, 1400, 8},
+	} {
+		served, refused := part{test.algorithm, test.change, 8}.during(t, 5*time.Minute)
+		if served < test.least || refused > test.refused {
+			t.Errorf("%s: %d served and %d refused in five minutes, want %d and %d", test.name, served, refused, test.least, test.refused)
+		}
+	}
+}

@@ -48,6 +48,7 @@ type window struct {
 	heardThen     monotime.Time // and when that was, at the soonest
 
 	reset  reset
+	seek   seek
 	refill refill
 	others otherUsers
 	price  *price       // what requests cost that do not say it; nil if all said it
@@ -73,10 +74,6 @@ type window struct {
 	contradictions contradictions
 	instances      bool // it is of several instances of the server, see Answer.Instances
 }
-
-// unstatedReset is after how long a used-up limit is probed if the server does not state its
-// reset.
-const unstatedReset = time.Second
 
 // longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is still to come. Where that is nearer,
 // there would else be a refusal for each, however near they are. After manyMissed such probes it is twice as much, and so on: then it is not others who take
@@ -204,6 +201,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
 	w.spread = c.Spend.SpreadFor(w.limit, w.reset.early.Sub(now), c.MaxStandstill)
+	w.seek.note(&o, st.ResetKnown && st.Reset > 0, st.Limit > 0)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	if a.Refused && a.Hold > 0 {
@@ -316,14 +314,13 @@ func (w *window) judgeProbe(o *outcome) {
 func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
-	switch {
-	case w.reset.late == 0:
-		until = now.Add(unstatedReset)
-	case w.missedProbes == 0 && w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
-	}
-	if w.missedProbes > 0 {
+	switch missed := w.missedProbes; {
+	case until == 0, missed > 0 && w.seek.most > 0:
+		until = w.seek.next(now, missed)
+	case missed > 0:
 		until = max(until, now.Add(w.beyond(now)))
+	case w.spentSince != 0 && !w.instances:
+		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {

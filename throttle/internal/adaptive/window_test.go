@@ -248,11 +248,11 @@ func TestResetNarrows(t *testing.T) {
 	}
 }
 
-// TestResetUnstated: a used-up limit without a reset is probed after unstatedReset.
+// TestResetUnstated: a used-up limit without a reset is probed after firstLook.
 func TestResetUnstated(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(refuses(quota.Statement{Limit: 10}))
-	b.wantDue(unstatedReset)
+	b.wantDue(firstLook)
 }
 
 // TestResetOfMoreThanIsLeft: a request that costs more than remains goes when the whole limit is surely back.
@@ -383,12 +383,12 @@ func TestLoserWaitsForTheReset(t *testing.T) {
 // TestLoserAtAReset: who has lost at many stated resets does not stay away for long because an answer states none that is still to come.
 func TestLoserAtAReset(t *testing.T) {
 	for _, test := range []struct {
-		last  quota.Statement
-		least time.Duration
+		last quota.Statement
+		next func(n int) time.Duration
 	}{
-		{left(0, 10, 0), firstHold},
-		{left(0, 10, -time.Minute), firstHold},
-		{quota.Statement{Limit: 10}, unstatedReset},
+		{left(0, 10, 0), func(n int) time.Duration { return doubled(firstHold, n+1) }},
+		{left(0, 10, -time.Minute), func(n int) time.Duration { return doubled(firstHold, n+1) }},
+		{quota.Statement{Limit: 10}, func(n int) time.Duration { return []time.Duration{1, 1, 1, 2, 3, 4}[n] * time.Second }}, // see seek
 	} {
 		b := newBucket(t, Config{})
 		b.exchange(says(left(0, 10, 50*time.Millisecond)))
@@ -398,7 +398,7 @@ func TestLoserAtAReset(t *testing.T) {
 		}
 		for n := range 6 {
 			next(test.last)
-			if got, want := b.dueAfter(0, 1), max(doubled(firstHold, n+1), test.least); got != want {
+			if got, want := b.dueAfter(0, 1), test.next(n); got != want {
 				t.Errorf("%+v, %d times: the next one looks in %v, want %v", test.last, n+1, got, want)
 			}
 		}

@@ -1,0 +1,87 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// seek says when to look whether a limit is restored whose reset the server does not state, or states to be now.
+//
+// As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
+// seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
+// at in the middle, and after a few of them at its end. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
+// goes for what is back within less than a second.
+//
+// In come answers (note); out comes when to look (next).
+type seek struct {
+	from  monotime.Time // when the window began; zero if its reset is stated
+	least time.Duration // so long after from, nothing was there
+	most  time.Duration // so long after from, something was there; zero if that was not seen
+}
+
+// firstLook is after how long a used-up limit is looked at first.
+const firstLook = time.Second
+
+// shortestLook bounds how soon after the latest one that was served a look comes.
+const shortestLook = time.Millisecond
+
+// note takes in an answer, which states a reset that is to come if said is true, and a limit if limited is. Where none is stated, all that was ever there
+// is back each time if never more than one is: so nothing shows that it was back sooner, and the next look comes after a second.
+func (l *seek) note(o *outcome, said, limited bool) {
+	took := max(o.sent.Sub(l.from), 0)
+	switch {
+	case said:
+		*l = seek{}
+	case l.from == 0:
+		l.from = o.now
+	case o.refused && o.probe:
+		l.least = max(l.least, took)
+	case o.refused:
+	case o.probe && o.whole():
+		if !limited {
+			took, l.least = max(took, firstLook), max(l.least, firstLook)
+		}
+		l.most, l.from = max(took, shortestLook), o.now
+		l.least = min(l.least, l.most)
+	case o.probe: // it comes back bit by bit, or others were there first
+		l.most, l.from = max(took/time.Duration(max(o.remaining+o.n, 1)), firstLook), o.now
+		l.least = l.most
+	case o.whole(): // it was restored meanwhile
+		l.from = o.now
+	}
+}
+
+// next returns when to look, if nothing is there now, and nothing was at so many looks before.
+func (l *seek) next(now monotime.Time, missed int) monotime.Time {
+	lasted := now.Sub(l.from)
+	least := max(l.least, lasted)
+	look := l.most
+	switch step := min(l.most/8, firstLook); {
+	case l.most == 0 && missed == 0:
+		return now.Add(firstLook)
+	case l.most == 0:
+		if look = max(lasted+max(lasted/2, firstHold), firstLook); lasted > time.Minute {
+			look = 2 * lasted // most windows are no longer
+		}
+		look = wholeSeconds(look)
+	case lasted >= l.most: // it lasts longer than it did
+		after := lasted % l.most // others may have taken it, so the next one may be back after as long again
+		hold := min(max(after, min(l.most, firstLook)), l.most-after)
+		look = wholeSeconds(lasted + max(hold, lasted/8, firstHold))
+	case l.most-least > step:
+		look = min(wholeSeconds(least+(l.most-least)/2), l.most)
+		if last := l.most.Truncate(time.Second) - time.Second; look > last && last > least {
+			look = last // the one after it is where something was there
+		}
+	}
+	return l.from.Add(max(look, shortestLook))
+}
+
+// wholeSeconds rounds up to whole seconds what is longer than one.
+func wholeSeconds(d time.Duration) time.Duration {
+	if d < firstLook {
+		return d
+	}
+	return (d + time.Second - 1).Truncate(time.Second)
+}

@@ -1,0 +1,107 @@
+package adaptive
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// TestSeek: when requests look whether a limit is restored, in seconds since the latest look that was served. The server states no reset.
+func TestSeek(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		back  []float64 // after how long something is back, one time after the other
+		found int       // so much, of ten
+		want  [][]float64
+	}{
+		{
+			"a window of a minute", []float64{60, 60, 60, 60, 60, 60}, 10,
+			[][]float64{{1, 2, 3, 5, 8, 12, 18, 27, 41, 62}, {52, 57, 60}, {59, 60}, {60}, {60}, {60}},
+		},
+		{
+			"of a second", []float64{1, 1, 1}, 10,
+			[][]float64{{1}, {0.5, 0.75, 0.875, 1}, {1}},
+		},
+		{
+			"strict spacing", []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}, 10,
+			[][]float64{{1}, {0.5}, {0.25}, {0.125}, {0.0625, 0.09375, 0.109375}, {0.1015625}, {0.1015625}},
+		},
+		{
+			"which is longer of a sudden", []float64{10, 10, 10, 10, 30, 30}, 10,
+			[][]float64{{1, 2, 3, 5, 8, 12}, {10}, {9, 10}, {10}, {10, 12, 14, 18, 21, 24, 28, 32}, {30}},
+		},
+		{
+			"a part: others were there, or it comes back bit by bit", []float64{12, 1, 3}, 4,
+			[][]float64{{1, 2, 3, 5, 8, 12}, {3}, {1, 2, 3}},
+		},
+	} {
+		b := newBucket(t, Config{})
+		none := quota.Statement{Limit: 10}
+		some := quota.Statement{Limit: 10, Remaining: test.found - 1}
+		b.exchange(says(none))
+		for i, back := range test.back {
+			var got []float64
+			for began := b.now; ; {
+				b.at(b.now.Sub(start) + b.dueAfter(0, 1))
+				took := b.now.Sub(began)
+				if got = append(got, took.Seconds()); took.Seconds() >= back {
+					break
+				}
+				b.exchange(refuses(none))
+			}
+			b.exchange(says(some))
+			for n := test.found - 2; n >= 0; n-- {
+				some := some
+				some.Remaining = n
+				b.exchange(says(some))
+			}
+			if !slices.Equal(got, test.want[i]) {
+				t.Errorf("%s, time %d: looks after %v, want %v", test.name, i+1, got, test.want[i])
+			}
+		}
+	}
+}
+
+// TestSeekNoSoonerWhereNoLimitIsStated: a server that says of each request that none remains, and no limit, is asked once a second; and one that
+// states a limit of one no more often than each millisecond.
+func TestSeekNoSoonerWhereNoLimitIsStated(t *testing.T) {
+	for limit, want := range []time.Duration{firstLook, shortestLook} {
+		b := newBucket(t, Config{})
+		for range 50 {
+			b.exchange(says(quota.Statement{Limit: limit}))
+			b.at(b.now.Sub(start) + b.dueAfter(0, 1))
+		}
+		b.exchange(says(quota.Statement{Limit: limit}))
+		b.wantDue(want)
+	}
+}
+
+// TestSeekBetween: the span is a whole number of seconds, and jitter and round trips have looks come a little later.
+func TestSeekBetween(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct{ least, most, want time.Duration }{
+		{9090 * ms, 12300 * ms, 11 * time.Second},
+		{9090 * ms, 11070 * ms, 10 * time.Second},
+		{59020 * ms, 60300 * ms, 60 * time.Second},
+		{60020 * ms, 60300 * ms, 60300 * ms},
+	} {
+		l := seek{from: start, least: test.least, most: test.most}
+		if got := l.next(start.Add(time.Second), 0).Sub(start); got != test.want {
+			t.Errorf("nothing after %v, something after %v: the next look after %v, want %v", test.least, test.most, got, test.want)
+		}
+	}
+}
+
+// TestSeekEndsWhereResetsAreStated: what was seen is forgotten, and the stated reset counts.
+func TestSeekEndsWhereResetsAreStated(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(quota.Statement{Limit: 10}))
+	b.wantDue(firstLook)
+	b.exchange(says(left(0, 10, 7*time.Second)))
+	b.wantDue(7 * time.Second)
+	if w := b.window1(); w.seek != (seek{}) {
+		t.Errorf("%+v, want nothing", w.seek)
+	}
+}
