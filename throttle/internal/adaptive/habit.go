@@ -48,6 +48,7 @@ func (r *refill) resume(now monotime.Time, limit, remaining int, rate float64, r
 	r.maxHold = maxHold
 	full := monotime.Seconds(float64(limit) / rate)
 	r.start(&outcome{now: now, limit: limit, remaining: remaining}, now, full, full)
+	r.resumed = true
 	if raises && limit < fewTokens {
 		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter}
 	}

@@ -172,3 +172,26 @@ func TestFailuresAreKnownToRefuse(t *testing.T) {
 		t.Error("a failure is not taken for a refusal")
 	}
 }
+
+// TestResumedRefillAwaitsTheReset: of an estimated window that was idle, nothing comes back before its first reset, and an earlier run saw how it comes
+// back then.
+func TestResumedRefillAwaitsTheReset(t *testing.T) {
+	for _, test := range []struct {
+		empty bool // a reset brought nothing, in the earlier run
+		paced bool // after a second refusal
+	}{{true, true}, {false, false}} {
+		b := newBucket(t, Config{})
+		clock := wallClock()
+		b.Remember(b.now, &Memory{At: clock.Date(b.now), Windows: []WindowMemory{{Limit: 10, Habits: Habits{Refill: 1, EmptyReset: test.empty}}}}, clock)
+		b.exchange(says(left(0, 10, 10*time.Second)))
+		b.wantDue(time.Second)
+		b.at(time.Second).exchange(refuses(left(0, 10, 9*time.Second)))
+		if got := b.dueAfter(0, 1); test.empty && got != 9*time.Second {
+			t.Errorf("after a refusal, the next one goes in %v, want at the reset", got)
+		}
+		b.at(10 * time.Second).exchange(refuses(left(0, 10, 10*time.Second)))
+		if got := b.window1().refill.refills; got != test.paced {
+			t.Errorf("a reset was empty %v: refills %v after two refusals, want %v", test.empty, got, test.paced)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type refill struct {
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
 	emptyReset   bool          // a reset brought nothing
+	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
 	foundAll     int           // probes in a row that looked earlier than a reset and found the whole limit
 
 	rowOf    int           // of which reset, see reset.count
@@ -296,6 +297,9 @@ func (r *refill) measure(o *outcome) {
 		return
 	}
 	if o.refused {
+		if r.awaitReset(o.now, o.lateBefore) {
+			return
+		}
 		if o.limit >= fewTokens && o.resetMoved { // others took what came back
 			if r.crowded = r.crowd > 0; !r.crowded {
 				r.crowdMost = refusalFactor * r.rate
@@ -342,6 +346,18 @@ func (r *refill) measure(o *outcome) {
 	}
 }
 
+// awaitReset takes in that a paced request was refused, and reports whether that is no reason for a doubt. An earlier run saw how the limit comes back,
+// and that a reset brought nothing: as at an estimated window, of which nothing comes back before the first reset if nothing was used before. So the first
+// refusal has requests be paced from that reset on.
+func (r *refill) awaitReset(now, late monotime.Time) bool {
+	first := r.resumed && r.emptyReset && late > now
+	if r.resumed = false; first {
+		r.pacedFrom = late.Add(-r.timeFor(1, false))
+		r.remeasure(late, 0)
+	}
+	return first
+}
+
 // follow has the rate follow what the resets say where Remaining does not show what comes back: at a limit of few tokens, and where the
 // limit is full again within a round trip. The rate is not above that; and if it is below, it is raised with each answer, once so
 // many were served in a row that others are not likely to share the limit.
@@ -380,7 +396,7 @@ func (r *refill) wrong() {
 // stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of paced requests: of a
 // belief that begins later, it would say nothing.
 func (r *refill) stop() {
-	r.refills, r.found, r.served = false, 0, 0
+	r.refills, r.resumed, r.found, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 }
 
