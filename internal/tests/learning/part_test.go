@@ -2,6 +2,7 @@ package learning
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,30 @@ func TestLearnWithoutReset(t *testing.T) {
 		{"estimate", &pacertest.EstimatedWindow{Limit: 50, Window: 10 * time.Second}, none, 1400, 8},
 	} {
 		served, refused := part{test.algorithm, test.change, 8}.during(t, 5*time.Minute)
+		if served < test.least || refused > test.refused {
+			t.Errorf("%s: %d served and %d refused in five minutes, want %d and %d", test.name, served, refused, test.least, test.refused)
+		}
+	}
+}
+
+// TestLearnBehind: a server that states what remained before the request which it answers refuses few.
+func TestLearnBehind(t *testing.T) {
+	before := func(h http.Header) {
+		if n, err := strconv.Atoi(h.Get("X-RateLimit-Remaining")); err == nil && h.Get("Retry-After") == "" {
+			h.Set("X-RateLimit-Remaining", strconv.Itoa(n+1))
+		}
+	}
+	for _, test := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		least     int // in five minutes
+		refused   int
+	}{
+		{"window", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, 2950, 16},
+		{"bucket", &pacertest.TokenBucket{Rate: 5, Burst: 20}, 1480, 25},
+		{"strict spacing", &pacertest.GCRA{Rate: 10, Burst: 1}, 2500, 25},
+	} {
+		served, refused := part{test.algorithm, before, 8}.during(t, 5*time.Minute)
 		if served < test.least || refused > test.refused {
 			t.Errorf("%s: %d served and %d refused in five minutes, want %d and %d", test.name, served, refused, test.least, test.refused)
 		}

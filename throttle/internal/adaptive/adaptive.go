@@ -19,7 +19,7 @@
 //   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals, and
 //     row.go, where the server does not say.
 //   - overload.go: is a failure without explanation a refusal?
-//   - window.go: one window per limit that the server states. It keeps the least Remaining and
+//   - window.go: one window per limit that the server states. It keeps the least Remaining (which behind.go corrects) and
 //     hands the statement to its parts: reset.go (when the limit is restored; by whose clock, skew.go), refill.go (does
 //     it come back token by token?), others.go (how much do other clients use?), price.go (what do
 //     requests cost, if they do not say it?), spend.go (is

@@ -49,6 +49,7 @@ type window struct {
 
 	reset  reset
 	seek   seek
+	behind behind
 	refill refill
 	others otherUsers
 	price  *price       // what requests cost that do not say it; nil if all said it
@@ -162,7 +163,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	o := outcome{
 		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: bounded(st.Remaining), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, a.Refused, t.probe || w.others.perOurToken > othersSeen), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
@@ -224,6 +225,7 @@ func (w *window) noteSpent(o *outcome) {
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
+		w.behind.occasion()
 	}
 }
 

@@ -1,0 +1,51 @@
+package adaptive
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBehind: what a server says of what remains. A digit was said to a request that was served, R refused one where one had remained.
+func TestBehind(t *testing.T) {
+	for said, want := range map[string]int{ // what a 3 stands for then
+		"1R":     3, // others may have taken it
+		"1R1R":   2,
+		"1R1R0":  3, // none remains, it says: so it counts the request
+		"1R01R":  3,
+		"1R1R1R": 2,
+	} {
+		var b behind
+		before := 9
+		for _, c := range said {
+			if c == 'R' {
+				before = b.remaining(0, before, true, false)
+			} else {
+				before = b.remaining(int(c-'0'), before, false, false)
+			}
+		}
+		if got := b.remaining(3, before, false, false); got != want {
+			t.Errorf("%s: 3 stands for %d, want %d", said, got, want)
+		}
+	}
+}
+
+// TestBehindIsTriedAgain: others may have taken the last one, so what the server says counts again, ever more rarely.
+func TestBehindIsTriedAgain(t *testing.T) {
+	b := newBucket(t, Config{})
+	var refused []int
+	for n := range 20 {
+		b.at(time.Duration(n) * time.Minute)
+		b.exchange(says(left(2, 2, time.Minute)))
+		b.exchange(says(left(1, 2, time.Minute)))
+		if b.Open(b.now, of(1), nil, 0) {
+			b.exchange(refuses(left(0, 2, time.Minute)))
+			refused = append(refused, n)
+		}
+		if steady := b.Steady(); steady {
+			t.Errorf("window %d: steady", n)
+		}
+	}
+	if want := []int{0, 1, 3, 7, 15}; len(refused) != len(want) || refused[4] != want[4] {
+		t.Errorf("refused in windows %v, want %v", refused, want)
+	}
+}
