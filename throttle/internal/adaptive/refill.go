@@ -44,6 +44,7 @@ type refill struct {
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
 	emptyReset   bool          // a reset brought nothing
+	emptyIn      time.Duration // in how long the reset was to come when nothing remained first: the limit is not full sooner
 	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
 	foundAll     int           // probes in a row that looked earlier than a reset and found the whole limit
 
@@ -224,7 +225,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 		// full = time to full · limit/(limit − remaining)
 		missing := max(o.limit-o.remaining, 1)
 		perToken := float64(o.limit) / float64(missing)
-		r.start(o, o.now, monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken))
+		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
+		r.start(o, o.now, max(full, r.emptyIn), max(least, r.emptyIn))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)

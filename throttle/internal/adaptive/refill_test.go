@@ -50,6 +50,24 @@ func TestRefillDetected(t *testing.T) {
 	}
 }
 
+// TestRefillOfALog: the resets of a log are when the oldest request is forgotten. Where they move on, the limit is not full sooner than it was to be when
+// nothing remained.
+func TestRefillOfALog(t *testing.T) {
+	b := newBucket(t, Config{})
+	for n := 9; n >= 0; n-- {
+		b.exchange(says(left(n, 10, 4*time.Second)))
+	}
+	b.at(4 * time.Second)
+	for n := 9; n >= 6; n-- {
+		b.exchange(says(left(n, 10, 100*time.Millisecond)))
+	}
+	b.at(4050 * time.Millisecond).exchange(says(left(5, 10, 50*time.Millisecond)))
+	b.at(4080 * time.Millisecond).exchange(says(left(4, 10, 200*time.Millisecond)))
+	if r := b.window1().refill; !r.refills || r.rate != 10./4 {
+		t.Errorf("refills %v at %v/s, want 10 in 4 s", r.refills, r.rate)
+	}
+}
+
 // TestRefillPaces: with nothing left, one token goes at a time, at the rate that was seen; what
 // comes back faster is spent at once; a refusal lowers the rate, and two in a row end it.
 func TestRefillPaces(t *testing.T) {
