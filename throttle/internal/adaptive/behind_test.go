@@ -18,12 +18,12 @@ func TestBehind(t *testing.T) {
 		before := 9
 		for _, c := range said {
 			if c == 'R' {
-				before = b.remaining(0, before, true, false)
+				before = b.remaining(0, before, true, false, 0)
 			} else {
-				before = b.remaining(int(c-'0'), before, false, false)
+				before = b.remaining(int(c-'0'), before, false, false, 0)
 			}
 		}
-		if got := b.remaining(3, before, false, false); got != want {
+		if got := b.remaining(3, before, false, false, 0); got != want {
 			t.Errorf("%s: 3 stands for %d, want %d", said, got, want)
 		}
 	}

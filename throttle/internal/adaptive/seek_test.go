@@ -17,23 +17,33 @@ func TestSeek(t *testing.T) {
 		want  [][]float64
 	}{
 		{
-			"a window of a minute", []float64{60, 60, 60, 60, 60, 60}, 10,
+			"a window of a minute",
+			[]float64{60, 60, 60, 60, 60, 60},
+			10,
 			[][]float64{{1, 2, 3, 5, 8, 12, 18, 27, 41, 62}, {52, 57, 60}, {59, 60}, {60}, {60}, {60}},
 		},
 		{
-			"of a second", []float64{1, 1, 1}, 10,
+			"of a second",
+			[]float64{1, 1, 1},
+			10,
 			[][]float64{{1}, {0.5, 0.75, 0.875, 1}, {1}},
 		},
 		{
-			"strict spacing", []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}, 10,
+			"strict spacing",
+			[]float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
+			10,
 			[][]float64{{1}, {0.5}, {0.25}, {0.125}, {0.0625, 0.09375, 0.109375}, {0.1015625}, {0.1015625}},
 		},
 		{
-			"which is longer of a sudden", []float64{10, 10, 10, 10, 30, 30}, 10,
+			"which is longer of a sudden",
+			[]float64{10, 10, 10, 10, 30, 30},
+			10,
 			[][]float64{{1, 2, 3, 5, 8, 12}, {10}, {9, 10}, {10}, {10, 12, 14, 18, 21, 24, 28, 32}, {30}},
 		},
 		{
-			"a part: others were there, or it comes back bit by bit", []float64{12, 1, 3}, 4,
+			"a part: others were there, or it comes back bit by bit",
+			[]float64{12, 1, 3},
+			4,
 			[][]float64{{1, 2, 3, 5, 8, 12}, {3}, {1, 2, 3}},
 		},
 	} {

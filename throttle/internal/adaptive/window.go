@@ -163,7 +163,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	o := outcome{
 		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, a.Refused, t.probe || w.others.perOurToken > othersSeen), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
@@ -205,10 +205,13 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.seek.note(&o, st.ResetKnown && st.Reset > 0, st.Limit > 0)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
+	w.takeHint(now, a)
+}
+
+// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says when the whole limit is back.
+// Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says draft-ietf-httpapi-ratelimit-headers.
+func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 {
-		// A hint, which also holds the bucket, says when one request may go; a reset says when
-		// the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over
-		// a reset, says draft-ietf-httpapi-ratelimit-headers.
 		said := min(w.probeAt.Add(w.cutBy), now.Add(min(a.Hold, monotime.Longest)))
 		w.probeAt = min(w.probeAt, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))

@@ -388,7 +388,7 @@ func TestLoserAtAReset(t *testing.T) {
 	}{
 		{left(0, 10, 0), func(n int) time.Duration { return doubled(firstHold, n+1) }},
 		{left(0, 10, -time.Minute), func(n int) time.Duration { return doubled(firstHold, n+1) }},
-		{quota.Statement{Limit: 10}, func(n int) time.Duration { return []time.Duration{1, 1, 1, 2, 3, 4}[n] * time.Second }}, // see seek
+		{quota.Statement{Limit: 10}, func(n int) time.Duration { return []time.Duration{1e9, 1e9, 1e9, 2e9, 3e9, 4e9}[n] }}, // see seek
 	} {
 		b := newBucket(t, Config{})
 		b.exchange(says(left(0, 10, 50*time.Millisecond)))
