@@ -397,6 +397,53 @@ func TestStoreFarSlotsAgainstModel(t *testing.T) {
 	}
 }
 
+// changedHistory has a member or two of a store.Ledger get other quotas every few steps, which are those of before again later.
+func changedHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
+	t.Helper()
+	versions := []quota.Quotas{
+		// A token comes back in whole microseconds. Where Per is longer N is no larger, so that what is missing is rounded once.
+		parse(t, "1/s burst 4"), parse(t, "200/s burst 4"), parse(t, "1/10s burst 4"), parse(t, "20/s even"), parse(t, "40/s burst 40 debt"), parse(t, "1/2s burst 8"),
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start = time.Now()
+		model := &store.Ledger{Epoch: start}
+		time.Sleep(10 * time.Second)
+		model.Lose()
+		users := []user{{name: "a"}, {name: "b"}}[:1+r.IntN(2)]
+		qs := versions[0]
+		for range 80 {
+			time.Sleep(pause(r))
+			if r.IntN(4) == 0 {
+				qs = versions[r.IntN(len(versions))]
+			}
+			u := &users[r.IntN(len(users))]
+			req := u.request(r, qs)
+			req.Since, req.Look, req.Leave = 0, false, false // clocks, looks and farewells are tried by others
+			reply, news, err := model.Exchange(time.Since(start), &req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, step{time.Now(), req, reply, news})
+			u.sent, u.at = &req, time.Now()
+			for _, s := range reply.Slots {
+				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{req.Asks[s.Ask].Cost[0] * s.Count}})
+			}
+		}
+	})
+	return start, steps
+}
+
+// TestStoreChangedQuotasAgainstModel: so does a bucket whose quotas change to and fro.
+func TestStoreChangedQuotasAgainstModel(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	for seed := range uint64(5 * *histories) {
+		flushAll(t, c)
+		start, steps := changedHistory(t, rand.New(rand.NewPCG(seed, 3)))
+		answers(t, s, goredis.New(c), start, steps, false)
+	}
+}
+
 // logHistory has a member of a store.Ledger tell again and again what went without slots, so that it is joined with what was near, and ask
 // when some of it has left.
 func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step) {

@@ -29,14 +29,10 @@ function bucket.set(q)
   end
 end
 
--- follow has what is missing come back at the rate of now, if that is lower than the one before. What may have gone late up to now has the
--- server's bucket be full again at full + late. That stays as it was where late becomes shorter; and where it becomes longer, if the burst
--- bears it.
+-- follow: what may have gone late up to now has the server's bucket be full again at full + late. That stays as it was where late becomes
+-- shorter; and where it becomes longer, if the burst bears it.
 function bucket.follow(q)
-  local missing, shorter = q.full - now, q.was_late - q.late
-  if missing > 0 then
-    q.full = now + math.max(missing, scale(scale(missing, q.per, q.was_per), q.was_n, q.n))
-  end
+  local shorter = q.was_late - q.late
   if shorter == 0 then
     return
   end
@@ -60,12 +56,15 @@ local function as_one(f)
   end
 end
 
--- slow has slots that are there as one take as long as at a lower rate. All of them take as long for each token: else nobody knew by how
--- much the last of them become slower.
-local function slow(f, work)
+-- pace has slots that are there as one take as long as at another rate. All of them take as long for each token: else nobody knew by how
+-- much each of them becomes slower or faster. The last of them may be all that is slower, or the first all that is faster.
+local function pace(f, work)
   if work > f.work then
-    f.work, f.bears = work, f.bears - (work - f.work)
+    f.bears = math.max(f.bears - (work - f.work), f.first - work)
+  else
+    f.at = math.min(f.at + (f.work - work), f.last)
   end
+  f.work = work
 end
 
 -- full_after returns when the bucket is full again after slots in far, if before them it was to be full at an instant.
@@ -102,7 +101,7 @@ function bucket.read(q, state)
       local work = f.work
       f.last, f.at, f.work = f.first + state[i + 2] - 1, f.first + (state[i + 3] or 0), math.min(state[i + 5] or work, ages)
       f.bears = f.first - (state[i + 4] or 0)
-      slow(f, work)
+      pace(f, work)
       i = i + 3
     end
     q.far[#q.far + 1] = f
@@ -262,8 +261,8 @@ function bucket.join(q, apart)
     if o and f.last - o.first < apart then
       as_one(o)
       as_one(f)
-      slow(o, scale(f.work, o.n, f.n))
-      slow(f, scale(o.work, f.n, o.n))
+      pace(o, math.max(o.work, scale(f.work, o.n, f.n)))
+      pace(f, math.max(f.work, scale(o.work, f.n, o.n)))
       o.last, o.n = f.last, math.min(o.n + f.n, most)
       o.at, o.bears = math.max(o.at, f.at - o.work), math.min(o.bears, f.bears - o.work)
       o.work = math.min(o.work + f.work, ages)
@@ -351,6 +350,36 @@ function bucket.merge(q)
   q.missing[least + 1] = q.missing[least]
   table.remove(q.at, least)
   table.remove(q.missing, least)
+end
+
+-- rescale has what is to be read have as many tokens be missing at the rate of now as at the one before: so a quota that changes to and fro
+-- leaves what it found. The rate changes at an instant up to which all slots that are soon are handed out: nothing that comes back before it
+-- is known.
+function bucket.rescale(q)
+  local n, per, burst, late = q.n, q.per, q.burst, q.late
+  if n == q.was_n and per == q.was_per then
+    return
+  end
+  q.n, q.per, q.burst, q.late = q.was_n, q.was_per, q.was_burst, q.was_late
+  q:set()
+  if not q:read(q.ledger) then
+    q:settle(now) -- what went is charged at the rate of before
+    local function rescaled(missing)
+      return scale(scale(missing, per, q.per), q.n, n)
+    end
+    local t = math.max(now, q.order, q.since)
+    if q.full > t then
+      q.full = t + rescaled(q.full - t)
+    end
+    for i = 1, #q.missing do
+      q.missing[i] = rescaled(q.missing[i])
+    end
+    q.ledger = {}
+    for i, text in ipairs(q:write()) do
+      q.ledger[i] = tonumber(text)
+    end
+  end
+  q.n, q.per, q.burst, q.late = n, per, burst, late
 end
 
 -- passed: whether slots in far that are there as one remain right with what comes back of one of them is not known.

@@ -34,7 +34,7 @@ local function parse_place(text)
       return nil
     end
   end
-  q.ledger, q.was_n, q.was_per, q.was_late = { unpack(n, 14) }, q.n, q.per, q.late
+  q.ledger, q.was_n, q.was_per, q.was_burst, q.was_late = { unpack(n, 14) }, q.n, q.per, q.burst, q.late
   return q
 end
 
@@ -247,6 +247,9 @@ for _, q in ipairs(quotas) do
   local known = q.ledger
   if known then
     follow(q, longest)
+    if q.rescale then
+      q:rescale()
+    end
     q:set()
     known = not q:read(q.ledger)
     if known and q.follow then

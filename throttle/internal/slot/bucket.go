@@ -47,12 +47,11 @@ const mostFar = 32
 // never is before all instants at which a bucket may be full: it is as early as can be written.
 const never = -2 * monotime.Time(monotime.Longest)
 
-// Set implements Ledger. Where the burst is too small for being late, T is longer. What is missing comes back at the new rate, if
-// that is lower.
+// Set implements Ledger. Where the burst is too small for being late, T is longer.
 func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Duration) {
-	if missing := b.full.Sub(now); missing > 0 && b.per > 0 {
-		same := monotime.Scale(monotime.Scale(missing, int64(q.Per), int64(b.quota.Per)), int64(b.quota.N), int64(q.N))
-		b.full = now.Add(max(missing, (same + time.Microsecond - 1).Truncate(time.Microsecond))) // as Redis counts
+	if b.per > 0 && (q.Per != b.quota.Per || q.N != b.quota.N) {
+		b.settle(now)
+		b.rescale(max(now, b.lastNear, b.assumed), &q)
 	}
 	b.quota, b.per, b.near = q, q.Per, Near(horizon)
 	b.tolerance = b.Work(q.Burst) - late
@@ -64,11 +63,28 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Durati
 		if f := &b.far[i]; !f.several {
 			*f = b.run(f.at, f.n)
 		} else {
-			f.slow(b.Work(f.n))
+			f.pace(b.Work(f.n))
 		}
 	}
 	b.link()
 	b.follow(now, late)
+}
+
+// rescale has as many tokens be missing at the rate of q as at the one before: so a quota that changes to and fro leaves what it found. The
+// rate changes at an instant up to which all near slots are handed out: nothing that comes back before it is known.
+func (b *Bucket) rescale(at monotime.Time, q *quota.Quota) {
+	scale := func(missing time.Duration) time.Duration {
+		d := monotime.Scale(monotime.Scale(missing, int64(q.Per), int64(b.quota.Per)), int64(b.quota.N), int64(q.N))
+		return (d + time.Microsecond - 1).Truncate(time.Microsecond) // as Redis counts
+	}
+	if missing := b.full.Sub(at); missing > 0 {
+		b.full = at.Add(scale(missing))
+	}
+	var peaks limit.Peaks[time.Duration]
+	for at, missing := range b.peaks.All() {
+		peaks.Note(at, scale(missing), 1)
+	}
+	b.peaks = peaks
 }
 
 // follow has the slots from now on be used until late. What may have gone late up to now has the server's bucket be full again at full +
@@ -173,8 +189,8 @@ func (b *Bucket) join(apart time.Duration) {
 		}
 		o.asOne()
 		f.asOne()
-		o.slow(monotime.Scale(f.work, int64(o.n), int64(f.n)))
-		f.slow(monotime.Scale(o.work, int64(f.n), int64(o.n)))
+		o.pace(max(o.work, monotime.Scale(f.work, int64(o.n), int64(f.n))))
+		f.pace(max(f.work, monotime.Scale(o.work, int64(f.n), int64(o.n))))
 		o.last, o.n = f.last, int(min(int64(o.n)+int64(f.n), mostCost))
 		o.at = max(o.at, f.at.Add(-o.work))
 		o.bears = max(min(o.bears, f.bears.Add(-o.work)), never)
@@ -191,12 +207,15 @@ func (f *farRun) asOne() {
 	}
 }
 
-// slow has slots that are remembered as one take as long as at a lower rate. All slots of a run take as long for each token: else nobody
-// knew by how much the last of them become slower.
-func (f *farRun) slow(work time.Duration) {
+// pace has slots that are remembered as one take as long as at another rate. All slots of a run take as long for each token: else nobody
+// knew by how much each of them becomes slower or faster. The last of them may be all that is slower, or the first all that is faster.
+func (f *farRun) pace(work time.Duration) {
 	if more := work - f.work; more > 0 {
-		f.work, f.bears = work, max(f.bears.Add(-more), never)
+		f.bears = max(f.bears.Add(-more), f.first.Add(-work))
+	} else {
+		f.at = min(f.at.Add(-more), f.last)
 	}
+	f.work = work
 }
 
 // settle has the far slots up to t be near ones, and those that are remembered as one with them.
