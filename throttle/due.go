@@ -266,13 +266,12 @@ func (l *Limiter) prepare(now monotime.Time) {
 	if l.hold <= now.Add(-limit.Lag) {
 		l.hold = 0
 	}
-	restarts := l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0)
-	if restarts {
+	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused
+	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
 		l.gate.Shut()
-		l.server.Restart(true)
-		l.later() // who waits by the pace that is forgotten may go sooner, also if this claim is refused
+		forgot = l.server.Restart(true)
 	}
-	if restarts || l.root().agenda.Due(now) {
+	if forgot || l.root().agenda.Due(now) {
 		l.run(now)
 	}
 }

@@ -568,6 +568,35 @@ func TestSlowStartAfterIdlingLooksAtWhoWaits(t *testing.T) {
 	})
 }
 
+// TestSlowStartWithoutAPaceLooksAtNobody: a bucket that is held and has granted nothing yet begins a slow start for each claim that comes. That
+// changes nothing for those who wait, so they are not looked at again, whether the claim is refused or joins them.
+func TestSlowStartWithoutAPaceLooksAtNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := &Limiter{MaxStandstill: time.Minute}                                         // so that each run looks whether somebody stands still
+		l := &Limiter{SlowStart: true, MaxStandstill: Forever, Parent: root, Rand: noJitter} // but nobody is refused
+		l.Pause(time.Hour)
+		for i := range 5 {
+			before := l.line.looks
+			if _, w := join(t, l, Claim{}); w == nil {
+				t.Fatal("does not wait")
+			}
+			if i > 0 && l.line.looks != before {
+				t.Errorf("%d wait, and are looked at for one that joins", i)
+			}
+		}
+		before := l.line.looks
+		if l.Allow(1) {
+			t.Error("one goes in a pause")
+		}
+		if l.line.looks != before {
+			t.Error("5 wait, and are looked at for one that is refused")
+		}
+		if l.alter(func(monotime.Time) {}); l.line.looks == before {
+			t.Error("a run looks at nobody: then this test shows nothing")
+		}
+	})
+}
+
 // Others used as much as we did in the window before, and so may have as much in flight,
 // and send as much again before they hear of it.
 func TestWindowIsSharedAsBefore(t *testing.T) {

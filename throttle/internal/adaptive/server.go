@@ -169,17 +169,18 @@ func (s *Server) addCosts(d *limit.Demand, sign int) {
 }
 
 // Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new
-// or has idled: then the rate at which the server served is out of date and is forgotten.
-func (s *Server) Restart(forget bool) {
+// or has idled: then the rate at which the server served is out of date and is forgotten. Restart reports whether there was one.
+func (s *Server) Restart(forget bool) (forgot bool) {
 	if !s.config.SlowStart {
-		return
+		return false
 	}
 	s.advance()
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant, refused: s.refusals > 0}
 	if forget {
 		s.overload.again()
-		s.served = servedRate{}
+		forgot, s.served = s.served.rate > 0, servedRate{}
 	}
+	return forgot
 }
 
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of request,
