@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -72,31 +73,33 @@ func TestANilPointerIsNoStore(t *testing.T) {
 
 // A claim is wrong whether it could go at once or not: who tries a program without load is told, too.
 func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
-	const want = "throttle: Claim.MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
-	for name, qs := range map[string]string{"no quota": "", "one bucket": "1/s burst 1", "two": "1/s burst 1, 2/m", "a log": "1/s log"} {
-		l := &Limiter{Quotas: quotas(t, qs)}
-		for _, c := range []Claim{{MaxWait: 30}, {MaxWait: 999}, {MaxWait: 30, N: 1}, {MaxWait: 30, Costs: quota.Costs{"tokens": 1}}} {
-			if f := l.Forecast(c); !f.Never || !errors.Is(f.Err, ErrInvalid) {
-				t.Errorf("%s: forecast %+v, want ErrInvalid", name, f)
+	synctest.Test(t, func(t *testing.T) {
+		const want = "throttle: Claim.MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
+		for name, qs := range map[string]string{"no quota": "", "one bucket": "1/s burst 1", "two": "1/s burst 1, 2/m", "a log": "1/s log"} {
+			l := &Limiter{Quotas: quotas(t, qs)}
+			for _, c := range []Claim{{MaxWait: 30}, {MaxWait: 999}, {MaxWait: 30, N: 1}, {MaxWait: 30, Costs: quota.Costs{"tokens": 1}}} {
+				if f := l.Forecast(c); !f.Never || !errors.Is(f.Err, ErrInvalid) {
+					t.Errorf("%s: forecast %+v, want ErrInvalid", name, f)
+				}
+				if _, err := l.Acquire(t.Context(), c); !errors.Is(err, ErrInvalid) || c.MaxWait == 30 && err.Error() != want {
+					t.Errorf("%s: got %v\nwant %s", name, err, want)
+				}
 			}
-			if _, err := l.Acquire(t.Context(), c); !errors.Is(err, ErrInvalid) || c.MaxWait == 30 && err.Error() != want {
-				t.Errorf("%s: got %v\nwant %s", name, err, want)
+			g, f := l.Observe(Claim{MaxWait: 30}) // grants all the same
+			if !f.Never || !errors.Is(f.Err, ErrInvalid) {
+				t.Errorf("%s: observed %+v, want ErrInvalid", name, f)
+			}
+			g.Cancel()
+			if !l.Allow(1) {
+				t.Errorf("%s: the claims that were refused were charged", name)
+			}
+			for _, fine := range []time.Duration{-30, time.Microsecond, Forever} {
+				if _, err := l.Acquire(t.Context(), Claim{MaxWait: fine}); errors.Is(err, ErrInvalid) {
+					t.Errorf("%s, MaxWait %v: %v", name, fine, err)
+				}
 			}
 		}
-		g, f := l.Observe(Claim{MaxWait: 30}) // grants all the same
-		if !f.Never || !errors.Is(f.Err, ErrInvalid) {
-			t.Errorf("%s: observed %+v, want ErrInvalid", name, f)
-		}
-		g.Cancel()
-		if !l.Allow(1) {
-			t.Errorf("%s: the claims that were refused were charged", name)
-		}
-		for _, fine := range []time.Duration{-30, time.Microsecond, Forever} {
-			if _, err := l.Acquire(t.Context(), Claim{MaxWait: fine}); errors.Is(err, ErrInvalid) {
-				t.Errorf("%s, MaxWait %v: %v", name, fine, err)
-			}
-		}
-	}
+	})
 }
 
 // What can never work is told from what may work later.

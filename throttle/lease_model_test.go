@@ -223,7 +223,7 @@ func TestLeaseReturnsExactly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range 4 * *times {
+		for seed := range 2 * *times {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Minute)

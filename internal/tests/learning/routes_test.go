@@ -15,6 +15,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 )
 
@@ -250,7 +251,7 @@ var routesWorlds = func() []*routesWorld {
 		{name: "8 routes on a grid", counters: grid(several(8, 50, 400), time.Minute), limits: several(8, 50, 400), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
 		{name: "3 routes and a limit of all", counters: fixed(stacked, time.Minute), all: &pacertest.FixedWindow{Limit: 400, Window: time.Minute}, limits: map[string]int{"/a": 400}, busy: map[string]int{"/a": 2, "/b": 4, "/c": 4}, window: time.Minute, time: 10 * time.Minute, share: 0.95, most: 3},
 	}
-	for _, n := range []int{2, 5, 10, 20} {
+	for _, n := range whole.Or([]int{2, 20}, []int{2, 5, 10, 20}) {
 		l := several(n, 20, 600)
 		worlds = append(worlds, &routesWorld{name: fmt.Sprintf("%d routes", n), counters: fixed(l, time.Minute), limits: l, window: time.Minute, time: 10 * time.Minute, share: 0.95, most: 1})
 	}

@@ -86,7 +86,7 @@ func TestCellRead(t *testing.T) {
 		for _, class := range []string{classExact, classCoarse} {
 			for member := range readers {
 				var took, refused []float64
-				for i := range 24 {
+				for i := range whole.Or(12, 24) {
 					o := boundOfMember(t, member, fmt.Sprintf("%s/%s/%d", class, tt.column, i))
 					took, refused = append(took, o.Just), append(refused, o.Refused)
 				}
