@@ -188,6 +188,7 @@ local function exchange()
     hold, said = math.min(hold, now), {}
     local t = math.max(now, learn)
     last = math.min(last, t + horizon) -- members hear of it, and return what is further ahead for what is sooner now
+    state.told = math.min(state.told, last)
     for _, q in ipairs(quotas) do
       q:release(t)
       q.since = math.min(q.since, t)

@@ -87,6 +87,7 @@ func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
 	l.heldUntil, l.statements = min(l.heldUntil, now), nil
 	at := max(now, l.learnsUntil)
 	l.lastSlot = min(l.lastSlot, at.Add(horizon))
+	l.told = min(l.told, l.lastSlot)
 	for p := range l.places {
 		o := &l.places[p]
 		o.ledger.Release(at)

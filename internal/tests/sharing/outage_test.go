@@ -137,9 +137,16 @@ func TestSlotsALittleFartherAhead(t *testing.T) {
 	}
 }
 
+// TestSlotsAheadAfterARelease: slots that were far ahead when a person ended a debt do not keep news of later slots from being told.
+func TestSlotsAheadAfterARelease(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	aheadOfAnOutage{owes: 2000, from: 10 * s, until: 80 * s, processes: 6, each: 100 * ms, cost: 95, asks: 10010 * ms, requests: 400, end: 2 * time.Minute}.run(t, "20/s burst 100")
+}
+
 // aheadOfAnOutage is an outage, before which processes get slots far ahead, one after another from a second on. Another process has sent a request before them, and
 // sends more in the outage.
 type aheadOfAnOutage struct {
+	owes        int           // what the first request turned out to cost, which a person has forgiven; zero if it was one
 	from, until time.Duration // when the outage is
 	processes   int
 	each        time.Duration // after one another
@@ -166,7 +173,12 @@ func (o aheadOfAnOutage) run(t *testing.T, text string) {
 			f.wait.Go(func() { _ = f.send(ctx, l, by, n) })
 		}
 		seldom := limiter()
+		if o.owes > 0 {
+			owe(t, seldom, limiter(), o.owes)
+			release(t, s, text, false)
+		}
 		send(seldom, 0, 1)
+		f.wait.Wait()
 		time.Sleep(time.Second)
 		for by := range o.processes {
 			time.Sleep(o.each)
@@ -181,4 +193,21 @@ func (o aheadOfAnOutage) run(t *testing.T, text string) {
 			t.Errorf("%d over", n)
 		}
 	})
+}
+
+// owe has the first request of a process cost so much, that another one gets a slot far ahead, and gives up.
+func owe(t *testing.T, l, o *throttle.Limiter, n int) {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), throttle.Claim{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Settle(quota.Costs{quota.Requests: n})
+	time.Sleep(time.Second) // by then the store has been told
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Second, cancel) // a deadline would refuse it at once
+	if err := o.Wait(ctx, 1); err == nil {
+		t.Error("a request went behind a debt")
+	}
+	_ = o.Close()
 }
