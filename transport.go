@@ -405,9 +405,10 @@ func (t *Transport) mayWait(maxWait, d time.Duration) bool {
 	return within(t.maxStandstill()) && (maxWait == 0 || within(maxWait))
 }
 
-// Close gives back to the Store what this process has in hand. Later requests to buckets that are shared
-// through the Store fail with throttle.ErrClosed. Without a Store, Close does nothing. If a process ends
-// without Close, what it had in hand is lost to the other processes for half a second.
+// Close gives back to the Store what this process has in hand, and tells it what a server has just said. Later requests to
+// buckets that are shared through the Store fail with throttle.ErrClosed. Without a Store, Close does nothing. If a process ends
+// without Close, what it had in hand is lost to the other processes for half a second, and a hold of the last moment for good.
+// os.Exit and log.Fatal end a process without its deferred calls: call Close before them.
 func (t *Transport) Close() error {
 	if t.Shared.Store == nil {
 		return nil

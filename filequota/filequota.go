@@ -9,7 +9,8 @@
 //	defer transport.Close()
 //
 // All processes that open the same directory draw on the same quotas: workers, cron jobs, a tool that is called a hundred times
-// a minute. There is nothing to start and nothing to clean up.
+// a minute. There is nothing to start and nothing to clean up. Close writes what a server has said a moment ago, so that the next run
+// knows of a hold; os.Exit and log.Fatal skip deferred calls.
 //
 // # Which directory
 //

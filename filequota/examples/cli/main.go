@@ -78,7 +78,7 @@ func tool(ctx context.Context, out io.Writer, url, dir string, n int) (err error
 		if err := shared.Load(ctx, transport); err != nil {
 			log.Print(err) // what is not known is learned again
 		}
-		defer func() { err = errors.Join(err, shared.Save(ctx, transport)) }()
+		defer func() { err = errors.Join(err, shared.Save(ctx, transport), transport.Close()) }() // after a refusal, too: others are to know of it
 	}
 	client := &http.Client{Transport: transport}
 	for range n {

@@ -202,6 +202,32 @@ func TestStoreHoldsAll(t *testing.T) {
 	})
 }
 
+// A program that is told to wait, closes its Transport and ends leaves the hold behind, for those that begin later.
+func TestCloseTellsOfAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		common := &store.Memory{}
+		quotas := pacer.Table{"api.test/": quota.MustParse("100/s")}
+		run := func(base http.RoundTripper) error {
+			tr := &pacer.Transport{Base: base, Shared: pacer.Shared{Store: common}, Quotas: quotas, Rand: lab.Zero}
+			defer tr.Close()
+			resp, err := (&http.Client{Transport: tr}).Get("https://api.test/")
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			return err
+		}
+		if err := run(lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			return lab.Answer(req, http.StatusTooManyRequests, "", "Retry-After", "3600"), nil
+		})); err != nil {
+			t.Fatal(err)
+		}
+		var refused *throttle.Error
+		if err := run(&shared{}); !errors.As(err, &refused) || refused.Cause != throttle.CauseHold {
+			t.Errorf("the next run gets %v, want an error of the hold", err)
+		}
+	})
+}
+
 // TestStoreTenants shares the bucket of a tenant under a name that does not tell the tenant.
 func TestStoreTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
