@@ -11,9 +11,10 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// RoundTrip implements http.RoundTripper. If a function of the caller panics, or ends its goroutine, it gives back what the
-// request holds. Where the request goes at once, and its answer brings no news, this is all that is done; all else is for roundTrip.
+// RoundTrip implements http.RoundTripper: the documentation of the package says what it does with a request. If a function of the
+// caller panics, or ends its goroutine, it gives back what the request holds.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	// Where the request goes at once, and its answer brings no news, this is all that is done; all else is for roundTrip.
 	ctx := req.Context()
 	info := infoOf(ctx)
 	var g *throttle.Grant

@@ -6,8 +6,8 @@
 // limits of every host from the headers of its answers. When a server says to wait, the requests that it has not
 // refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
 // each answer lets two more go. A server that is slow and refuses nothing is not waited for: after 250 ms without an
-// answer one more request goes, and twice as many may be under way; and so again after each further 250 ms. The
-// Transport sends again what is safe to send again.
+// answer one more request goes, and the number of those that may be under way doubles; and so again after each further
+// 250 ms. The Transport sends again what is safe to send again.
 //
 // The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again.
 // Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these, requests go to
