@@ -70,7 +70,9 @@ type Wait struct {
 //
 // Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The
 // server may be asked sooner, after MaxHold. Bounds (MaxWait, MaxStandstill, a deadline) are compared with the
-// earlier instant: a claim that may be the one that goes to ask is not refused.
+// earlier instant: a claim that may be the one that goes to ask is not refused. Where only an answer ends the wait
+// ([CauseSlowStart], [CauseInFlight]), Wait is zero, since the answer may come any moment: a caller that sleeps for
+// Wait and tries again needs a least pause of its own.
 //
 // errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
 // also finds the context's error and its cause, and Timeout reports whether that was a deadline.
@@ -78,7 +80,7 @@ type Error struct {
 	Bucket string        // name of the Limiter that delayed the claim
 	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
 	Cause  Cause         // what the claim had to wait for; empty if nothing
-	Wait   time.Duration // how long the wait would have been from then on; zero if not known, as for a Store to be back
+	Wait   time.Duration // how long the wait would have been from then on; zero if not known, as for an answer to come or a Store to be back
 	At     time.Time     // when the claim would have gone; zero if not known
 	Cost   int           // what was claimed: in requests; for ErrTooLarge and ErrUnit in the quota's unit
 	Err    error         // ErrWouldWait, ErrMaxWait, …
