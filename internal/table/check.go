@@ -57,7 +57,7 @@ func CheckCosts(t map[string]quota.Quotas) error {
 	for _, p := range slices.Sorted(maps.Keys(t)) {
 		for _, q := range t[p] {
 			if q.N > 0 && q.Unit != "" && q.Unit != quota.Requests && q.Unit != quota.Bytes {
-				all = append(all, fmt.Errorf("pacer: Quotas[%q]: quota: %q: want Cost or Spent, which say what a request costs in %s; a Cost that returns nil if only Calls do", p, q.String(), q.Unit))
+				all = append(all, fmt.Errorf("pacer: Quotas[%q]: quota: %q: want Cost or Spent, which say what a request costs in %s; if only Calls say it, a Cost that returns nil", p, q.String(), q.Unit))
 			}
 		}
 	}

@@ -287,8 +287,8 @@ func TestCostsThatOnlyAnswersTell(t *testing.T) {
 // A quota in a unit of which nothing says what requests cost would limit nothing, and nobody would notice.
 func TestAQuotaInAUnitWantsACost(t *testing.T) {
 	table := pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s"), "b.example/": quota.MustParse("5 images in flight")}
-	want := `pacer: Quotas["/"]: quota: "30000 tokens/m": want Cost or Spent, which say what a request costs in tokens; a Cost that returns nil if only Calls do` + "\n" +
-		`pacer: Quotas["b.example/"]: quota: "5 images in flight": want Cost or Spent, which say what a request costs in images; a Cost that returns nil if only Calls do`
+	want := `pacer: Quotas["/"]: quota: "30000 tokens/m": want Cost or Spent, which say what a request costs in tokens; if only Calls say it, a Cost that returns nil` + "\n" +
+		`pacer: Quotas["b.example/"]: quota: "5 images in flight": want Cost or Spent, which say what a request costs in images; if only Calls say it, a Cost that returns nil`
 	if err := (&pacer.Transport{Quotas: table}).Validate(); err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
