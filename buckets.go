@@ -218,7 +218,7 @@ type counts struct{ waiting, waits, waited, notSent, refused, retried, gaveUp at
 // Stats are numbers of a Transport, for package expvar, say. Those from WaitCount to GaveUp only grow.
 type Stats struct {
 	Buckets, Held     int // buckets that are remembered, and how many of them are held
-	Waiting, InFlight int // requests in line, and requests that were granted and have not ended
+	Waiting, InFlight int // requests in line, and those that were granted and have no answer yet: while it is read, see State().Limits of a quota of what is in flight
 
 	WaitCount    int64         // requests that have waited in line
 	WaitDuration time.Duration // how long, in total

@@ -16,7 +16,7 @@ type State struct {
 	Label     string        `json:"-"`      // of the Limiter
 	Value     any           `json:"-"`      // of the Limiter
 	Waiting   int           // claims in line
-	InFlight  int           // cost, in requests, of the grants that have not ended
+	InFlight  int           // cost, in requests, of the grants of which no answer is known; of what is still read, see Limits of a quota.InFlight
 	Held      time.Duration // how long the bucket is still held; zero if it is not
 	SlowStart int           // how many requests may be in flight in the slow start; zero if there is none now
 	Next      Forecast      // for a claim of 1 that is made now

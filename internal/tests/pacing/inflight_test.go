@@ -194,6 +194,9 @@ func TestInFlightUpgrade(t *testing.T) {
 		if lab.Free(t, tr, "a.example") {
 			t.Error("the slot is free while the connection is open")
 		}
+		if s := lab.State(t, tr, "a.example"); s.InFlight != 0 || s.Limits[0].Available != 0 { // only the quota counts what is still read
+			t.Errorf("state %+v", s)
+		}
 		go io.WriteString(rwc, "hello\n")
 		if got, err := bufio.NewReader(rwc).ReadString('\n'); got != "HELLO\n" || err != nil || lab.Free(t, tr, "a.example") {
 			t.Errorf("got %q, %v; free: %v", got, err, lab.Free(t, tr, "a.example"))
