@@ -61,7 +61,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	in.gaveUp = counter("pacer.gave_up", "{request}", "Requests that were refused or failed and were not sent again, although they could be.")
 	in.storeErrors = counter("pacer.store.errors", "{error}", "How often a store of quotas could not be reached in time.")
 	in.queue = sum("pacer.queue.length", "{request}", "Requests in line.")
-	in.active = sum("pacer.active_requests", "{request}", "Requests that were granted and have not ended.")
+	in.active = sum("pacer.active_requests", "{request}", "Requests that were granted and have no answer yet.")
 	in.held = sum("pacer.held_buckets", "{bucket}", "Buckets that are held.")
 	in.limit = gauge("pacer.quota.limit", "The limit of a quota.")
 	in.remaining = gauge("pacer.quota.remaining", "What may go now.")

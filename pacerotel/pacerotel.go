@@ -32,7 +32,7 @@
 // of the last three, the one that has the least left is shown.
 //
 //	pacer.queue.length    up-down counter, {request}   requests in line
-//	pacer.active_requests up-down counter, {request}   requests that were granted and have not ended
+//	pacer.active_requests up-down counter, {request}   requests that were granted and have no answer yet
 //	pacer.held_buckets    up-down counter, {bucket}    buckets that are held, mostly since a server said so
 //	pacer.retry.budget    gauge, {request}             retries that are left, of buckets whose retry budget is not full
 //	pacer.quota.limit     gauge, {unit}                the limit of a quota
