@@ -93,7 +93,9 @@ import (
 // Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A duration below 1 ms is an
 // error: it is a number without a unit.
 type Transport struct {
-	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error.
+	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error. A Base that makes requests
+	// wait, as an http.Transport with MaxConnsPerHost does, sends them later than they were granted, and so perhaps more at once than
+	// Quotas allow: let as many be "in flight" by Quotas as Base sends at a time.
 	//
 	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of net/http do: with a
 	// Close, pacer ends a Read that stalls. It reads in a goroutine what it searches (Learn.Bodies), and an answer that it keeps
