@@ -393,18 +393,20 @@ function bucket.passed(q, _, slot)
   return slot <= q.order
 end
 
--- give: of slots in far that are there as one, nothing comes back.
+-- give: of slots in far that are there as one, the last ones may be all that are sooner for it.
 function bucket.give(q, now, slot, n)
   q:settle(now)
   steps = steps + #q.far + #q.at
   for i = #q.far, 1, -1 do
     local f = q.far[i]
-    if f.several and f.first <= slot and slot <= f.last then
-      n = 0
-    elseif f.first == slot then
+    if f.first <= slot and slot <= f.last then
       local part = math.min(n, f.n)
       n = n - part
-      if f.n > part then
+      if f.n > part and f.several then
+        f.n = f.n - part
+        pace(f, comeback(q, f.n))
+        q:link(i)
+      elseif f.n > part then
         q.far[i] = q:one(slot, f.n - part)
         q:link(i)
       else

@@ -247,6 +247,9 @@ for _, q in ipairs(quotas) do
   local known = q.ledger
   if known then
     follow(q, longest)
+    if q.n ~= q.was_n or q.per ~= q.was_per or q.burst ~= q.was_burst then
+      state.rose = last -- what comes back of slots up to there was granted by other numbers
+    end
     if q.rescale then
       q:rescale()
     end

@@ -47,11 +47,11 @@ local function remove_hole(i)
   filled[#filled + 1] = table.remove(holes, i)
 end
 
--- fill has the holes that have passed be as if they had never been handed out.
+-- fill has the holes that have passed, or are not handed out again, be as if they had never been handed out.
 local function fill()
   local left = {}
   for _, hole in ipairs(holes) do
-    if hole.slot >= now then
+    if hole.slot >= now and hole.slot > state.rose then
       left[#left + 1] = hole
     else
       if #hole.cost == #quotas then

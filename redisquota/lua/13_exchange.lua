@@ -8,7 +8,7 @@ local function back(part)
   if part.slot < now then
     forget(part.slot, part.cost)
     came_back = math.min(came_back + work(part.cost), ages)
-  elseif part.slot > now + near and not passed(part.slot, part.cost) then
+  elseif part.slot <= state.rose or part.slot > now + near and not passed(part.slot, part.cost) then
     forget(part.slot, part.cost)
   else
     dig(part.slot, part.cost)

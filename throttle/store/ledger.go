@@ -28,7 +28,7 @@ type Ledger struct {
 	places     []place       // of the quotas: see there
 	at         []int         // the place of each quota by which the latest request asks
 	late       time.Duration // how long after its instant a slot may be used that is handed out now
-	rose       monotime.Time // the last slot when late became longer: those up to then reckon with a shorter one
+	rose       monotime.Time // the last slot when late became longer, or a quota changed: those up to then reckon with what was before
 	asked      askedLate
 	horizon    time.Duration // of the latest request
 	lastSlot   monotime.Time // the latest slot
@@ -429,10 +429,10 @@ func (l *Ledger) activeAfter(t monotime.Time) (n int) {
 	return n
 }
 
-// dropPassed has returned slots that have passed be as if they had never been handed out.
+// dropPassed has returned slots that have passed, or are not handed out again, be as if they had never been handed out.
 func (l *Ledger) dropPassed(now monotime.Time) {
 	n := 0
-	for n < len(l.returned) && l.returned[n].at < now {
+	for n < len(l.returned) && (l.returned[n].at < now || l.returned[n].at <= l.rose) {
 		l.give(now, l.returned[n].at, l.returned[n].cost)
 		n++
 	}
@@ -451,7 +451,7 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 			back = min(back+l.work(cost), monotime.Longest)
 			continue
 		}
-		if at > now.Add(slot.Near(horizon)) && !l.passed(now, at, cost) {
+		if at <= l.rose || at > now.Add(slot.Near(horizon)) && !l.passed(now, at, cost) {
 			l.give(now, at, cost)
 			continue
 		}

@@ -79,6 +79,9 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		if slices.Contains(l.at, p) {
 			o.asked = now
 		}
+		if p < len(had) && (o.quota.N != had[p].N || o.quota.Per != had[p].Per || o.quota.Burst != had[p].Burst) {
+			l.rose = l.lastSlot // what comes back of slots up to there was granted by other numbers
+		}
 		late, was := l.late, o.late.late
 		if o.quota.Kind.OnClock() && late >= o.quota.Per {
 			late = o.quota.Per / 2 // only others ask by it

@@ -84,6 +84,7 @@ type Lease struct {
 	serialUsed    bool          // a call with it was made, and may have arrived
 	answered      int64         // of the latest request that was answered
 	calling       bool          // a call is under way
+	flown         []int         // from which quota of that call each takes over, or of the latest one
 	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted
 	notBefore     monotime.Time // no call is made before
@@ -153,8 +154,8 @@ func (r *slotReport) overdraw(n []int) {
 func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 
 // Set replaces the quotas, which have all defaults written out. A share of each quota is reserved
-// for urgent claims. Only quotas that live in a store count. All slots in hand are lost, and so is
-// what the store was to be told of them: the slots are not given back, the store lets them lapse. What went is known of a quota
+// for urgent claims. Only quotas that live in a store count. All slots in hand go back, as slots of the quotas that take over from
+// those of before: else each change would cost what a Horizon holds, at the rate of before. What went is known of a quota
 // that takes over from another one, as it does in the store, and the store is told of it.
 func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.unsent.own = append(l.unsent.own, l.outage.went.before(0, monotime.Time(monotime.Unbounded))...)
@@ -167,6 +168,12 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	}
 	from := append(takesOver(l.quotas[:l.forAll], had[:forAll], 0), takesOver(l.quotas[l.forAll:], had[forAll:], forAll)...)
 	l.version++
+	l.flown = carry(l.flown, from, -1)
+	for _, s := range l.slots.list {
+		if s.epoch == l.slots.epoch {
+			l.unsent.back = append(l.unsent.back, store.Part{Slot: s.id, Cost: s.left})
+		}
+	}
 	l.lateness = EffectiveLate(l.quotas, l.config.Late)
 	l.slots.reset(len(l.quotas))
 	l.used = l.used.takenOver(l.quotas, from)

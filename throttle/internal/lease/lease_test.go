@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -727,6 +728,46 @@ func TestStepAfterSet(t *testing.T) {
 		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
 		due := l.DueFrom(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
 		equal(t, quotas+", projected", due, limit.Due{At: at(ms)})
+	}
+}
+
+// TestSetGivesBack: when quotas are replaced, slots in hand go back, and those that a call under way gets, as slots of the quotas that take over.
+func TestSetGivesBack(t *testing.T) {
+	for _, c := range []struct {
+		sets []string
+		cost []int // as which a slot goes back; nil if nothing does
+	}{
+		{[]string{"90/s burst 5, 9/m log"}, []int{1, 1}},
+		{[]string{"9/m log, 9/s burst 50"}, []int{1, 1}},
+		{[]string{"9/m log"}, []int{1}},
+		{[]string{"9/m log, 20/m window grid, 9/s burst 50", "9/s burst 5, 20/m window grid"}, []int{1, 0}},
+		{[]string{"9/s burst 50, 7 tokens/s", "7 tokens/s, 8/m log"}, nil},
+		{[]string{"9 tokens/s"}, nil},
+	} {
+		for _, late := range []bool{false, true} {
+			l := newLease(t, "9/s burst 5, 9/m log", 0)
+			if l.last.at = at(0); !late {
+				stock(t, l, 10*ms, 20*ms)
+				l.Take(nil, at(10*ms), at(10*ms), requests(1), false, 0)
+			}
+			under := l.Next(at(10*ms), 0, queue(1, 1))
+			for _, text := range c.sets {
+				l.Set(parse(t, text), 0)
+			}
+			reply := &store.Reply{Bound: -1}
+			if late {
+				reply.Slots = in(10*ms, 20*ms)[1:]
+			}
+			if under != nil {
+				l.Step(at(12*ms), at(11*ms), under, reply, nil, false)
+			}
+			told, _ := call(t, l, 13*ms, queue(), store.Reply{Bound: -1})
+			var want []store.Part
+			if c.cost != nil {
+				want = []store.Part{{Slot: 2, Cost: c.cost}}
+			}
+			equal(t, strings.Join(c.sets, ", then "), told.Request.Back, want)
+		}
 	}
 }
 

@@ -61,7 +61,10 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 			r.Hand = nil // what is in hand is of no use to the first claim
 		}
 	}
-	l.calling = true
+	l.calling, l.flown = true, nil
+	for i := range l.quotas {
+		l.flown = append(l.flown, i)
+	}
 	l.calls++
 	return &Call{r, asked, waiting, l.version}
 }

@@ -84,7 +84,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	e.Statements = reply.Statements
 	l.last.others = reply.Others
 	defer l.tellOthers(reply.Others, &e)
-	if c.version == l.version { // else these slots are of other quotas
+	if c.version != l.version { // these slots are of other quotas
+		l.decline(c.Request, reply)
+	} else {
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
 			l.last.next = now.Add(span(reply.Next))
 		}
@@ -179,6 +181,21 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		l.err = nil
 	}
 	return got
+}
+
+// decline gives back the slots of a reply that came after the quotas were replaced.
+func (l *Lease) decline(r *store.Request, reply *store.Reply) {
+	for _, o := range reply.Slots {
+		if o.Ask >= 0 && o.Ask < len(r.Asks) && o.Count > 0 {
+			cost := carry(r.Asks[o.Ask].Cost, l.flown, 0)
+			for i := range cost {
+				cost[i] *= min(o.Count, r.Asks[o.Ask].Count)
+			}
+			if !slot.Empty(cost) {
+				l.unsent.back, l.mustCall = append(l.unsent.back, store.Part{Slot: o.ID, Cost: cost}), true
+			}
+		}
+	}
 }
 
 // slow notes that a reply took so long that a slot in it was of no use.

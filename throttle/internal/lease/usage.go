@@ -151,9 +151,14 @@ func carry(cost, from []int, none int) []int {
 	return c
 }
 
-// carried is what the store is to be told after quotas were replaced: nothing of slots.
+// carried is what the store is to be told after quotas were replaced.
 func (r slotReport) carried(from []int) (c slotReport) {
 	c.more = carry(r.more, from, 0)
+	for _, o := range r.back {
+		if cost := carry(o.Cost, from, 0); !slot.Empty(cost) {
+			c.back = append(c.back, store.Part{Slot: o.Slot, Cost: cost})
+		}
+	}
 	for _, o := range r.own {
 		if cost := carry(o.cost, from, 0); !slot.Empty(cost) {
 			c.own = append(c.own, own{o.at, cost})

@@ -254,14 +254,15 @@ func (b *Bucket) Count(slot monotime.Time, n int) {
 	b.lastNear = slot
 }
 
-// Give implements Ledger. Of far slots that are remembered as one, nothing comes back.
+// Give implements Ledger. Of far slots that are remembered as one, the last ones may be all that are sooner for it.
 func (b *Bucket) Give(now, slot monotime.Time, n int) {
 	b.settle(now)
 	for i := len(b.far) - 1; i >= 0 && n > 0; i-- {
 		switch f := &b.far[i]; {
 		case slot < f.first || slot > f.last:
-		case f.several:
-			n = 0
+		case n < f.n && f.several:
+			f.n, n = f.n-n, 0
+			f.pace(b.Work(f.n))
 		case n < f.n:
 			*f, n = b.run(slot, f.n-n), 0
 		default:

@@ -148,9 +148,12 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 				}
 				b.Set(now, q, 0, horizon)
 				before = nil
-			case k < 4 && i >= 0 && (slots[i].at < now || slots[i].at.Sub(now) > Near(horizon) && !b.Passed(now, slots[i].at)):
-				b.Give(now, slots[i].at, slots[i].n)
-				slots = slices.Delete(slots, i, i+1)
+			case k < 4 && i >= 0:
+				n := 1 + r.IntN(slots[i].n)
+				b.Give(now, slots[i].at, n)
+				if slots[i].n -= n; slots[i].n == 0 {
+					slots = slices.Delete(slots, i, i+1)
+				}
 				given, before = true, nil
 				gives++
 			case k == 4:
