@@ -187,6 +187,9 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.unsent, l.sent, l.asked = l.unsent.carried(from), l.sent.carried(from), nil
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
+	if l.outage.since == 0 {
+		l.notBefore = 0 // the store had nothing by the quotas of before
+	}
 	l.mustCall = l.mustCall || l.last.at != 0 // else the quotas of before hold on for others, while they may be about
 }
 

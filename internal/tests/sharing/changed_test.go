@@ -1,0 +1,177 @@
+package sharing
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// changing is a Limiter whose quotas change while claims come and go.
+type changing struct {
+	*throttle.Limiter
+	start time.Time
+
+	mu   sync.Mutex // protects went
+	went []sent     // if n is 0, the quota changes
+	to   []quota.Quota
+	wait sync.WaitGroup
+}
+
+func newChanging(t *testing.T, text string, shared bool) *changing {
+	c := &changing{Limiter: &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), MaxStandstill: throttle.Forever}, start: time.Now()}
+	if shared {
+		c.Store, c.New, c.Late = new(store.Memory), true, time.Millisecond
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// set replaces the quota.
+func (c *changing) set(t *testing.T, text string) {
+	qs := quota.MustParse(text)
+	if err := c.SetQuotas(qs); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.went, c.to = append(c.went, sent{at: time.Since(c.start)}), append(c.to, qs.Explicit()[0])
+}
+
+// claim has a claim come that waits no longer than a time; it goes unless it is canceled.
+func (c *changing) claim(ctx context.Context, within time.Duration, canceled bool) {
+	c.wait.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		g, err := c.Acquire(ctx, throttle.Claim{})
+		if err != nil {
+			return
+		}
+		if canceled {
+			g.Cancel()
+			return
+		}
+		c.mu.Lock()
+		c.went = append(c.went, sent{at: time.Since(c.start), n: 1})
+		c.mu.Unlock()
+		g.Done(throttle.Answer{})
+	})
+}
+
+// near is how far ahead a store hands out slots in their order: a rate goes on up to the last of these.
+const near = 25 * time.Millisecond
+
+// TestQuotasThatChangeToAndFro: 70 claims wait when the quota becomes another one for a millisecond and what it was, three times. They go as if
+// nothing had happened, but for what came back meanwhile, or did not.
+func TestQuotasThatChangeToAndFro(t *testing.T) {
+	for _, test := range []struct {
+		quota, other string
+		sooner, most time.Duration // the last claim goes, and goes at most with a store
+	}{
+		{"60/m burst 4", "6000/m burst 4", 297 * time.Millisecond, 297*time.Millisecond + 99*near},
+		{"60/m burst 4", "12000/2m burst 4", 297 * time.Millisecond, 297*time.Millisecond + 99*near},
+		{"60/m even", "6000/m even", 297 * time.Millisecond, 297*time.Millisecond + 99*near},
+		{"60/m burst 4", "6/m burst 4", -2700 * time.Microsecond, -2700 * time.Microsecond},
+		{"60/m burst 4", "60/m burst 2", 0, 0},
+		{"60/m log", "30/m log", 0, 0},
+		{"60/m window grid", "30/m window grid", 0, 0},
+	} {
+		for _, shared := range []bool{false, true} {
+			var last [2]time.Duration
+			for changes := range last {
+				synctest.Test(t, func(t *testing.T) {
+					c := newChanging(t, test.quota, shared)
+					for range 70 {
+						c.claim(t.Context(), time.Hour, false)
+					}
+					time.Sleep(10 * time.Second)
+					for range 3 * changes {
+						for _, text := range []string{test.other, test.quota} {
+							c.set(t, text)
+							synctest.Wait()
+							time.Sleep(time.Millisecond)
+						}
+					}
+					c.wait.Wait()
+					last[changes] = time.Since(c.start)
+				})
+			}
+			sooner := last[0] - last[1]
+			if sooner != test.sooner && !(shared && sooner > test.sooner && sooner <= test.most) {
+				t.Errorf("%s, %s, with a store %v: the last goes %v sooner, want %v", test.quota, test.other, shared, sooner, test.sooner)
+			}
+		}
+	}
+}
+
+// TestQuotasThatChangeAtRandom has claims come, go, miss their deadlines and be canceled while their quota changes. No more goes than each quota
+// allows from when it came; and at the end, one more waits for no longer than by a plain bucket.
+func TestQuotasThatChangeAtRandom(t *testing.T) {
+	texts := []string{"60/m burst 4", "6000/m burst 4", "6/m burst 4", "1200/m even", "60/m even", "6000/m burst 40", "600/m burst 10", "1000/m burst 4"}
+	for seed := range uint64(150) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 9))
+			one := func() string { return texts[r.IntN(len(texts))] }
+			text := one()
+			c := newChanging(t, text, seed%3 > 0)
+			c.set(t, text)
+			ctx, cancel := context.WithCancel(t.Context())
+			for range 150 {
+				time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond >> r.IntN(8))
+				if r.IntN(12) == 0 {
+					c.set(t, one())
+					c.claim(ctx, time.Second, false) // by which a store hears of it
+					continue
+				}
+				within := time.Duration(r.IntN(3000)) * time.Millisecond
+				for range 1 + r.IntN(4) {
+					c.claim(ctx, within, r.IntN(12) == 0)
+				}
+			}
+			cancel()
+			c.wait.Wait()
+			ended := time.Now()
+			if _, err := c.Acquire(t.Context(), throttle.Claim{}); err != nil {
+				t.Fatal(err)
+			}
+			if waited, most := time.Since(ended), c.check(t, seed, ended.Sub(c.start)); waited > most+near+time.Millisecond {
+				t.Errorf("seed %d: at the end, one more waits for %v, want %v", seed, waited, most)
+			}
+		})
+	}
+}
+
+// check fails the test if more went than a quota allows from when it came, beyond what goes late. It returns for how long one more is to wait
+// at an instant, by a plain bucket which knows all that went.
+func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Duration {
+	t.Helper()
+	var q quota.Quota
+	rate, missing, own, now := 0.0, 0.0, 0.0, time.Duration(0) // own is what is missing of what went by this quota
+	pass := func(to time.Duration) {
+		back := rate * (to - now).Seconds()
+		missing, own, now = max(missing-back, 0), max(own-back, 0), to
+	}
+	for _, o := range c.went {
+		if pass(o.at); o.n == 0 {
+			had := q
+			q, c.to, own = c.to[0], c.to[1:], 0
+			if c.Store == nil && had.N > 0 { // what is left stays
+				missing = float64(q.Burst) - min(float64(had.Burst)-missing, float64(q.Burst))
+			}
+			rate = float64(q.N) / q.Per.Seconds()
+			continue
+		}
+		missing, own = missing+1, own+1
+		if over := own - float64(q.Burst); over > rate*c.Late.Seconds()+1e-6 {
+			t.Fatalf("seed %d: at %v %v over %v", seed, o.at, over, &q)
+		}
+	}
+	pass(at)
+	return max(time.Duration((missing+1-float64(q.Burst))/rate*float64(time.Second)), 0)
+}
