@@ -6,11 +6,11 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 12 -- of what is written here; another one is of another release, and no use
+local version = 13 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 20 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20] }
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], second = n[12], asked_at = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -33,7 +33,7 @@ lost = lost or called and tonumber(serial) < request.answered -- what was done s
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then
   state = {
-    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
+    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, second = 0, asked_at = now,
     born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
@@ -48,13 +48,18 @@ local function first(t)
   return request.standstill > 0 and math.max(request.standstill - (t - now), 0) or ages
 end
 
--- Late is the longest that any member has asked for lately: in this span and in the one before it. A span is the horizon, in which who waits asks once at
--- least: a longer one keeps a bucket slow after its store was.
-if now - state.span >= horizon then
-  state.before = now - state.span < 2 * horizon and state.late or 0
-  state.late, state.span = 0, now
+-- Late is the longest that any member has asked for within the horizon, in which who waits asks once at least: to reckon with it for longer keeps a bucket slow after
+-- its store was. Second is what was asked for since the longest was, at asked_at. A member that asks for slots of now alone does not shorten the late of others.
+do
+  local ago, span = now - state.asked_at, math.max(horizon, second / 2)
+  if late >= state.late or ago >= 2 * span then
+    state.late, state.second, state.asked_at = late, 0, now
+  elseif ago >= span then
+    state.late, state.second, state.asked_at = math.max(state.second, late), 0, now
+  else
+    state.second = math.max(state.second, late)
+  end
 end
-state.late = math.max(state.late, late)
 
 last = state.last
 local hold = state.hold -- until when nothing goes

@@ -195,7 +195,7 @@ do
   local taken
   places, taken = find(asked)
   bind()
-  local longest = math.max(state.late, state.before)
+  local longest = state.late
   for _, q in ipairs(asked) do
     longest = on_clock(q) and math.min(longest, math.floor(q.per / 2)) or longest
   end

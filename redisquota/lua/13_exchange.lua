@@ -245,7 +245,7 @@ local function write()
     string.format(
       '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d %.0f',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut, told
+      state.second, state.asked_at, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut, told
     ),
   }
   for i, q in ipairs(quotas) do

@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 12
+const version = 13
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -24,7 +24,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(b, l.Epoch.UnixNano())
 	b = varint.AppendBool(varint.AppendBool(varint.AppendBool(b, l.known), l.lost), l.fresh)
 	b = varint.Append(varint.Append(varint.Append(b, l.late), l.rose), l.horizon)
-	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
+	b = varint.Append(varint.Append(varint.Append(b, l.asked.longest), l.asked.second), l.asked.at)
 	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.told), l.heldUntil), l.lastUsed)
 	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
 	b = varint.Append(b, len(l.places))

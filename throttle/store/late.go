@@ -7,24 +7,28 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// askedLate is the longest Late that members asked for lately: in this span and in the one before it.
+// askedLate is the longest Late that members asked for lately.
 type askedLate struct {
-	now, before time.Duration
-	since       monotime.Time // when this span began
+	longest, second time.Duration // second is what was asked for since
+	at              monotime.Time // when the longest was asked for last
 }
 
-// ask notes that a member asks for a Late, and returns the longest. A span is the horizon, in which who waits asks once at least: a longer one keeps a
-// bucket slow after its store was.
+// shortestHorizon is for how long a Late counts at least: a member that asks for slots of now alone does not shorten that of others.
+const shortestHorizon = activeFor / 4
+
+// ask notes that a member asks for a Late, and returns the longest that was asked for within the horizon, in which who waits asks once at least: to reckon with it for
+// longer keeps a bucket slow after its store was.
 func (a *askedLate) ask(late, horizon time.Duration, now monotime.Time) time.Duration {
-	if d := now.Sub(a.since); d >= horizon {
-		a.before = a.now
-		if d >= 2*horizon {
-			a.before = 0
-		}
-		a.now, a.since = 0, now
+	horizon = max(horizon, shortestHorizon)
+	switch d := now.Sub(a.at); {
+	case late >= a.longest || d >= 2*horizon:
+		*a = askedLate{late, 0, now}
+	case d >= horizon:
+		*a = askedLate{max(a.second, late), 0, now}
+	default:
+		a.second = max(a.second, late)
 	}
-	a.now = max(a.now, late)
-	return max(a.now, a.before)
+	return a.longest
 }
 
 // ledgerLate is the Late by which the ledger of a quota reckons. It rises at once, and falls when the slots have expired that

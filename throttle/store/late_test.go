@@ -79,8 +79,8 @@ func TestStoreLateChangesNoRate(t *testing.T) {
 	}
 }
 
-// TestStoreLateFalls: a store that was slow for a second slows the bucket for little longer. A Late that nobody asks for any more counts for two horizons at
-// most, and until the slots have gone that were handed out with it: then 100 even tokens a second are 100 again, less one for the usual Late.
+// TestStoreLateFalls: a store that was slow for a second slows the bucket for little longer. A Late that nobody asks for any more counts for a horizon,
+// and until the slots have gone that were handed out with it: then 100 even tokens a second are 100 again, less one for the usual Late.
 func TestStoreLateFalls(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	var got [4]int // in each second
@@ -94,7 +94,26 @@ func TestStoreLateFalls(t *testing.T) {
 			got[i/10] += s.Count
 		}
 	}
-	if want := [4]int{90, 81, 99, 99}; got != want {
+	if want := [4]int{90, 82, 99, 99}; got != want {
 		t.Errorf("handed out %v, want %v", got, want)
+	}
+}
+
+// TestStoreLateAskedFor: the longest Late of a horizon counts, whoever asks, and for as long as somebody asked for it.
+func TestStoreLateAskedFor(t *testing.T) {
+	const ms, horizon = time.Millisecond, 500 * time.Millisecond
+	for _, steps := range [][]struct{ at, late, horizon, want time.Duration }{
+		{{0, 200, horizon, 200}, {1, 10, horizon, 200}, {499, 10, horizon, 200}, {500, 10, horizon, 10}},
+		{{0, 200, horizon, 200}, {400, 200, horizon, 200}, {899, 10, horizon, 200}, {900, 10, horizon, 10}},
+		{{0, 200, horizon, 200}, {100, 100, horizon, 200}, {500, 10, horizon, 100}, {999, 10, horizon, 100}, {1000, 10, horizon, 10}},
+		{{0, 200, horizon, 200}, {100, 100, horizon, 200}, {1000, 10, horizon, 10}}, // nobody has asked for a horizon
+		{{0, 200, horizon, 200}, {1, 10, 0, 200}, {499, 10, horizon, 200}},          // one of slots of now alone
+	} {
+		var a askedLate
+		for _, s := range steps {
+			if got := a.ask(s.late*ms, s.horizon, instant(s.at*ms)); got != s.want*ms {
+				t.Errorf("%v: at %v ms, Late is %v", steps, int(s.at), got)
+			}
+		}
 	}
 }
