@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -34,7 +33,7 @@ func (c *cell) worst() (v verdict) {
 		if l.uneven {
 			continue
 		}
-		if rate := c.rate(q, sends); rate < v.rate {
+		if rate := rate(q, sends, c.ended.Add(settled), c.end, 0); rate < v.rate {
 			v.rate, v.rateOf = rate, l.text
 		}
 		if still := c.still(q, sends); still > v.still {
@@ -82,37 +81,6 @@ func over(q *quota.Quota, sends []sending) (most int) {
 
 // settled is how long after a fault the rate is to be back.
 const settled = 2 * time.Second
-
-// rate is what went from settled after the fault on, as a part of what is granted: how long it took, on average, until as many had gone again as are
-// granted in Per. Where these begin does not matter, as it would if what went in some windows was counted. Those that went before count, too, as if they
-// had not gone more than Per before: so it matters how late the first come. What has not come two Per later, by the end, counts as if it came then. It is
-// not a number if Per is too long to tell.
-func (c *cell) rate(q *quota.Quota, sends []sending) float64 {
-	per, from, to := q.Per.Microseconds(), c.ended.Add(settled).UnixMicro(), c.end.UnixMicro()
-	n, sum, gone := 0, int64(0), 0
-	for i, s := range sends {
-		if s.at >= from && s.at < to {
-			gone++
-		}
-		at := max(s.at, from-per)
-		switch {
-		case s.at >= to:
-		case i+q.N < len(sends) && sends[i+q.N].at < to:
-			if next := sends[i+q.N].at; next >= from {
-				n, sum = n+1, sum+next-at
-			}
-		case to-at > 2*per:
-			n, sum = n+1, sum+to-at
-		}
-	}
-	switch {
-	case gone == 0 && to-from > 2*per:
-		return 0
-	case n == 0:
-		return math.NaN()
-	}
-	return float64(n) * float64(per) / float64(sum)
-}
 
 // still is the longest time in which nothing went, since the fault began, less a window, which may be used up at once.
 func (c *cell) still(q *quota.Quota, sends []sending) (longest time.Duration) {

@@ -12,7 +12,7 @@
 // For each fault and each Outage it prints, of all quotas the worst:
 //
 //   - over: how many tokens went beyond what the quota grants, in any span;
-//   - rate: what went from two seconds after the fault on, as a part of what the quota grants;
+//   - rate: what went from two seconds after the fault on, as a part of what goes if all is sent as soon as the quota allows it;
 //   - standstill: the longest time without a sending after the fault began, less a window;
 //   - cpu: which part of a core all processes took.
 //

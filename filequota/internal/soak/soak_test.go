@@ -3,7 +3,6 @@
 package main
 
 import (
-	"math"
 	"os"
 	"testing"
 	"time"
@@ -52,14 +51,6 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// sent is so many sendings of a cost, each so long after the one before, from an instant on.
-func sent(from time.Duration, n, cost int, every time.Duration) (all []sending) {
-	for i := range n {
-		all = append(all, sending{at: (from + time.Duration(i)*every).Microseconds(), cost: cost})
-	}
-	return all
-}
-
 // TestOver has histories whose excess is known. Each is seen up to slack, 40 ms, late.
 func TestOver(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
@@ -82,38 +73,6 @@ func TestOver(t *testing.T) {
 	} {
 		if got := over(&quota.MustParse(test.text).Explicit()[0], test.sends); got != test.want {
 			t.Errorf("%s, %d sendings: %d over, want %d", test.text, len(test.sends), got, test.want)
-		}
-	}
-}
-
-// TestRate has histories whose rate is known, wherever their windows begin.
-func TestRate(t *testing.T) {
-	const s, ms = time.Second, time.Millisecond
-	zero := time.UnixMicro(0)
-	windows := func(first, each time.Duration, n int) (all []sending) {
-		for i := range n {
-			all = append(all, sent(first+time.Duration(i)*each, 60, 1, ms)...)
-		}
-		return all
-	}
-	for _, test := range []struct {
-		text  string
-		sends []sending
-		want  float64
-	}{
-		{"100/s even", sent(0, 2000, 1, 10*ms), 1},
-		{"100/s even", sent(0, 2000, 1, 12500*time.Microsecond), 0.8},
-		{"60/2s log", windows(0, 2*s, 20), 1},
-		{"60/2s log", windows(1970*ms, 2*s, 20), 1}, // a window is cut by each end
-		{"60/2s log", windows(300*ms, 2500*ms, 20), 0.8},
-		{"60/2s log", windows(0, 2*s, 3), 0.6},                                      // the last is followed by nothing: its tokens take 6 s to the end, of 60 ms less on average
-		{"60/2s log", append(windows(-6*s, 2*s, 3), windows(7*s, 2*s, 2)...), 0.44}, // the first come 5 s too late: they take 7 s, and those after them 2 s
-		{"60/2s log", windows(-6*s, 2*s, 3), 0},
-		{"60/m log", windows(-30*s, 20*s, 4), math.NaN()},
-	} {
-		c := &cell{ended: zero, end: zero.Add(10 * s)}
-		if got := c.rate(&quota.MustParse(test.text).Explicit()[0], test.sends); math.IsNaN(got) != math.IsNaN(test.want) || max(got-test.want, test.want-got) > 0.005 {
-			t.Errorf("%s: %.3f, want %.3f", test.text, got, test.want)
 		}
 	}
 }

@@ -57,6 +57,23 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// What modules of their own need alike, and nobody else does, is there twice, and the same.
+func TestTwins(t *testing.T) {
+	for _, name := range []string{"perfect.go", "perfect_test.go"} {
+		var texts [2]string
+		for i, module := range []string{"redisquota", "filequota"} {
+			text, err := os.ReadFile("../../../" + module + "/internal/soak/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[i] = string(text)
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("internal/soak/%s of redisquota and of filequota differ: copy the one that is right", name)
+		}
+	}
+}
+
 // code returns how many lines of code the files of a room have.
 func (r *room) code() (n int) {
 	for _, f := range r.files {

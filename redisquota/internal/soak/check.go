@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -36,7 +35,7 @@ func (c *cell) worst() (v verdict) {
 		}
 		v.over = max(v.over, over)
 		if !l.uneven {
-			if rate := c.rate(q, sends, c.ended.Add(settled), c.end); rate < v.rate {
+			if rate := rate(q, sends, c.ended.Add(settled), c.end, c.fault.sets); rate < v.rate {
 				v.rate, v.rateOf = rate, l.text
 			}
 			if back := c.back(q, sends); back > v.back {
@@ -104,100 +103,12 @@ const (
 	whole   = 0.98
 )
 
-// rate is how much went in a span, as a part of what goes if all is sent as soon as the quota allows it, after what went before the span: how much
-// had gone on average in the last Per of the span, so that it does not matter where windows end. After a pause the second window of an estimate
-// lets go evenly what the first one lets go at once, so there are no two spans of it in which the same goes. It is not a number if Per is too long to tell.
-func (c *cell) rate(q *quota.Quota, sends []sending, begin, end time.Time) float64 {
-	from, to, per := begin.UnixMicro(), end.UnixMicro(), q.Per.Microseconds()
-	if to-from < 2*per {
-		return math.NaN()
-	}
-	gone := func(all []sending) (sum float64) {
-		for _, s := range all {
-			if s.at >= from && s.at < to {
-				sum += float64(to - max(s.at, to-per))
-			}
-		}
-		return sum
-	}
-	return gone(sends) / gone(c.ideal(q, sends, from, to))
-}
-
 // back is how long after a fault the rate is whole from then on; if it never is, as long as can be told.
 func (c *cell) back(q *quota.Quota, sends []sending) (d time.Duration) {
-	for c.ended.Add(d).Before(c.end) && c.rate(q, sends, c.ended.Add(d), c.end) < whole {
+	for c.ended.Add(d).Before(c.end) && rate(q, sends, c.ended.Add(d), c.end, c.fault.sets) < whole {
 		d += 100 * time.Millisecond
 	}
 	return d
-}
-
-// ideal is what goes in a span if all is sent as soon as the quota allows it, one by one, after what went before the span. A burst that is left
-// before it is not sent: a bucket that was lost has none.
-func (c *cell) ideal(q *quota.Quota, sends []sending, from, to int64) (all []sending) {
-	before, _ := slices.BinarySearchFunc(sends, from, func(s sending, at int64) int { return cmp.Compare(s.at, at) })
-	next := c.allows(q, sends[:before])
-	at := next(from)
-	for q.Kind == quota.TokenBucket && at == from {
-		at = next(from)
-	}
-	for ; at < to; at = next(at) {
-		all = append(all, sending{at: at, cost: 1})
-	}
-	return all
-}
-
-// allows returns what says when a quota allows one more, not before an instant, after sends and what it has said so far.
-func (c *cell) allows(q *quota.Quota, sends []sending) (next func(at int64) int64) {
-	per := q.Per.Microseconds()
-	switch q.Kind {
-	case quota.TokenBucket:
-		each, full := float64(per)/float64(q.N), 0.0 // full is when the bucket is
-		take := func(at int64) { full = max(full, float64(at)) + each }
-		for _, s := range sends {
-			take(s.at)
-		}
-		return func(at int64) int64 {
-			at = max(at, int64(math.Ceil(full-float64(max(q.Burst, 1)-1)*each)))
-			take(at)
-			return at
-		}
-	case quota.ClockWindow, quota.EstimatedWindow:
-		off, in := c.fault.sets.Microseconds(), map[int64]int{} // the clock of the server goes so
-		for _, s := range sends {
-			in[(s.at+off)/per]++
-		}
-		return func(at int64) int64 {
-			for ; ; at++ {
-				window, over := (at+off)/per, (at+off)%per
-				before := 0.0
-				if q.Kind == quota.EstimatedWindow {
-					before = float64(in[window-1])
-				}
-				room := float64(q.N) + 0.5 - float64(in[window]+1) // for what counts of the window before
-				if room > before*(1-float64(over)/float64(per)) {
-					in[window]++
-					return at
-				}
-				if wait := int64((1 - room/before) * float64(per)); room > 0 && wait > over {
-					at += min(wait, per) - over - 1
-				} else if room <= 0 {
-					at += per - over - 1
-				}
-			}
-		}
-	default:
-		var at []int64
-		for _, s := range sends {
-			at = append(at, s.at)
-		}
-		return func(t int64) int64 {
-			if n := len(at) - q.N; n >= 0 {
-				t = max(t, at[n]+per)
-			}
-			at = append(at, t)
-			return t
-		}
-	}
 }
 
 // still is the longest time in which nothing went, since the fault began, less how long the outage was, and less a
