@@ -308,18 +308,21 @@ func TestRefillCrowdLeaves(t *testing.T) {
 			t.Error("something is left to others that are not there")
 		}
 	}
-	b := newBucket(t, Config{})
-	b.exchange(says(left(30, 40, time.Minute)))
-	w := b.window1()
-	w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd, w.refill.crowded, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
-	n := 0
-	for ; n < 30 && b.Open(b.now, of(1), nil, 0); n++ {
-		b.send()
+	for _, stated := range []int{40, 0} { // a limit that is not stated is the most that was there
+		b := newBucket(t, Config{})
+		b.exchange(says(left(39, stated, time.Minute)))
+		b.exchange(says(left(30, stated, time.Minute)))
+		w := b.window1()
+		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd, w.refill.crowded, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
+		n := 0
+		for ; n < 30 && b.Open(b.now, of(1), nil, 0); n++ {
+			b.send()
+		}
+		if n != 10 {
+			t.Errorf("%d go at once where 30 remain and the limit is stated as %d, want 10: 10 + 2·10", n, stated)
+		}
+		b.wantDue(time.Second)
 	}
-	if n != 10 {
-		t.Errorf("%d go at once where 30 remain, want 10: 10 + 2·10", n)
-	}
-	b.wantDue(time.Second)
 }
 
 // TestRefillCrowdIsSearched: in a crowd, our part of the rate grows to four fifths of what was refused first.

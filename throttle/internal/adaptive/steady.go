@@ -102,7 +102,7 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 
 func (s *Server) notePaced(now monotime.Time) {
 	for _, w := range s.windows {
-		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.limit, n) { // as take says
+		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.size(), n) { // as take says
 			w.refill.pacedFrom = now
 		}
 	}

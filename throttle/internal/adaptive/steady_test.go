@@ -328,34 +328,36 @@ func TestSteadyIsOpen(t *testing.T) {
 
 // TestSteadyInACrowd: what is left to others counts as if nothing remained, in both ways to take.
 func TestSteadyInACrowd(t *testing.T) {
-	begin := func() *Server {
+	begin := func(stated int) *Server {
 		s := &Server{}
 		s.Init(&Site{}, Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
 		tk := Ticket{N: 1, Sent: 1}
 		s.Take(1, 1, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0, &tk)
 		s.End(&tk, nil)
-		s.Learn(2, &tk, Kind{}, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 10, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
+		s.Learn(2, &tk, Kind{}, &Answer{Statements: []quota.Statement{{Limit: stated, Remaining: 10, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
 		w := s.windows[0]
 		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd, w.refill.crowded, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
 		return s
 	}
-	slow, fast := begin(), begin()
-	if !fast.Steady() {
-		t.Fatal("a server that counts down is not steady")
-	}
-	for now := monotime.Time(3); now < 20; now++ {
-		open, atOnce := slow.Open(now, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0), fast.OpenSteady(now, 1, &Kind{})
-		if atOnce && !open {
-			t.Fatalf("at %d, a request may go at once that a look delays", now)
+	for _, stated := range []int{100, 0} {
+		slow, fast := begin(stated), begin(stated)
+		if !fast.Steady() {
+			t.Fatal("a server that counts down is not steady")
 		}
-		if !atOnce {
-			break
-		}
-		a, b := Ticket{N: 1}, Ticket{N: 1}
-		slow.Take(now, now, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0, &a)
-		fast.TakeSteady(now, &b)
-		if got, want := fast.counted(), slow.counted(); got != want {
-			t.Fatalf("at %d:\ngot  %s\nwant %s", now, got, want)
+		for now := monotime.Time(3); now < 20; now++ {
+			open, atOnce := slow.Open(now, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0), fast.OpenSteady(now, 1, &Kind{})
+			if atOnce && !open {
+				t.Fatalf("at %d, a request may go at once that a look delays", now)
+			}
+			if !atOnce {
+				break
+			}
+			a, b := Ticket{N: 1}, Ticket{N: 1}
+			slow.Take(now, now, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0, &a)
+			fast.TakeSteady(now, &b)
+			if got, want := fast.counted(), slow.counted(); got != want {
+				t.Fatalf("at %d:\ngot  %s\nwant %s", now, got, want)
+			}
 		}
 	}
 }

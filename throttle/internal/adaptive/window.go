@@ -88,7 +88,7 @@ const (
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
 	left := w.remaining - inFlight - reserve
-	if left-ahead-n < w.refill.leave(w.limit, inFlight+ahead) {
+	if left-ahead-n < w.refill.leave(w.size(), inFlight+ahead) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
@@ -112,7 +112,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	switch {
 	case w.refill.refills:
 		since := w.refill.pacedFrom
-		if left+reserve > w.refill.keep(w.limit) && w.refill.crowd == 0 {
+		if left+reserve > w.refill.keep(w.size()) && w.refill.crowd == 0 {
 			since = w.heardAt // something is left, but not enough
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
@@ -147,7 +147,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	w.last.note(now)
 	left := w.remaining - claimed
-	if left <= w.refill.leave(w.limit, claimed) {
+	if left <= w.refill.leave(w.size(), claimed) {
 		w.refill.pacedFrom = now
 	}
 	if left >= 0 || w.refill.refills {
