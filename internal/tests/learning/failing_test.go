@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
 )
 
 // failing is a server without a limit, of whose answers a share are 503s by chance. The first seven after an instant are failures and not, in turns.
@@ -92,5 +93,61 @@ func TestFailing(t *testing.T) {
 				t.Errorf("answers in each minute: %v; in the last five: %d, want 0.7 of %d", answers, last, most)
 			}
 		})
+	}
+}
+
+// TestRefusedWithoutAWord: three processes with eight callers each share a limit of ten a second, with the same distance between all, which refuses by 503s
+// that say nothing. These are no failures, which callers would get: whoever takes them for that sends so many that the others do so, too.
+func TestRefusedWithoutAWord(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex // protects what follows it, and random
+	answers := map[int]int{}
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			lab.UntilToday()
+			random := rand.New(rand.NewPCG(seed, 2))
+			server := &pacertest.GCRA{Rate: 10, Burst: 1}
+			draw := func() float64 { mu.Lock(); defer mu.Unlock(); return random.Float64() }
+			way := func() { time.Sleep(time.Duration(10e6 * (0.5 + draw()))) }
+			base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				way()
+				mu.Lock()
+				resp := lab.Answer(req, http.StatusOK, "")
+				if !server.Take(time.Now(), 1).OK {
+					resp.StatusCode = http.StatusServiceUnavailable
+				}
+				mu.Unlock()
+				way()
+				return resp, nil
+			})
+			end := time.Now().Add(5 * time.Minute)
+			var wg sync.WaitGroup
+			for range 3 {
+				tr := &pacer.Transport{Rand: draw, Base: base}
+				for range 8 {
+					wg.Go(func() {
+						for time.Now().Before(end) {
+							req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example/", http.NoBody)
+							resp, err := tr.RoundTrip(req)
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							mu.Lock()
+							answers[resp.StatusCode]++
+							mu.Unlock()
+							if resp.StatusCode != http.StatusOK {
+								time.Sleep(time.Second)
+							}
+						}
+					})
+				}
+			}
+			wg.Wait()
+		})
+	}
+	// Of 20 seeds together, 7 per 100.
+	if served, refused := answers[http.StatusOK], answers[http.StatusServiceUnavailable]; 100*refused > 15*served || served < 3000 {
+		t.Errorf("%d got an answer and %d a 503, want at most 15 of 100, and 3000 answers", served, refused)
 	}
 }

@@ -46,7 +46,7 @@ type overload struct {
 
 	lastFailed    bool          // the latest answer of the trial was a failure
 	unpaced       counted       // answers to requests that went before the trial, from the first failure on
-	paced         counted       // answers of the trial, each failure counted; after one that failed, its answers
+	paced         counted       // answers of the trials, each failure counted; all before one that ended well weighs half
 	since         counted       // answers since a trial failed
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time
@@ -76,13 +76,16 @@ func (c *tally) rate(now monotime.Time) float64 {
 // counted is how many answers there were, of which the latest weigh the most.
 type counted struct{ served, failed int }
 
+// half has what was counted weigh half as much.
+func (s *counted) half() { s.served, s.failed = s.served/2, s.failed/2 }
+
 // mostCounted is how many answers are counted. Then all count half.
 const mostCounted = 1000
 
 // add counts one.
 func (s *counted) add(failed bool) {
 	if s.served+s.failed >= mostCounted {
-		s.served, s.failed = s.served/2, s.failed/2
+		s.half()
 	}
 	if failed {
 		s.failed++
@@ -94,11 +97,13 @@ func (s *counted) add(failed bool) {
 // helped reports whether the latest trial has ended too early, as what failed since shows: if others use the limit as well, many fail
 // in a trial, and most without one. So the next trial begins at once, even if nothing is served any more: where refused requests count,
 // nothing will be, until fewer are sent.
-func (o *overload) helped() bool { return o.paced.served > 0 && fewer(&o.paced, &o.since) }
+//
+// Where nothing was served in that trial, that may be an outage: then what failed counts from when something is served again.
+func (o *overload) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
 
 // fewer reports whether the odds of a failure are a quarter with a pace of what they are without one.
 func fewer(paced, unpaced *counted) bool {
-	return unpaced.failed >= 2*minFailures && 4*paced.failed*(unpaced.served+1) <= unpaced.failed*paced.served
+	return unpaced.failed >= enoughFailed && 4*paced.failed*(unpaced.served+1) <= unpaced.failed*paced.served
 }
 
 // helps reports whether fewer fail since requests are paced: so many that the odds are a quarter of those before. At a server that
@@ -154,6 +159,10 @@ const (
 	// request in two fails.
 	minFailures   = 4
 	minFailedPart = 4
+
+	// enoughFailed is how many must have failed without a pace for it to be compared with one. With four, a server that fails a few at random, and
+	// several in turns at first, stays paced; with eight, a process of which others take most cannot tell soon enough.
+	enoughFailed = 6
 
 	// A trial ends well after trialServed served requests, counted from when the pace is known.
 	// It fails after more than trialFailed failures: the search for the right pace takes as
@@ -215,7 +224,8 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 		return a.failed, false // granted before the trial, or while the pace is still searched for
 	case !a.failed:
 		if o.served++; o.served >= trialServed {
-			o.belief, o.served, o.failed, o.paced = meanRefusal, 0, 0, counted{}
+			o.belief, o.served, o.failed = meanRefusal, 0, 0
+			o.paced.half()
 		}
 	case !o.lastFailed && a.granted >= o.failureHeard: // one that was under way when another failed says nothing new
 		o.failureHeard = answer
@@ -260,7 +270,7 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 			o.served++
 		}
 		if o.broken {
-			o.broken, o.noTrialBefore = false, min(o.noTrialBefore, now.Add(doubled(patience, o.unsuccessful)))
+			o.broken, o.since, o.noTrialBefore = false, counted{}, min(o.noTrialBefore, now.Add(doubled(patience, o.unsuccessful)))
 		}
 	}
 	if o.failed > 0 {
@@ -282,7 +292,7 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 	}
 	*o = overload{
 		belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
-		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced,
+		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced, paced: o.paced,
 		unserved: unserved, usual: max(o.usual, o.serving.rate(now)),
 	}
 }
@@ -291,12 +301,11 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 // soonest, or soon after something is served again. Else the pace may have been wrong, and it begins after nextTrial, or after
 // patience if most fail without a pace. Both double with each trial.
 func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
-	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}}
+	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
 	if o.broken {
 		next.noTrialBefore = now.Add(maxHold)
 		return next
 	}
-	next.paced = o.paced
 	gap := nextTrial
 	if o.mostFail() {
 		gap = patience

@@ -3,6 +3,7 @@ package adaptive
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -645,7 +646,8 @@ func TestOverloadHelps(t *testing.T) {
 	}{
 		{counted{0, 8}, counted{8, 16}, true},
 		{counted{0, 8}, counted{8, 17}, false},
-		{counted{0, 7}, counted{32, 1}, false}, // few
+		{counted{0, 5}, counted{32, 1}, false}, // few
+		{counted{0, 6}, counted{6, 9}, true},
 		{counted{9, 40}, counted{20, 20}, true},
 		{counted{9, 40}, counted{19, 20}, false},
 		{counted{20, 10}, counted{20, 10}, false}, // pacing changes nothing
@@ -692,7 +694,7 @@ func TestOverloadShared(t *testing.T) {
 	if o.belief != meanRefusal {
 		t.Errorf("%v, want refusals", o.belief)
 	}
-	for i := range 100 {
+	for i := range 200 {
 		if take(i%4 > 0) {
 			return
 		}
@@ -733,6 +735,52 @@ func TestOverloadTrialsAreRare(t *testing.T) {
 	}
 }
 
+// TestOverloadRemembers: what trials have shown counts in the next one, and half of it where one ended well.
+func TestOverloadRemembers(t *testing.T) {
+	for _, test := range []struct {
+		before string // answers of a trial, after which it goes on, or is over where another one has begun; F is a failure
+		after  string // answers at a pace
+		want   bool   // over
+	}{
+		{strings.Repeat(".", 32), strings.Repeat("FFF.", 5), false},
+		{strings.Repeat(".F.", 16), strings.Repeat("FFF.", 5), false}, // 23 of 44, where 9 of 9 failed
+		{strings.Repeat(".", 32), strings.Repeat("FFFFFFFFFFFF.", 5), true},
+	} {
+		o, n, over := overload{begun: start, unpaced: counted{0, 9}}, sequence(0), false
+		o.try(start, 1)
+		for _, a := range test.before + test.after {
+			n += 2
+			if _, over = o.take(start, attempt{granted: n, failed: a == 'F', paced: true}, n+1, time.Hour); over {
+				break
+			}
+		}
+		if over != test.want {
+			t.Errorf("%+v: over %v", test, over)
+		}
+	}
+}
+
+// TestOverloadOutage: after a trial in which nothing was served any more, the next one begins once far more fail than in the trials before, from
+// when something is served again. In an outage none begins.
+func TestOverloadOutage(t *testing.T) {
+	for after, want := range map[string]bool{
+		"FFFFFFFFFFFF":         false,
+		"FFFFFFFFFFFF.":        false,
+		"FFFFFFFFFFFF.FFFFF":   false, // few
+		"FFFFFFFFFFFF.FFFFFF":  true,
+		"FFFFFFFFFFFF....FFFF": false,
+	} {
+		o := overload{begun: start, broken: true, unpaced: counted{1, 8}, paced: counted{20, 10}}
+		o = o.after(start, time.Hour)
+		for i, a := range after {
+			o.take(start, attempt{granted: sequence(i), failed: a == 'F'}, sequence(i+1), time.Hour)
+		}
+		if got := o.belief == onTrial; got != want {
+			t.Errorf("%s: another trial %v", after, got)
+		}
+	}
+}
+
 // TestOverloadEndedTooEarly: a trial that failed begins again at once, if four times as many fail without a pace as in it.
 func TestOverloadEndedTooEarly(t *testing.T) {
 	for _, test := range []struct {
@@ -742,12 +790,12 @@ func TestOverloadEndedTooEarly(t *testing.T) {
 	}{
 		{counted{20, 30}, "F.FFFFFFFFFFF", true}, // 12 of 13 fail, and 3 of 5 in the trial
 		{counted{20, 30}, "F.FFFFFFFFFF", false}, // 11 of 12
-		{counted{20, 30}, "FFFFFFFF", true},      // nothing is served
-		{counted{20, 30}, "FFFFFFF", false},      // few
+		{counted{20, 30}, "FFFFFF", true},        // nothing is served
+		{counted{20, 30}, "FFFFF", false},        // few
 		{counted{20, 50}, "FFFFFFFFF", false},    // one of ten may be served
 		{counted{20, 30}, ".F.F.F.F.F.F.F.F.F", false},
-		{counted{40, 10}, ".FFFFFFF", false}, // few
-		{counted{40, 10}, ".FFFFFFFF", true},
+		{counted{40, 10}, ".FFFFF", false}, // few
+		{counted{40, 10}, ".FFFFFF", true},
 		{counted{0, 10}, ".FFFFFFFFFFFF", false}, // nothing was served in the trial
 	} {
 		o := overload{begun: start, unpaced: counted{1, 4}, paced: test.paced}
