@@ -125,8 +125,8 @@ import (
 // out in their order, or count as one with this one. Such a part, and that of a slot which is nearer and still to come,
 // stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
 // room before. So who asks for the same again with the same request gets it no later. Parts of 256 slots are remembered; what comes back
-// beyond lapses. But if Late has become longer since
-// there were slots after it, it is not handed out again: they reckon with the shorter one.
+// beyond lapses. But if Late has become longer, or a quota of the bucket has changed, since there were slots after it, it is not handed out
+// again, and counts as never handed out at once: they reckon with the shorter one, and the quota of now may not allow it at its instant.
 // A part that is left when its instant has passed, or that is returned later, counts as never
 // handed out:
 //
@@ -234,7 +234,7 @@ type Request struct {
 	Member string
 
 	// Serial counts the requests of a member from 1. A request which failed may have been done. So the next has the
-	// same Serial, Back, More, Own and Asks. If quotas were replaced meanwhile, it has neither Back nor Asks, and More and Own are
+	// same Serial, Back, More, Own and Asks. If quotas were replaced meanwhile, it has no Asks, and Back, More and Own are
 	// of the quotas that took over. If the failed one had none of these, or only Asks while there is something for Own since, the next has a later Serial.
 	//
 	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing: the reply has the slots that the request

@@ -71,7 +71,8 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Durati
 }
 
 // rescale has as many tokens be missing at the rate of q as at the one before: so a quota that changes to and fro leaves what it found. The
-// rate changes at an instant up to which all near slots are handed out: nothing that comes back before it is known.
+// rate changes at an instant up to which all near slots are handed out, since what came back before each of them is not known. So a change to a
+// slower rate lets as much more go as the faster one brings in that long: those slots stand anyway.
 func (b *Bucket) rescale(at monotime.Time, q *quota.Quota) {
 	scale := func(missing time.Duration) time.Duration {
 		d := monotime.Scale(monotime.Scale(missing, int64(q.Per), int64(b.quota.Per)), int64(b.quota.N), int64(q.N))
