@@ -253,10 +253,8 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		w.waitsFor(now, &d)
 	}
 	w.expected = d
-	if asks {
-		w.stay.Begin(now, &l.line.book, w.Row())
-	}
-	if w.enter(front); !w.changesNothing(now, l.root()) {
+	first := asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
+	if w.enter(front); first || !w.changesNothing(now, l.root()) {
 		l.run(now)
 	}
 	l.restock(now)

@@ -356,3 +356,28 @@ func TestHeldWhenAGrantEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestTheFirstToAskIsToldWhatOthersWaitFor: those before it do not ask, so that nothing was kept of what they wait for. It joins behind them, which
+// changes nothing for them, and leaves before anything else happens.
+func TestTheFirstToAskIsToldWhatOthersWaitFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := &Limiter{Name: "root", Quotas: quotas(t, "1/m burst 1")}
+		l := &Limiter{Name: "l", Parent: root, Rand: noJitter}
+		if !l.Allow(1) {
+			t.Fatal("a full bucket lets nobody go")
+		}
+		for _, in := range []*Limiter{root, l, l} {
+			_, w := join(t, in, Claim{})
+			defer func() { _ = w.drop(nil, nil) }()
+		}
+		for _, in := range []*Limiter{l, root} {
+			cancel := make(chan struct{})
+			time.AfterFunc(time.Second/2, func() { close(cancel) })
+			var told []Wait
+			_, err := within.Acquire(t.Context(), new(Group), Claim{Cancel: cancel}, func() *Limiter { return in }, nil, func(all []Wait) { told = all })
+			if want := (Wait{Bucket: "root", Cause: CausePace, Quota: "1/m even", For: time.Second / 2}); !errors.Is(err, ErrCanceled) || len(told) != 1 || told[0] != want {
+				t.Errorf("%s: told %+v, want %+v: %v", in.Name, told, want, err)
+			}
+		}
+	})
+}

@@ -143,9 +143,11 @@ type Stay struct {
 	parts  []Part        // what the waiter has waited for
 }
 
-// Begin begins the stay of a waiter in a row of the line of b.
-func (s *Stay) Begin(now monotime.Time, b *Book, row int) {
+// Begin begins the stay of a waiter in a row of the line of b. It reports whether a Look is to follow, since nobody of that row has asked before.
+func (s *Stay) Begin(now monotime.Time, b *Book, row int) (first bool) {
+	first = b.rows[row] == nil
 	*s = Stay{book: b, row: row, before: b.open(now, row).sums(now, nil)}
+	return first
 }
 
 // Aside says that the waiter steps aside, and what it waits for there, until Back.
