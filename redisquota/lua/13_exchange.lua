@@ -202,7 +202,7 @@ local function exchange()
   for _, s in ipairs(request.statements) do
     hear(s)
   end
-  reply.room = came_back > 0 and (last > now + 2 * horizon or came_back >= horizon / 8 and last > now + near)
+  reply.room = came_back > 0 and (last > now + horizon or came_back >= horizon / 8 and last > now + near)
   member.write = true
   if request.leave then
     member.gone = true

@@ -285,7 +285,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	}
 	l.remember(r, now)
 	l.teach(r, reply, known, now)
-	room = back > 0 && l.lastSlot > now.Add(2*r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
+	room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
 		delete(l.members, r.Member)
 		return reply, room

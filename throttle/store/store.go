@@ -456,7 +456,7 @@ type Slot struct {
 }
 
 // News is what listeners are told. There is room if something came back whose instant has passed, and slots are
-// more than twice the Horizon ahead; or if it was work (see [Ask]) of an eighth of the Horizon in one request, and slots are ahead that are
+// more than the Horizon ahead; or if it was work (see [Ask]) of an eighth of the Horizon in one request, and slots are ahead that are
 // not near. Who waits for such a slot returns it then, and asks again.
 type News struct {
 	Hold     time.Duration // for how long from now nothing is to be sent; zero if it is not news
