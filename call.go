@@ -378,5 +378,5 @@ func (m Mode) check() error {
 	case "", ModeWait, ModeReject, ModeDegrade, ModeObserve:
 		return nil
 	}
-	return fmt.Errorf("pacer: Mode is %q, want ModeWait, ModeReject, ModeDegrade or ModeObserve", string(m))
+	return fmt.Errorf("pacer: Mode is %q, want wait, reject, degrade or observe", string(m))
 }

@@ -22,7 +22,7 @@ func TestModeIsText(t *testing.T) {
 		}
 	}
 	for _, bad := range []Mode{"hold", "Wait", "wait ", "1"} {
-		if err := bad.check(); err == nil || err.Error() != fmt.Sprintf("pacer: Mode is %q, want ModeWait, ModeReject, ModeDegrade or ModeObserve", string(bad)) {
+		if err := bad.check(); err == nil || err.Error() != fmt.Sprintf("pacer: Mode is %q, want wait, reject, degrade or observe", string(bad)) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

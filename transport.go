@@ -356,10 +356,10 @@ func (t *Transport) misset() []string {
 		}
 	}
 	s, share, o, h := t.Learn.Spend, t.Line.Reserve, t.Shared.Outage, t.Retry.ResendHeader
-	unless(isOne(s, "", throttle.SpendAuto, throttle.SpendEager, throttle.SpendBalanced, throttle.SpendEven), "Learn.Spend is %q, want SpendAuto, SpendEager, SpendBalanced or SpendEven", s)
+	unless(isOne(s, "", throttle.SpendAuto, throttle.SpendEager, throttle.SpendBalanced, throttle.SpendEven), "Learn.Spend is %q, want auto, eager, balanced or even", s)
 	unless(share >= 0 && share < 1, "Line.Reserve is %v, want a share from 0 to less than 1", share)
 	unless(t.Line.Flow != nil || t.Line.Weight == nil, "Line.Weight is set, want a %s, without which it does nothing", "Flow")
-	unless(isOne(o, "", throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen), "Shared.Outage is %q, want OutageShare, OutageClosed or OutageOpen", o)
+	unless(isOne(o, "", throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen), "Shared.Outage is %q, want share, closed or open", o)
 	unless(t.Retry.AttemptTimeout >= 0, "Retry.AttemptTimeout is %v, want the time of an attempt, or 0 for no bound", t.Retry.AttemptTimeout)
 	unless(fields.IsToken(h), "Retry.ResendHeader is %q, want the name of a header", h)
 	return wrong

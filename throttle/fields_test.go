@@ -147,9 +147,9 @@ func TestErrInvalid(t *testing.T) {
 // What is none of the constants is refused, and grants nothing.
 func TestUnknownConstantsAreRefused(t *testing.T) {
 	for want, l := range map[string]*Limiter{
-		`throttle: Outage is "9", want OutageShare, OutageClosed or OutageOpen`:               {Name: "a", Store: &store.Memory{}, Outage: "9"},
-		`throttle: Outage is "Open", want OutageShare, OutageClosed or OutageOpen`:            {Name: "a", Store: &store.Memory{}, Outage: "Open"},
-		`throttle: Spend is "evenly", want SpendAuto, SpendEager, SpendBalanced or SpendEven`: {Spend: "evenly"},
+		`throttle: Outage is "9", want share, closed or open`:             {Name: "a", Store: &store.Memory{}, Outage: "9"},
+		`throttle: Outage is "Open", want share, closed or open`:          {Name: "a", Store: &store.Memory{}, Outage: "Open"},
+		`throttle: Spend is "evenly", want auto, eager, balanced or even`: {Spend: "evenly"},
 	} {
 		if err := l.Validate(); err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)

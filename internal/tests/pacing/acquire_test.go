@@ -313,7 +313,7 @@ func TestAcquireErrors(t *testing.T) {
 	}{
 		"nil URL":    {&pacer.Transport{}, func(r *http.Request) { r.URL = nil }, "pacer: nil Request.URL"},
 		"nil Header": {&pacer.Transport{}, func(r *http.Request) { r.Header = nil }, "pacer: nil Request.Header"},
-		"invalid":    {&pacer.Transport{Mode: "7"}, nil, `pacer: Mode is "7", want ModeWait, ModeReject, ModeDegrade or ModeObserve`},
+		"invalid":    {&pacer.Transport{Mode: "7"}, nil, `pacer: Mode is "7", want wait, reject, degrade or observe`},
 		"Reject":     {&pacer.Transport{Mode: pacer.ModeReject}, nil, `throttle: a.example: not sent: would have to wait: pace "2/m even", could go in 30s`},
 		"Degrade": {
 			&pacer.Transport{Mode: pacer.ModeDegrade, Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) { panic("used") }},

@@ -86,7 +86,7 @@ func TestRouteValidate(t *testing.T) {
 		`Quotas["https://a.example/"]: want a pattern without a scheme`: {Quotas: map[string]quota.Quotas{"https://a.example/": nil}},
 		`Quotas["a.example:8080/x"]: want the host without a port`:      {Quotas: map[string]quota.Quotas{"a.example:8080/x": nil}},
 		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]quota.Quotas{"GET A.example/": nil}},
-		`Mode is "9", want ModeWait`:                                    {Mode: "9"},
+		`Mode is "9", want wait`:                                        {Mode: "9"},
 		`Fallback is nil, want a function`:                              {Mode: pacer.ModeDegrade},
 		`ColdFactor is 0.5, want from 1 to 2147483647, or 0`:            {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
 		`Burst is 5, want 0 beside a WarmUp`:                            {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, Burst: 5}}}},
@@ -353,7 +353,7 @@ func TestACallWithoutAValidModeIsNotSent(t *testing.T) {
 		older := pacer.WithCall(t.Context(), &pacer.Call{Mode: mode})
 		for _, ctx := range []context.Context{older, pacer.WithCall(older, &pacer.Call{Mode: pacer.ModeWait})} {
 			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
-			if want := fmt.Sprintf("pacer: Mode is %q, want ModeWait, ModeReject, ModeDegrade or ModeObserve in a Call", mode); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("pacer: Mode is %q, want wait, reject, degrade or observe in a Call", mode); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}

@@ -27,10 +27,10 @@ func Fields(limiter any, reserve float64, outage, spend string, set OfStore) err
 		wrong = append(wrong, fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", reserve))
 	}
 	if _, ok := outages[outage]; !ok {
-		wrong = append(wrong, fmt.Errorf("throttle: Outage is %q, want OutageShare, OutageClosed or OutageOpen", outage))
+		wrong = append(wrong, fmt.Errorf("throttle: Outage is %q, want share, closed or open", outage))
 	}
 	if _, ok := spends[spend]; !ok {
-		wrong = append(wrong, fmt.Errorf("throttle: Spend is %q, want SpendAuto, SpendEager, SpendBalanced or SpendEven", spend))
+		wrong = append(wrong, fmt.Errorf("throttle: Spend is %q, want auto, eager, balanced or even", spend))
 	}
 	sentences := fields.BareNumbers(limiter, time.Microsecond)
 	if set != (OfStore{}) {
