@@ -29,6 +29,11 @@ const (
 // Write writes what buckets have learned, by their digests, as JSON. What is out of date is left out, and what is the
 // oldest if there is too much.
 func Write(w io.Writer, now time.Time, learned Shelf) error {
+	return write(w, now, learned, fileLimit)
+}
+
+// write is Write, of so many bytes at most.
+func write(w io.Writer, now time.Time, learned Shelf, most int) error {
 	var all Shelf
 	all.Put(now, learned)
 	texts, size := map[string]json.RawMessage{}, 0
@@ -37,7 +42,7 @@ func Write(w io.Writer, now time.Time, learned Shelf) error {
 		if err != nil {
 			return err
 		}
-		if size += len(text) + len(digest) + len(`"":,`); size > fileLimit-100 { // what is around them
+		if size += len(text) + len(digest) + len(`"":,`); size > most-100 { // what is around them
 			break
 		}
 		texts[digest] = text
