@@ -102,7 +102,11 @@ func TestStoreLateFalls(t *testing.T) {
 // TestStoreLateAskedFor: the longest Late of a horizon counts, whoever asks, and for as long as somebody asked for it.
 func TestStoreLateAskedFor(t *testing.T) {
 	const ms, horizon = time.Millisecond, 500 * time.Millisecond
-	for _, steps := range [][]struct{ at, late, horizon, want time.Duration }{
+	for _, steps := range [][]struct {
+		at, late int // in milliseconds, as want is
+		horizon  time.Duration
+		want     int
+	}{
 		{{0, 200, horizon, 200}, {1, 10, horizon, 200}, {499, 10, horizon, 200}, {500, 10, horizon, 10}},
 		{{0, 200, horizon, 200}, {400, 200, horizon, 200}, {899, 10, horizon, 200}, {900, 10, horizon, 10}},
 		{{0, 200, horizon, 200}, {100, 100, horizon, 200}, {500, 10, horizon, 100}, {999, 10, horizon, 100}, {1000, 10, horizon, 10}},
@@ -111,8 +115,9 @@ func TestStoreLateAskedFor(t *testing.T) {
 	} {
 		var a askedLate
 		for _, s := range steps {
-			if got := a.ask(s.late*ms, s.horizon, instant(s.at*ms)); got != s.want*ms {
-				t.Errorf("%v: at %v ms, Late is %v", steps, int(s.at), got)
+			got := a.ask(time.Duration(s.late)*ms, s.horizon, instant(time.Duration(s.at)*ms))
+			if got != time.Duration(s.want)*ms {
+				t.Errorf("%v: at %d ms, Late is %v", steps, s.at, got)
 			}
 		}
 	}
