@@ -235,9 +235,11 @@ func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
 			w.setUnsure(w.asideUntil() > 0)
 		}
 	}
-	for e := l.line.below.Front(); e != nil; e = e.Next() {
-		e.Value.(*Limiter).wake(now, k)
-		e.Value.(*Limiter).promote(now)
+	for e := l.line.below.Front(); e != nil; {
+		b := e.Value.(*Limiter)
+		e = e.Next() // b leaves the list with the last who waits in it
+		b.wake(now, k)
+		b.promote(now)
 	}
 }
 
