@@ -38,11 +38,12 @@ func newChanging(t *testing.T, text string, shared bool) *changing {
 func (c *changing) set(t *testing.T, text string) {
 	t.Helper()
 	qs := quota.MustParse(text)
+	synctest.Wait() // what went before is noted before
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err := c.SetQuotas(qs); err != nil {
 		t.Fatal(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.went, c.to = append(c.went, sent{at: time.Since(c.start)}), append(c.to, qs.Explicit()[0])
 }
 
@@ -113,7 +114,7 @@ func TestQuotasThatChangeToAndFro(t *testing.T) {
 }
 
 // TestQuotasThatChangeAtRandom has claims come, go, miss their deadlines and be canceled while their quota changes. No more goes than each quota
-// allows from when it came; and at the end, one more waits for no longer than by a plain bucket.
+// allows from when it came; and at the end, one more waits for hardly longer than by a plain bucket.
 func TestQuotasThatChangeAtRandom(t *testing.T) {
 	texts := []string{"60/m burst 4", "6000/m burst 4", "6/m burst 4", "1200/m even", "60/m even", "6000/m burst 40", "600/m burst 10", "1000/m burst 4"}
 	for seed := range uint64(150) {
@@ -142,7 +143,7 @@ func TestQuotasThatChangeAtRandom(t *testing.T) {
 			if _, err := c.Acquire(t.Context(), throttle.Claim{}); err != nil {
 				t.Fatal(err)
 			}
-			if waited, most := time.Since(ended), c.check(t, seed, ended.Sub(c.start)); waited > most+near+time.Millisecond {
+			if waited, most := time.Since(ended), c.check(t, seed, ended.Sub(c.start)); waited > most+2*near { // each change may cost what comes back until the last near slot
 				t.Errorf("seed %d: at the end, one more waits for %v, want %v", seed, waited, most)
 			}
 		})
