@@ -2,8 +2,10 @@ package sharing
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,4 +179,94 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 	}
 	pass(at)
 	return max(time.Duration((missing+1-float64(q.Burst))/rate*float64(time.Second)), 0)
+}
+
+// unsteady is a store whose replies are late, lost, or lost with what was asked, until it is steady.
+type unsteady struct {
+	*store.Memory
+	mu     sync.Mutex // protects what follows
+	random *rand.Rand
+	steady bool
+}
+
+// Exchange implements store.Store.
+func (s *unsteady) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	s.mu.Lock()
+	fate, after, steady := s.random.IntN(10), time.Duration(s.random.IntN(400))*time.Millisecond, s.steady
+	s.mu.Unlock()
+	if steady || fate > 4 {
+		return s.Memory.Exchange(ctx, r)
+	}
+	if time.Sleep(after); fate == 0 {
+		return nil, errors.New("lost")
+	}
+	reply, err := s.Memory.Exchange(ctx, r)
+	if fate == 1 {
+		return nil, errors.New("the reply is lost")
+	}
+	return reply, err
+}
+
+// TestQuotasThatChangeWhileTheStoreIsUnsteady: three processes with a line change their quotas, each by itself, while calls fail. Twelve seconds after the last
+// change, when nobody asks by other quotas any more, all of them go at the rate.
+func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
+	texts := []string{"60/s burst 4", "600/s burst 4", "6/s burst 4", "20/s even"}
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 10))
+			s := &unsteady{Memory: new(store.Memory), random: rand.New(rand.NewPCG(seed, 11))}
+			var limiters []*throttle.Limiter
+			var went [3]atomic.Int64
+			ctx, cancel := context.WithCancel(t.Context())
+			var wait sync.WaitGroup
+			for i := range went {
+				l := &throttle.Limiter{
+					Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, New: true, MaxStandstill: throttle.Forever,
+					Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed}[seed%2],
+				}
+				limiters = append(limiters, l)
+				for range 4 {
+					wait.Go(func() {
+						for l.Wait(ctx, 1) == nil {
+							went[i].Add(1)
+						}
+					})
+				}
+			}
+			set := func(l *throttle.Limiter, text string) {
+				if err := l.SetQuotas(quota.MustParse(text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 100 {
+				time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+				set(limiters[r.IntN(3)], texts[r.IntN(len(texts))])
+			}
+			for _, l := range limiters {
+				set(l, texts[0])
+			}
+			s.mu.Lock()
+			s.steady = true
+			s.mu.Unlock()
+			time.Sleep(12 * time.Second)
+			var before [3]int64
+			for i := range went {
+				before[i] = went[i].Load()
+			}
+			time.Sleep(10 * time.Second)
+			for i := range went {
+				if n := went[i].Load() - before[i]; n < 190 || n > 210 {
+					t.Errorf("seed %d: process %d sends %d in 10s, want 200", seed, i, n)
+				}
+			}
+			cancel()
+			wait.Wait()
+			for _, l := range limiters {
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(time.Second) // a farewell that the store does not heed
+		})
+	}
 }
