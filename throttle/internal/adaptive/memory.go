@@ -209,6 +209,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.span = min(max(h.span, 0), monotime.Longest)
 	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
 	w.reset.begin(min(h.early, late), late, now)
+	w.seek = seek{}
 	w.overlap.lastHeardBy = nil
 	w.last.note(now)
 	w.heardAt = now

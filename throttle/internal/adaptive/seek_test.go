@@ -115,3 +115,17 @@ func TestSeekEndsWhereResetsAreStated(t *testing.T) {
 		t.Errorf("%+v, want nothing", w.seek)
 	}
 }
+
+// TestSeekAfterOverhear: where another process heard of a reset, the look waits for it, whatever was seen while none was stated.
+func TestSeekAfterOverhear(t *testing.T) {
+	b := newBucket(t, Config{})
+	none := quota.Statement{Limit: 10}
+	b.exchange(says(none))
+	b.at(time.Second).exchange(says(quota.Statement{Limit: 10, Remaining: 9}))
+	b.at(90 * time.Second).exchange(says(none))
+	b.at(91 * time.Second).exchange(refuses(none))
+	b.Overhear(b.now, &quota.Statement{Limit: 10, ResetKnown: true, Reset: time.Minute})
+	if got := b.dueAfter(0, 1); got < time.Minute {
+		t.Errorf("the look is due after %v, want the reset, after 1m0s", got)
+	}
+}
