@@ -84,7 +84,11 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 		say(true, "a request costs %s in the mean, seen %d times", number(p.mean), p.learned)
 	}
 	say(w.spread.Below > 0 && !r.refills, "the last %d are spread over the time to the reset", w.spread.Below)
-	say(w.missedProbes > 0, "nothing came back at the reset, %d times", w.missedProbes)
+	say(w.behind.skip > 0, "states what remained before the request: one less counts")
+	say(w.seek.most > 0, "no reset is stated; it was back within %s", short(w.seek.most))
+	stated := w.reset.late != 0
+	say(stated && w.missedProbes > 0, "nothing came back at the reset, %d times", w.missedProbes)
+	say(!stated && w.missedProbes > 0, "nothing was back at a look, %d times", w.missedProbes)
 	return clauses
 }
 

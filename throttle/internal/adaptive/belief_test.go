@@ -40,6 +40,16 @@ func TestBeliefs(t *testing.T) {
 		"instances": {func(b *bucket) {
 			b.exchange(Answer{Statements: []quota.Statement{left(5, 10, time.Minute)}, Instances: true})
 		}, []string{"the server's limit of 10: several instances of the server count, each by itself: the emptiest one counts here"}},
+		"no reset": {func(b *bucket) {
+			b.exchange(says(quota.Statement{Limit: 10}))
+			b.at(time.Second).exchange(says(quota.Statement{Limit: 10, Remaining: 9}))
+			b.at(2 * time.Second).exchange(says(quota.Statement{Limit: 10}))
+			b.at(3 * time.Second).exchange(refuses(quota.Statement{Limit: 10}))
+		}, []string{"the server's limit of 10: no reset is stated; it was back within 1s; nothing was back at a look, 1 times"}},
+		"behind": {func(b *bucket) {
+			b.exchange(says(left(5, 10, time.Minute)))
+			b.window1().behind.fail(0)
+		}, []string{"the server's limit of 10: states what remained before the request: one less counts"}},
 		"a pace":   {refuseAtRate, []string{"serves about 5/s while it refuses more, measured at " + date(2*time.Second) + "; tries twice that at " + date(32*time.Second)}},
 		"failures": {func(b *bucket) { b.overload.believe() }, []string{"failures without explanation, such as a 503, are refusals: they end when requests go more slowly"}},
 		"an earlier run": {func(b *bucket) {
