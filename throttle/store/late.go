@@ -17,7 +17,8 @@ type askedLate struct {
 const shortestHorizon = activeFor / 4
 
 // ask notes that a member asks for a Late, and returns the longest that was asked for within the horizon, in which who waits asks once at least: to reckon with it for
-// longer keeps a bucket slow after its store was.
+// longer keeps a bucket slow after its store was. What was asked for meanwhile counts for another
+// horizon, from the first request after that one: for three at most.
 func (a *askedLate) ask(late, horizon time.Duration, now monotime.Time) time.Duration {
 	horizon = max(horizon, shortestHorizon)
 	switch d := now.Sub(a.at); {

@@ -217,8 +217,8 @@ type Request struct {
 
 	// Late is E, how long after its instant a slot may be used, as the member needs it: not negative,
 	// and less than the Per of any window of the clock. What counts is the longest Late of any request within the last
-	// Horizon, or half a second if that is longer; of
-	// those of other requests, no more than half of the Per of a window of the clock. See Reply.Late. A quota goes on to
+	// Horizon, or half a second if that is longer; one that was not the longest at first may count for up to three times as long. Of
+	// those of other requests, no more than half of the Per of a window of the clock counts. See Reply.Late. A quota goes on to
 	// reckon with a longer one until the slots have expired that may be used for so long, and of a window of the past
 	// until Per after that. What is missing from a TokenBucket then, comes back that much later.
 	Late time.Duration
