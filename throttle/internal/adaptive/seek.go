@@ -6,7 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// seek says when to look whether a limit is restored whose reset the server does not state, or states to be now.
+// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is stated to be now counts as none once a look
+// has found something; before, beyond says it.
 //
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked

@@ -285,7 +285,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 // judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
 // and was refused came too early: then the server rounds resets down, so that they come up to a
 // step later than stated; or, if this is known already, others have taken all, and the next probe goes
-// at the next reset and after a hold that doubles, up to longestBeyond; without a bound if none is stated.
+// at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
 func (w *window) judgeProbe(o *outcome) {
 	switch {
 	case !o.probe:
@@ -315,7 +315,7 @@ func (w *window) judgeProbe(o *outcome) {
 }
 
 // scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if
-// probes after the reset were refused. The jitter is added to that; and never later than MaxHold
+// probes after the reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold
 // from now.
 func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
@@ -342,7 +342,8 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 }
 
 // beyond returns for how long nothing goes after probes that were refused. Where a reset is still to come, others have taken all again: who loses often does
-// not stay away for longer than the others. A reset of 0 that may be rounded down is none that is to come. Such losses say nothing about a reset that is not stated.
+// not stay away for longer than the others. A reset of 0 that may be rounded down is none that is to come:
+// until seek knows when something was back, the hold doubles without a bound, but for losses with a reset that was still to come.
 func (w *window) beyond(now monotime.Time) time.Duration {
 	if w.reset.early <= now {
 		return doubled(firstHold, w.missedProbes-w.missedStated)
