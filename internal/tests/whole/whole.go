@@ -1,4 +1,4 @@
-// Package whole tells tests how much to try. `go test ./...` takes less than a minute on two cores; what tests leave out for that, they
+// Package whole tells tests how much to try. `go test ./...` takes about a minute on two cores once it is compiled; what tests leave out for that, they
 // try where the environment has PACER_WHOLE=1, as in .ci/long.
 package whole
 
