@@ -18,14 +18,18 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 		return
 	}
 	l.wakeBy(now.Add(Horizon))
-	back := &l.unsent.back
-	for i := len(*back) - 1; i >= max(len(*back)-manyParts, 0); i-- {
-		if (*back)[i].Slot == s.id {
-			slot.Add((*back)[i].Cost, cost, 1)
+	l.unsent.giveBack(s.id, cost)
+}
+
+// giveBack has the store be told of a part of a slot, together with other parts of the same slot.
+func (r *slotReport) giveBack(id int64, cost []int) {
+	for i := len(r.back) - 1; i >= max(len(r.back)-manyParts, 0); i-- {
+		if r.back[i].Slot == id {
+			slot.Add(r.back[i].Cost, cost, 1)
 			return
 		}
 	}
-	*back = append(*back, store.Part{Slot: s.id, Cost: slices.Clone(cost)})
+	r.back = append(r.back, store.Part{Slot: id, Cost: slices.Clone(cost)})
 }
 
 // giveBackSoon is giveBack of a part of a claim that cost less: the store is told at once if all of these are large, since

@@ -171,7 +171,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.flown = carry(l.flown, from, -1)
 	for _, s := range l.slots.list {
 		if s.epoch == l.slots.epoch {
-			l.unsent.back = append(l.unsent.back, store.Part{Slot: s.id, Cost: s.left})
+			l.unsent.giveBack(s.id, s.left)
 		}
 	}
 	l.lateness = EffectiveLate(l.quotas, l.config.Late)

@@ -13,6 +13,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -769,6 +770,23 @@ func TestSetGivesBack(t *testing.T) {
 			equal(t, strings.Join(c.sets, ", then "), told.Request.Back, want)
 		}
 	}
+}
+
+// TestSetGivesBackParts: two parts of a slot go back as one, and of what a store hands out again and again no more than was asked for.
+func TestSetGivesBackParts(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	call(t, l, 0, queue(1, 1, 1), store.Reply{Slots: []store.Slot{{ID: 7, Count: 3}}, Bound: -1})
+	l.giveBack(at(0), l.slots.list[0], []int{1})
+	slot.Add(l.slots.list[0].left, []int{1}, -1)
+	l.Set(parse(t, "90/s burst 5"), 0)
+	equal(t, "parts", l.unsent.back, []store.Part{{Slot: 7, Cost: []int{3}}})
+
+	under := l.Next(at(ms), 0, queue(1, 1))
+	equal(t, "asked for", under.Request.Asks[0].Count, 2)
+	l.Set(parse(t, "9/s burst 5"), 0)
+	l.Step(at(2*ms), at(ms), under, &store.Reply{Slots: []store.Slot{{ID: 8, Count: 9}, {ID: 8, Count: 1}, {ID: 9, Count: 1}}, Bound: -1}, nil, false)
+	told, _ := call(t, l, 3*ms, queue(), store.Reply{Bound: -1})
+	equal(t, "repeated", told.Request.Back, []store.Part{{Slot: 8, Cost: []int{2}}})
 }
 
 // TestSetAfterReply: what the last reply said is of the old quotas.

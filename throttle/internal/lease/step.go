@@ -148,14 +148,10 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 	early := len(l.unsent.own) > 0 || l.outage.since != 0 // the store is to be told first what goes without it
 	late := max(span(reply.Late), r.Late)                 // which is not shorter, or the store leaves it out
 	for _, o := range reply.Slots {
-		if o.Ask < 0 || o.Ask >= len(got) {
+		n := granted(r, &o, got)
+		if n == 0 {
 			continue
 		}
-		n := min(o.Count, r.Asks[o.Ask].Count-got[o.Ask])
-		if n <= 0 {
-			continue
-		}
-		got[o.Ask] += n
 		// Both ends are on the safe side: the store made the reply after the request was sent, and
 		// before the reply was here.
 		in := min(max(o.In, -monotime.Longest), monotime.Longest) // of a request that was repeated it may have begun
@@ -183,19 +179,33 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 	return got
 }
 
-// decline gives back the slots of a reply that came after the quotas were replaced.
+// decline gives back the slots of a reply that came after the quotas were replaced, as slots of the quotas that took over.
 func (l *Lease) decline(r *store.Request, reply *store.Reply) {
+	got := make([]int, len(r.Asks))
 	for _, o := range reply.Slots {
-		if o.Ask >= 0 && o.Ask < len(r.Asks) && o.Count > 0 {
-			cost := carry(r.Asks[o.Ask].Cost, l.flown, 0)
-			for i := range cost {
-				cost[i] *= min(o.Count, r.Asks[o.Ask].Count)
-			}
-			if !slot.Empty(cost) {
-				l.unsent.back, l.mustCall = append(l.unsent.back, store.Part{Slot: o.ID, Cost: cost}), true
-			}
+		n := granted(r, &o, got)
+		if n == 0 {
+			continue
+		}
+		cost := carry(r.Asks[o.Ask].Cost, l.flown, 0)
+		for i := range cost {
+			cost[i] *= n
+		}
+		if !slot.Empty(cost) {
+			l.unsent.giveBack(o.ID, cost)
+			l.mustCall = true
 		}
 	}
+}
+
+// granted returns how often a slot of a reply may be used, and counts it in got, of each ask: never more than was asked for, whatever the store says.
+func granted(r *store.Request, o *store.Slot, got []int) int {
+	if o.Ask < 0 || o.Ask >= len(got) {
+		return 0
+	}
+	n := max(min(o.Count, r.Asks[o.Ask].Count-got[o.Ask]), 0)
+	got[o.Ask] += n
+	return n
 }
 
 // slow notes that a reply took so long that a slot in it was of no use.
