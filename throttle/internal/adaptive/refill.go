@@ -33,7 +33,7 @@ import (
 // It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
 // what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight, see share and leave. And what paced requests
 // have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
-// there from the start: else each would begin at the whole rate.
+// there from the start, or from when nothing remains first: else each would begin at the whole rate.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -263,10 +263,7 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
 
-	if part := o.used.part(o.now, r.rate); part < crowdPart && o.limit >= fewTokens {
-		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
-		r.rate = max(part*r.rate, r.leastInCrowd())
-	}
+	r.joinCrowd(o, r.rate)
 
 	// The limit was smaller when the raise began.
 	if o.limit >= fewTokens {
@@ -284,6 +281,14 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.countedSince, r.guessed = o.n, r.atMost/2
 }
 
+// joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has come back per second meanwhile.
+func (r *refill) joinCrowd(o *outcome, back float64) {
+	if part := o.used.part(o.now, back); part < crowdPart && o.limit >= fewTokens {
+		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
+		r.rate = max(part*r.rate, r.leastInCrowd())
+	}
+}
+
 // remeasure has the rate be measured anew, from an instant on at which so much was left.
 func (r *refill) remeasure(from monotime.Time, left int) {
 	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = from, left, 0, 0
@@ -292,6 +297,9 @@ func (r *refill) remeasure(from monotime.Time, left int) {
 // measure raises the rate of a server that refills to what was measured, lowers it after a
 // refusal, and finds out whether the server does not refill after all.
 func (r *refill) measure(o *outcome) {
+	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
+		r.joinCrowd(o, 0) // too little was used to tell when it began; and what is missing was used, whatever came back meanwhile
+	}
 	if o.sent < r.measuredFrom {
 		if !o.refused {
 			r.sentBefore += o.n

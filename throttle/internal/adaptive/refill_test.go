@@ -256,6 +256,38 @@ func TestRefillBeginsInACrowd(t *testing.T) {
 	}
 }
 
+// TestRefillEmptiedByOthers: where too little was used to tell as the refilling was noticed, others show when nothing remains. Whatever has come back
+// meanwhile, what is missing was used.
+func TestRefillEmptiedByOthers(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name    string
+		before  []int // so much remains after our requests, before the one that leaves nothing
+		refused bool  // that one
+		rate    float64
+	}{
+		{"4 of 20 are ours", []int{19, 18, 9}, false, 4.0 / 20},
+		{"3 of 20 are ours, and one was refused", []int{19, 18, 9}, true, crowdShare * 3.0 / 20},
+		{"14 of 20 are ours", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7}, false, 1},
+		{"13 of 20 are ours", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8}, false, 13.0 / 20},
+		{"much has come back", []int{19, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18}, false, 1},
+	} {
+		b := newBucket(t, Config{})
+		for i, remaining := range append(test.before, 0) {
+			b.at(time.Duration(max(i-2, 0)) * s)
+			st := left(remaining, 20, time.Duration(20-remaining)*s)
+			if a := says(st); remaining == 0 && test.refused {
+				b.exchange(refuses(st))
+			} else {
+				b.exchange(a)
+			}
+		}
+		if r := &b.window1().refill; !r.refills || math.Abs(r.rate-test.rate) > 1e-9 || (r.crowd > 0) != (test.rate < 1) {
+			t.Errorf("%s: refills %v, %v per second, crowd for %d; want %v", test.name, r.refills, r.rate, r.crowd, test.rate)
+		}
+	}
+}
+
 // TestRefillLeastInCrowd: refusals by chance do not lower our part of the rate without an end, nor does a first answer that is a refusal.
 func TestRefillLeastInCrowd(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
