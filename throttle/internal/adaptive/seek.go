@@ -46,7 +46,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		l.most, l.from = max(took, shortestLook), o.now
 		l.least = min(l.least, l.most)
 	case o.probe: // it comes back bit by bit, or others were there first
-		l.most, l.from = max(took/time.Duration(max(o.remaining+o.n, 1)), firstLook), o.now
+		l.most, l.from = max(took/time.Duration(max(o.remaining+o.n, 1)), min(took, firstLook), shortestLook), o.now
 		l.least = l.most
 	case o.whole(): // it was restored meanwhile
 		l.from = o.now

@@ -129,3 +129,18 @@ func TestSeekAfterOverhear(t *testing.T) {
 		t.Errorf("the look is due after %v, want the reset, after 1m0s", got)
 	}
 }
+
+// TestSeekPartWithinASecond: where a look within less than a second finds a part, the limit was not full, so the next one comes no sooner, and no later.
+func TestSeekPartWithinASecond(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(quota.Statement{Limit: 2}))
+	for i, ms := range []int{1000, 500, 250, 125, 125, 125} { // a bucket of 10 a second and a burst of 2
+		want := time.Duration(ms) * time.Millisecond
+		b.wantDue(want)
+		b.at(b.now.Sub(start) + want)
+		if i < 3 {
+			b.exchange(says(quota.Statement{Limit: 2, Remaining: 1}))
+		}
+		b.exchange(says(quota.Statement{Limit: 2}))
+	}
+}
