@@ -33,6 +33,10 @@ const (
 	classCoarse = "coarse" // a reset in whole seconds
 	classHint   = "hint"   // a Retry-After alone
 	classSilent = "silent" // nothing
+
+	// Of these, second runs are watched alone.
+	classUnstated = "unstated" // limit and remaining
+	classBehind   = "behind"   // limit, a reset, and what remained before the request
 )
 
 // The columns: what is asked of it.
@@ -63,6 +67,9 @@ var dialects = map[string][]speaking{
 		"epoch", "epoch, floored", "epoch, hint", "RFC 3339"),
 	classHint:   spoken("hint", "hint floored", "hint ms", "hint date"),
 	classSilent: append(slices.Repeat(spoken("silent"), 5), spoken("silent 503")...),
+
+	classUnstated: {{"no reset", headers, trio(pacertest.ResetOmitted, pacertest.RetryAfterOmitted)}},
+	classBehind:   spoken("X delta", "draft 7", "epoch"),
 }
 
 // trio is a layer that writes X-RateLimit fields.
@@ -212,7 +219,11 @@ func between(share, least, most float64) float64 {
 // algorithm is how the server of the cell counts. (That of its layer is for ideal callers, who
 // are never refused, whatever counts.)
 func (c *cell) algorithm() pacertest.Algorithm {
-	switch a := c.layers[0].algorithm.Fresh().(type) {
+	fresh := c.layers[0].algorithm.Fresh()
+	if c.class == classBehind {
+		return uncounted{fresh}
+	}
+	switch a := fresh.(type) {
 	case *pacertest.SlidingLog:
 		a.CountRefused = c.refusedCount
 		return a
@@ -225,6 +236,17 @@ func (c *cell) algorithm() pacertest.Algorithm {
 	default:
 		return a
 	}
+}
+
+// uncounted states what remained before the request which it answers.
+type uncounted struct{ pacertest.Algorithm }
+
+// Take implements pacertest.Algorithm.
+func (b uncounted) Take(now time.Time, n int) pacertest.Verdict {
+	remained := b.Algorithm.Take(now, 0).Remaining
+	v := b.Algorithm.Take(now, n)
+	v.Remaining = remained
+	return v
 }
 
 // changed is an algorithm whose limit changes by a factor at an instant. What was used before is

@@ -49,3 +49,19 @@ func TestBehindIsTriedAgain(t *testing.T) {
 		t.Errorf("refused in windows %v, want %v", refused, want)
 	}
 }
+
+// TestBehindIsKept: a second run counts one less from the beginning.
+func TestBehindIsKept(t *testing.T) {
+	b := newBucket(t, Config{})
+	for n := range 2 {
+		b.at(time.Duration(n) * time.Minute)
+		b.exchange(says(left(1, 2, time.Minute)))
+		b.exchange(refuses(left(0, 2, time.Minute)))
+	}
+	later := again(t, b, time.Hour)
+	later.exchange(says(left(1, 2, time.Minute)))
+	later.wantDue(time.Minute)
+	if got := again(t, later, time.Hour).Memory(b.now, wallClock()).Windows[0].BehindFailed; got != 2 {
+		t.Errorf("%d refusals are kept, want 2", got)
+	}
+}

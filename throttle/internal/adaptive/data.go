@@ -10,8 +10,9 @@ type WindowMemory struct {
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`
 
-	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. The server states resets
-	// in steps of Resolution. Span is the length of the window, zero if the server does not state it.
+	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. Where no reset is stated, they are what
+	// looks have found (BackAfter, BackWithin). The server states resets in steps of Resolution. Span is the length of the window, zero if
+	// the server does not state it.
 	Early      time.Time     `json:"early,omitzero"`
 	Late       time.Time     `json:"late,omitzero"`
 	Resolution time.Duration `json:"resolution,omitzero"`
@@ -39,6 +40,14 @@ type Habits struct {
 	RefillFailed int  `json:"refillFailed,omitzero"`
 	EmptyReset   bool `json:"emptyReset,omitzero"`
 
+	// BackAfter and BackWithin are about a limit whose reset is not stated: so long after the window began, a look found nothing, and
+	// something. Zero if none did. See seek.
+	BackAfter  time.Duration `json:"backAfter,omitzero"`
+	BackWithin time.Duration `json:"backWithin,omitzero"`
+
+	// BehindFailed is how often a request was refused of which the server had said that one remains, see behind.
+	BehindFailed int `json:"behindFailed,omitzero"`
+
 	// Price is what requests cost of the limit, in its unit; nil if they say so themselves, or if it is not known.
 	Price *PriceMemory `json:"price,omitempty"`
 }
@@ -51,6 +60,9 @@ type PriceMemory struct {
 	// Kinds has the means of kinds of requests, by digests of these, since a path may contain a credential.
 	Kinds map[string]float64 `json:"kinds,omitempty"`
 }
+
+// longestWindow bounds spans that a file may say: a month, the longest common window.
+const longestWindow = 31 * 24 * time.Hour
 
 // any reports whether there are any.
 func (h *Habits) any() bool { return *h != Habits{} }

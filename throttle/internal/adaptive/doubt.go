@@ -25,6 +25,9 @@ func (d *doubt) occasion() { d.skip = max(d.skip-1, 0) }
 // mostFailed bounds counts that a file may say.
 const mostFailed = 16
 
+// failed is how often the attempt has failed, as a file says it.
+func (d *doubt) failed() int { return int(min(d.failures, mostFailed)) }
+
 // restore sets how often the attempt has failed, of which so many failures are free. It is made again at the next occasion.
 func (d *doubt) restore(failures int, free uint) {
 	if failures = min(max(failures, 0), mostFailed); failures > 0 {

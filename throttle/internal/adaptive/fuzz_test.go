@@ -264,6 +264,7 @@ func (c *chaos) habits() (h Habits) {
 	h = Habits{
 		Floors: c.next()%2 > 0, WholeSteps: pick(c, counts), Refill: pick(c, rates), Raises: c.next()%2 > 0,
 		EarlyFailed: pick(c, counts), RefillFailed: pick(c, counts), EmptyReset: c.next()%2 > 0,
+		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BehindFailed: pick(c, counts),
 	}
 	if c.next()%2 > 0 {
 		h.Price = &PriceMemory{Mean: pick(c, rates), Variance: pick(c, rates), Kinds: map[string]float64{}}
@@ -320,6 +321,9 @@ func (c *chaos) checkWindow(s *Server, w *window) {
 	}
 	if w.limit < 0 || w.reset.early > w.reset.late && !w.reset.roundsDown || w.refill.refills && !(w.refill.rate > 0) {
 		c.t.Fatalf("window: %+v", *w)
+	}
+	if l := w.seek; l.least < 0 || l.most < 0 || l.from > c.now {
+		c.t.Fatalf("seek: %+v at %d", l, c.now)
 	}
 	if p := w.price; p != nil {
 		c.checkPrice(p)

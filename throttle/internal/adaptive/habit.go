@@ -10,7 +10,8 @@ import (
 func (w *window) habits() (h Habits) {
 	h = Habits{
 		Floors: w.reset.roundsDown, WholeSteps: int(w.wholeSteps), EmptyReset: w.refill.emptyReset,
-		EarlyFailed: int(min(w.refill.doubtEarly.failures, mostFailed)), RefillFailed: int(min(w.refill.doubtRefills.failures, mostFailed)),
+		EarlyFailed: w.refill.doubtEarly.failed(), RefillFailed: w.refill.doubtRefills.failed(), BehindFailed: w.behind.failed(),
+		BackAfter: w.seek.least, BackWithin: w.seek.most,
 	}
 	if w.refill.refills && saneRate(w.refill.rate) {
 		h.Refill, h.Raises = w.refill.rate, w.refill.raise.by > 0
@@ -29,17 +30,21 @@ func (s *Server) keep(m *WindowMemory) {
 	}
 }
 
-// resume takes up again the rate at which a new window refills, if the limit is still what it was.
+// resume takes up again how fast a new window comes back, if the limit is still what it was.
 func (s *Server) resume(now monotime.Time, w *window) {
 	m := w.kept
 	if m == nil {
 		return
 	}
 	w.kept = nil
-	if !saneRate(m.Refill) || w.limit <= 0 || w.limit != bounded(m.Limit) || w.instances {
+	switch {
+	case w.limit != bounded(m.Limit) || w.instances:
+		return
+	case w.limit > 0 && saneRate(m.Refill):
+		w.refill.resume(now, w.limit, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
+	case !w.seek.resume(&m.Habits):
 		return
 	}
-	w.refill.resume(now, w.limit, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
 	w.scheduleProbe(now, &s.config)
 }
 

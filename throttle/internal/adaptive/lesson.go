@@ -30,6 +30,7 @@ func (m *Memory) Lesson(most int) string {
 		}
 		h := w.Habits
 		h.Refill = rounded(h.Refill)
+		h.BackAfter, h.BackWithin = between(h.BackAfter, h.BackWithin)
 		if p := h.Price; p != nil {
 			h.Price = &PriceMemory{Mean: rounded(p.Mean), Variance: rounded(p.Variance)}
 		}
@@ -57,6 +58,15 @@ func rounded(f float64) float64 {
 		return 0
 	}
 	return two
+}
+
+// between has two digits of the longer span, and nothing that is outside of the two is inside.
+func between(least, most time.Duration) (time.Duration, time.Duration) {
+	step := time.Duration(1)
+	for max(least, most)/step >= 100 {
+		step *= 10
+	}
+	return least.Truncate(step), (most + step - 1).Truncate(step)
 }
 
 // ReadLesson reads what Lesson wrote, for one of so many processes. Whatever the text is, it says no more than a Memory

@@ -16,16 +16,20 @@ func TestLesson(t *testing.T) {
 		Windows: []WindowMemory{
 			{Name: "a", Limit: 10, Remaining: 3, Late: now.Add(time.Hour), Habits: Habits{Refill: 1.234, Floors: true, Price: &PriceMemory{Mean: 123, Kinds: map[string]float64{"x": 1}}}},
 			{Name: "b", Limit: 10, Remaining: 3, Late: now.Add(time.Hour)},
+			{Name: "c", Limit: 10, Late: now.Add(time.Hour), Habits: Habits{BackAfter: 59_900 * time.Millisecond, BackWithin: 60_100 * time.Millisecond, BehindFailed: 2}},
 		},
 	}
 	text := m.Lesson(1000)
-	if want := `{"version":1,"windows":[{"name":"a","limit":10,"remaining":0,"floors":true,"refill":1.2,"price":{"mean":120}}],"rate":9.5,"former":20,"failuresRefuse":true}`; text != want {
+	if want := `{"version":1,"windows":[{"name":"a","limit":10,"remaining":0,"floors":true,"refill":1.2,"price":{"mean":120}},{"name":"c","limit":10,"remaining":0,"backAfter":59000000000,"backWithin":61000000000,"behindFailed":2}],"rate":9.5,"former":20,"failuresRefuse":true}`; text != want {
 		t.Fatalf("%s is told, want %s", text, want)
 	}
 	got, ok := ReadLesson(text, 4, now)
 	want := Memory{
 		Rate: 9.5 / 4, Former: 5, FailuresRefuse: true, At: now,
-		Windows: []WindowMemory{{Name: "a", Limit: 10, Habits: Habits{Refill: 1.2 / 4, Floors: true, Price: &PriceMemory{Mean: 120}}}},
+		Windows: []WindowMemory{
+			{Name: "a", Limit: 10, Habits: Habits{Refill: 1.2 / 4, Floors: true, Price: &PriceMemory{Mean: 120}}},
+			{Name: "c", Limit: 10, Habits: Habits{BackAfter: 59 * time.Second, BackWithin: 61 * time.Second, BehindFailed: 2}},
+		},
 	}
 	if !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v is read, want %+v", got, want)

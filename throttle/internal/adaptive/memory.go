@@ -46,8 +46,8 @@ type Memory struct {
 
 // How long what was learned is kept for a bucket that nobody asks for.
 const (
-	rateKept = 24 * time.Hour      // a rate, or a price; also the beginnings of a rate, in a bucket that is asked for and not refused
-	kept     = 31 * 24 * time.Hour // all else, if its reset or its end is so far away: a month, the longest common window
+	rateKept = 24 * time.Hour // a rate, or a price; also the beginnings of a rate, in a bucket that is asked for and not refused
+	kept     = longestWindow  // all else, if its reset or its end is so far away
 )
 
 // Prune takes out of m what is out of date: what remains of limits whose reset is not known or has passed, of which the Habits are left;
@@ -124,9 +124,13 @@ const maxKeptName = 256
 // Memory returns what s has learned. What is in flight counts as used.
 func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	for _, w := range s.windows {
+		early, late := w.reset.early, w.reset.late
+		if w.seek.most > 0 && late <= now {
+			early, late = w.seek.from.Add(w.seek.least), w.seek.from.Add(w.seek.most)
+		}
 		wm := WindowMemory{
 			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.remaining-s.inFlightOn(w), 0),
-			Early: clock.Date(w.reset.early), Late: clock.Date(w.reset.late),
+			Early: clock.Date(early), Late: clock.Date(late),
 			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(),
 		}
 		m.Windows = append(m.Windows, wm)
@@ -185,12 +189,13 @@ type hearsay struct {
 	early, late        monotime.Time
 	resolution         time.Duration
 	span               time.Duration
+	unstated           time.Duration // how long before late the window began, if looks have found that; zero if the reset is stated
 }
 
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	return &hearsay{
 		name: m.Name, bucket: m.Bucket, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
-		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span,
+		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span, unstated: min(max(m.BackWithin, 0), longestWindow),
 	}
 }
 
@@ -208,8 +213,11 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.limit, w.unit), w.granted || w.limit > 0 || w.remaining > 0
 	w.span = min(max(h.span, 0), monotime.Longest)
 	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
-	w.reset.begin(min(h.early, late), late, now)
-	w.seek = seek{}
+	if w.seek = (seek{}); h.unstated > 0 {
+		w.seek.from = min(late.Add(-h.unstated), now)
+	} else {
+		w.reset.begin(min(h.early, late), late, now)
+	}
 	w.overlap.lastHeardBy = nil
 	w.last.note(now)
 	w.heardAt = now

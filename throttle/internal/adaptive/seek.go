@@ -53,17 +53,30 @@ func (l *seek) note(o *outcome, said, limited bool) {
 	}
 }
 
+// resume takes up what looks have found before, in an earlier run or by another process. It reports whether there is anything to take up: not where the
+// reset is stated.
+func (l *seek) resume(h *Habits) bool {
+	within := func(d time.Duration) time.Duration { return min(max(d, 0), longestWindow) }
+	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 {
+		return false
+	}
+	if l.least, l.most = within(h.BackAfter), within(h.BackWithin); l.most < l.least {
+		l.most = 0 // it lasted longer the latest time
+	}
+	return true
+}
+
 // next returns when to look, if nothing is there now, and nothing was at so many looks before.
 func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 	lasted := now.Sub(l.from)
 	least := max(l.least, lasted)
 	look := l.most
 	switch step := min(l.most/8, firstLook); {
-	case l.most == 0 && missed == 0:
+	case l.most == 0 && l.least == 0 && missed == 0:
 		return now.Add(firstLook)
 	case l.most == 0:
-		if look = max(lasted+max(lasted/2, firstHold), firstLook); lasted > time.Minute {
-			look = 2 * lasted // most windows are no longer
+		if look = max(least+max(least/2, firstHold), firstLook); least > time.Minute {
+			look = 2 * least // most windows are no longer
 		}
 		look = wholeSeconds(look)
 	case lasted >= l.most: // it lasts longer than it did

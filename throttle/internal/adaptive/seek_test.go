@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -142,5 +143,71 @@ func TestSeekPartWithinASecond(t *testing.T) {
 			b.exchange(says(quota.Statement{Limit: 2, Remaining: 1}))
 		}
 		b.exchange(says(quota.Statement{Limit: 2}))
+	}
+}
+
+// TestSeekIsKept: the first run has used up a limit and looked after 1, 2, 3, 5, 8 and 12 s, when the limit was back. When the first look of a second run
+// comes, which hears that nothing remains; and when any request goes that the second run begins with.
+func TestSeekIsKept(t *testing.T) {
+	const s = time.Second
+	none := quota.Statement{Limit: 10}
+	for name, test := range map[string]struct {
+		looks []time.Duration // of the first run
+		back  bool            // the last one found everything
+		after time.Duration   // that the second run begins
+		says  quota.Statement
+		due   time.Duration // of the first request
+		look  time.Duration // of the one after it, since that was answered
+	}{
+		"the window lasts still":   {[]time.Duration{8 * s, 12 * s}, true, 4 * s, none, 6 * s, 1 * s},
+		"the window is over":       {[]time.Duration{8 * s, 12 * s}, true, time.Hour, none, 0, 10 * s},
+		"nothing was found":        {[]time.Duration{8 * s, 12 * s}, false, time.Hour, none, 0, 18 * s},
+		"another limit":            {[]time.Duration{8 * s, 12 * s}, true, time.Hour, quota.Statement{Limit: 9}, 0, 1 * s},
+		"a reset that is stated":   {[]time.Duration{8 * s, 12 * s}, true, time.Hour, left(0, 10, 7*s), 0, 7 * s},
+		"no look, nothing is kept": {nil, false, time.Hour, none, 0, 1 * s},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(none))
+		for i, look := range test.looks {
+			a := refuses(none)
+			if test.back && i == len(test.looks)-1 {
+				a = says(quota.Statement{Limit: 10, Remaining: 9})
+			}
+			b.at(look).exchange(a)
+		}
+		if test.back {
+			b.exchange(says(none))
+		}
+		later := again(t, b, test.after)
+		if got := later.dueAfter(0, 1); got != test.due {
+			t.Errorf("%s: the first request goes after %v, want %v", name, got, test.due)
+		}
+		later.now = later.now.Add(test.due)
+		later.exchange(refuses(test.says))
+		if got := later.dueAfter(0, 1); got != test.look {
+			t.Errorf("%s: the next one goes after %v, want %v", name, got, test.look)
+		}
+	}
+}
+
+// TestSeekOfAFile: whatever a file says, spans are those of a month at most; and a window that was not back when it was back before lasts longer.
+func TestSeekOfAFile(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct{ after, within, least, most time.Duration }{
+		{8 * s, 12 * s, 8 * s, 12 * s},
+		{24 * s, 12 * s, 24 * s, 0},
+		{-s, 12 * s, 0, 12 * s},
+		{8 * s, -s, 8 * s, 0},
+		{math.MinInt64, math.MaxInt64, 0, longestWindow},
+		{math.MaxInt64, math.MaxInt64, longestWindow, longestWindow},
+	} {
+		l := seek{from: start}
+		l.resume(&Habits{BackAfter: test.after, BackWithin: test.within})
+		if want := (seek{from: start, least: test.least, most: test.most}); l != want {
+			t.Errorf("%v and %v are %+v, want %+v", test.after, test.within, l, want)
+		}
+		if at := l.next(start, 0); at <= start || at > start.Add(2*longestWindow) {
+			t.Errorf("%+v: the first look comes after %v", l, at.Sub(start))
+		}
 	}
 }

@@ -488,7 +488,7 @@ func (w *window) inRequests() int {
 	return int(float64(w.limit) / max(w.price.mean, 1))
 }
 
-// adopt gives w the habits of its limit, but for the rate at which it refills: see resume.
+// adopt gives w the habits of its limit, but for how fast it comes back: see resume.
 func (w *window) adopt(m *WindowMemory) {
 	w.kept = m
 	h := &m.Habits
@@ -501,6 +501,7 @@ func (w *window) adopt(m *WindowMemory) {
 	w.refill.emptyReset = h.EmptyReset
 	w.refill.doubtEarly.restore(h.EarlyFailed, 0)
 	w.refill.doubtRefills.restore(h.RefillFailed, 1)
+	w.behind.restore(h.BehindFailed, 1)
 	if w.unit != "" && h.Price != nil {
 		w.price = h.Price.price()
 	}

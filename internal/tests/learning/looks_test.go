@@ -1,0 +1,69 @@
+package learning
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// uncounted is an Algorithm that states what remained before the request which it answers.
+type uncounted struct{ pacertest.Algorithm }
+
+// Take implements pacertest.Algorithm.
+func (b uncounted) Take(now time.Time, n int) pacertest.Verdict {
+	remained := b.Algorithm.Take(now, 0).Remaining
+	v := b.Algorithm.Take(now, n)
+	v.Remaining = remained
+	return v
+}
+
+// Fresh implements pacertest.Algorithm.
+func (b uncounted) Fresh() pacertest.Algorithm { return uncounted{b.Algorithm.Fresh()} }
+
+// TestLooksAreKept: a program is run six times, and sends 25 requests each time, at a server that states no reset, or what remained before the request. What the
+// first run was refused to find out, the later ones know: how many are refused in each.
+func TestLooksAreKept(t *testing.T) {
+	unstated := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
+	window := &pacertest.FixedWindow{Limit: 10, Window: time.Minute}
+	for _, test := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		dialect   pacertest.Dialect
+		pause     time.Duration // between the runs
+		want      []int
+	}{
+		{"no reset", window, unstated, time.Minute, []int{10, 1, 0, 0, 0, 0}},
+		{"no reset, at once", window, unstated, time.Second, []int{10, 1, 0, 0, 0, 0}},
+		{"no reset, by the clock", &pacertest.ClockWindow{Limit: 10, Window: time.Minute}, unstated, 25 * time.Second, []int{8, 5, 0, 0, 0, 0}},
+		{"no reset, a bucket", &pacertest.TokenBucket{Rate: 0.5, Burst: 10}, unstated, 10 * time.Second, []int{1, 0, 0, 0, 0, 1}},
+		{"before the request", uncounted{window}, pacertest.XRateLimitDelta, 10 * time.Second, []int{2, 0, 1, 0, 1, 0}},
+		{"before the request, GCRA", uncounted{&pacertest.GCRA{Rate: 0.5, Burst: 10}}, pacertest.XRateLimitDelta, 10 * time.Second, []int{3, 0, 0, 0, 0, 1}},
+		{"both", uncounted{window}, unstated, 10 * time.Second, []int{12, 1, 1, 0, 0, 0}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lab.UntilToday()
+				time.Sleep(17 * time.Second)
+				server := pacertest.NewServer(test.algorithm, test.dialect)
+				server.Latency = 20 * time.Millisecond
+				defer server.Close()
+				var saved bytes.Buffer
+				var got []int
+				for range test.want {
+					before := server.Stats().Refused
+					run(t, &saved, server.Transport(), slices.Repeat([]string{"http://a.example/"}, 25)...)
+					got = append(got, server.Stats().Refused-before)
+					time.Sleep(test.pause)
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("%v were refused, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
