@@ -264,7 +264,7 @@ func (c *chaos) habits() (h Habits) {
 	h = Habits{
 		Floors: c.next()%2 > 0, WholeSteps: pick(c, counts), Refill: pick(c, rates), Raises: c.next()%2 > 0,
 		EarlyFailed: pick(c, counts), RefillFailed: pick(c, counts), EmptyReset: c.next()%2 > 0,
-		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BehindFailed: pick(c, counts),
+		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BackHeld: pick(c, counts), BehindFailed: pick(c, counts),
 	}
 	if c.next()%2 > 0 {
 		h.Price = &PriceMemory{Mean: pick(c, rates), Variance: pick(c, rates), Kinds: map[string]float64{}}

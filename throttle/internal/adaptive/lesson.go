@@ -31,6 +31,7 @@ func (m *Memory) Lesson(most int) string {
 		h := w.Habits
 		h.Refill = rounded(h.Refill)
 		h.BackAfter, h.BackWithin = between(h.BackAfter, h.BackWithin)
+		h.BackHeld = 0 // it changes with each window
 		if p := h.Price; p != nil {
 			h.Price = &PriceMemory{Mean: rounded(p.Mean), Variance: rounded(p.Variance)}
 		}

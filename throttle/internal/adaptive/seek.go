@@ -11,7 +11,7 @@ import (
 //
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
-// at in the middle, and after a few of them at its end. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
+// at in the middle, and after a few of them at its end; and once in maxSkip of them after half of that, if it is longer than a second: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
 // goes for what is back within less than a second.
 //
 // In come answers (note); out comes when to look (next).
@@ -19,6 +19,7 @@ type seek struct {
 	from  monotime.Time // when the window began; zero if its reset is stated
 	least time.Duration // so long after from, nothing was there
 	most  time.Duration // so long after from, something was there; zero if that was not seen
+	held  int           // how many looks in a row found the whole limit so late
 }
 
 // firstLook is after how long a used-up limit is looked at first.
@@ -37,9 +38,12 @@ func (l *seek) note(o *outcome, said, limited bool) {
 	case l.from == 0:
 		l.from = o.now
 	case o.refused && o.probe:
-		l.least = max(l.least, took)
+		l.least, l.held = max(l.least, took), 0
 	case o.refused:
 	case o.probe && o.whole():
+		if l.held++; took < l.least { // the window has become shorter
+			l.least, l.held = 0, 0
+		}
 		if !limited {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
@@ -63,6 +67,7 @@ func (l *seek) resume(h *Habits) bool {
 	if l.least, l.most = within(h.BackAfter), within(h.BackWithin); l.most < l.least {
 		l.most = 0 // it lasted longer the latest time
 	}
+	l.held = min(max(h.BackHeld, 0), maxSkip)
 	return true
 }
 
@@ -88,6 +93,8 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 		if last := l.most.Truncate(time.Second) - time.Second; look > last && last > least {
 			look = last // the one after it is where something was there
 		}
+	case l.held >= maxSkip && l.most > firstLook && lasted < l.most/2:
+		look = wholeSeconds(l.most / 2)
 	}
 	return l.from.Add(max(look, shortestLook))
 }

@@ -190,6 +190,50 @@ func TestSeekIsKept(t *testing.T) {
 	}
 }
 
+// TestSeekShorter: a window of a minute becomes one of ten seconds. Its windows are counted over several runs.
+func TestSeekShorter(t *testing.T) {
+	b := newBucket(t, Config{})
+	none, some := quota.Statement{Limit: 10}, quota.Statement{Limit: 10, Remaining: 9}
+	b.exchange(says(none))
+	window := func(lasts time.Duration) (looks []float64) {
+		for began := b.now; ; {
+			b.now = b.now.Add(b.dueAfter(0, 1))
+			took := b.now.Sub(began)
+			if looks = append(looks, took.Seconds()); took >= lasts {
+				break
+			}
+			b.exchange(refuses(none))
+		}
+		b.exchange(says(some))
+		b.exchange(says(none))
+		return looks
+	}
+	for range 3 {
+		window(time.Minute)
+	}
+	for _, kept := range []bool{false, true} {
+		for i := range maxSkip - 1 {
+			if got := window(time.Minute); !slices.Equal(got, []float64{60}) {
+				t.Fatalf("kept %v, window %d: looks after %v, want 60", kept, i, got)
+			}
+			if kept && i == maxSkip/2 {
+				b = again(t, b, 0)
+			}
+		}
+		if got := window(time.Minute); !slices.Equal(got, []float64{30, 60}) {
+			t.Fatalf("kept %v: looks after %v, want 30 and 60", kept, got)
+		}
+	}
+	for range maxSkip - 1 {
+		window(time.Minute)
+	}
+	for _, want := range [][]float64{{30}, {15}, {8, 12}, {10}, {9, 10}, {10}} {
+		if got := window(10 * time.Second); !slices.Equal(got, want) {
+			t.Errorf("a shorter window: looks after %v, want %v", got, want)
+		}
+	}
+}
+
 // TestSeekOfAFile: whatever a file says, spans are those of a month at most; and a window that was not back when it was back before lasts longer.
 func TestSeekOfAFile(t *testing.T) {
 	const s = time.Second
