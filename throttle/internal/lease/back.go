@@ -5,7 +5,6 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
-	"github.com/gopacer/pacer/throttle/store"
 )
 
 // This file is what goes back to the store: slots that expired, and slots that the line does not
@@ -21,17 +20,6 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 	l.unsent.giveBack(s.id, cost)
 }
 
-// giveBack has the store be told of a part of a slot, together with other parts of the same slot.
-func (r *slotReport) giveBack(id int64, cost []int) {
-	for i := len(r.back) - 1; i >= max(len(r.back)-manyParts, 0); i-- {
-		if r.back[i].Slot == id {
-			slot.Add(r.back[i].Cost, cost, 1)
-			return
-		}
-	}
-	r.back = append(r.back, store.Part{Slot: id, Cost: slices.Clone(cost)})
-}
-
 // giveBackSoon is giveBack of a part of a claim that cost less: the store is told at once if all of these are large, since
 // those who wait may go earlier then.
 func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int) {
@@ -45,10 +33,6 @@ func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int) {
 
 // large is how much work is worth a call of the store.
 const large = Horizon / 8
-
-// manyParts is among how many parts, the latest, another part of a slot is looked for: a claim that is settled gives
-// back of its slots quota by quota.
-const manyParts = 64
 
 // expire gives back the slots in hand that can no longer be used.
 func (l *Lease) expire(now monotime.Time) {

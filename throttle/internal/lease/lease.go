@@ -150,6 +150,21 @@ func (r *slotReport) overdraw(n []int) {
 	slot.Add(r.more, n, 1)
 }
 
+// giveBack has the store be told of a part of a slot, together with other parts of the same slot.
+func (r *slotReport) giveBack(id int64, cost []int) {
+	for i := len(r.back) - 1; i >= max(len(r.back)-manyParts, 0); i-- {
+		if r.back[i].Slot == id {
+			slot.Add(r.back[i].Cost, cost, 1)
+			return
+		}
+	}
+	r.back = append(r.back, store.Part{Slot: id, Cost: slices.Clone(cost)})
+}
+
+// manyParts is among how many parts, the latest, another part of a slot is looked for: a claim that is settled gives
+// back of its slots quota by quota.
+const manyParts = 64
+
 // New returns a Lease without quotas.
 func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 
