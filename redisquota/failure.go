@@ -10,6 +10,9 @@ import (
 	"syscall"
 )
 
+// errLater is the error of a release whose bucket is in use by one that writes another state.
+var errLater = errors.New("a later version of this package uses the bucket: renew this program")
+
 // failure is why a call for a bucket has failed.
 type failure struct {
 	bucket string
@@ -77,6 +80,8 @@ func (f *failure) why() string {
 		return "the server's certificate is not trusted"
 	case errors.Is(f.err, context.DeadlineExceeded):
 		return "no answer"
+	case errors.Is(f.err, errLater):
+		return errLater.Error()
 	}
 	return ""
 }

@@ -55,6 +55,9 @@
 // returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is half done: what the server may refuse (it is read-only, out of memory, or a
 // permission is missing) is refused before anything is written.
 //
+// Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a later one, and calls of the earlier one fail while
+// the later one uses the bucket, and for ten seconds more.
+//
 // A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
 // is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no reply came in time, by the Limiter or the client
 // library: it gets the slots that it got then, as far as they have not passed, and no others. Where a server lacks what it
@@ -151,6 +154,9 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 			request.Since = r.Since + time.Since(began)
 			continue
 		}
+		if refused(flat, "later ") > 0 {
+			return nil, &failure{r.Bucket, errLater}
+		}
 		reply, err := decode(flat)
 		if err != nil {
 			return nil, &failure{r.Bucket, err}
@@ -173,7 +179,8 @@ const (
 )
 
 // refused returns the number behind a word, if that is the reply: then nothing was done. The script needs so many logs declared, since others
-// have some by which the member does not ask; or by its clock the request came so many microseconds too late.
+// have some by which the member does not ask; or by its clock the request came so many microseconds too late; or
+// what is there is of that later version.
 func refused(flat []string, word string) int64 {
 	if len(flat) != 1 {
 		return 0

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,52 @@ func TestStoreTwoVersions(t *testing.T) {
 			keys := c.Keys(t.Context(), "*log*").Val()
 			if len(keys) != 2 {
 				t.Errorf("logs %v, want two", keys)
+			}
+		})
+	}
+}
+
+// TestStoreLaterRelease: a state of a later release is an error for as long as that release may use the bucket, and nobody touches it; then it is lost, as one of an
+// earlier release is at once. Else two releases would lose the bucket to each other again and again, and nothing would go.
+func TestStoreLaterRelease(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 50"), name: "a"}
+			const key, field = "{pacer:api}:state", "bucket"
+			was := func() []string { return strings.Fields(c.HGet(t.Context(), key, field).Val()) }
+			for step, test := range []struct {
+				version int
+				ago     time.Duration // that was written
+				later   bool
+				lost    bool
+			}{
+				{version: 0}, // as it is
+				{version: 99, later: true},
+				{version: 99, ago: 9 * time.Second, later: true},
+				{version: 99, ago: -9 * time.Second, later: true}, // its clock was ahead
+				{version: 99, ago: 11 * time.Second, lost: true},
+				{version: 1, lost: true},
+			} {
+				if step == 0 {
+					a.open()
+				}
+				if test.version != 0 {
+					f := was()
+					at, _ := strconv.ParseInt(f[1], 10, 64)
+					f[0], f[1] = strconv.Itoa(test.version), strconv.FormatInt(at-test.ago.Microseconds(), 10)
+					c.HSet(t.Context(), key, field, strings.Join(f, " "))
+				}
+				before := was()
+				reply, err := a.store.Exchange(t.Context(), a.request(1, 1))
+				if test.later {
+					const want = "redisquota: api: a later version of this package uses the bucket: renew this program"
+					if err == nil || err.Error() != want || !slices.Equal(was(), before) {
+						t.Errorf("%+v: %+v, %v, want the error %q, and nothing written", test, reply, err, want)
+					}
+				} else if err != nil || reply.Lost != test.lost {
+					t.Errorf("%+v: %+v, %v", test, reply, err)
+				}
 			}
 		})
 	}

@@ -6,7 +6,8 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 13 -- of what is written here; another one is of another release, and no use
+local version = 13 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
+local in_use = 10 * second -- a later release counts as in use for so long
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 20 then
@@ -19,6 +20,9 @@ end
 local off = 2 * second -- so much may a call be on its way
 local time = redis.call('TIME')
 now = time[1] * second + time[2]
+if #n >= 2 and n[1] > version and math.abs(now - n[2]) < in_use then
+  return { 'later ' .. whole(n[1]) } -- else both releases lose the bucket again and again, and nothing goes
+end
 local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or math.max(state.learn, state.served) > now + ages or state.now > now + off
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
 local serial, called = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) ')
