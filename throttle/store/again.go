@@ -73,7 +73,8 @@ func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
 		if s.Bound >= len(r.Quotas) { // it is of other quotas, as no Limiter sends it
 			s.Bound = -1
 		}
-		for range min(o.n, r.Asks[o.Ask].Count) { // more of a state that somebody has changed
+		s.Count = min(s.Count, r.Asks[o.Ask].Count) // more is of other asks, or of a state that somebody has changed
+		for range min(o.n, r.Asks[o.Ask].Count) {
 			if at := monotime.Time(s.ID); l.isUsable(at, now) {
 				s.In = at.Sub(now)
 				all = append(all, s)

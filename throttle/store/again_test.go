@@ -50,6 +50,25 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// TestAgainOfSmallerAsks: a request that comes again gets no more for an ask than it asks for then. Slots at the same instant are one.
+func TestAgainOfSmallerAsks(t *testing.T) {
+	var l Ledger
+	r := &Request{
+		Version: Version, Bucket: "api", Quotas: quota.MustParse("20/s log").Explicit(), Late: time.Second, Horizon: time.Second,
+		Member: "m", Serial: 1, Asks: []Ask{{Cost: []int{1}, Count: 5, Within: -1}},
+	}
+	for _, count := range []int{5, 2, 0} {
+		r.Asks[0].Count = count
+		reply, _, err := l.Exchange(0, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := had(reply.Slots, 0); got != count {
+			t.Errorf("%d slots for an ask for %d", got, count)
+		}
+	}
+}
+
 // TestAgainIsBounded: what is remembered for requests that may come again takes little room, whatever is asked for by however many members; and each
 // gets the same again, also from a Ledger that was written and read.
 func TestAgainIsBounded(t *testing.T) {
