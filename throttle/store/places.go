@@ -262,7 +262,7 @@ func (o *place) own(now, at monotime.Time, n int) {
 		b.Count(at, n)
 		return
 	}
-	o.ledger.Own(now, at, n)
+	o.ledger.Own(now, at, o.noneBefore, n)
 }
 
 // unbound is the ledger of a token bucket that does not bind. Its debt would grow without bound, and keep everybody waiting once it binds

@@ -304,7 +304,7 @@ func (b *Bucket) Assume(t monotime.Time, first time.Duration) {
 
 // Own implements Ledger. A bucket that is empty at an instant has paid for all before. What went may be told by one
 // process after another, and not in the order in which it went: all of it leaves the bucket empty at most.
-func (b *Bucket) Own(now, at monotime.Time, n int) {
+func (b *Bucket) Own(now, at, _ monotime.Time, n int) {
 	switch {
 	case at <= b.assumed:
 	case at > now:

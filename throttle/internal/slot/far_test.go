@@ -137,7 +137,7 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 			n := 1 + r.IntN(q.Burst)
 			switch r.IntN(6) {
 			case 0:
-				b.Own(now, now.Add(time.Duration(r.Int64N(int64(4*time.Second)))-time.Second), n)
+				b.Own(now, now.Add(time.Duration(r.Int64N(int64(4*time.Second)))-time.Second), 0, n)
 			case 1:
 				b.Overdraw(now, n)
 			case 2:

@@ -210,7 +210,7 @@ func (g *grid) Assume(t monotime.Time, first time.Duration) {
 }
 
 // Own implements Ledger.
-func (g *grid) Own(now, at monotime.Time, n int) {
+func (g *grid) Own(now, at, _ monotime.Time, n int) {
 	start, left := at.Tick(g.per, g.wall), min(int64(n), quota.MaxN)
 	assumed := new(int64)
 	switch start {

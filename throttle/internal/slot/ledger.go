@@ -33,8 +33,8 @@ type Ledger interface {
 	Overdraw(now monotime.Time, n int)
 
 	// Own charges n that went or go at an instant, past or to come, without a slot that this ledger knows
-	// of. If Assume has assumed them, it assumes so many less.
-	Own(now, at monotime.Time, n int)
+	// of. If Assume has assumed them, it assumes so many less. Assumed is the t of Assume.
+	Own(now, at, assumed monotime.Time, n int)
 
 	// Left returns how much of a window is left at now, all slots that are to come counted.
 	Left(now monotime.Time) int

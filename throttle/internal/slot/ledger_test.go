@@ -154,6 +154,24 @@ func TestLedgersAssumeUsed(t *testing.T) {
 	}
 }
 
+// TestLedgersAssumeUsedUpTo: what went after all that is assumed is charged beside that, also where slots may be used later since.
+func TestLedgersAssumeUsedUpTo(t *testing.T) {
+	for _, kind := range []quota.Kind{quota.SlidingLog, quota.FixedWindow} {
+		few, more := quota.Quota{N: 10, Per: time.Second, Kind: kind}, quota.Quota{N: 20, Per: time.Second, Kind: kind}
+		for went, want := range map[time.Duration]int{-1: 10, 0: 10, 1: 0} { // after the ten that are assumed, ten went
+			l := New(few, late, horizon, 1e18)
+			assumed := monotime.Time(1).Add(time.Hour)
+			l.Assume(assumed, monotime.Longest)
+			now := assumed.Add(late)
+			l.Set(now, more, 2*late, horizon)
+			l.Own(now, assumed.Add(went), assumed, 10)
+			if got := l.Left(now); got != want {
+				t.Errorf("%v: %d are left if ten went %v after what is assumed, want %d", more, got, went, want)
+			}
+		}
+	}
+}
+
 // TestLedgersOverdraw: what is charged without having been asked for is missing afterwards.
 func TestLedgersOverdraw(t *testing.T) {
 	for _, q := range kinds(t) {
@@ -185,7 +203,7 @@ func TestLedgersOverdrawnStaySmall(t *testing.T) {
 				at = now
 				l.Overdraw(now, 1)
 			} else {
-				l.Own(now, at, 1)
+				l.Own(now, at, 0, 1)
 			}
 			went = append(went, handed{at, 1})
 		}
@@ -234,7 +252,7 @@ func TestLedgersJoinNear(t *testing.T) {
 				slices.Reverse(all)
 			}
 			for _, at := range all {
-				l.Own(first.Add(time.Minute), at, 1)
+				l.Own(first.Add(time.Minute), at, 0, 1)
 			}
 			if at, want := l.When(first.Add(time.Minute), 1), first.Add(test.first); at != want {
 				t.Errorf("%v apart, told backwards %v: a slot after %v, want after %v", test.apart, back, at.Sub(first), test.first)

@@ -136,15 +136,14 @@ func (w *window) assume(back monotime.Time, n int64) {
 
 // Own implements Ledger. Nobody can have used more than N: what is known of takes the place of what was assumed, the
 // oldest first.
-func (w *window) Own(now, at monotime.Time, n int) {
+func (w *window) Own(now, at, assumed monotime.Time, n int) {
 	if at.Add(w.log.Per) <= now {
 		return // it has left
 	}
 	left := min(int64(n), quota.MaxN)
 	for len(w.assumed) > 0 && left > 0 {
 		a := &w.assumed[0]
-		until := w.assumed[len(w.assumed)-1].at.Add(w.log.Per - w.quota.Per)
-		if at > until || at.Add(w.log.Per) <= until {
+		if at > assumed || at.Add(w.log.Per) <= assumed {
 			break // it went after all that is assumed, or has left when that counts
 		}
 		part := min(a.n, left)
