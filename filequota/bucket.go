@@ -32,7 +32,8 @@ type bucket struct {
 	ledger store.Ledger
 	short  bool          // the file is truncated
 	heldTo time.Duration // by the machine's clock: nothing is handed out before, since others may know more of what was in a file that is gone
-	gone   bool          // there was a file, and what was in it could not be taken along
+	known  header        // of the latest step that this process knows; h is another one where the bucket is lost and no step is written yet
+	gone   bool          // there was a file, and what was in it could not be taken along; until a step is written
 	wipe   bool          // the other slot is of a later version, or has a sequence near its end, and is to be gone after the next step
 	buf    []byte
 }
@@ -245,7 +246,7 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 		unlock(f)
 		return false, errors.Join(err, f.Close())
 	}
-	b.gone = !from.ok
+	b.gone = !from.ok || b.gone && from.h.length == 0
 	unlock(b.f)
 	b.close()
 	b.f, b.id = f, id
@@ -443,22 +444,23 @@ func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	was, gone, same := b.h, b.gone, cached && s.raw[b.h.seq&1] == b.raw[b.h.seq&1] && s.h.seq == b.h.seq
-	b.raw, b.gone, b.wipe = s.raw, false, s.later
+	same := cached && s.raw[b.h.seq&1] == b.raw[b.h.seq&1] && s.h.seq == b.h.seq
+	b.raw, b.wipe = s.raw, s.later
 	switch {
 	case same:
 		return false, nil
 	case s.ok && s.h.seq >= lastSeq: // the next one is of the other slot
 		b.h, b.wipe = header{seq: s.h.seq & 1}, true
 		return true, nil
-	case !s.ok || s.later || s.h.before(&was): // before: somebody put an old copy there
+	case !s.ok || s.later || s.h.before(&b.known): // before: somebody put an old copy there
 		b.h = header{seq: s.h.seq}
 		return true, nil
 	}
-	b.h, b.ledger = s.h, store.Ledger{}
+	b.h, b.known, b.ledger = s.h, s.h, store.Ledger{}
 	if s.h.length == 0 {
-		return gone, nil
+		return b.gone, nil
 	}
+	b.gone = false
 	return b.ledger.UnmarshalBinary(s.state) != nil, nil // else it is of an earlier version
 }
 
@@ -513,6 +515,6 @@ func (b *bucket) write(h *header) (err error) {
 			return err
 		}
 	}
-	b.h, b.cached, b.wipe = *h, true, false
+	b.h, b.known, b.cached, b.gone, b.wipe = *h, *h, true, false, false
 	return nil
 }

@@ -370,6 +370,43 @@ func TestFileRemovedDamaged(t *testing.T) {
 	}
 }
 
+// TestFileLookedAt: who finds a bucket lost, and only looks, or asks for what there is not, finds it lost again at the next step.
+func TestFileLookedAt(t *testing.T) {
+	for what, damage := range map[string]func(m *machine, old []byte){
+		"copied": func(m *machine, old []byte) { m.write(func([]byte) []byte { return old }) },
+		"removed": func(m *machine, _ []byte) {
+			m.write(func([]byte) []byte { return nil })
+			if err := os.Remove(m.path()); err != nil {
+				m.t.Fatal(err)
+			}
+		},
+	} {
+		for _, change := range []func(r *store.Request){
+			func(r *store.Request) { r.Look = true },
+			func(r *store.Request) { r.Version = -1 },
+		} {
+			m := newMachine(t)
+			a := m.process("a", "10/m log")
+			a.ask(1)
+			old, err := os.ReadFile(m.path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.ask(1)
+			a.ask(1)
+			damage(m, old)
+			r := a.request(1)
+			change(r)
+			if _, err := a.Exchange(t.Context(), r); (err == nil) != r.Look {
+				t.Fatal(err)
+			}
+			if reply := a.exchange(a.request(10)); !reply.Lost || count(reply) != 0 {
+				t.Errorf("%s, then looked at (%v): lost is %v, %d slots", what, r.Look, reply.Lost, count(reply))
+			}
+		}
+	}
+}
+
 // TestFileVersions: a later version is an error while it is in use, and lost then; an earlier one is lost. Who was there before does not
 // disturb who came later.
 func TestFileVersions(t *testing.T) {
