@@ -334,7 +334,7 @@ func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error)
 	undo.OnPanic(func() {
 		found.reportWait(w)
 		err = w.wait(ctx, g)
-	}, func() { _ = w.drop(nil, nil) })
+	}, func() { _ = w.drop(nil, func() error { return nil }) })
 	return err
 }
 

@@ -431,7 +431,7 @@ func TestAsideLeave(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		before := [...]bool{ws[0].isAside(), ws[1].isAside()}
-		_ = ws[0].drop(nil, nil)
+		_ = ws[0].drop(nil, func() error { return nil })
 		if after := ws[1].isAside(); before != [...]bool{false, true} || after {
 			t.Errorf("aside: %v, then %v; want [false true], false", before, after)
 		}

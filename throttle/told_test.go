@@ -368,7 +368,7 @@ func TestTheFirstToAskIsToldWhatOthersWaitFor(t *testing.T) {
 		}
 		for _, in := range []*Limiter{root, l, l} {
 			_, w := join(t, in, Claim{})
-			defer func() { _ = w.drop(nil, nil) }()
+			defer func() { _ = w.drop(nil, func() error { return nil }) }()
 		}
 		for _, in := range []*Limiter{l, root} {
 			cancel := make(chan struct{})

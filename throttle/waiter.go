@@ -68,9 +68,9 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 		})
 		<-w.done.C
 	case bell.Ended:
-		return w.drop(ctx.Err(), context.Cause(ctx))
+		return w.drop(ctx.Err(), func() error { return context.Cause(ctx) })
 	case bell.Canceled:
-		return w.drop(context.Canceled, context.Canceled)
+		return w.drop(context.Canceled, func() error { return context.Canceled })
 	}
 	g.right = w.grant
 	return w.err
@@ -80,9 +80,8 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 // until the store has replied, but is not granted.
 func (w *waiter) abandon(g *Grant) (granted bool) {
 	root := w.l.lock()
-	w.abandoned = true
+	w.abandoned, g.right = true, w.grant
 	granted, dismissed := w.entries == nil && w.err == nil, isDismissed(w.err)
-	g.right = w.grant
 	w.l.unlock(root)
 	if dismissed {
 		w.l.thaw()
@@ -91,10 +90,11 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 }
 
 // drop takes w out of line, and returns what it waits for. If w was granted at the same time, the grant is given back
-// for the next in line; if w was dismissed, the tree that waits for it waits no longer.
-func (w *waiter) drop(ctxErr, cause error) error {
+// for the next in line; if w was dismissed, the tree that waits for it waits no longer. The cause of ctxErr is asked for last: to ask a context takes a lock
+// that its cancel function holds until it has woken all who wait for it, and many may.
+func (w *waiter) drop(ctxErr error, cause func() error) error {
 	// What is known is said before the lock is taken, since many may leave at once.
-	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: w.N, Err: ErrCanceled, ctxErr: ctxErr, cause: cause, detail: " while waiting"}
+	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: w.N, Err: ErrCanceled, ctxErr: ctxErr, detail: " while waiting"}
 	root := w.l.lock()
 	if now := root.now(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
 		w.giveUp(now, e)
@@ -103,6 +103,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 		w.l.move(now, func() { w.giveUp(now, e) })
 	}
 	w.l.unlock(root)
+	e.cause = cause() // may panic: then await drops w once more
 	if isDismissed(w.err) {
 		w.l.thaw()
 	}
@@ -116,6 +117,7 @@ func (w *waiter) giveUp(now monotime.Time, e *Error) {
 		w.depart(now, ErrCanceled)
 	} else if w.err == nil {
 		w.grant.giveBack(now)
+		w.err = ErrCanceled
 	}
 }
 

@@ -802,3 +802,54 @@ func TestCancelBehindTheFirst(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelLeavesBeforeItAsks: who is canceled has left the line when it asks its context why, which may take until all who wait for it were woken.
+func TestCancelLeavesBeforeItAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/m burst 1")}
+		l.Allow(1)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why, asked := errors.New("why"), 0
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		err := l.Wait(onValue{ctx, func() {
+			if asked++; l.State().Waiting != 0 {
+				t.Error("it still stands in line")
+			}
+		}}, 1)
+		if asked == 0 || !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
+			t.Errorf("asked %d times, got %v", asked, err)
+		}
+	})
+}
+
+// onValue is a context that calls f when it is asked for a value, as it is for its cause.
+type onValue struct {
+	context.Context
+	f func()
+}
+
+func (c onValue) Value(key any) any {
+	c.f()
+	return c.Context.Value(key)
+}
+
+// TestCancelGivesBackOnce: a grant that comes as its context ends goes back once, also if the context panics when it is asked why.
+func TestCancelGivesBackOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/m burst 10")}
+		l.Allow(8)
+		l.Pause(time.Second)
+		_, w := join(t, l, Claim{})
+		time.Sleep(time.Second)
+		synctest.Wait() // w is granted
+		undo := func() { _ = w.drop(nil, func() error { return nil }) }
+		func() {
+			defer func() { _ = recover() }()
+			defer undo()
+			_ = w.drop(context.Canceled, func() error { panic("oops") })
+		}()
+		if l.Allow(3) || !l.Allow(2) {
+			t.Error("it did not go back once")
+		}
+	})
+}
