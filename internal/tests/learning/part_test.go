@@ -96,7 +96,7 @@ func TestLearnWithoutReset(t *testing.T) {
 	}{
 		{"window of a minute", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, none, 300, 15},
 		{"window of ten seconds", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, none, 2950, 8},
-		{"window that is back now, it says", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, now, 240, 20},
+		{"window that is back now, it says", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, now, 300, 20},
 		{"bucket", &pacertest.TokenBucket{Rate: 5, Burst: 20}, none, 1500, 2},
 		{"strict spacing", &pacertest.GCRA{Rate: 10, Burst: 1}, none, 2800, 5},
 		{"estimate", &pacertest.EstimatedWindow{Limit: 50, Window: 10 * time.Second}, none, 1400, 8},

@@ -224,7 +224,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	if w.remaining == 0 {
 		w.spentSince = now
 	} else { // something has come back since the latest probe
-		w.spentSince, w.missedProbes, w.missedStated = 0, 0, 0
+		w.spentSince, w.missedProbes = 0, 0
 	}
 	w.spread = s.config.Spend.SpreadFor(w.limit, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleProbe(now, &s.config)

@@ -6,8 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is stated to be now counts as none once a look
-// has found something; before, beyond says it.
+// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is stated to be now, or to have passed, counts as
+// none once a look at it has found nothing.
 //
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
@@ -28,7 +28,7 @@ const firstLook = time.Second
 // shortestLook bounds how soon after the latest one that was served a look comes.
 const shortestLook = time.Millisecond
 
-// note takes in an answer, which states a reset that is to come if said is true, and a limit if limited is. Where none is stated, all that was ever there
+// note takes in an answer: a reset that is to come is known if said is true, and a limit is stated if limited is. Where none is stated, all that was ever there
 // is back each time if never more than one is: so nothing shows that it was back sooner, and the next look comes after a second.
 func (l *seek) note(o *outcome, said, limited bool) {
 	took := max(o.sent.Sub(l.from), 0)

@@ -129,6 +129,8 @@ func TestSeekAfterOverhear(t *testing.T) {
 	if got := b.dueAfter(0, 1); got < time.Minute {
 		t.Errorf("the look is due after %v, want the reset, after 1m0s", got)
 	}
+	b.at(92 * time.Second).exchange(refuses(none)) // one that was under way
+	b.wantDue(59 * time.Second)
 }
 
 // TestSeekPartWithinASecond: where a look within less than a second finds a part, the limit was not full, so the next one comes no sooner, and no later.

@@ -62,7 +62,6 @@ type window struct {
 	probeSent    monotime.Time // when the latest probe went
 	wholeSteps   proof         // what became of guessWholeSteps
 	missedProbes int           // probes in a row that went after the reset and were refused
-	missedStated int           // of these, how many were refused with a reset that was still to come
 
 	// The probe is under way. A Ticket does not say of which window its request is a probe: every
 	// request draws on every window, so that while one window is probed nothing probes another,
@@ -202,10 +201,18 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
 	w.spread = c.Spend.SpreadFor(w.limit, w.reset.early.Sub(now), c.MaxStandstill)
-	w.seek.note(&o, st.ResetKnown && st.Reset > 0, st.Limit > 0)
+	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	w.takeHint(now, a)
+}
+
+// resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before, or from another process.
+func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
+	if st.ResetKnown {
+		return st.Reset > 0
+	}
+	return w.seek.from == 0 && w.reset.late > now
 }
 
 // takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says when the whole limit is back.
@@ -290,7 +297,7 @@ func (w *window) judgeProbe(o *outcome) {
 	switch {
 	case !o.probe:
 	case !o.refused:
-		w.missedProbes, w.missedStated = 0, 0
+		w.missedProbes = 0
 		if w.guess == guessWholeSteps {
 			w.wholeSteps = right
 		}
@@ -308,9 +315,6 @@ func (w *window) judgeProbe(o *outcome) {
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
 		w.missedProbes++
-		if w.reset.early > o.now {
-			w.missedStated++
-		}
 	}
 }
 
@@ -321,10 +325,10 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
 	switch missed := w.missedProbes; {
-	case until == 0, missed > 0 && w.seek.most > 0:
+	case until == 0, missed > 0 && w.seek.from != 0:
 		until = w.seek.next(now, missed)
 	case missed > 0:
-		until = max(until, now.Add(w.beyond(now)))
+		until = max(until, now.Add(beyond(missed)))
 	case w.spentSince != 0 && !w.instances:
 		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
@@ -341,14 +345,10 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	w.probeAt = now.Add(cut)
 }
 
-// beyond returns for how long nothing goes after probes that were refused. Where a reset is still to come, others have taken all again: who loses often does
-// not stay away for longer than the others. A reset of 0 that may be rounded down is none that is to come:
-// until seek knows when something was back, the hold doubles without a bound, but for losses with a reset that was still to come.
-func (w *window) beyond(now monotime.Time) time.Duration {
-	if w.reset.early <= now {
-		return doubled(firstHold, w.missedProbes-w.missedStated)
-	}
-	return min(doubled(firstHold, w.missedProbes), doubled(longestBeyond, 1+w.missedStated/manyMissed))
+// beyond returns for how long nothing goes after so many probes that were refused, if a reset is stated that is still to come: others have taken all again. Who
+// loses often does not stay away for longer than the others.
+func beyond(missed int) time.Duration {
+	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
 }
 
 // usedUp reports whether nothing remains and it is too early for a probe.

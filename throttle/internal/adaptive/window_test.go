@@ -281,15 +281,15 @@ func TestHintBeforeTheReset(t *testing.T) {
 // TestProbeHoldDoubles: a probe after the reset that is refused holds the next one up for longer
 // and longer, but not for longer than MaxHold.
 func TestProbeHoldDoubles(t *testing.T) {
-	b := newBucket(t, Config{MaxHold: time.Second})
-	b.exchange(refuses(left(0, 0, 0)))
-	var at, last time.Duration
-	for _, want := range []int{100, 200, 400, 800, 1000, 1000} {
-		b.wantDue(last)
-		at += last
-		b.at(at).exchange(refuses(left(0, 0, 0)))
-		last = time.Duration(want) * time.Millisecond
-		b.wantDue(last)
+	near := left(0, 10, 20*time.Millisecond)
+	b := newBucket(t, Config{MaxHold: 700 * time.Millisecond})
+	b.exchange(refuses(near))
+	for b.window1().missedProbes == 0 { // it looks for a part, too
+		b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(near))
+	}
+	for _, want := range []int{100, 200, 400, 700, 700} {
+		b.wantDue(time.Duration(want) * time.Millisecond)
+		b.at(b.now.Sub(start) + time.Duration(want)*time.Millisecond).exchange(refuses(near))
 	}
 }
 
@@ -382,24 +382,17 @@ func TestLoserWaitsForTheReset(t *testing.T) {
 
 // TestLoserAtAReset: who has lost at many stated resets does not stay away for long because an answer states none that is still to come.
 func TestLoserAtAReset(t *testing.T) {
-	for _, test := range []struct {
-		last quota.Statement
-		next func(n int) time.Duration
-	}{
-		{left(0, 10, 0), func(n int) time.Duration { return doubled(firstHold, n+1) }},
-		{left(0, 10, -time.Minute), func(n int) time.Duration { return doubled(firstHold, n+1) }},
-		{quota.Statement{Limit: 10}, func(n int) time.Duration { return []time.Duration{1e9, 1e9, 1e9, 2e9, 3e9, 4e9}[n] }}, // see seek
-	} {
+	for _, last := range []quota.Statement{left(0, 10, 0), left(0, 10, -time.Minute), {Limit: 10}} {
 		b := newBucket(t, Config{})
 		b.exchange(says(left(0, 10, 50*time.Millisecond)))
 		next := func(st quota.Statement) { b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(st)) }
 		for range 20 {
 			next(left(0, 10, 50*time.Millisecond))
 		}
-		for n := range 6 {
-			next(test.last)
-			if got, want := b.dueAfter(0, 1), test.next(n); got != want {
-				t.Errorf("%+v, %d times: the next one looks in %v, want %v", test.last, n+1, got, want)
+		for n, want := range []time.Duration{1e9, 1e9, 1e9, 2e9, 3e9, 4e9} { // see seek
+			next(last)
+			if got := b.dueAfter(0, 1); got != want {
+				t.Errorf("%+v, %d times: the next one looks in %v, want %v", last, n+1, got, want)
 			}
 		}
 	}
