@@ -222,7 +222,7 @@ func (c *Claim) need() (need need) {
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
 	w := l.spare.Get().(*waiter)
-	w.l, w.need, w.place, w.rank, w.cancel = l, *need, p, l.rankOf(&p, need.priority), c.Cancel
+	*w = waiter{l: l, need: *need, place: p, rank: l.rankOf(&p, need.priority), cancel: c.Cancel, done: w.done}
 	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	if t, ok := ctx.Deadline(); ok {
@@ -247,6 +247,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		why = w.makeRoom(now, &d)
 	}
 	if why != nil {
+		defer l.spare.Put(w)
 		return nil, w.refusal(now, d, why)
 	}
 	if d.Cause == "" {
@@ -308,7 +309,6 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 		if w != nil {
 			if err, p = w.await(ctx, g, found), w.place; !isDismissed(err) {
 				if found.reportWaited(w.stay.AddTo(waits), g, err); err == nil && !w.remembered {
-					*w = waiter{l: w.l, done: w.done}
 					w.l.spare.Put(w)
 				}
 				return err

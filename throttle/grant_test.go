@@ -110,6 +110,19 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestRefusalMakesItsErrorAlone: what a claim needs that may have to wait is there for the next one also if it was refused.
+func TestRefusalMakesItsErrorAlone(t *testing.T) {
+	l := &Limiter{Quotas: quotas(t, "1/h burst 1")}
+	l.Allow(1)
+	if n := testing.AllocsPerRun(100, func() {
+		if l.Allow(1) {
+			t.Error("granted")
+		}
+	}); n != 1 {
+		t.Errorf("%v allocations, want 1", n)
+	}
+}
+
 // An Error that a caller has made prints, whatever it lacks.
 func TestErrorOfACaller(t *testing.T) {
 	for want, e := range map[string]*Error{

@@ -226,7 +226,7 @@ type Limiter struct {
 	Value any
 
 	entry entry     // what the Group knows of the Limiter; see there for its lock
-	spare sync.Pool // waiters that were granted, for the next claims: what waits often makes no garbage
+	spare sync.Pool // waiters that were granted or refused, for the next claims, as they were left: who waits or is refused often makes little garbage
 
 	gate         atonce.Gate // how claims go that nothing delays; set by unlock, and shut where something comes that may delay them
 	forgotten    atomic.Bool // by its Group; written with the locks of the Group and of the tree, and never unset
