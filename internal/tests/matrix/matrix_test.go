@@ -8,12 +8,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
-// A few cells, of which each goes the same way twice, and is read back as it was written.
+// A few cells, of which each goes the same way twice, and is read back as it was written. It links a test, which takes seconds: a step of the
+// gate does, with PACER_WHOLE=1.
 func TestPlay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a test")
+	if !whole.Wanted() {
+		t.Skip("the gate plays")
 	}
 	p, err := build(t.Context(), filepath.Join(t.TempDir(), "simulation.test"))
 	if err != nil {
