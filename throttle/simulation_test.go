@@ -238,13 +238,16 @@ func TestSimulatedSilentServers(t *testing.T) {
 			const runs = 5
 			var ratios []float64
 			var refused []int
-			for range runs {
+			for len(ratios) < runs {
 				r := simulation{
 					algorithm: server.algorithm, says: ceiled, silent: true, nohint: !server.hint,
 					requests: 1000, callers: 16, latency: 5 * time.Millisecond,
 				}.run(t)
 				t.Log(r)
 				ratios, refused = append(ratios, r.ratio()), append(refused, r.refused)
+				if len(ratios) == runs/2+1 && slices.Max(ratios) <= server.ratio && slices.Max(refused) <= server.refused {
+					return // and so is the median, whatever the others would be
+				}
 			}
 			slices.Sort(ratios)
 			slices.Sort(refused)
