@@ -1,4 +1,4 @@
-package pacing_test
+package pacing
 
 import (
 	"context"
