@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -269,10 +270,15 @@ func TestHabitVectors(t *testing.T) {
 		for _, r := range []*headers.Reader{nil, own} {
 			var h Habit
 			header := header(v.Headers)
-			limits, retry := r.Append(nil, header, v.ReceivedAt)
+			var want headers.Facts
+			want.Limits, want.Retry = r.Append(nil, header, v.ReceivedAt)
 			for range 100 {
-				got, hint := h.Append(r, nil, header, v.ReceivedAt, since(v.ReceivedAt))
-				if diff := cmp.Diff(headers.Facts{Limits: limits, Retry: retry}, headers.Facts{Limits: got, Retry: hint}); diff != "" {
+				var got headers.Facts
+				got.Limits, got.Retry = h.Append(r, nil, header, v.ReceivedAt, since(v.ReceivedAt))
+				if reflect.DeepEqual(got, want) {
+					continue // what cmp takes long to find
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("%s (-want +got):\n%s", v.ID, diff)
 				}
 			}
