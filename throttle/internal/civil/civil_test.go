@@ -68,26 +68,39 @@ func TestWindowsAgainstTheCalendar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var walk []shown
+		for at := time.Date(years[0], 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < years[1]; at = at.Add(step(at, zone)) {
+			y, m, d := at.In(zone).Date()
+			walk = append(walk, shown{at.UnixNano(), y, m, d})
+		}
 		for of, w := range windows(zone) {
 			began, number := int64(0), math.MinInt
-			for at := time.Date(years[0], 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < years[1]; at = at.Add(step(at, zone)) {
-				u := at.UnixNano()
-				n := w.of(at.In(zone).Date())
+			for _, at := range walk {
+				u := at.unix
+				n := w.of(at.y, at.m, at.d)
 				if n > number {
 					if number > math.MinInt {
 						if s, e := w.Of(u - 1); s > began && began > 0 || e != u {
-							t.Fatalf("%s in %s: that before %v lies from %v to %v", of, name, at.In(zone), time.Unix(0, s).In(zone), time.Unix(0, e).In(zone))
+							t.Fatalf("%s in %s: that before %v lies from %v to %v", of, name, time.Unix(0, u).In(zone), time.Unix(0, s).In(zone), time.Unix(0, e).In(zone))
 						}
 						began = u
 					}
 					number = n
 				}
 				if s, e := w.Of(u); began > 0 && s != began || s > u || e <= u {
-					t.Fatalf("%s in %s: %v lies from %v to %v, which began %v", of, name, at.In(zone), time.Unix(0, s).In(zone), time.Unix(0, e).In(zone), time.Unix(0, began).In(zone))
+					t.Fatalf("%s in %s: %v lies from %v to %v, which began %v", of, name, time.Unix(0, u).In(zone), time.Unix(0, s).In(zone), time.Unix(0, e).In(zone), time.Unix(0, began).In(zone))
 				}
 			}
 		}
 	}
+}
+
+// shown is the date that clocks show at an instant.
+type shown struct {
+	unix int64
+	y    int
+	m    time.Month
+	d    int
 }
 
 // step is a quarter of an hour, but that clocks are changed a minute later, too; an hour by day, when no window begins, unless all is wanted.
