@@ -824,7 +824,7 @@ func TestCancelLeavesBeforeItAsks(t *testing.T) {
 
 // onValue is a context that calls f when it is asked for a value, as it is for its cause.
 type onValue struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	f func()
 }
 

@@ -181,6 +181,9 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold = maxHold
 	r.drip.note(o, after.roundsDown)
 	if r.refills {
+		if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
+			r.joinCrowd(o, 0) // too little was used to tell when it began; and what is missing was used, whatever came back meanwhile
+		}
 		r.measure(o)
 		return
 	}
@@ -297,9 +300,6 @@ func (r *refill) remeasure(from monotime.Time, left int) {
 // measure raises the rate of a server that refills to what was measured, lowers it after a
 // refusal, and finds out whether the server does not refill after all.
 func (r *refill) measure(o *outcome) {
-	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
-		r.joinCrowd(o, 0) // too little was used to tell when it began; and what is missing was used, whatever came back meanwhile
-	}
 	if o.sent < r.measuredFrom {
 		if !o.refused {
 			r.sentBefore += o.n
