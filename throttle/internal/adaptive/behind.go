@@ -9,11 +9,11 @@ type behind struct{ doubt }
 // looks like a few hundredths.
 const othersSeen = 0.5
 
-// remaining takes in what a server states to remain, where so much remained before, and returns what that stands for. A refusal is no
-// surprise if the request was a probe, which goes although nothing remained, or if others use so many tokens for each of ours.
-func (b *behind) remaining(stated, before int, refused, probe bool, others float64) int {
+// remaining takes in what a server states to remain, where so much remained before a request that cost n, and returns what that stands for. A refusal
+// is no surprise if the request cost more, if it was a probe, which goes although nothing remained, or if others use so many tokens for each of ours.
+func (b *behind) remaining(stated, before, n int, refused, probe bool, others float64) int {
 	switch {
-	case refused && !probe && others <= othersSeen && before == 1:
+	case refused && !probe && others <= othersSeen && before == 1 && n == 1:
 		b.fail(1)
 	case refused:
 	case stated <= 0:

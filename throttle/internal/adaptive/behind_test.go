@@ -3,6 +3,9 @@ package adaptive
 import (
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // TestBehind: what a server says of what remains. A digit was said to a request that was served, R refused one where one had remained.
@@ -18,12 +21,12 @@ func TestBehind(t *testing.T) {
 		before := 9
 		for _, c := range said {
 			if c == 'R' {
-				before = b.remaining(0, before, true, false, 0)
+				before = b.remaining(0, before, 1, true, false, 0)
 			} else {
-				before = b.remaining(int(c-'0'), before, false, false, 0)
+				before = b.remaining(int(c-'0'), before, 1, false, false, 0)
 			}
 		}
-		if got := b.remaining(3, before, false, false, 0); got != want {
+		if got := b.remaining(3, before, 1, false, false, 0); got != want {
 			t.Errorf("%s: 3 stands for %d, want %d", said, got, want)
 		}
 	}
@@ -63,5 +66,33 @@ func TestBehindIsKept(t *testing.T) {
 	later.wantDue(time.Minute)
 	if got := again(t, later, time.Hour).Memory(b.now, wallClock()).Windows[0].BehindFailed; got != 2 {
 		t.Errorf("%d refusals are kept, want 2", got)
+	}
+}
+
+// TestBehindOfDearRequests: that one remains does not let a request go that costs more. So its refusal says nothing of what the server counts.
+func TestBehindOfDearRequests(t *testing.T) {
+	b := newBucket(t, Config{})
+	tokens := func(remaining int) quota.Statement {
+		st := left(remaining, 100, time.Minute)
+		st.Unit = "tokens"
+		return st
+	}
+	cost := &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 50}}
+	exchange := func(a Answer) {
+		a.Cost = cost
+		b.exchange(a)
+	}
+	for n := range 3 {
+		b.at(time.Duration(n) * time.Minute)
+		exchange(says(tokens(60)))
+		first, second := b.send(), b.send()
+		for i, ticket := range []*Ticket{first, second} { // others took some
+			a := []Answer{says(tokens(1)), refuses(tokens(1))}[i]
+			a.Cost = cost
+			b.done(ticket, a)
+		}
+	}
+	if w := b.window1(); w.behind.failures > 0 {
+		t.Errorf("%d refusals count", w.behind.failures)
 	}
 }

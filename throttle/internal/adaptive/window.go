@@ -160,9 +160,10 @@ func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 // much is in flight.
 func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	cost := a.cost(t)
+	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
-		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		sent: t.Sent, now: now, n: n, refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
+		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, n, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
