@@ -306,7 +306,7 @@ func (w *window) judgeProbe(o *outcome) {
 		w.wholeSteps = wrong
 	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
 	case o.foundRoundsDown: // narrow has drawn the conclusion
-	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now:
+	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now && o.lateBefore != 0:
 		w.reset.roundDown()
 		w.wholeSteps = untried
 	case w.reset.late > o.now && !w.refill.emptyReset:

@@ -466,3 +466,18 @@ func TestStates(t *testing.T) {
 		t.Error("while one finds out whether the limit is back, States says true")
 	}
 }
+
+// TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one hears of none.
+func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(quota.Statement{Limit: 10, Remaining: 5}))
+	heard := step(0, 10, 5*time.Second)
+	b.Overhear(b.now, &heard)
+	for _, want := range []time.Duration{5 * time.Second, time.Second, time.Second} {
+		b.wantDue(want)
+		b.at(b.now.Sub(start) + want).exchange(refuses(quota.Statement{Limit: 10}))
+	}
+	if w := b.window1(); w.reset.roundsDown || w.missedProbes != 2 {
+		t.Errorf("rounds down: %v, %d looks found nothing; want false and 2", w.reset.roundsDown, w.missedProbes)
+	}
+}
