@@ -126,7 +126,8 @@ func grants(st *quota.Statement) bool { return st.Limit > 0 || st.Remaining > 0 
 // only if the answer states nothing: else the answer names the limits on which the request drew.
 //
 // If a probe, of whichever window, is answered without a statement, the server states limits no
-// longer. Then each window whose probe is due by now is forgotten.
+// longer. Then each window whose probe is due by now is forgotten. If the answer speaks of others, a window is forgotten that is used up and
+// whose reset has passed, if all requests draw on it: else one would go at a time until an answer speaks of it, which may be never.
 func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	kept, cost := s.windows[:0], a.cost(t)
 	for _, w := range s.windows {
@@ -144,7 +145,8 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.measuredFrom && len(a.Statements) == 0:
 			w.refill.doubt() // where refusals state nothing, nothing else ends a wrong rate
 		}
-		if a.Refused || a.Lost || !t.probe || now < w.probeAt || len(a.Statements) > 0 {
+		over := len(a.Statements) == 0 || w.bucket == "" && w.remaining <= 0 && w.reset.late <= now
+		if a.Refused || a.Lost || !t.probe || now < w.probeAt || !over {
 			kept = append(kept, w)
 		} else {
 			s.leave(w)

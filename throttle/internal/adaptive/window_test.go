@@ -467,6 +467,29 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestWindowOfWhichNoAnswerSpeaksAnyMore: a limit that is stated while it is used up, or to another process, and one that is stated always. After the reset
+// of the former, requests do not go one at a time.
+func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
+	hour, minute := left(0, 10, 5*time.Second), left(50, 60, time.Minute)
+	hour.Name, minute.Name = "hour", "minute"
+	for name, hear := range map[string]func(b *bucket){
+		"stated":    func(b *bucket) { b.exchange(refuses(hour, minute)) },
+		"overheard": func(b *bucket) { b.exchange(says(minute)); b.Overhear(b.now, &hour) },
+	} {
+		b := newBucket(t, Config{})
+		hear(b)
+		b.wantDue(5 * time.Second)
+		b.at(5 * time.Second)
+		probe := b.send()
+		b.wantDue(patience)
+		b.done(probe, says(minute))
+		b.send()
+		if got := b.dueAfter(0, 1); got != 0 {
+			t.Errorf("%s: while another one is under way, a request goes after %v, want at once", name, got)
+		}
+	}
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
 	b := newBucket(t, Config{})
