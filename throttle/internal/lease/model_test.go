@@ -30,6 +30,7 @@ type fleet struct {
 	events  []event       // in their order
 	members []*member
 	claims  []*claim
+	down    func() bool // the store is, where members are stopped; else nil
 }
 
 type event struct {
@@ -45,6 +46,10 @@ type member struct {
 	line  testLine
 	queue []*claim // those of line
 	held  monotime.Time
+
+	stops, wakes time.Duration // it does not run in between
+	stopsFor     time.Duration // with the first call after stops, if wakes is not set
+	next         func()        // has another claim come when one has gone; or nil
 }
 
 // claim is one request.
@@ -85,6 +90,17 @@ func (f *fleet) run(until time.Duration) {
 
 // clock is the clock of m.
 func (m *member) clock() monotime.Time { return monotime.Time(m.now+m.ahead) + 1 }
+
+// after has something happen here in so long. What was due while m did not run happens soon after that, in any order.
+func (m *member) after(d time.Duration, do func()) {
+	m.fleet.after(d, func() {
+		if m.stops <= m.now && m.now < m.wakes {
+			m.fleet.after(m.wakes-m.now+m.upTo(3*ms), do)
+			return
+		}
+		do()
+	})
+}
 
 // come has a claim come.
 func (m *member) come(c *claim) {
@@ -132,7 +148,11 @@ func (m *member) look() {
 		m.line.claims = append(m.line.claims, w)
 	}
 	if c := m.Next(now, m.held, &m.line); c != nil {
-		m.send(c, slices.Clone(m.queue))
+		if asked := slices.Clone(m.queue); m.down != nil {
+			m.sendStopped(c, asked)
+		} else {
+			m.send(c, asked)
+		}
 	}
 	if w := m.Wake(); w != 0 {
 		m.after(w.Sub(now), func() {
@@ -153,6 +173,10 @@ func (m *member) goes(c *claim, due monotime.Time) {
 	}
 	if used != c.Demand.N {
 		m.t.Fatalf("at %v: %d of %d by slots", m.now, used, c.Demand.N)
+	}
+	if m.next != nil {
+		m.next()
+		return
 	}
 	switch m.r.IntN(6) {
 	case 0:
@@ -208,7 +232,7 @@ func (f *fleet) exchange(r *store.Request) *store.Reply {
 		return reply
 	}
 	for _, m := range f.members {
-		f.after(f.upTo(3*ms), func() {
+		m.after(f.upTo(3*ms), func() {
 			if news.Hold > 0 {
 				m.StoreKnowsHold(m.clock().Add(news.Hold))
 				m.held = max(m.held, m.clock().Add(news.Hold))

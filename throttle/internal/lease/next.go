@@ -14,6 +14,16 @@ type Call struct {
 	asked   []Asked // the claims on behalf of which the request asks, in their order
 	waiting []Asked // the claims because of which the call is made: a request that repeats another one, or only tells, asks for none of them
 	version int     // of the quotas
+	made    monotime.Time
+}
+
+// At returns the request, which is sent at an instant. A process may have been stopped since the request was made: to the store, that is not to look like
+// a clock that was set.
+func (c *Call) At(sent monotime.Time) *store.Request {
+	if c.Request.Answered > 0 {
+		c.Request.Since += sent.Sub(c.made)
+	}
+	return c.Request
 }
 
 // Next returns the call of the store that is to be made now; nil if none is. A call is made if a
@@ -66,7 +76,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		l.flown = append(l.flown, i)
 	}
 	l.calls++
-	return &Call{r, asked, waiting, l.version}
+	return &Call{r, asked, waiting, l.version, now}
 }
 
 // hearOfHolds has a call made of a bucket without quotas, which has nothing to ask for, once in a
