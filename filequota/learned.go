@@ -19,13 +19,14 @@ type Learner interface {
 
 // Load has a Transport know what other programs that use the directory have learned from servers, and saved: best before the first
 // request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved anything, Load does
-// nothing. After an error, which names the path, the Transport is as it was, and can be used.
+// nothing. If another process holds the lock, Load waits for it until ctx ends. After an error, which names the path, the Transport is as it was, and can be used.
 func (s *Store) Load(ctx context.Context, l Learner) error {
 	return s.learned(ctx, func() error { return s.load(l, nil) })
 }
 
 // Save saves what a Transport has learned, for Load, together with what others have saved meanwhile of what it did not
-// use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written.
+// use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written. If another process holds the lock,
+// Save waits for it until ctx ends.
 func (s *Store) Save(ctx context.Context, l Learner) error {
 	return s.learned(ctx, func() error {
 		var was, is bytes.Buffer
