@@ -825,7 +825,7 @@ func TestCancelLeavesBeforeItAsks(t *testing.T) {
 // onValue is a context that calls f when it is asked for a value, as it is for its cause.
 type onValue struct {
 	context.Context //nolint:containedctx // it is one
-	f func()
+	f               func()
 }
 
 func (c onValue) Value(key any) any {

@@ -181,9 +181,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold = maxHold
 	r.drip.note(o, after.roundsDown)
 	if r.refills {
-		if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
-			r.joinCrowd(o, 0) // too little was used to tell when it began; and what is missing was used, whatever came back meanwhile
-		}
+		r.seeOthers(o)
 		r.measure(o)
 		return
 	}
@@ -289,6 +287,14 @@ func (r *refill) joinCrowd(o *outcome, back float64) {
 	if part := o.used.part(o.now, back); part < crowdPart && o.limit >= fewTokens {
 		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
 		r.rate = max(part*r.rate, r.leastInCrowd())
+	}
+}
+
+// seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief began. What is missing was used, whatever came
+// back meanwhile.
+func (r *refill) seeOthers(o *outcome) {
+	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
+		r.joinCrowd(o, 0)
 	}
 }
 
