@@ -299,7 +299,7 @@ func TestWindowNamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for i := range 1000 {
-			a.get().Done(Answer{Statements: []quota.Statement{{Name: string(rune('a' + i)), Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true}}})
+			a.get().Done(Answer{Statements: []quota.Statement{{Name: string(rune('a' + i)), Limit: 10000, Remaining: 9000, Reset: time.Second, ResetKnown: true}}})
 		}
 		if n := len(a.l.State().Limits); n != maxWindows {
 			t.Errorf("%d windows, want %d", n, maxWindows)
