@@ -228,8 +228,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	if t, ok := ctx.Deadline(); ok {
 		w.Deadline = l.clock.Until(t)
 	}
-	var ahead *predecessors
-	front := hasPlace && p.past.PlacedAt() == 0
+	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
 		ahead = alone
@@ -247,7 +246,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		why = w.makeRoom(now, &d)
 	}
 	if why != nil {
-		defer l.spare.Put(w)
+		if !w.remembered { // else the reply to a call, under way since grantNow, is about w
+			defer l.spare.Put(w)
+		}
 		return nil, w.refusal(now, d, why)
 	}
 	if d.Cause == "" {
@@ -345,8 +346,7 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 		defer moved.l.thaw() // also when search.find panics
 	}
 	for {
-		w, err := found.refind(l).join(ctx, c, p, g, found)
-		if w != nil || !isDismissed(err) {
+		if w, err := found.refind(l).join(ctx, c, p, g, found); w != nil || !isDismissed(err) {
 			return w, err
 		}
 	}

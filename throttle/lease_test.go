@@ -364,3 +364,28 @@ func TestLeaseTellsWholeQuotas(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedWhileAsked: a claim is refused, since the queue is full, while a call to the store asks for it. No other claim may have its waiter
+// before the reply, which is about the first one.
+func TestRefusedWhileAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := member(t, nearStore(), "2/m burst 2")
+		l.MaxQueue = 1
+		if err := l.Wait(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = l.Wait(t.Context(), 1) }()
+		time.Sleep(5 * time.Second) // it has a slot, which is still to come
+		if err := l.Wait(t.Context(), 1); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("got %v, want ErrQueueFull", err)
+		}
+		root := l.lock()
+		defer l.unlock(root)
+		if l.link.calling == nil {
+			t.Fatal("no call is under way")
+		}
+		if w := l.spare.Get().(*waiter); slices.Contains(l.link.calling.waiters, w) {
+			t.Error("another claim gets the waiter that the call is about")
+		}
+	})
+}
