@@ -51,7 +51,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		l.least = min(l.least, l.most)
 	case o.probe: // it comes back bit by bit, or others were there first
 		l.most, l.from = max(took/time.Duration(max(o.remaining+o.n, 1)), min(took, firstLook), shortestLook), o.now
-		l.least = l.most
+		l.least, l.held = l.most, 0
 	case o.whole(): // it was restored meanwhile
 		l.from = o.now
 	}

@@ -105,6 +105,16 @@ func TestSeekBetween(t *testing.T) {
 	}
 }
 
+// TestSeekPartEndsARow: a look that finds a part is none of the row after which a look comes early.
+func TestSeekPartEndsARow(t *testing.T) {
+	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, held: maxSkip}
+	at := start.Add(6 * time.Second)
+	l.note(&outcome{sent: at, now: at, n: 1, limit: 10, probe: true}, false, true)
+	if got := l.next(at, 0).Sub(at); got != 6*time.Second {
+		t.Errorf("one was back after 6 s: the next look after %v, want 6s", got)
+	}
+}
+
 // TestSeekEndsWhereResetsAreStated: what was seen is forgotten, and the stated reset counts.
 func TestSeekEndsWhereResetsAreStated(t *testing.T) {
 	b := newBucket(t, Config{})
