@@ -28,7 +28,7 @@ const mostFailed = 16
 // failed is how often the attempt has failed, as a file says it.
 func (d *doubt) failed() int { return int(min(d.failures, mostFailed)) }
 
-// restore sets how often the attempt has failed, of which so many failures are free. It is made again at the next occasion.
+// restore sets how often the attempt has failed, of which so many failures are free, as if the last time were now.
 func (d *doubt) restore(failures int, free uint) {
 	if failures = min(max(failures, 0), mostFailed); failures > 0 {
 		d.failures = uint(failures - 1)

@@ -61,7 +61,7 @@ func rounded(f float64) float64 {
 	return two
 }
 
-// between has two digits of the longer span, and nothing that is outside of the two is inside.
+// between rounds the first span down and the second up, to two digits of the longer: what was between the two still is.
 func between(least, most time.Duration) (time.Duration, time.Duration) {
 	step := time.Duration(1)
 	for max(least, most)/step >= 100 {
