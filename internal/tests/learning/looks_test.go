@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
 )
@@ -64,6 +65,49 @@ func TestLooksAreKept(t *testing.T) {
 					t.Errorf("%v were refused, want %v", got, test.want)
 				}
 			})
+		})
+	}
+}
+
+// TestSecondRunOfAFasterServer: what looks have found at 10 in three minutes, or in one, does not keep the next run from 10 in ten seconds, but for half an hour where it was
+// one minute. No call fails.
+func TestSecondRunOfAFasterServer(t *testing.T) {
+	unstated := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
+	for lasted, want := range map[time.Duration]int{3 * time.Minute: 2401, time.Minute: 1081} {
+		synctest.Test(t, func(t *testing.T) {
+			lab.UntilToday()
+			var file bytes.Buffer
+			for _, lasts := range []time.Duration{lasted, 10 * time.Second} {
+				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: lasts}, unstated)
+				defer server.Close()
+				tr := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}
+				if file.Len() > 0 {
+					if err := tr.Load(&file); err != nil {
+						t.Fatal(err)
+					}
+				}
+				served := 0
+				for end := time.Now().Add(40 * time.Minute); time.Now().Before(end); served++ {
+					resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+					if err != nil {
+						if lasts != lasted { // a first run does not know how long it will wait
+							t.Errorf("after %v: %v", lasted, err)
+						}
+						time.Sleep(time.Second)
+						continue
+					}
+					resp.Body.Close()
+				}
+				if lasts != lasted && served != want {
+					t.Errorf("10 in %v before: %d were served in 40 minutes, want %d", lasted, served, want)
+				}
+				if err := tr.Save(&file); err != nil {
+					t.Fatal(err)
+				}
+				if err := tr.Close(); err != nil {
+					t.Error(err)
+				}
+			}
 		})
 	}
 }

@@ -11,7 +11,7 @@ func (w *window) habits() (h Habits) {
 	h = Habits{
 		Floors: w.reset.roundsDown, WholeSteps: int(w.wholeSteps), EmptyReset: w.refill.emptyReset,
 		EarlyFailed: w.refill.doubtEarly.failed(), RefillFailed: w.refill.doubtRefills.failed(), BehindFailed: w.behind.failed(),
-		BackAfter: w.seek.least, BackWithin: w.seek.most, BackHeld: min(w.seek.held, maxSkip),
+		BackAfter: w.seek.least, BackWithin: w.seek.most, BackHeld: min(w.seek.held, halveAfter),
 	}
 	if w.refill.refills && saneRate(w.refill.rate) {
 		h.Refill, h.Raises = w.refill.rate, w.refill.raise.by > 0

@@ -11,7 +11,7 @@ import (
 //
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
-// at in the middle, and after a few of them at its end; and once in maxSkip of them after half of that, if it is longer than a second: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
+// at in the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it is longer than a second: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
 // goes for what is back within less than a second.
 //
 // In come answers (note); out comes when to look (next).
@@ -21,6 +21,14 @@ type seek struct {
 	most  time.Duration // so long after from, something was there; zero if that was not seen
 	held  int           // how many looks in a row found the whole limit so late
 }
+
+// halveAfter is of how many looks at the end of a window one comes after half of it. So it is found after half an hour that a window of a minute has become
+// shorter, and one request is refused in as many windows to find that out.
+const halveAfter = 32
+
+// longestKept is how long a window is at most whose length a later run, or another process, goes by. It may be shorter now, and callers fail where they
+// would wait for longer than that.
+const longestKept = 2 * time.Minute
 
 // firstLook is after how long a used-up limit is looked at first.
 const firstLook = time.Second
@@ -60,14 +68,13 @@ func (l *seek) note(o *outcome, said, limited bool) {
 // resume takes up what looks have found before, in an earlier run or by another process. It reports whether there is anything to take up: not where the
 // reset is stated.
 func (l *seek) resume(h *Habits) bool {
-	within := func(d time.Duration) time.Duration { return min(max(d, 0), longestWindow) }
-	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 {
+	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 || max(h.BackAfter, h.BackWithin) > longestKept {
 		return false
 	}
-	if l.least, l.most = within(h.BackAfter), within(h.BackWithin); l.most < l.least {
+	if l.least, l.most = max(h.BackAfter, 0), max(h.BackWithin, 0); l.most < l.least {
 		l.most = 0 // it lasted longer the latest time
 	}
-	l.held = min(max(h.BackHeld, 0), maxSkip)
+	l.held = min(max(h.BackHeld, 0), halveAfter)
 	return true
 }
 
@@ -88,13 +95,13 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 		after := lasted % l.most // others may have taken it, so the next one may be back after as long again
 		hold := min(max(after, min(l.most, firstLook)), l.most-after)
 		look = wholeSeconds(lasted + max(hold, lasted/8, firstHold))
+	case l.held >= halveAfter && l.most > firstLook && lasted < l.most/2:
+		look = wholeSeconds(l.most / 2)
 	case l.most-least > step:
 		look = min(wholeSeconds(least+(l.most-least)/2), l.most)
 		if last := l.most.Truncate(time.Second) - time.Second; look > last && last > least {
 			look = last // the one after it is where something was there
 		}
-	case l.held >= maxSkip && l.most > firstLook && lasted < l.most/2:
-		look = wholeSeconds(l.most / 2)
 	}
 	return l.from.Add(max(look, shortestLook))
 }

@@ -107,7 +107,7 @@ func TestSeekBetween(t *testing.T) {
 
 // TestSeekPartEndsARow: a look that finds a part is none of the row after which a look comes early.
 func TestSeekPartEndsARow(t *testing.T) {
-	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, held: maxSkip}
+	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, held: halveAfter}
 	at := start.Add(6 * time.Second)
 	l.note(&outcome{sent: at, now: at, n: 1, limit: 10, probe: true}, false, true)
 	if got := l.next(at, 0).Sub(at); got != 6*time.Second {
@@ -223,21 +223,21 @@ func TestSeekShorter(t *testing.T) {
 	for range 3 {
 		window(time.Minute)
 	}
-	for _, kept := range []bool{false, true} {
-		for i := range maxSkip - 1 {
-			if got := window(time.Minute); !slices.Equal(got, []float64{60}) {
-				t.Fatalf("kept %v, window %d: looks after %v, want 60", kept, i, got)
-			}
-			if kept && i == maxSkip/2 {
-				b = again(t, b, 0)
-			}
-		}
-		if got := window(time.Minute); !slices.Equal(got, []float64{30, 60}) {
-			t.Fatalf("kept %v: looks after %v, want 30 and 60", kept, got)
+	for i := range halveAfter - 1 {
+		if got := window(time.Minute); !slices.Equal(got, []float64{60}) {
+			t.Fatalf("window %d: looks after %v, want 60", i, got)
 		}
 	}
-	for range maxSkip - 1 {
-		window(time.Minute)
+	if got := window(time.Minute); !slices.Equal(got, []float64{30, 60}) {
+		t.Fatalf("looks after %v, want 30 and 60", got)
+	}
+	for i := range halveAfter - 1 {
+		if i%20 == 10 {
+			b = again(t, b, 0)
+		}
+		if got := window(time.Minute); !slices.Equal(got, []float64{60}) {
+			t.Fatalf("window %d after that: looks after %v, want 60", i, got)
+		}
 	}
 	for _, want := range [][]float64{{30}, {15}, {8, 12}, {10}, {9, 10}, {10}} {
 		if got := window(10 * time.Second); !slices.Equal(got, want) {
@@ -246,7 +246,7 @@ func TestSeekShorter(t *testing.T) {
 	}
 }
 
-// TestSeekOfAFile: whatever a file says, spans are those of a month at most; and a window that was not back when it was back before lasts longer.
+// TestSeekOfAFile: whatever a file says, only spans of two minutes at most count; and a window that was not back when it was back before lasts longer.
 func TestSeekOfAFile(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct{ after, within, least, most time.Duration }{
@@ -254,15 +254,19 @@ func TestSeekOfAFile(t *testing.T) {
 		{24 * s, 12 * s, 24 * s, 0},
 		{-s, 12 * s, 0, 12 * s},
 		{8 * s, -s, 8 * s, 0},
-		{math.MinInt64, math.MaxInt64, 0, longestWindow},
-		{math.MaxInt64, math.MaxInt64, longestWindow, longestWindow},
+		{8 * s, 120 * s, 8 * s, 120 * s},
+		{8 * s, 121 * s, 0, 0},
+		{121 * s, 0, 0, 0},
+		{math.MinInt64, math.MaxInt64, 0, 0},
+		{math.MaxInt64, math.MaxInt64, 0, 0},
+		{math.MinInt64, math.MinInt64, 0, 0},
 	} {
 		l := seek{from: start}
-		l.resume(&Habits{BackAfter: test.after, BackWithin: test.within})
-		if want := (seek{from: start, least: test.least, most: test.most}); l != want {
+		want := seek{from: start, least: test.least, most: test.most}
+		if took := l.resume(&Habits{BackAfter: test.after, BackWithin: test.within}); l != want || took != (test.least > 0 || test.most > 0) {
 			t.Errorf("%v and %v are %+v, want %+v", test.after, test.within, l, want)
 		}
-		if at := l.next(start, 0); at <= start || at > start.Add(2*longestWindow) {
+		if at := l.next(start, 0); at <= start || at > start.Add(2*time.Minute) {
 			t.Errorf("%+v: the first look comes after %v", l, at.Sub(start))
 		}
 	}
