@@ -136,7 +136,9 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			continue
 		}
 		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
-			w.remaining = max(w.remaining-bounded(w.costOf(&cost, nil)), 0)
+			n := bounded(w.costOf(&cost, nil))
+			w.remaining = max(w.remaining-n, 0)
+			w.others.countServed(t.Sent, n) // else what it drew would look like what others use
 		}
 		switch {
 		case !a.Refused:

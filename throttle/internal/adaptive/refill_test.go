@@ -288,6 +288,21 @@ func TestRefillEmptiedByOthers(t *testing.T) {
 	}
 }
 
+// TestRefillEmptiedInSilence: what is served without a statement is ours as well.
+func TestRefillEmptiedInSilence(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range 20 {
+		a := Answer{}
+		if n := 19 - i; i%3 == 0 || n == 0 {
+			a = says(left(n, 20, time.Duration(20-n)*time.Second))
+		}
+		b.exchange(a)
+	}
+	if r := &b.window1().refill; !r.refills || r.crowd != 0 || r.rate != 1 {
+		t.Errorf("refills %v, %v per second, crowd for %d; want 1, and nobody else", r.refills, r.rate, r.crowd)
+	}
+}
+
 // TestRefillLeastInCrowd: refusals by chance do not lower our part of the rate without an end, nor does a first answer that is a refusal.
 func TestRefillLeastInCrowd(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
