@@ -225,9 +225,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	*w = waiter{l: l, need: *need, place: p, rank: l.rankOf(&p, need.priority), cancel: c.Cancel, done: w.done}
 	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
-	if t, ok := ctx.Deadline(); ok {
-		w.Deadline = l.clock.Until(t)
-	}
+	w.Deadline = l.clock.Deadline(ctx)
 	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()

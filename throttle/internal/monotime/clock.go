@@ -1,6 +1,9 @@
 package monotime
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // A Clock gives the instants of a tree of buckets or of a store. Whoever shares state under a
 // lock reads it with the lock held, so that no instant is older than one that was used
@@ -73,6 +76,14 @@ func (c *Clock) Std(t Time) time.Time {
 // Until returns the first instant at which t, a time of this process, is over, less the time for which the machine has
 // slept: see Awake.
 func (c *Clock) Until(t time.Time) Time { return max(Time(min(t.Sub(c.start), Longest))+1, 1) }
+
+// Deadline returns the Until of when a context ends at the latest, zero if it does not say.
+func (c *Clock) Deadline(ctx context.Context) Time {
+	if t, ok := ctx.Deadline(); ok {
+		return c.Until(t)
+	}
+	return 0
+}
 
 // Date returns an instant by the wall clock, the zero time if t is no instant.
 func (c *Clock) Date(t Time) time.Time {

@@ -1,6 +1,7 @@
 package monotime
 
 import (
+	"context"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,11 @@ func TestClock(t *testing.T) {
 		}
 		if got := c.Until(time.Now()); got != at || c.Until(start.Add(-time.Hour)) != 1 {
 			t.Errorf("a deadline of now is over at %d, want %d", got, at)
+		}
+		ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+		defer cancel()
+		if got, none := c.Deadline(ctx), c.Deadline(t.Context()); got != at || none != 0 {
+			t.Errorf("the deadline of a context that ends now is over at %d, want %d; without one, at %d", got, at, none)
 		}
 	})
 }
