@@ -27,7 +27,7 @@ local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages 
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
 local serial, called = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) ')
 called = tonumber(called) -- when the member asked last
-local excess = called and request.since > 0 and now - called - request.since or 0
+local excess = called and request.since > 0 and tonumber(serial) <= request.serial and now - called - request.since or 0
 if not lost and excess > off and not request.set then
   return { 'late ' .. whole(excess) }
 end

@@ -1,6 +1,6 @@
 -- Members: until when they are active, in a sorted set, for others to count: those that are active, and those that share the bucket,
 -- which are the ones that were active within the last minute. Those that do not send their parts while they cannot call are there
--- with what is below zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last, the Serial of the
+-- with what is below zero; those that have left, with zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last, the Serial of the
 -- reply that was the latest to say that what it had is lost, and the slots that its latest request got (see 12_slots.lua): who saw no reply repeats it.
 
 local member = { serial = 0, lost = 0, active = 0, stored = 0, shared = false, slots = '' }
@@ -43,21 +43,32 @@ local function prune()
   if lost then
     return
   end
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', key.active, whole(shares - now), whole(now - shares), 'LIMIT', 0, 16)) do
-    local text = read('HGET', key.members, id)
-    local known = text and tonumber(string.match(text, '^%d+ %-?%d+ (%d+)')) or 0
-    if known <= now then
-      redis.call('ZREM', key.active, id)
-      redis.call('HDEL', key.members, id)
+  local function drop(ids)
+    for _, id in ipairs(ids) do
+      local text = read('HGET', key.members, id)
+      local known = text and tonumber(string.match(text, '^%d+ %-?%d+ (%d+)')) or 0
+      if known <= now then
+        redis.call('ZREM', key.active, id)
+        redis.call('HDEL', key.members, id)
+      end
     end
   end
+  -- Of each kind, those that were active before the others of it.
+  local below = redis.call('ZCOUNT', key.active, '-inf', '(0')
+  if below > 0 then
+    drop(redis.call('ZRANGE', key.active, math.max(below - 8, 0), below - 1))
+  end
+  drop(redis.call('ZRANGEBYSCORE', key.active, '0', '0', 'LIMIT', 0, 8)) -- they have left
+  drop(redis.call('ZRANGEBYSCORE', key.active, '(0', whole(now - shares), 'LIMIT', 0, 8))
 end
 
 -- write_member reports whether who asks is new.
 local function write_member()
   if request.leave then
-    redis.call('ZREM', key.active, request.member)
-    redis.call('HDEL', key.members, request.member)
+    if not member.new then -- what comes again finds it
+      redis.call('HSET', key.members, request.member, string.format('%.0f 0 %.0f %.0f 0', request.serial, now + 2 * second, now))
+      redis.call('ZADD', key.active, '0', request.member)
+    end
     return false
   end
   local known = math.max(member.active + shares, now + request.know)

@@ -114,7 +114,7 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 		return reply, News{}, err
 	}
 	// Of a clock that was set nobody knows what time it is.
-	if m := l.members[r.Member]; m != nil && r.Since > 0 && instant(now).Sub(m.at) > r.Since+clockOff {
+	if m := l.members[r.Member]; m != nil && r.Since > 0 && m.serial <= r.Serial && instant(now).Sub(m.at) > r.Since+clockOff {
 		l.Lose()
 	}
 	reply, news := l.serve(now, r)
@@ -287,7 +287,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	l.teach(r, reply, known, now)
 	room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
-		delete(l.members, r.Member)
+		if known {
+			*m = member{serial: r.Serial, at: now, knownTill: now.Add(activeFor)} // what comes again finds it
+		}
 		return reply, room
 	}
 	m.serial, m.at, m.shares = r.Serial, now, r.Shares
@@ -337,9 +339,10 @@ func (l *Ledger) forgetMembers(now monotime.Time) {
 	if len(l.members) < mostMembers {
 		return
 	}
-	var silent string // for longest
+	var silent string // for longest, of those that have left if there are any
 	for name, m := range l.members {
-		if o := l.members[silent]; o == nil || m.at < o.at || m.at == o.at && name < silent {
+		o := l.members[silent]
+		if o == nil || cmp.Or(cmp.Compare(min(m.activeTill, 1), min(o.activeTill, 1)), cmp.Compare(m.at, o.at), cmp.Compare(name, silent)) < 0 {
 			silent = name
 		}
 	}
@@ -422,7 +425,7 @@ func (l *Ledger) sharing(now monotime.Time) int { return l.activeAfter(now.Add(-
 // activeAfter is how many members were, or are, active after an instant.
 func (l *Ledger) activeAfter(t monotime.Time) (n int) {
 	for _, m := range l.members {
-		if m.activeTill > t {
+		if m.activeTill > max(t, 0) { // it is zero of who has left
 			n++
 		}
 	}

@@ -249,7 +249,7 @@ type Request struct {
 	Answered int64
 
 	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none
-	// was. If by the store's clock more than two seconds more have passed since the member's latest request, that
+	// was. If by the store's clock more than two seconds more have passed since the member's latest request, and this is no older one, that
 	// clock was set, and nobody knows what time it is: the bucket is lost. So it is if the clock has gone back
 	// by more than two seconds; else it stands still until it has caught up. A store to which requests may come that late, and
 	// whose clock is right, tells the two apart: by how long the call took, as package redisquota does, or by a clock that cannot be set.
@@ -265,7 +265,8 @@ type Request struct {
 	// a bucket that it may have lost, one token is there by then.
 	Standstill time.Duration
 
-	// Leave ends the membership. Nothing is asked for then.
+	// Leave ends the membership. Nothing is asked for then. The store remembers the Serial for two seconds, since copies of
+	// earlier requests may still be on their way.
 	Leave bool
 
 	// Back is what was not used, or cost less than was asked for. A Part whose Cost is of other quotas,

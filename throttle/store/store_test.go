@@ -435,6 +435,65 @@ func TestStoreMembers(t *testing.T) {
 	})
 }
 
+// TestStoreAfterALeave: what comes again of a member that has left makes it none anew, and loses the bucket for nobody; nor does it keep those from
+// being remembered that are still there.
+func TestStoreAfterALeave(t *testing.T) {
+	qs := quotas(t, "60/4s log").Explicit()
+	var ledger Ledger
+	now := time.Duration(0)
+	send := func(member string, serial int64, leave bool) *Reply {
+		t.Helper()
+		now += 10 * time.Millisecond
+		r := &Request{Version: 1, Quotas: qs, Horizon: horizon, Late: 40 * time.Millisecond, Member: member, Serial: serial, Answered: serial - 1, Since: time.Millisecond, Leave: leave}
+		if !leave {
+			r.Asks = one(1)
+		}
+		return exchange(t, &ledger, now, r)
+	}
+	send("stays", 1, false)
+	for serial := range int64(7) {
+		send("leaves", 1+serial, false)
+	}
+	send("leaves", 8, true)
+	before := send("stays", 2, false)
+	for _, serial := range []int64{5, 7} { // copies that were on their way
+		if r := send("leaves", serial, false); r.Lost || len(r.Slots) > 0 {
+			t.Errorf("the copy of %d got %+v", serial, r)
+		}
+	}
+	send("leaves", 8, true)
+	if r := send("stays", 3, false); r.Lost || r.Known < before.Known || r.Members != 1 || r.Sharing != 1 || r.Left[0] != before.Left[0]-1 {
+		t.Errorf("after the copies %+v, before %+v", r, before)
+	}
+	now = 0
+	ledger = Ledger{}
+	send("stays", 1, false)
+	for i := range 2 * mostMembers {
+		now -= 19 * time.Millisecond // all within two seconds
+		send(fmt.Sprint(i), 1, false)
+		send(fmt.Sprint(i), 2, true)
+	}
+	if r := send("stays", 2, false); r.Lost || len(ledger.members) > mostMembers {
+		t.Errorf("after many that left: lost %v, %d members", r.Lost, len(ledger.members))
+	}
+}
+
+// TestOldRequestSaysNothingOfTheClock: a request that comes after a later one, and late, loses no bucket.
+func TestOldRequestSaysNothingOfTheClock(t *testing.T) {
+	qs := quotas(t, "60/4s log").Explicit()
+	var ledger Ledger
+	for i, c := range []struct {
+		at     time.Duration
+		serial int64
+		lost   bool
+	}{{0, 1, false}, {10 * time.Millisecond, 2, false}, {20 * time.Millisecond, 3, false}, {3 * time.Second, 2, false}, {4 * time.Second, 4, true}} {
+		r := &Request{Version: 1, Quotas: qs, Horizon: horizon, Member: "a", Serial: c.serial, Answered: c.serial - 1, Since: 10 * time.Millisecond}
+		if reply := exchange(t, &ledger, c.at, r); reply.Lost != c.lost {
+			t.Errorf("%d: lost %v, want %v", i, reply.Lost, c.lost)
+		}
+	}
+}
+
 // TestStoreSharing: a member counts as one that shares the bucket for a minute after it was active, unless it leaves; and a member that
 // comes is news. What is written down keeps it.
 func TestStoreSharing(t *testing.T) {
