@@ -88,7 +88,7 @@ import (
 // be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
 // If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given back:
-// its place in line, its slots, its bodies. The Store and Shared.Event have no such caller: a panic there ends the program.
+// its place in line, its slots, its bodies. Shared.Event has no such caller: a panic there ends the program. A panic of the Store is a failure of that call.
 //
 // Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A duration below 1 ms is an
 // error: it is a number without a unit.

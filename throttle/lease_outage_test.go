@@ -209,17 +209,22 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// A function of the store that ends its goroutine, as t.FailNow does, is one that fails; and a StoreEvent that does so
+// A function of the store that ends its goroutine, as t.FailNow does, or panics, is one that fails; and a StoreEvent that ends its goroutine
 // is called again, for the next event.
 func TestLeaseFunctionsThatExit(t *testing.T) {
+	exits := runtime.Goexit
+	panics := func() { panic("oops") }
 	for name, c := range map[string]struct {
 		exits func(name string, n int) bool
+		how   func()
 		want  int // events
 	}{
-		"Exchange":   {func(name string, n int) bool { return name == "Exchange" && n < 3 }, 2},
-		"Listen":     {func(name string, n int) bool { return name == "Listen" }, 2}, // and what was to follow it
-		"StoreEvent": {func(name string, n int) bool { return name == "StoreEvent" && n == 1 || name == "Exchange" && n < 3 }, 2},
-		"none":       {func(string, int) bool { return false }, 0},
+		"Exchange":        {func(name string, n int) bool { return name == "Exchange" && n < 3 }, exits, 2},
+		"Exchange panics": {func(name string, n int) bool { return name == "Exchange" && n < 3 }, panics, 2},
+		"Listen":          {func(name string, n int) bool { return name == "Listen" }, exits, 2}, // and what was to follow it
+		"Listen panics":   {func(name string, n int) bool { return name == "Listen" }, panics, 2},
+		"StoreEvent":      {func(name string, n int) bool { return name == "StoreEvent" && n == 1 || name == "Exchange" && n < 3 }, exits, 2},
+		"none":            {func(string, int) bool { return false }, exits, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -231,7 +236,7 @@ func TestLeaseFunctionsThatExit(t *testing.T) {
 					n := calls[name]
 					mu.Unlock()
 					if c.exits(name, n) {
-						runtime.Goexit()
+						c.how()
 					}
 				}
 				shared := &exiting{nearStore(), call}

@@ -81,7 +81,7 @@ func (s *storeLink) call(c *storeCall) {
 	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(began, 0, c, nil, call.ErrOverdue, true) })
 	defer func() {
 		overdue.Stop()
-		if err != nil {
+		if err = call.Ended(recover(), err); err != nil {
 			s.learned.Failed()
 		}
 		if s.replied(sent, luck, c, reply, err, false); err == nil && reply != nil && reply.Learned != "" {
@@ -218,7 +218,7 @@ func (s *storeLink) listen() {
 	}
 	s.stopListening = stop // Close calls stop when this call has ended
 	s.l.unlock(root)
-	runtime.AddCleanup(s.l, func(stop func()) { go stop() }, stop) // in a goroutine, since all cleanups share one
+	runtime.AddCleanup(s.l, func(stop func()) { go call.InTime(func(context.Context) error { stop(); return nil }) }, stop) // in a goroutine, since all cleanups share one
 }
 
 // hearNews takes in what the Store tells.

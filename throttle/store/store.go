@@ -36,7 +36,8 @@
 // Costs are whole tokens. Durations have nanoseconds; a store that counts more coarsely rounds slots
 // up. Each field says what zero and negative numbers mean; a value that no Limiter sends is an error.
 // Errors of the package begin with "store: ". A Limiter takes any error as an outage of the store: its
-// field Outage says which requests go meanwhile.
+// field Outage says which requests go meanwhile. So it does with a panic, or runtime.Goexit, of a method: nobody could recover from it, since
+// methods are called in goroutines that the caller of the Limiter does not know of. The error has the value of the panic, and where it was.
 //
 // The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims, of
 // lines and timers, and of what a server's statements mean.

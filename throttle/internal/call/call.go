@@ -20,32 +20,22 @@ var ErrOverdue = fmt.Errorf("throttle: the Store has not returned within %v: %w"
 // ErrLeft is the error of a call that has ended its goroutine.
 var ErrLeft = errors.New("throttle: the Store has ended the goroutine that called it")
 
-// InTime calls f in a goroutine of its own, and returns its error; ErrOverdue if f does not return. It panics if f does.
+// InTime calls f in a goroutine of its own, and returns its error; ErrOverdue if f does not return, and an error that says so if f panics.
 func InTime(f func(ctx context.Context) error) error {
-	type end struct {
-		err      error
-		panicked any
-	}
-	ended := make(chan end, 1)
+	ended := make(chan error, 1)
 	go func() {
-		e := end{err: ErrLeft}
-		defer func() {
-			e.panicked = recover()
-			ended <- e
-		}()
+		err := ErrLeft
+		defer func() { ended <- Ended(recover(), err) }()
 		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 		defer cancel()
-		e.err = f(ctx)
+		err = f(ctx)
 	}()
 	overdue := time.NewTimer(OverdueAfter)
 	defer overdue.Stop()
 	select {
 	case <-overdue.C:
 		return ErrOverdue
-	case e := <-ended:
-		if e.panicked != nil {
-			panic(e.panicked)
-		}
-		return e.err
+	case err := <-ended:
+		return err
 	}
 }

@@ -3,7 +3,9 @@ package call_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,12 +39,20 @@ func TestInTime(t *testing.T) {
 	}
 }
 
-// TestInTimePanics: a panic reaches the caller.
+// TestInTimePanics: a panic is the error of the call, which says where that was.
 func TestInTimePanics(t *testing.T) {
-	defer func() {
-		if p := recover(); p != "own" {
-			t.Errorf("panic %v", p)
+	own := errors.New("own")
+	var none *struct{ n int }
+	for want, f := range map[string]func(){
+		"oops": func() { panic("oops") },
+		"own":  func() { panic(own) },
+		"runtime error: invalid memory address or nil pointer dereference": func() { none.n++ },
+	} {
+		err := call.InTime(func(context.Context) error { f(); return nil })
+		text := fmt.Sprint(err)
+		if !strings.HasPrefix(text, "throttle: the Store panicked, in github.com/gopacer/pacer/throttle/internal/call_test.TestInTimePanics.func") ||
+			!strings.HasSuffix(text, "): "+want) || errors.Is(err, own) != (want == "own") {
+			t.Errorf("%v, want one of %s", err, want)
 		}
-	}()
-	_ = call.InTime(func(context.Context) error { panic("own") })
+	}
 }
