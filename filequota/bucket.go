@@ -90,8 +90,11 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if request.Hold > r.Hold && b.heldTo > c.now {
 		told.Lost = true // who knows more comes now
 	}
-	if told.Lost || told.Ahead > 0 { // the header has no more room: who hears of it asks, which is cheap here
+	if told.Lost {
 		h.lost = h.lineage ^ h.seq
+	}
+	if told.Ahead > 0 {
+		h.far, h.end = h.lineage^h.seq, min(h.now+told.Ahead, 2*longest)
 	}
 	if err := b.write(&h); err != nil {
 		return nil, false, err

@@ -181,7 +181,7 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("step %d, %v after the start, %+v:\n got %+v\nwant %+v", step, time.Since(start), req, got, want)
 		}
-		// What the header tells those who listen: of slots ahead they ask themselves, as after a loss.
+		// What the header tells those who listen.
 		h := peek(filepath.Join(dir, fileName("api")))
 		tells := store.News{Room: h.room != before.room, Lost: h.lost != before.lost}
 		if h.hold != before.hold {
@@ -190,7 +190,9 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 		if h.came != before.came {
 			tells.Sharing = int(h.sharing)
 		}
-		told.Lost, told.Ahead = told.Lost || told.Ahead > 0, 0
+		if h.far != before.far {
+			tells.Ahead = h.end - h.now
+		}
 		if tells != told {
 			t.Fatalf("step %d, %v after the start, %+v:\nthe file tells %+v\nwant           %+v", step, time.Since(start), req, tells, told)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // What there is to tell those who listen is in the header of a bucket: until when it is held, which step was the latest to find
-// room, or a loss, or a member that came, and how many members there were then. A step that has news writes a byte into the file of news, which wakes those who listen; they read the headers,
+// room, or a loss, or slots far ahead, and how far, or a member that came, and how many members there were then. A step that has news writes a byte into the file of news, which wakes those who listen; they read the headers,
 // without a lock. They also look now and then by themselves, so that nothing depends on being woken.
 
 // watcher waits for a change of a file.
@@ -127,6 +127,9 @@ func (s *Store) look(w watcher) {
 		news := store.News{Room: h.room != e.heard.room, Lost: h.lost != e.heard.lost}
 		if h.hold != e.heard.hold && h.hold > now {
 			news.Hold = h.hold - now
+		}
+		if h.far != e.heard.far && h.end > now {
+			news.Ahead = h.end - now
 		}
 		if h.came != e.heard.came {
 			news.Sharing = int(min(h.sharing, math.MaxInt32))

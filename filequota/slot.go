@@ -49,6 +49,9 @@ type header struct {
 
 	came    uint64 // and the one with those of a member that came
 	sharing uint64 // how many shared the bucket then
+
+	far uint64        // and the one with those of slots far ahead
+	end time.Duration // the ledger's instant of the last slot then
 }
 
 // before reports whether a header was written before another one that this process knows. A new lineage begins later than those
@@ -80,7 +83,7 @@ func (h *header) put(b []byte) {
 	n += copy(b[n:], h.former[:])
 	for _, v := range [...]uint64{
 		h.seq, h.lineage, uint64(h.turned), uint64(h.now), uint64(h.shift), uint64(h.asleep), uint64(h.wall), uint64(h.until),
-		uint64(h.hold), h.room, h.lost, h.came, h.sharing,
+		uint64(h.hold), h.room, h.lost, h.came, h.sharing, h.far, uint64(h.end),
 	} {
 		le.PutUint64(b[n:], v)
 		n += 8
@@ -113,7 +116,7 @@ func readHeader(b []byte) (h header, ok, later bool) {
 	h.seq, h.lineage, h.turned = next(), next(), int64(next())
 	h.now, h.shift, h.asleep = time.Duration(next()), time.Duration(next()), time.Duration(next())
 	h.wall, h.until, h.hold = int64(next()), time.Duration(next()), time.Duration(next())
-	h.room, h.lost, h.came, h.sharing = next(), next(), next(), next()
+	h.room, h.lost, h.came, h.sharing, h.far, h.end = next(), next(), next(), next(), next(), time.Duration(next())
 	return h, h.length <= mostState && h.sane(), false
 }
 
@@ -122,7 +125,7 @@ const longest = 50 * 365 * 24 * time.Hour
 
 // sane reports whether all instants are such as are written: whoever else writes a file may write any.
 func (h *header) sane() bool {
-	for _, d := range [...]time.Duration{h.now, h.asleep, h.until, h.hold} {
+	for _, d := range [...]time.Duration{h.now, h.asleep, h.until, h.hold, h.end} {
 		if d < 0 || d > 2*longest {
 			return false
 		}

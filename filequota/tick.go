@@ -48,7 +48,7 @@ func (b *bucket) tick(h *header, c reading, r *store.Request, lost bool) error {
 	if lost {
 		b.ledger = store.Ledger{Epoch: c.epoch(c.now)}
 		b.ledger.Lose()
-		h.lineage, h.now, h.shift, h.until, h.hold = rand.Uint64()|1, c.now, 0, 0, 0
+		h.lineage, h.now, h.shift, h.until, h.hold, h.end = rand.Uint64()|1, c.now, 0, 0, 0, 0
 	}
 	return nil
 }
