@@ -19,6 +19,8 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/gopacer/pacer"
@@ -32,19 +34,26 @@ var granted = quota.MustParse("100/s burst 20")
 func main() {
 	dir := flag.String("dir", "", "directory through which the runs share; empty for each by itself")
 	n := flag.Int("n", 20, "how many requests a run sends")
+	late := flag.Duration("late", 0, "how late a request may go, if many runs share a few processors: see pacer.Shared")
 	runs := flag.Int("runs", 30, "without a URL: how many runs")
 	parallel := flag.Int("parallel", 1, "and how many of them at a time")
 	only := flag.Bool("sharing", false, "and nothing but the runs that share")
 	flag.Parse()
 	log.SetFlags(0)
+	log.SetPrefix("cli: ")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var err error
 	if url := flag.Arg(0); url != "" {
-		err = tool(context.Background(), os.Stdout, url, *dir, *n)
+		var t tally
+		if t, err = tool(ctx, url, *dir, *late, *n); err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(t)
+		}
 	} else {
-		err = show(context.Background(), os.Stdout, *runs, *parallel, *n, *only)
+		err = show(ctx, os.Stdout, *runs, *parallel, *n, *late, *only)
 	}
+	stop()
 	if err != nil {
-		log.Fatal("cli: ", err)
+		log.Fatal(err)
 	}
 }
 
@@ -55,9 +64,12 @@ type tally struct {
 	End      time.Duration // what is in hand is given back
 }
 
+// patience is how long a run waits for what others have learned, and to tell others. A process that is stopped may have a lock of the
+// directory: the run does its work without that.
+const patience = time.Second
+
 // tool is one run: it sends requests, one after the other.
-func tool(ctx context.Context, out io.Writer, url, dir string, n int) (err error) {
-	var t tally
+func tool(ctx context.Context, url, dir string, late time.Duration, n int) (t tally, err error) {
 	begin := time.Now()
 	transport := &pacer.Transport{
 		Quotas: pacer.Table{"/": granted},
@@ -72,36 +84,55 @@ func tool(ctx context.Context, out io.Writer, url, dir string, n int) (err error
 	if dir != "" {
 		shared, err := filequota.Open(dir, nil)
 		if err != nil {
-			return err
+			return t, err
 		}
-		transport.Shared = pacer.Shared{Store: shared}
-		if err := shared.Load(ctx, transport); err != nil {
-			log.Print(err) // what is not known is learned again
-		}
-		defer func() { err = errors.Join(err, shared.Save(ctx, transport), transport.Close()) }() // after a refusal, too: others are to know of it
+		transport.Shared = pacer.Shared{Store: shared, Late: late}
+		load(ctx, shared, transport)
+		defer save(ctx, shared, transport) // also after a refusal and a signal: others are to know of it
 	}
+	defer func() {
+		end := time.Now()
+		if err := transport.Close(); err != nil { // others may have what is not used
+			log.Print(err) // they have it half a second later; what the run was for is done
+		}
+		t.End = time.Since(end)
+	}()
 	client := &http.Client{Transport: transport}
 	for range n {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
-			return err
+			return t, err
 		}
 		resp, err := client.Do(req)
 		if err != nil {
-			return err
+			return t, err
 		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
+		_, err = io.Copy(io.Discard, resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			return t, err
+		}
 		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("the API says %s", resp.Status)
+			return t, fmt.Errorf("the API says %s", resp.Status)
 		}
 		t.Answered++
 	}
-	end := time.Now()
-	err = transport.Close() // others may have what is not used
-	t.End = time.Since(end)
-	if err != nil {
-		return err
+	return t, nil
+}
+
+// load has the Transport know what other runs have learned. Without it, that is learned again.
+func load(ctx context.Context, shared *filequota.Store, transport *pacer.Transport) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := shared.Load(ctx, transport); err != nil {
+		log.Print(err)
 	}
-	return json.NewEncoder(out).Encode(t)
+}
+
+// save tells other runs what this one has learned, also if a signal has ended its context.
+func save(ctx context.Context, shared *filequota.Store, transport *pacer.Transport) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if err := shared.Save(ctx, transport); err != nil {
+		log.Print(err)
+	}
 }

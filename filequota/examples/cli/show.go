@@ -24,7 +24,7 @@ type outcome struct {
 }
 
 // show has an API, calls the tool many times, and tells how that went.
-func show(ctx context.Context, out io.Writer, runs, parallel, n int, only bool) error {
+func show(ctx context.Context, out io.Writer, runs, parallel, n int, late time.Duration, only bool) error {
 	dir, err := os.MkdirTemp("", "cli")
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func show(ctx context.Context, out io.Writer, runs, parallel, n int, only bool) 
 		if name == "sharing" {
 			shared = dir
 		}
-		o, err := call(ctx, runs, parallel, n, shared)
+		o, err := call(ctx, runs, parallel, n, late, shared)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ hand: medians. Each for itself, a run knows the quota and not the others.
 }
 
 // call calls the tool so many times.
-func call(ctx context.Context, runs, parallel, n int, dir string) (o outcome, err error) {
+func call(ctx context.Context, runs, parallel, n int, late time.Duration, dir string) (o outcome, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return o, err
@@ -78,7 +78,7 @@ func call(ctx context.Context, runs, parallel, n int, dir string) (o outcome, er
 	for range parallel {
 		wait.Go(func() {
 			for range left {
-				cmd := exec.CommandContext(ctx, exe, "-dir", dir, "-n", strconv.Itoa(n), url)
+				cmd := exec.CommandContext(ctx, exe, "-dir", dir, "-late", late.String(), "-n", strconv.Itoa(n), url)
 				cmd.Stderr = os.Stderr
 				text, runErr := cmd.Output()
 				var t tally
