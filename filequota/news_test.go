@@ -3,6 +3,8 @@
 package filequota
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,4 +50,35 @@ func TestNewsOfSlotsFarAhead(t *testing.T) {
 			t.Errorf("of slots %v ahead: heard %+v", ahead, heard)
 		}
 	})
+}
+
+// TestManyListen: news that come all the time do not keep a process busy that has many buckets.
+func TestManyListen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, t.TempDir(), time.Now())
+		w := &busy{poller: poller{make(chan struct{})}}
+		s.watch = func(string) watcher { return w }
+		for i := range 1000 {
+			stop, err := s.Listen(fmt.Sprint(i), func(store.News) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+		}
+		time.Sleep(time.Second)
+		if n := w.waits.Load(); n != 20 { // each 51 ms
+			t.Errorf("it looked %d times in a second, want 20 times", n)
+		}
+	})
+}
+
+// busy is a watcher of a file that changes each millisecond.
+type busy struct {
+	poller
+	waits atomic.Int64
+}
+
+func (w *busy) wait(time.Duration) bool {
+	w.waits.Add(1)
+	return w.poller.wait(time.Millisecond)
 }
