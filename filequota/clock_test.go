@@ -28,8 +28,14 @@ func TestClock(t *testing.T) {
 		"the clock goes back a little":           {"10/h log", func(m *machine) { m.clock.now -= time.Second; m.clock.wall -= 1e9 }, false, time.Hour + 1020*time.Millisecond, 10},
 		"the machine is started anew":            {"10/h log", func(m *machine) { m.restart(30 * time.Minute) }, false, 30*time.Minute + 20*time.Millisecond, 9},
 		"it is, and nobody knows":                {"10/h log", func(m *machine) { m.restart(30 * time.Minute); m.clock.boot = bootID{} }, true, 6*time.Minute + 500*time.Millisecond, 1},
-		"it is, with the wall clock of before":   {"10/h log", func(m *machine) { m.restart(-2 * time.Hour) }, false, time.Hour + 20*time.Millisecond, 10},
-		"it is, and the window is short":         {"10/m log", func(m *machine) { m.restart(time.Hour) }, true, 6*time.Second + 500*time.Millisecond, 1},
+		"it is, and runs for longer than before": {"10/4h log", func(m *machine) { m.restart(100 * time.Minute); m.clock.now = 90 * time.Minute }, false, 140*time.Minute + 20*time.Millisecond, 9},
+		"it is, twice": {"10/h log", func(m *machine) {
+			m.restart(20 * time.Minute)
+			m.process("c", "10/h log").ask(0)
+			m.restart(10 * time.Minute)
+		}, false, 30*time.Minute + 20*time.Millisecond, 8},
+		"it is, with the wall clock of before": {"10/h log", func(m *machine) { m.restart(-2 * time.Hour) }, false, time.Hour + 20*time.Millisecond, 10},
+		"it is, and the window is short":       {"10/m log", func(m *machine) { m.restart(time.Hour) }, true, 6*time.Second + 500*time.Millisecond, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -92,5 +98,28 @@ func TestTwoMachines(t *testing.T) {
 	_, err := a.Exchange(t.Context(), a.request(1))
 	if err == nil || !strings.Contains(err.Error(), "two machines use it") || !strings.Contains(err.Error(), m.path()) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestClockHold: a hold ends when its server said, although the machine sleeps, or is started anew, meanwhile.
+func TestClockHold(t *testing.T) {
+	for name, do := range map[string]func(m *machine){
+		"nothing happens":             func(m *machine) { m.pass(30 * time.Minute) },
+		"the machine sleeps":          func(m *machine) { m.pass(30 * time.Minute); m.clock.asleep += 30 * time.Minute },
+		"the machine is started anew": func(m *machine) { m.restart(30 * time.Minute) },
+		"the wall clock is set":       func(m *machine) { m.pass(30 * time.Minute); m.clock.wall += int64(5 * time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			a := m.process("a", "100/h log")
+			r := a.request(0)
+			r.Hold = time.Hour
+			a.exchange(r)
+			do(m)
+			b := m.process("b", "100/h log")
+			if r := b.exchange(b.request(1)); r.Lost || count(r) != 0 || r.Hold != 30*time.Minute {
+				t.Errorf("lost is %v, %d slots, held for %v; want a hold of 30 minutes", r.Lost, count(r), r.Hold)
+			}
+		})
 	}
 }
