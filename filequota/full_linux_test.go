@@ -3,6 +3,7 @@ package filequota
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -48,6 +49,13 @@ func TestFileFull(t *testing.T) {
 			}
 		}
 		b := m.process("b", "10/m log")
+		path := a.learnedPath() + ".new"
+		if err := a.Save(t.Context(), &text{word: strings.Repeat("a", 2000)}); !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), path) {
+			t.Errorf("saved: %v", err)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a part of what was not saved is there: %v", err)
+		}
 		r := b.request(1)
 		r.Bucket = fmt.Sprint("another", n)
 		_, err := b.Exchange(t.Context(), r)

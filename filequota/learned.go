@@ -90,7 +90,7 @@ func (s *Store) save(text []byte) error {
 		_, err = f.Write(text)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return errors.Join(fmt.Errorf("%s: %w", path, err), os.Remove(path)) // a full disk has no room for what is of no use
 	}
 	return os.Rename(path, s.learnedPath())
 }
