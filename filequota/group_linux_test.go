@@ -3,6 +3,7 @@ package filequota
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -26,13 +27,17 @@ func TestGroup(t *testing.T) {
 		}
 		syscall.Umask(0o022)
 		m := machineOf(t, dir)
-		p := m.process("a", "10/m log")
-		p.serial = int64(user)
+		p := m.process(fmt.Sprint(os.Getpid()), "10/m log")
 		if n := p.ask(1); n != 1 {
 			t.Errorf("got %d, want 1", n)
 		}
-		if err := p.Save(t.Context(), &text{word: fmt.Sprint(user)}); err != nil {
-			t.Error(err)
+		st, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replaces := st.Mode()&os.ModeSticky == 0 || user == 7001
+		if err := p.Save(t.Context(), &text{word: p.name}); replaces && err != nil || !replaces && !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("saved: %v", err)
 		}
 		return
 	}
@@ -48,11 +53,13 @@ func TestGroup(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		own    bool // each user has a group of his own beside that of the directory
+		sticky bool // nobody may replace what another user has saved
 		others bool // the user who was killed does not come
 		killed func(t *testing.T, m *machine)
 	}{
 		"one group":  {},
 		"own groups": {own: true},
+		"sticky":     {sticky: true},
 		"killed as it saved": {killed: func(t *testing.T, m *machine) {
 			t.Helper()
 			killed(t, filepath.Join(m.dir, "learned.json.new"), users, 0o660)
@@ -75,10 +82,15 @@ func TestGroup(t *testing.T) {
 			if err := errors.Join(os.Chown(dir, 7001, users), os.Chmod(dir, 0o770)); err != nil {
 				t.Fatal(err)
 			}
+			if c.sticky {
+				if err := errors.Join(os.Chown(dir, 0, users), os.Chmod(dir, 0o770|os.ModeSticky)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if c.killed != nil {
 				c.killed(t, machineOf(t, dir))
 			}
-			for user := 7001; user <= 7003; user++ {
+			for _, user := range []int{7001, 7002, 7003, 7001} {
 				if c.others && user == 7001 {
 					continue
 				}

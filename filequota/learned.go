@@ -77,7 +77,7 @@ func (s *Store) load(l Learner, read *bytes.Buffer) error {
 	return nil
 }
 
-func (s *Store) save(text []byte) error {
+func (s *Store) save(text []byte) (err error) {
 	path := s.learnedPath() + ".new"
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed, maybe of another user
 		return err
@@ -86,11 +86,16 @@ func (s *Store) save(text []byte) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path)) // a full disk has no room for it, and where a sticky bit is set no other user can remove it
+		}
+	}()
 	if err = s.grant(f); err == nil {
 		_, err = f.Write(text)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, err), os.Remove(path)) // a full disk has no room for what is of no use
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.Rename(path, s.learnedPath())
 }
