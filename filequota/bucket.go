@@ -256,7 +256,8 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	return false, nil
 }
 
-// openAsFile opens what has to be a file.
+// openAsFile opens what has to be a file with one name. Where there is another name, a user of the group may have made a hard link to a file of this user, to
+// have it written, and opened to the group.
 func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
 	f, err = os.OpenFile(path, flag|asFile, perm)
 	if err != nil {
@@ -265,6 +266,8 @@ func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error)
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no file", path)
+	} else if err == nil && names(st) > 1 {
+		err = fmt.Errorf("%s is a hard link to a file that has another name, too: remove it", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

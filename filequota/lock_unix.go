@@ -70,6 +70,14 @@ func identityOf(f *os.File) (id identity, err error) {
 // asFile has links in the place of a file be errors, and opening a pipe there not wait for somebody at its other end.
 const asFile = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
+// names is how many names a file has.
+func names(file os.FileInfo) uint64 {
+	if st, ok := file.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink) //nolint:unconvert // it is another type elsewhere
+	}
+	return 1
+}
+
 // groupOf returns the group whose users may write in a directory; nil if there is none.
 func groupOf(dir os.FileInfo) *group {
 	st, ok := dir.Sys().(*syscall.Stat_t)

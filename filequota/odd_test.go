@@ -3,6 +3,7 @@
 package filequota
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,10 @@ func TestNoFile(t *testing.T) {
 		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 		"link":      func(path string) error { return os.Symlink(path+"-elsewhere", path) },
+		"hard link": func(path string) error {
+			other := path + "-elsewhere"
+			return errors.Join(os.WriteFile(other, []byte("secret"), 0o600), os.Link(other, path))
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			m := newMachine(t)
@@ -55,6 +60,9 @@ func TestNoFile(t *testing.T) {
 			replace(p.newsPath())
 			_, err := Open(m.dir, nil)
 			names(err, p.newsPath())
+			if b, err := os.ReadFile(m.path() + "-elsewhere"); err == nil && string(b) != "secret" {
+				t.Errorf("the file of another name has %d other bytes", len(b))
+			}
 		})
 	}
 }
