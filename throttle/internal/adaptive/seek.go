@@ -18,7 +18,7 @@ import (
 type seek struct {
 	from  monotime.Time // when the window began; zero if its reset is stated
 	least time.Duration // so long after from, nothing was there
-	most  time.Duration // so long after from, something was there; zero if that was not seen
+	most  time.Duration // so long after from, something was there; zero if that was not seen, but by looks that were late
 	held  int           // how many looks in a row found the whole limit so late
 }
 
@@ -55,14 +55,27 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		if !limited {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
-		l.most, l.from = max(took, shortestLook), o.now
-		l.least = min(l.least, l.most)
+		l.restored(max(took, shortestLook))
+		l.from = o.now
 	case o.probe: // it comes back bit by bit, or others were there first
 		l.most, l.from = max(took/time.Duration(max(o.remaining+o.n, 1)), min(took, firstLook), shortestLook), o.now
 		l.least, l.held = l.most, 0
 	case o.whole(): // it was restored meanwhile
 		l.from = o.now
 	}
+}
+
+// restored takes in that a look found the whole limit, so long after the window began. A look may be late, as nobody asked for more meanwhile or another limit
+// was used up: then it does not tell when the limit was back. Most grows only if a look found nothing so late.
+func (l *seek) restored(took time.Duration) {
+	switch longer := l.most == 0 || l.least >= l.most; {
+	case longer && took > 2*later(l.least):
+		l.most = 0
+		return
+	case longer, took < l.most:
+		l.most = took
+	}
+	l.least = min(l.least, l.most)
 }
 
 // resume takes up what looks have found before, in an earlier run or by another process. It reports whether there is anything to take up: not where the
@@ -87,10 +100,7 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 	case l.most == 0 && l.least == 0 && missed == 0:
 		return now.Add(firstLook)
 	case l.most == 0:
-		if look = max(least+max(least/2, firstHold), firstLook); least > time.Minute {
-			look = 2 * least // most windows are no longer
-		}
-		look = wholeSeconds(look)
+		look = later(least)
 	case lasted >= l.most: // it lasts longer than it did
 		after := lasted % l.most // others may have taken it, so the next one may be back after as long again
 		hold := min(max(after, min(l.most, firstLook)), l.most-after)
@@ -104,6 +114,14 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 		}
 	}
 	return l.from.Add(max(look, shortestLook))
+}
+
+// later returns after how long the look comes after one that found nothing so late, if it is not known when the limit is back.
+func later(least time.Duration) time.Duration {
+	if least > time.Minute {
+		return wholeSeconds(2 * least) // most windows are no longer
+	}
+	return wholeSeconds(max(least+max(least/2, firstHold), firstLook))
 }
 
 // wholeSeconds rounds up to whole seconds what is longer than one.

@@ -202,6 +202,43 @@ func TestSeekIsKept(t *testing.T) {
 	}
 }
 
+// TestSeekLate: a look that comes late, as nobody asked for more before, does not tell that the window is so long; whether its length is known, it has become
+// longer, or nothing is known.
+func TestSeekLate(t *testing.T) {
+	const s = time.Second
+	none, some := quota.Statement{Limit: 10}, quota.Statement{Limit: 10, Remaining: 9}
+	for name, test := range map[string]struct {
+		before  []time.Duration // looks that found nothing, and the last one all, since the limit was used up; then it is used up again
+		nothing time.Duration   // so late, one look found nothing; zero if none did
+		want    time.Duration   // the first look after a late one
+	}{
+		"nothing is known": {nil, 0, s},
+		"ten seconds":      {[]time.Duration{s, 2 * s, 3 * s, 5 * s, 8 * s, 10 * s}, 0, 9 * s},
+		"no longer ten":    {[]time.Duration{s, 2 * s, 3 * s, 5 * s, 8 * s, 10 * s}, 10 * s, 15 * s},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(none))
+		for i, look := range test.before {
+			b.at(look)
+			if i < len(test.before)-1 {
+				b.exchange(refuses(none))
+			} else {
+				b.exchange(says(some))
+				b.exchange(says(none))
+			}
+		}
+		if test.nothing > 0 {
+			b.now = b.now.Add(test.nothing)
+			b.exchange(refuses(none))
+		}
+		b.at(2 * time.Hour).exchange(says(some))
+		b.exchange(says(none))
+		if got := b.dueAfter(0, 1); got != test.want {
+			t.Errorf("%s: after an hour in which nobody asked, the first look comes after %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // TestSeekShorter: a window of a minute becomes one of ten seconds. Its windows are counted over several runs.
 func TestSeekShorter(t *testing.T) {
 	b := newBucket(t, Config{})
