@@ -108,7 +108,11 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 	case l.held >= halveAfter && l.most > firstLook && lasted < l.most/2:
 		look = wholeSeconds(l.most / 2)
 	case l.most-least > step:
-		look = min(wholeSeconds(least+(l.most-least)/2), l.most)
+		if look = wholeSeconds(least + (l.most-least)/2); look > l.most {
+			if look = l.most.Truncate(time.Second); look <= least {
+				look = l.most
+			}
+		}
 		if last := l.most.Truncate(time.Second) - time.Second; look > last && last > least {
 			look = last // the one after it is where something was there
 		}

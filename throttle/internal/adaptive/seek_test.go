@@ -97,9 +97,10 @@ func TestSeekBetween(t *testing.T) {
 		{9090 * ms, 11070 * ms, 10 * time.Second},
 		{59020 * ms, 60300 * ms, 60 * time.Second},
 		{60020 * ms, 60300 * ms, 60300 * ms},
+		{885 * ms, 1180 * ms, time.Second}, // and not 1180 ms, as the middle rounded up is beyond
 	} {
 		l := seek{from: start, least: test.least, most: test.most}
-		if got := l.next(start.Add(time.Second), 0).Sub(start); got != test.want {
+		if got := l.next(start, 0).Sub(start); got != test.want {
 			t.Errorf("nothing after %v, something after %v: the next look after %v, want %v", test.least, test.most, got, test.want)
 		}
 	}
