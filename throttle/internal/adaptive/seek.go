@@ -58,7 +58,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		l.restored(max(took, shortestLook))
 		l.from = o.now
 	case o.probe: // it comes back bit by bit, or others were there first
-		l.most, l.from = max(took/time.Duration(max(o.remaining+o.n, 1)), min(took, firstLook), shortestLook), o.now
+		l.most, l.from = max(l.perToken(took, o.remaining+o.n), min(took, firstLook), shortestLook), o.now
 		l.least, l.held = l.most, 0
 	case o.whole(): // it was restored meanwhile
 		l.from = o.now
@@ -76,6 +76,15 @@ func (l *seek) restored(took time.Duration) {
 		l.most = took
 	}
 	l.least = min(l.least, l.most)
+}
+
+// perToken returns how long a token takes to come back, where so many did. Up to one more was nearly back before: what was known stays if that explains it.
+func (l *seek) perToken(took time.Duration, tokens int) time.Duration {
+	n := time.Duration(max(tokens, 1))
+	if n > 1 && took/(n+1) < l.most && l.most <= took/(n-1) {
+		return l.most
+	}
+	return took / n
 }
 
 // resume takes up what looks have found before, in an earlier run or by another process. It reports whether there is anything to take up: not where the

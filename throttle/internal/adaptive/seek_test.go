@@ -159,6 +159,22 @@ func TestSeekPartWithinASecond(t *testing.T) {
 	}
 }
 
+// TestSeekTokenNearlyBack: a token comes back every six seconds, and looks come a little later than that. So two are there in the end, which is no sign that
+// they come back sooner; but three are.
+func TestSeekTokenNearlyBack(t *testing.T) {
+	for _, test := range []struct {
+		found int
+		want  time.Duration
+	}{{1, 6270 * time.Millisecond}, {2, 6270 * time.Millisecond}, {3, 2090 * time.Millisecond}} {
+		l := seek{from: start, least: 6270 * time.Millisecond, most: 6270 * time.Millisecond}
+		at := start.Add(l.most)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 100, remaining: test.found - 1, probe: true}, false, true)
+		if got := l.next(at, 0).Sub(at); got != test.want {
+			t.Errorf("%d were back after 6.27 s: the next look comes after %v, want %v", test.found, got, test.want)
+		}
+	}
+}
+
 // TestSeekIsKept: the first run has used up a limit and looked after 1, 2, 3, 5, 8 and 12 s, when the limit was back. When the first look of a second run
 // comes, which hears that nothing remains; and when any request goes that the second run begins with.
 func TestSeekIsKept(t *testing.T) {
