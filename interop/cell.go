@@ -115,9 +115,7 @@ func doAll(ctx context.Context, j job, w Workload) ([]report, string, error) {
 	reports, errs := make([]report, w.Processes), make([]error, w.Processes)
 	said := make([]bytes.Buffer, w.Processes)
 	ready.Add(w.Processes)
-	for i := range w.Processes {
-		j := j
-		j.Requests = (w.Requests + i) / w.Processes
+	for i, j := range parts(j, w) {
 		done.Go(func() { reports[i], errs[i] = do(ctx, j, &ready, &said[i]) })
 	}
 	done.Wait()
@@ -126,6 +124,16 @@ func doAll(ctx context.Context, j job, w Workload) ([]report, string, error) {
 		all.Write(said[i].Bytes())
 	}
 	return reports, all.String(), errors.Join(errs...)
+}
+
+// parts returns the part of each process in the work.
+func parts(j job, w Workload) (all []job) {
+	for i := range w.Processes {
+		j.First += j.Requests
+		j.Requests = (w.Requests + i) / w.Processes
+		all = append(all, j)
+	}
+	return all
 }
 
 // do has the job done by a process, which begins when all are ready.

@@ -23,6 +23,7 @@ type job struct {
 	Truth    Truth
 	Before   int
 	Idle     time.Duration
+	First    int // how many of the requests other processes have, before this one's
 	Requests int
 	Callers  int
 	Log      bool // pacer's hooks are written to standard error
@@ -135,8 +136,9 @@ func (w *worker) send(ctx context.Context, n int) {
 	wg.Wait()
 }
 
-// route returns the i-th request. Of a server with two routes, each gets requests in proportion to its limit.
+// route returns the i-th request. Of a server with two routes, each gets requests in proportion to its limit, from all processes together.
 func (w *worker) route(i int) *http.Request {
+	i += w.job.First
 	if narrow, all := w.job.Truth.Narrow, w.job.Truth.Narrow+w.job.Truth.Quota.N; narrow > 0 && i*narrow/all > (i-1)*narrow/all {
 		return w.narrow
 	}
