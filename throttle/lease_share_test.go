@@ -3,6 +3,7 @@ package throttle
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -397,6 +398,24 @@ func TestLeaseSetQuotas(t *testing.T) {
 			if d := time.Since(start); (d < 2*time.Millisecond) != (i < 2) {
 				t.Errorf("%d went after %v", i, d)
 			}
+		}
+	})
+}
+
+// TestLeaseSetQuotasTold: a Store is told of new quotas at once, also where nobody waits: others may go by the ones of before while those are about.
+func TestLeaseSetQuotasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &quotaStore{}
+		l := member(t, shared, "10/s burst 10")
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.SetQuotas(quotas(t, "20/s burst 5")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if want := (quota.Quotas{{N: 20, Per: time.Second, Kind: quota.TokenBucket, Burst: 5}}); !slices.Equal(shared.told, want) {
+			t.Errorf("the store knows of %v, want %v", shared.told, want)
 		}
 	})
 }

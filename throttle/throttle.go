@@ -351,6 +351,7 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 		l.later()
 		l.refuseOutOfBounds(now)
 	})
+	l.link.ask(now) // the Store is told, also if nobody waits
 	return nil
 }
 
@@ -359,11 +360,10 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	if l.Store != nil && l.link == nil && l.misset == nil {
 		l.link = newStoreLink(l)
 	}
-	l.quotas = qs
 	if !l.isClosed() {
 		l.invalid = l.misset
 	}
-	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
+	l.quotas, l.concurrent = qs, slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	l.root().hasQueues = l.root().hasQueues || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Queue > 0 })
 	local := qs
 	if l.Store != nil {
