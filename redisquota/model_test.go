@@ -52,6 +52,7 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 		versions := []quota.Quotas{quotas, slices.Clone(quotas)} // a new one is rolled out
 		for i := range quotas {
 			versions[1][i].N /= 2
+			versions[1][i].Burst = (versions[1][i].Burst + 1) / 2
 		}
 		turned := slices.Clone(quotas)
 		slices.Reverse(turned)

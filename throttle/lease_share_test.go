@@ -419,3 +419,60 @@ func TestLeaseSetQuotasTold(t *testing.T) {
 		}
 	})
 }
+
+// TestLeaseSetQuotasAsPlain: a bucket whose quotas change has as much in it with a Store as without one: what was there, and no more than the burst of now
+// holds. Slots may be used for a microsecond, by which the Store has less.
+func TestLeaseSetQuotasAsPlain(t *testing.T) {
+	type change struct {
+		after time.Duration
+		use   int    // at once, before
+		text  string // the quotas of then
+	}
+	const ms = time.Millisecond
+	for _, changes := range [][]change{
+		{{0, 300, "10/s burst 10"}},
+		{{0, 300, "10/s burst 10"}, {500 * ms, 0, "100/s burst 300"}},
+		{{0, 200, "10/s burst 10"}},
+		{{0, 200, "10/s burst 150"}},
+		{{0, 1, "10/s burst 10"}, {ms, 1, "100/s burst 300"}},
+		{{0, 0, "100/s burst 400"}},
+		{{0, 100, "100/s burst 400"}},
+		{{0, 300, "1000/s burst 300"}},
+		{{0, 100, "200/s burst 20"}, {100 * ms, 10, "100/s burst 300"}, {250 * ms, 5, "10/s burst 12"}},
+		{{0, 290, "50/s even"}, {200 * ms, 0, "100/s burst 300"}},
+		{{0, 300, "200/2s burst 20"}},
+		{{0, 300, "10/s burst 10"}, {ms, 0, "100/s burst 300"}, {ms, 0, "10/s burst 10"}, {ms, 0, "100/s burst 300"}},
+		{{100 * ms, 300, "100/s burst 300 debt"}, {0, 400, "100/s burst 500 debt"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			instants := func(s store.Store) (all []time.Duration) {
+				l := member(t, s, "100/s burst 300")
+				if s != nil {
+					l.Late = time.Microsecond
+				}
+				for _, c := range changes {
+					time.Sleep(c.after)
+					if c.use > 0 {
+						if err := l.Wait(t.Context(), c.use); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := l.SetQuotas(quotas(t, c.text)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				start := time.Now()
+				for range 50 {
+					if err := l.Wait(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, time.Since(start).Round(50*time.Microsecond))
+				}
+				return all
+			}
+			if plain, shared := instants(nil), instants(new(store.Memory)); !slices.Equal(shared, plain) {
+				t.Errorf("%v: with a Store after\n%v, without after\n%v", changes, shared, plain)
+			}
+		})
+	}
+}

@@ -332,9 +332,10 @@ func (l *Limiter) Resume() {
 }
 
 // SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old one,
-// preferably at the same index, keeps what was charged; others start anew. Plain, SlidingLog and SlidingWindow are one kind
-// here. Claims that wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a
-// quota is invalid, nothing changes, and the error, which is ErrInvalid, says why.
+// preferably at the same index, keeps what was charged; others start anew. A TokenBucket keeps what is in it, as far as the new
+// Burst holds that: a larger one fills up at its rate. Plain, SlidingLog and SlidingWindow are one kind here. Claims that
+// wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a quota is invalid,
+// nothing changes, and the error, which is ErrInvalid, says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)

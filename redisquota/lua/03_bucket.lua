@@ -318,20 +318,25 @@ function bucket.owe(q, now, n)
   q:charge(at, at, comeback(q, n))
 end
 
--- charge charges slots up to last, which are as one at an instant.
-function bucket.charge(q, at, last, work)
-  q.walked = nil
-  local missing = math.max(q.full - at, 0)
+-- note notes how much is missing from a full bucket, right before a slot.
+function bucket.note(q, at, missing)
+  at = math.max(at, q.at[#q.at] or 0)
   while #q.at > 0 and q.missing[#q.at] >= missing do
     table.remove(q.at)
     table.remove(q.missing)
   end
-  if q.at[#q.at] ~= last then -- of one instant, the first is the least
-    q.at[#q.at + 1], q.missing[#q.missing + 1] = last, missing
+  if q.at[#q.at] ~= at then -- of one instant, the first is the least
+    q.at[#q.at + 1], q.missing[#q.missing + 1] = at, missing
   end
   if #q.at > bucket.peaks then
     q:merge()
   end
+end
+
+-- charge charges slots up to last, which are as one at an instant.
+function bucket.charge(q, at, last, work)
+  q.walked = nil
+  q:note(last, math.max(q.full - at, 0))
   q.full = math.min(math.max(q.full, at) + work, last + ages)
   q.order = math.max(q.order, last)
 end
@@ -352,28 +357,34 @@ function bucket.merge(q)
   table.remove(q.missing, least)
 end
 
--- rescale has what is to be read have as many tokens be missing at the rate of now as at the one before: so a quota that changes to and fro
--- leaves what it found. The rate changes at an instant up to which all slots that are soon are handed out: nothing that comes back before it
--- is known.
-function bucket.rescale(q)
+-- change has what is to be read have as many tokens be there as by the numbers before, but no more than the burst of now: so nobody gains by a
+-- quota that changes to and fro. As many may be there as if all had gone as late as it may. The numbers change at an instant up to which all slots
+-- that are soon are handed out: nothing that comes back before it is known.
+function bucket.change(q)
   local n, per, burst, late = q.n, q.per, q.burst, q.late
-  if n == q.was_n and per == q.was_per then
+  if n == q.was_n and per == q.was_per and burst == q.was_burst then
     return
   end
   q.n, q.per, q.burst, q.late = q.was_n, q.was_per, q.was_burst, q.was_late
   q:set()
   if not q:read(q.ledger) then
     q:settle(now) -- what went is charged at the rate of before
+    local refill, t, full = q.refill, math.max(now, q.order, q.since), q.full
+    local most, may_go_late = q.burst, q.late
+    if refill > q.per then
+      most, may_go_late = 1, 0
+    end
+    q.n, q.per, q.burst = n, per, burst
+    q:set()
     local function rescaled(missing)
-      return scale(scale(missing, per, q.per), q.n, n)
+      return scale(scale(math.max(missing, 0), q.refill, refill), q.was_n, n)
     end
-    local t = math.max(now, q.order, q.since)
-    if q.full > t then
-      q.full = t + rescaled(q.full - t)
-    end
+    local missing = full > 0 and rescaled(full - t + may_go_late) or 0
+    q.full = t + q.tolerance + math.max(missing - comeback(q, most), -comeback(q, burst))
     for i = 1, #q.missing do
       q.missing[i] = rescaled(q.missing[i])
     end
+    q:note(t + 1, math.min(rescaled(full - t), math.max(q.full - t, 0))) -- what it could not hold, or cannot any more, is gone
     q.ledger = {}
     for i, text in ipairs(q:write()) do
       q.ledger[i] = tonumber(text)

@@ -250,8 +250,8 @@ for _, q in ipairs(quotas) do
     if q.n ~= q.was_n or q.per ~= q.was_per or q.burst ~= q.was_burst then
       state.rose = last -- what comes back of slots up to there was granted by other numbers
     end
-    if q.rescale then
-      q:rescale()
+    if q.change then
+      q:change()
     end
     q:set()
     known = not q:read(q.ledger)

@@ -81,8 +81,9 @@ import (
 //     and after that full = max(full, s) + c·T. What is sent in a span of t comes from slots in a
 //     span of t + E, hence is at most (τ + t + E)/T = Burst + t·N/Per. When E becomes shorter, by d, full is
 //     later by d: so much later may all that went before have been used. When E becomes longer, full is
-//     sooner by that, but not before now; not where Burst is too small for E. With Debt, for s (not for
-//     full), c is at most Burst.
+//     sooner by that, but not before now; not where Burst is too small for E. When Burst or N change, at the
+//     later of now and the last near slot, as much is there as before, and no more than the new Burst: a server's
+//     bucket then has Burst − (full + E − now)/T. With Debt, for s (not for full), c is at most Burst.
 //     Example: of 10 in a second with a Burst of 5, T is 100 ms and τ is 400 ms. Of five asks at
 //     0 ms, four get 0 ms, and the fifth gets 100 ms.
 //     Where Burst is too small for E (τ < T), T is longer by the factor 1 + E/P, P the larger of Per

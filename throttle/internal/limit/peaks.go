@@ -101,5 +101,13 @@ func (p *Peaks[Room]) All() iter.Seq2[monotime.Time, Room] {
 	}
 }
 
+// Last is the last instant that is remembered; zero if none is.
+func (p *Peaks[Room]) Last() monotime.Time {
+	if len(p.list) == 0 {
+		return 0
+	}
+	return p.list[len(p.list)-1].at
+}
+
 // Len is how many are remembered.
 func (p *Peaks[Room]) Len() int { return len(p.list) }

@@ -47,18 +47,14 @@ const mostFar = 32
 // never is before all instants at which a bucket may be full: it is as early as can be written.
 const never = -2 * monotime.Time(monotime.Longest)
 
-// Set implements Ledger. Where the burst is too small for being late, T is longer.
+// Set implements Ledger.
 func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Duration) {
-	if b.per > 0 && (q.Per != b.quota.Per || q.N != b.quota.N) {
+	if b.per > 0 && (q.Per != b.quota.Per || q.N != b.quota.N || q.Burst != b.quota.Burst) {
 		b.settle(now)
-		b.rescale(max(now, b.lastNear, b.assumed), &q)
+		b.change(max(now, b.lastNear, b.assumed), &q)
 	}
-	b.quota, b.per, b.near = q, q.Per, Near(horizon)
-	b.tolerance = b.Work(q.Burst) - late
-	if b.tolerance < b.Work(1) {
-		b.per += monotime.Scale(q.Per, int64(late), int64(max(q.Per, time.Second)))
-		b.tolerance = b.Work(1)
-	}
+	b.quota, b.near = q, Near(horizon)
+	b.bear(late)
 	for i := range b.far {
 		if f := &b.far[i]; !f.several {
 			*f = b.run(f.at, f.n)
@@ -70,22 +66,46 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Durati
 	b.follow(now, late)
 }
 
-// rescale has as many tokens be missing at the rate of q as at the one before: so a quota that changes to and fro leaves what it found. The
-// rate changes at an instant up to which all near slots are handed out, since what came back before each of them is not known. So a change to a
-// slower rate lets as much more go as the faster one brings in that long: those slots stand anyway.
-func (b *Bucket) rescale(at monotime.Time, q *quota.Quota) {
+// bear reckons with slots that may be used until late. Where the burst is too small for that, T is longer.
+func (b *Bucket) bear(late time.Duration) {
+	b.per = b.quota.Per
+	b.tolerance = b.Work(b.quota.Burst) - late
+	if b.tolerance < b.Work(1) {
+		b.per += monotime.Scale(b.quota.Per, int64(late), int64(max(b.quota.Per, time.Second)))
+		b.tolerance = b.Work(1)
+	}
+}
+
+// change has as many tokens be there as before, but no more than the burst of q: so nobody gains by a quota that changes to and fro. As many may be
+// there as if all had gone as late as it may. The numbers change at an instant up to which all near slots are handed out, since what came back before
+// each of them is not known. So a change to a slower rate lets as much more go as the faster one brings in that long: those slots stand anyway.
+func (b *Bucket) change(at monotime.Time, q *quota.Quota) {
+	was, most, late := *b, b.quota.Burst, b.late
+	if b.per > b.quota.Per {
+		most, late = 1, 0
+	}
+	b.quota = *q
+	b.bear(b.late)
 	scale := func(missing time.Duration) time.Duration {
-		d := monotime.Scale(monotime.Scale(missing, int64(q.Per), int64(b.quota.Per)), int64(b.quota.N), int64(q.N))
-		return (d + time.Microsecond - 1).Truncate(time.Microsecond) // as Redis counts
+		per := micros(monotime.Scale(max(missing, 0), int64(b.per), int64(was.per)))
+		return micros(monotime.Scale(per, int64(was.quota.N), int64(q.N)))
 	}
-	if missing := b.full.Sub(at); missing > 0 {
-		b.full = at.Add(scale(missing))
+	missing := time.Duration(0)
+	if was.full != 0 { // else nobody has drawn on it
+		missing = scale(was.full.Sub(at) + late)
 	}
-	var peaks limit.Peaks[time.Duration]
-	for at, missing := range b.peaks.All() {
-		peaks.Note(at, scale(missing), 1)
+	b.full = max(at.Add(b.tolerance+max(missing-b.Work(most), -b.Work(q.Burst))), 0)
+	b.peaks = limit.Peaks[time.Duration]{}
+	for at, room := range was.peaks.All() {
+		b.peaks.Note(at, scale(room), 1)
 	}
-	b.peaks = peaks
+	room := min(scale(was.full.Sub(at)), max(b.full.Sub(at), 0)) // what it could not hold, or cannot any more, is gone
+	b.peaks.Note(at+1, room, 1)                                  // also of a slot at that instant
+}
+
+// micros rounds up to microseconds, as Redis counts.
+func micros(d time.Duration) time.Duration {
+	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
 // follow has the slots from now on be used until late. What may have gone late up to now has the server's bucket be full again at full +
@@ -230,7 +250,7 @@ func (b *Bucket) settle(t monotime.Time) {
 
 // charge charges near slots up to last, which are as one at an instant. A debt is monotime.Longest at most.
 func (b *Bucket) charge(at, last monotime.Time, work time.Duration) {
-	b.peaks.Note(last, max(b.full.Sub(at), 0), 1)
+	b.peaks.Note(max(last, b.peaks.Last()), max(b.full.Sub(at), 0), 1)
 	b.full = min(max(b.full, at).Add(work), last.Add(monotime.Longest))
 	b.lastNear = max(b.lastNear, last)
 }

@@ -2,6 +2,7 @@ package slot
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -65,37 +66,44 @@ func TestLedgersOfAQuotaThatChangesToAndFro(t *testing.T) {
 	}
 }
 
-// change is an instant from which on so many tokens come back a second.
+// change is an instant from which on so many tokens come back a second, and the burst is larger by more. It counts after what was handed out before.
 type change struct {
-	at   monotime.Time
-	rate float64
+	at         monotime.Time
+	rate, more float64
 }
 
-// missing is how many tokens of a bucket are missing before each slot, and how many at an instant after all of them, where the rate changes.
-func missing(changes []change, slots []handed, end monotime.Time) (before []float64, left float64) {
+// sent is a slot that was handed out after so many changes.
+type sent struct {
+	handed
+	changes int
+}
+
+// missing is how many tokens of a bucket are missing before each slot, and how many at an instant after all of them, where the quota changes.
+func missing(changes []change, slots []sent, end monotime.Time) (before []float64, left float64) {
 	order := make([]int, len(slots))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(slots[i].at, slots[j].at), cmp.Compare(slots[i].n, slots[j].n))
+		return cmp.Or(cmp.Compare(slots[i].at, slots[j].at), cmp.Compare(slots[i].changes, slots[j].changes), cmp.Compare(slots[i].n, slots[j].n))
 	})
 	before = make([]float64, len(slots))
 	now, k := monotime.Time(0), 0
-	pass := func(to monotime.Time) {
-		for ; k+1 < len(changes) && changes[k+1].at <= to; k++ {
+	pass := func(to monotime.Time, made int) {
+		for ; k+1 < len(changes) && (changes[k+1].at < to || changes[k+1].at == to && k+1 < made); k++ {
 			left = max(left-changes[k+1].at.Sub(now).Seconds()*changes[k].rate, 0)
+			left = max(left+changes[k+1].more, 0)
 			now = changes[k+1].at
 		}
 		left = max(left-to.Sub(now).Seconds()*changes[k].rate, 0)
 		now = to
 	}
 	for _, i := range order {
-		pass(slots[i].at)
+		pass(slots[i].at, slots[i].changes)
 		before[i] = left
 		left += float64(slots[i].n)
 	}
-	pass(max(end, now))
+	pass(max(end, now), math.MaxInt)
 	return before, left
 }
 
@@ -110,8 +118,8 @@ func lastNear(b *Bucket, now monotime.Time) monotime.Time {
 	return last
 }
 
-// TestBucketWhoseQuotaChanges hands out slots at random instants, gives some back, and changes the rate, the burst or both: a plain bucket whose
-// rate changes behind the last near slot has as much in it, and no slot is too early, or makes another one earlier than it was.
+// TestBucketWhoseQuotaChanges hands out slots at random instants, gives some back, and changes the rate, the burst or both: a plain bucket that
+// changes behind the last near slot has as much in it, and no slot is too early, or makes another one earlier than it was.
 func TestBucketWhoseQuotaChanges(t *testing.T) {
 	const dust = 0.1 // tokens: each change rounds to a microsecond
 	joins, gives := 0, 0
@@ -122,8 +130,8 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 		b := New(q, 0, horizon, 0).(*Bucket)
 		now := monotime.Time(1)
 		rate := func() float64 { return float64(q.N) / q.Per.Seconds() }
-		changes := []change{{0, rate()}}
-		var slots []handed
+		changes := []change{{0, rate(), 0}}
+		var slots []sent
 		joined, given := false, false
 		for step := range 120 {
 			if r.IntN(3) > 0 {
@@ -136,17 +144,15 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 			}
 			switch k := r.IntN(10); {
 			case k < 2:
-				at := lastNear(b, now)
 				if r.IntN(2) == 0 {
 					q.N = numbers[r.IntN(6)]
 				}
+				burst := q.Burst
 				if r.IntN(4) == 0 {
 					q.Burst = 1 + r.IntN(30)
 				}
-				if q.N != b.quota.N {
-					changes = append(slices.DeleteFunc(changes, func(c change) bool { return c.at >= at }), change{at, rate()})
-				}
 				b.Set(now, q, 0, horizon)
+				changes = append(changes, change{max(now, b.lastNear), rate(), float64(q.Burst - burst)})
 				before = nil
 			case k < 4 && i >= 0:
 				n := 1 + r.IntN(slots[i].n)
@@ -160,7 +166,7 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 				at := lastNear(b, now)
 				n := 1 + r.IntN(8)
 				b.Overdraw(now, n)
-				slots = append(slots, handed{at, n})
+				slots = append(slots, sent{handed{at, n}, len(changes)})
 				before = nil
 			default:
 				from := now
@@ -170,7 +176,7 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 				n := 1 + r.IntN(q.Burst)
 				at := b.When(from, n)
 				b.Take(now, at, n)
-				slots = append(slots, handed{at, n})
+				slots = append(slots, sent{handed{at, n}, len(changes)})
 				before = append(before, 0)
 			}
 			end := max(now, b.lastNear)
