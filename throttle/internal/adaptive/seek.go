@@ -11,7 +11,7 @@ import (
 //
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
-// at in the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it is longer than a second: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
+// at in the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it lasts two seconds or more: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
 // goes for what is back within less than a second.
 //
 // In come answers (note); out comes when to look (next).
@@ -114,7 +114,7 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 		after := lasted % l.most // others may have taken it, so the next one may be back after as long again
 		hold := min(max(after, min(l.most, firstLook)), l.most-after)
 		look = wholeSeconds(lasted + max(hold, lasted/8, firstHold))
-	case l.held >= halveAfter && l.most > firstLook && lasted < l.most/2:
+	case l.held >= halveAfter && l.most >= 2*firstLook && lasted < l.most/2: // a second and a round trip are a second
 		look = wholeSeconds(l.most / 2)
 	case l.most-least > step:
 		if look = wholeSeconds(least + (l.most-least)/2); look > l.most {

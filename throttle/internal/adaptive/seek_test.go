@@ -106,6 +106,14 @@ func TestSeekBetween(t *testing.T) {
 	}
 }
 
+// TestSeekNotAfterHalfOfASecond: a second and a round trip are a second, and no span is shorter.
+func TestSeekNotAfterHalfOfASecond(t *testing.T) {
+	l := seek{from: start, least: 930 * time.Millisecond, most: 1020 * time.Millisecond, held: halveAfter}
+	if got := l.next(start, 0).Sub(start); got != l.most {
+		t.Errorf("the limit was back after %v each time: the next look comes after %v", l.most, got)
+	}
+}
+
 // TestSeekPartEndsARow: a look that finds a part is none of the row after which a look comes early.
 func TestSeekPartEndsARow(t *testing.T) {
 	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, held: halveAfter}
