@@ -19,6 +19,9 @@ type WindowMemory struct {
 	Span       time.Duration `json:"span,omitzero"`
 
 	Habits // are true after the reset, too
+
+	// OfNow says that this process has seen them in this run. It is not written.
+	OfNow bool `json:"-"`
 }
 
 // Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are a part of

@@ -42,7 +42,7 @@ func (s *Server) resume(now monotime.Time, w *window) {
 		return
 	case w.limit > 0 && saneRate(m.Refill):
 		w.refill.resume(now, w.limit, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
-	case !w.seek.resume(&m.Habits):
+	case !w.seek.resume(&m.Habits, m.OfNow):
 		return
 	}
 	w.scheduleProbe(now, &s.config)

@@ -60,6 +60,9 @@ func (s *Server) AddServed(now monotime.Time, n int) {
 func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
 	s.parted = s.parted[:0]
+	if a.Refused && len(s.windows)+len(a.Statements) > 1 {
+		a.short = s.short(t, &kind, a)
+	}
 	for i := range a.Statements {
 		st := &a.Statements[i]
 		if s.grantsNone(st, t, a) {
@@ -147,11 +150,13 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.measuredFrom && len(a.Statements) == 0:
 			w.refill.doubt() // where refusals state nothing, nothing else ends a wrong rate
 		}
+		w.refusedUnstated(now, t, a, &s.config)
 		over := len(a.Statements) == 0 || w.bucket == "" && w.remaining <= 0 && w.reset.late <= now
 		if a.Refused || a.Lost || !t.probe || now < w.probeAt || !over {
 			kept = append(kept, w)
 		} else {
 			s.leave(w)
+			s.keepSought(now, t, w)
 		}
 	}
 	clear(s.windows[len(kept):])

@@ -15,6 +15,7 @@ type outcome struct {
 	span      time.Duration // of the window
 	remaining int
 	refused   bool
+	elsewhere bool  // another limit has refused the request, see refusedElsewhere
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did
 	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours

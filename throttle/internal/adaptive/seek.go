@@ -45,6 +45,8 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		*l = seek{}
 	case l.from == 0:
 		l.from = o.now
+	case o.elsewhere && o.whole():
+		l.from = o.now
 	case o.refused && o.probe:
 		l.least, l.held = max(l.least, took), 0
 	case o.refused:
@@ -87,10 +89,10 @@ func (l *seek) perToken(took time.Duration, tokens int) time.Duration {
 	return took / n
 }
 
-// resume takes up what looks have found before, in an earlier run or by another process. It reports whether there is anything to take up: not where the
+// resume takes up what looks have found before: of now if it was in this process, else in an earlier run or by another process. It reports whether there is anything to take up: not where the
 // reset is stated.
-func (l *seek) resume(h *Habits) bool {
-	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 || max(h.BackAfter, h.BackWithin) > longestKept {
+func (l *seek) resume(h *Habits, ofNow bool) bool {
+	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 || !ofNow && max(h.BackAfter, h.BackWithin) > longestKept {
 		return false
 	}
 	if l.least, l.most = max(h.BackAfter, 0), max(h.BackWithin, 0); l.most < l.least {

@@ -325,7 +325,7 @@ func TestSeekOfAFile(t *testing.T) {
 	} {
 		l := seek{from: start}
 		want := seek{from: start, least: test.least, most: test.most}
-		if took := l.resume(&Habits{BackAfter: test.after, BackWithin: test.within}); l != want || took != (test.least > 0 || test.most > 0) {
+		if took := l.resume(&Habits{BackAfter: test.after, BackWithin: test.within}, false); l != want || took != (test.least > 0 || test.most > 0) {
 			t.Errorf("%v and %v are %+v, want %+v", test.after, test.within, l, want)
 		}
 		if at := l.next(start, 0); at <= start || at > start.Add(2*time.Minute) {

@@ -179,6 +179,10 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.most = max(w.most, o.remaining+o.n)
 	}
 	o.limit, o.span, o.others = w.size(), w.span, w.others.withOthers(o.n)-o.n
+	if o.elsewhere = o.refusedElsewhere(a.short); o.elsewhere {
+		o.probe = false // the look has found out nothing
+	}
+	a.named = a.named || a.Refused && !o.elsewhere
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
@@ -193,7 +197,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances {
 		w.refill.stop()
-	} else {
+	} else if !o.elsewhere {
 		w.refill.observe(&o, &w.reset, c.MaxHold)
 	}
 

@@ -1,0 +1,74 @@
+package adaptive
+
+import (
+	"slices"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// A request may draw on several limits, and is refused by one of which less remains than it costs. Of the others, such a refusal says nothing: a look whether they
+// are restored has not failed. Else a limit of one a second is taken for one of ten minutes, once a limit of ten minutes is used up.
+
+// short returns how many limits there are of which less remains than a refused request of a kind costs: as its answer states, or of a limit of which that does not
+// speak, by our own count.
+func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (n int) {
+	cost := a.cost(t)
+	for i := range a.Statements {
+		st := &a.Statements[i]
+		costs := costIn(&cost, canonical(st.Unit))
+		if w := s.find(st.Name, st.Bucket, canonical(st.Unit)); w != nil {
+			costs = w.costOf(&cost, kind)
+		}
+		if bounded(st.Remaining) < max(costs, 1) {
+			n++
+		}
+	}
+	for _, w := range s.windows {
+		if w.spentAt(t.Sent) && !w.isStated(a.Statements) {
+			n++
+		}
+	}
+	return n
+}
+
+// spentAt reports whether nothing remained of the limit at an instant, as far as is known.
+func (w *window) spentAt(t monotime.Time) bool {
+	return w.remaining <= 0 && (w.reset.late == 0 || w.reset.late > t)
+}
+
+// isStated reports whether one of the statements is about the limit.
+func (w *window) isStated(statements []quota.Statement) bool {
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
+		return st.Name == w.name && st.Bucket == w.bucket && canonical(st.Unit) == w.unit
+	})
+}
+
+// refusedElsewhere reports whether the request was refused by another limit than this one, if so many are short. It was if enough remains of this one. It was as
+// well if the whole of this one was there before the request, and another is short: that is how a limit of one looks that has counted the request.
+func (o *outcome) refusedElsewhere(short int) bool {
+	if !o.refused || short == 0 {
+		return false
+	}
+	return o.remaining >= max(o.n, 1) || short > 1 && o.whole()
+}
+
+// refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this one.
+func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Config) {
+	if !a.Refused || a.named || len(a.Statements) == 0 || !t.probe || !w.probing || w.seek.from == 0 || !w.spentAt(t.Sent) {
+		return
+	}
+	w.missedProbes++
+	w.seek.note(&outcome{sent: t.Sent, now: now, refused: true, probe: true}, false, true)
+	w.scheduleProbe(now, c)
+	w.takeHint(now, a)
+}
+
+// keepSought keeps what looks have found of a limit that is forgotten, as the latest look was served and the answer does not speak of it.
+func (s *Server) keepSought(now monotime.Time, t *Ticket, w *window) {
+	if w.seek.from == 0 || len(s.kept) == maxWindows {
+		return
+	}
+	w.seek.note(&outcome{sent: t.Sent, now: now, n: 1, limit: 1, probe: true}, false, true)
+	s.kept = append(s.kept, WindowMemory{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Habits: w.habits(), OfNow: true})
+}

@@ -1,0 +1,143 @@
+package adaptive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// twoLimits is a server with limits of n each second and of 100 each ten minutes; each window begins with its first request. It states no reset.
+type twoLimits struct {
+	n           int
+	charges     bool // the short limit counts requests that the long one refuses
+	short, long int  // used
+	began       [2]time.Duration
+}
+
+// serve serves or refuses a request that comes so long after the start. It returns what it says of each limit.
+func (l *twoLimits) serve(at time.Duration) (short, long quota.Statement, ok bool) {
+	if at >= l.began[0]+time.Second {
+		l.short, l.began[0] = 0, at
+	}
+	if at >= l.began[1]+10*time.Minute {
+		l.long, l.began[1] = 0, at
+	}
+	room := l.short < l.n
+	if ok = room && l.long < 100; ok {
+		l.long++
+	}
+	if ok || room && l.charges {
+		l.short++
+	}
+	return quota.Statement{Name: "short", Limit: l.n, Remaining: l.n - l.short}, quota.Statement{Name: "long", Limit: 100, Remaining: 100 - l.long}, ok
+}
+
+// TestTwoLimits: how many requests are served and refused in an hour and a half by a server with two limits that states no reset; each request is made when it is
+// due. 100 may go in each ten minutes, but for one window that passes while it is not known how long it lasts.
+func TestTwoLimits(t *testing.T) {
+	both := func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
+		return []quota.Statement{short, long}
+	}
+	for _, test := range []struct {
+		name            string
+		n               int
+		charges         bool
+		says            func(short, long quota.Statement, i int, ok bool) []quota.Statement
+		served, refused int
+	}{
+		{"one a second", 1, false, both, 901, 10},
+		{"one a second, which counts what the other refuses", 1, true, both, 901, 10},
+		{"five a second", 5, false, both, 801, 11},
+		{"five a second, which counts what the other refuses", 5, true, both, 801, 11},
+		{"the long one is stated at zero", 1, true, func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
+			if long.Remaining == 0 {
+				return []quota.Statement{short, long}
+			}
+			return []quota.Statement{short}
+		}, 801, 15},
+		{"it is stated by refusals", 1, true, func(short, long quota.Statement, _ int, ok bool) []quota.Statement {
+			if !ok {
+				return []quota.Statement{short, long}
+			}
+			return []quota.Statement{short}
+		}, 801, 23},
+		{"it is stated by each tenth answer", 1, true, func(short, long quota.Statement, i int, _ bool) []quota.Statement {
+			if i%10 == 0 {
+				return []quota.Statement{short, long}
+			}
+			return []quota.Statement{short}
+		}, 900, 36},
+	} {
+		b := newBucket(t, Config{})
+		l := &twoLimits{n: test.n, charges: test.charges, began: [2]time.Duration{-time.Hour, -time.Hour}}
+		var got [2]int
+		for i := 0; b.now < start.Add(90*time.Minute); i++ {
+			b.now = b.now.Add(b.dueAfter(0, 1) + 20*time.Millisecond)
+			ticket := b.send()
+			short, long, ok := l.serve(b.now.Sub(start))
+			b.done(ticket, Answer{Refused: !ok, Statements: test.says(short, long, i, ok)})
+			if ok {
+				got[0]++
+			} else {
+				got[1]++
+			}
+		}
+		if got != [2]int{test.served, test.refused} {
+			t.Errorf("%s: %d served and %d refused, want %d and %d", test.name, got[0], got[1], test.served, test.refused)
+		}
+	}
+}
+
+// TestRefusedElsewhere: what a refusal says of a limit whose look it answers, of ten, which is back after two seconds; and of another one.
+func TestRefusedElsewhere(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name        string
+		limit       int
+		says        []quota.Statement
+		least, most time.Duration // what is known of the limit then, see seek
+		missed      int           // looks at it
+		of          time.Duration // the other one was not back so late
+	}{
+		{"enough remains", 10, []quota.Statement{{Name: "a", Limit: 10, Remaining: 9}, {Name: "b", Limit: 50}}, s, 2 * s, 0, 5 * s},
+		{"nothing remains of either", 10, []quota.Statement{{Name: "a", Limit: 10}, {Name: "b", Limit: 50}}, 5 * s, 2 * s, 1, 5 * s},
+		{"its only one is used up by the request", 1, []quota.Statement{{Name: "a", Limit: 1}, {Name: "b", Limit: 50}}, s, 2 * s, 0, 5 * s},
+		{"it was of this limit", 1, []quota.Statement{{Name: "a", Limit: 1}, {Name: "b", Limit: 50, Remaining: 49}}, 5 * s, 2 * s, 1, 0},
+		{"the other one is not stated, and used up by our count", 1, []quota.Statement{{Name: "a", Limit: 1}}, s, 2 * s, 0, 5 * s},
+		{"this one is stated alone", 10, []quota.Statement{{Name: "a", Limit: 10}}, 5 * s, 2 * s, 1, 0},
+		{"this one is not stated", 10, []quota.Statement{{Name: "b", Limit: 50}}, s, 2 * s, 0, 5 * s},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(quota.Statement{Name: "a", Limit: test.limit}, quota.Statement{Name: "b", Limit: 50}))
+		a, other := b.find("a", "", ""), b.find("b", "", "")
+		a.seek.least, a.seek.most = s, 2*s
+		b.at(5 * s).exchange(refuses(test.says...))
+		if l := a.seek; l.least != test.least || l.most != test.most || a.missedProbes != test.missed || other.seek.least != test.of {
+			t.Errorf("%s: it lasts %v to %v after %d looks, and the other one %v; want %v to %v, %d and %v",
+				test.name, l.least, l.most, a.missedProbes, other.seek.least, test.least, test.most, test.missed, test.of)
+		}
+	}
+}
+
+// TestRefusedElsewhereResets: a limit that states its resets is not doubted, and does not come back more slowly, as another one refuses.
+func TestRefusedElsewhereResets(t *testing.T) {
+	const s = time.Second
+	b := newBucket(t, Config{})
+	named := func(name string, st quota.Statement) quota.Statement {
+		st.Name, st.Resolution = name, s
+		return st
+	}
+	long := named("long", left(0, 100, time.Hour))
+	b.exchange(says(named("window", left(0, 10, 2*s)), named("bucket", left(0, 10, 2*s))))
+	b.at(2500 * time.Millisecond)
+	window, bucket := b.find("window", "", ""), b.find("bucket", "", "")
+	bucket.refill.resume(b.now, 10, 0, 5, false, time.Hour)
+	b.exchange(refuses(named("window", left(9, 10, 2*s)), named("bucket", left(9, 10, 2*s)), long))
+	if window.refill.emptyReset || window.reset.roundsDown || window.missedProbes > 0 {
+		t.Errorf("the window: a reset brought nothing: %t, resets are rounded down: %t, %d looks in vain; want none of these", window.refill.emptyReset, window.reset.roundsDown, window.missedProbes)
+	}
+	if r := &bucket.refill; !r.refills || r.rate != 5 {
+		t.Errorf("the bucket refills: %t, at %v/s; want 5/s", r.refills, r.rate)
+	}
+}
