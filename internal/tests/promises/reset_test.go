@@ -35,6 +35,26 @@ func TestPromiseRefillIsPaced(t *testing.T) {
 	}
 }
 
+// A hint in whole seconds is an interval: before its upper end only where a window that is known proves that it is coarse. A server that wants requests 50 ms
+// apart says "Retry-After: 1" to one that comes too early, and "in 1 s" to each that it serves. A second for each refusal would waste half of the quota.
+func TestPromiseCoarseHintIsNoSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		algorithm := &pacertest.GCRA{Rate: 20, Burst: 1}
+		server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
+		defer server.Close()
+		client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}}
+		start := time.Now()
+		for range 600 {
+			lab.Get(t, client, "http://a.example/")
+		}
+		took, least := time.Since(start), pacertest.Least(algorithm, start, 600)
+		if n := server.Stats().Refused; took > least*115/100 || n > 6 {
+			t.Errorf("took %v with %d refused, want at most 1.15 of %v and 6", took, n, least)
+		}
+	})
+}
+
 // What is said about a reset is an interval: keep the intersection of all statements of a window,
 // which is exact to milliseconds where each reply alone is up to a second off.
 func TestPromiseResetIsTheIntersection(t *testing.T) {

@@ -26,6 +26,10 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
 	}
 	s.hear(now, t, kind, a)
+	if a.Refused && a.Hold > 0 {
+		a.Hold = s.sooner(a.Hold, a.HoldStep, a.Statements)
+		asked = min(asked, a.Hold)
+	}
 	e.Refused, e.Contradicted = a.Refused, s.contradicted
 	switch {
 	case a.Refused || a.HoldKnown:
@@ -212,6 +216,32 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	}
 	return s.config.within(hold, jitter)
 }
+
+// sooner returns for how long a refusal asks whose hint is in steps, where the windows that it says are used up are known better: they come back token by token,
+// and again and again a token was there long before the reset that was stated, in the same steps. So "Retry-After: 1" of a server that has just served requests 60 ms
+// apart, each with the words that nothing remains for a second, was rounded up. The hold is then as long as one token takes, doubled with each refusal
+// in a row up to mostSooner, and as long as the hint at most.
+func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time.Duration {
+	var back time.Duration
+	for i := range stated {
+		st := &stated[i]
+		if st.Remaining > 0 {
+			continue
+		}
+		w := s.find(st.Name, st.Bucket, canonical(st.Unit))
+		if w == nil || w.unit != "" || !w.refill.early() {
+			return hint
+		}
+		back = max(back, w.refill.token())
+	}
+	if back <= max(hint-step, 0) || s.refusals >= mostSooner || doubled(1, s.refusals+1) > hint/back {
+		return hint
+	}
+	return doubled(back, s.refusals+1)
+}
+
+// mostSooner is how many refusals in a row are not held for as long as they say. Then they may know better.
+const mostSooner = 3
 
 // alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is longestStretch
 // at most, and up to half as long again: claims of a narrow limit that were refused together would else be refused together again.

@@ -9,22 +9,46 @@ import (
 // raise is how the rate of a limit below fewTokens grows: Remaining never shows how many more tokens come back, so the rate grows with
 // each answer until a request is refused, and again some time later.
 //
-// In come rates (again, fell) and refusals (refused). Out comes by what the rate is multiplied with each served answer (by).
+// After a refusal the rate is just under what was served before it (held), and what it is raised by is smaller. A refusal at a pace that is well below
+// held is not about the pace: others took the token, or the limit has fallen. Then the rate hardly falls, and grows a little with each answer,
+// but not beyond held, which falls with each such refusal.
+//
+// In come rates (again), what was served (serve) and refusals (refused, fell). Out comes by what the rate is multiplied with each served answer (grow), and after a
+// refusal (refused), and how long one token takes at most (held).
 type raise struct {
 	by   float64       // above 1 while the rate is raised, 1 between that, and zero where it never is
 	from float64       // the rate when it began to be raised again
 	at   monotime.Time // when it is to be raised again; zero if that is not known yet
 	gap  time.Duration // until then from when the raise ended
+
+	held   float64          // the highest rate at which requests were served one after the other; zero if that is not known
+	went   [3]monotime.Time // when the latest ones went that were served while nothing remained
+	others int              // others are likely to share the limit until so many more are served
+	blind  bool             // a round trip is longer than one token takes: so it may vary by as much
 }
 
 const (
-	// firstRaise is by what the rate is first multiplied with each served answer.
-	firstRaise = 1.25
+	// firstRaise is by what the rate is first multiplied with each served answer, and gentleRaise where several of these are on their way.
+	firstRaise  = 2.0
+	gentleRaise = 1.25
 
 	// laterRaise is the same for when the rate is raised again, after the raise has ended: the limit may have risen. That is after
 	// raiseAfter, and later each time, as with trials of a pace (see formerRate), unless the rate has doubled.
-	laterRaise = 1.125
+	laterRaise = 1.06
 	raiseAfter = 15 * time.Second
+
+	// leastRaise is a raise that is worth a refusal.
+	leastRaise = 1.02
+
+	// A pace that is below othersBelow of one that was held is not the reason of a refusal.
+	othersBelow = 0.9
+	othersShare = 0.9  // by what the rate, and what was held, are multiplied then
+	othersRaise = 1.01 // and with each served answer after that
+
+	// A refusal after chanceAfter requests that were served at a pace has lowered it enough if that is multiplied by chanceShare: the network has brought two
+	// requests nearer to each other.
+	chanceAfter = 16
+	chanceShare = 0.96
 )
 
 // on reports whether the rate is raised now.
@@ -46,14 +70,59 @@ func (ra *raise) again(now monotime.Time, rate float64) {
 	}
 }
 
-// refused takes in a refusal while the rate is raised, and returns by what the rate is multiplied: the last two raises are taken back. The
-// raises that follow are smaller.
-func (ra *raise) refused() (factor float64) {
-	factor = 1 / (ra.by * ra.by)
-	if ra.by = 1 + (ra.by-1)/4; ra.by < 1.01 {
-		ra.by = 1
+// serve takes in that a request was served at a rate, which was sent then and answered after so long; spent says that nothing remained. Of a limit of one, two intervals of requests that found one token each are two tokens. Of more than one,
+// up to a token may have been there when nothing remained first.
+func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent bool, rate float64) {
+	if ra.blind = took.Seconds()*rate > 1; ra.blind {
+		ra.by = min(ra.by, gentleRaise)
 	}
-	return factor
+	from := ra.went[0]
+	if limit == 1 {
+		from = ra.went[1]
+	}
+	switch {
+	case !spent:
+		ra.went = [3]monotime.Time{}
+		return
+	case from != 0 && sent > from && !ra.blind:
+		ra.held = max(ra.held, 2/sent.Sub(from).Seconds())
+	}
+	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
+}
+
+// grow takes in that a request was served, and returns by what the rate is multiplied.
+func (ra *raise) grow(now monotime.Time, rate float64) float64 {
+	switch {
+	case ra.by == 0:
+		return 1
+	case ra.others == 0:
+		ra.again(now, rate)
+		return ra.by
+	}
+	if ra.others--; ra.others == 0 {
+		ra.at = now
+	}
+	return max(1, min(othersRaise, ra.held/rate))
+}
+
+// refused takes in a refusal at a rate, after so many that were served, and returns by what the rate is multiplied. While it is raised, the last two raises
+// are taken back, but for what was held, and the raises that follow are smaller.
+func (ra *raise) refused(rate float64, served int) (factor float64) {
+	by, held := ra.by, ra.held/rate
+	ra.went = [3]monotime.Time{}
+	switch {
+	case !ra.blind && rate < othersBelow*ra.held && (ra.others > 0 || served < crowdFor):
+		ra.by, ra.others, ra.held = 1, crowdFor, othersShare*ra.held
+		return othersShare
+	case ra.on():
+		if ra.by = 1 + (by-1)/4; ra.by < leastRaise {
+			ra.by = 1
+		}
+		return max(1/(by*by), min(1/by, held))
+	case served >= chanceAfter && !ra.blind:
+		return chanceShare
+	}
+	return refusalFactor
 }
 
 // fell takes in that a refusal has lowered a rate that was not being raised: the limit has fallen, perhaps for a moment, if that is far

@@ -93,6 +93,10 @@ const (
 	// proven is as often as it counts that a paced request found something. So much faith outlasts four refusals in a row.
 	proven = 8
 
+	// foundEarly is how often paced requests must have found something before the stated reset so that it says nothing of the next token, after a refusal has
+	// halved that.
+	foundEarly = 2
+
 	// crowdFor is after how many served requests without a refusal others are taken to be gone. A refusal halves our part of the
 	// rate, as TCP does; an answer that leaves more than is kept for others makes it crowdRaise times as much.
 	crowdFor   = 32
@@ -327,6 +331,9 @@ func (r *refill) measure(o *outcome) {
 		}
 		r.slowDown()
 		r.pacedFrom, r.served = o.now, 0
+		if r.raise.by > 0 { // others took the token, or the pace was too fast: it is back after that of one, however slow the pace is
+			r.pacedFrom = o.now.Add(r.token() - r.timeFor(1, false))
+		}
 		r.remeasure(o.now, o.remaining)
 		return
 	}
@@ -341,11 +348,9 @@ func (r *refill) measure(o *outcome) {
 		return
 	}
 	if o.limit < fewTokens {
-		r.raise.again(o.now, r.rate)
+		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
-	if r.raise.on() {
-		r.rate *= r.raise.by
-	}
+	r.rate *= r.raise.grow(o.now, r.rate)
 	r.follow(o)
 	if !o.newest {
 		return
@@ -386,7 +391,7 @@ func (r *refill) follow(o *outcome) {
 		r.rate = max(measuredShare*most, slowestRate(r.maxHold))
 	}
 	if least *= measuredShare; r.served > servedInRow && r.rate < least && saneRate(least) {
-		r.rate = min(firstRaise*r.rate, least)
+		r.rate = min(gentleRaise*r.rate, least)
 	}
 	r.atMost = max(r.atMost, r.rate)
 }
@@ -409,11 +414,21 @@ func (r *refill) wrong() {
 	r.doubtRefills.fail(1)
 }
 
+// early reports whether paced requests have found tokens long before the stated reset, which therefore says nothing of the next one: at a limit of few tokens
+// that comes back token by token.
+func (r *refill) early() bool {
+	return r.refills && r.raise.by > 0 && (r.found >= foundEarly || r.raise.held > 0)
+}
+
+// token returns how long one token takes to come back at most, as far as that was seen.
+func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate, r.raise.held)) }
+
 // stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of paced requests: of a
 // belief that begins later, it would say nothing.
 func (r *refill) stop() {
 	r.refills, r.resumed, r.found, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
+	r.raise.held, r.raise.others = 0, 0
 }
 
 // slowDown lowers the rate after a refusal.
@@ -422,8 +437,8 @@ func (r *refill) slowDown() {
 	if r.crowd == crowdFor {
 		factor = crowdShare
 	}
-	if r.raise.on() {
-		factor = r.raise.refused()
+	if r.raise.by > 0 {
+		factor = r.raise.refused(r.rate, r.served)
 	}
 	least := slowestRate(r.maxHold)
 	if r.crowd == crowdFor {

@@ -129,12 +129,12 @@ func TestRefillProvisional(t *testing.T) {
 func TestRefillRaise(t *testing.T) {
 	r := refill{refills: true, rate: 4, raise: raise{by: firstRaise}, fullSpan: time.Second, maxHold: time.Hour}
 	r.measure(&outcome{sent: start, now: start, n: 1})
-	if r.rate != 5 {
-		t.Errorf("rate %v, want 5", r.rate)
+	if r.rate != 8 {
+		t.Errorf("rate %v, want 8", r.rate)
 	}
 	r.slowDown()
-	if want := 5 / (firstRaise * firstRaise); r.rate != want || r.raise.by != 1.0625 {
-		t.Errorf("rate %v, raise %v; want %v, 1.0625", r.rate, r.raise.by, want)
+	if want := 8 / (firstRaise * firstRaise); r.rate != want || r.raise.by != 1.25 {
+		t.Errorf("rate %v, raise %v; want %v, 1.25", r.rate, r.raise.by, want)
 	}
 	for range 2 {
 		r.slowDown()
@@ -658,7 +658,7 @@ func TestGuessIsDoubted(t *testing.T) {
 func TestRefillRaisesAgain(t *testing.T) {
 	r := refill{refills: true, rate: 10, raise: raise{by: 1}, maxHold: time.Hour}
 	now := start
-	serve := func() { r.measure(&outcome{sent: now, now: now, n: 1, limit: 1}) }
+	serve := func() { r.measure(&outcome{sent: now, now: now, n: 1, limit: 1, remainingBefore: 1}) }
 	next := func() time.Duration {
 		serve() // the raise has ended
 		at := now
@@ -699,7 +699,7 @@ func TestRefillRaisesAgain(t *testing.T) {
 	if r.raise.gap != 5*time.Minute {
 		t.Errorf("in the end every %v, want 5m", r.raise.gap)
 	}
-	for range 2 {
+	for range 3 {
 		refuse()
 	}
 	if got := next(); got != 15*time.Second {

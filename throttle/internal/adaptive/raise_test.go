@@ -1,0 +1,164 @@
+package adaptive
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// TestRaiseHeld: the rate that was held is that of two tokens over the time in which they came back: of two intervals at a limit of one, and of three at one
+// of more, of which part of a token may have been there. Where a round trip is as long as a token takes, or something remained, nothing is known of it.
+func TestRaiseHeld(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name      string
+		limit     int
+		trip      time.Duration
+		remaining int // before each request
+		gaps      []time.Duration
+		want      float64
+	}{
+		{"one interval", 1, ms, 0, []time.Duration{100 * ms}, 0},
+		{"two", 1, ms, 0, []time.Duration{100 * ms, 60 * ms}, 2 / 0.16},
+		{"the fastest two", 1, ms, 0, []time.Duration{100 * ms, 60 * ms, 50 * ms, 90 * ms}, 2 / 0.11},
+		{"two of a limit of two", 2, ms, 0, []time.Duration{100 * ms, 60 * ms}, 0},
+		{"three of a limit of two", 2, ms, 0, []time.Duration{100 * ms, 60 * ms, 40 * ms}, 10},
+		{"something remained", 2, ms, 1, []time.Duration{100 * ms, 60 * ms, 40 * ms}, 0},
+		{"a long round trip", 1, 101 * ms, 0, []time.Duration{100 * ms, 60 * ms}, 0},
+	} {
+		ra, at := raise{by: firstRaise}, start
+		for i := range len(test.gaps) + 1 {
+			if i > 0 {
+				at = at.Add(test.gaps[i-1])
+			}
+			ra.serve(at, test.trip, test.limit, test.remaining == 0, 10)
+		}
+		if math.Abs(ra.held-test.want) > 1e-9 {
+			t.Errorf("%s: %v/s was held, want %v", test.name, ra.held, test.want)
+		}
+		if want := firstRaise; test.trip > 100*ms && ra.by != gentleRaise || test.trip < 100*ms && ra.by != want {
+			t.Errorf("%s: raised by %v", test.name, ra.by)
+		}
+	}
+}
+
+// TestRaiseRefused: by what a rate is multiplied after a refusal.
+func TestRaiseRefused(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		ra       raise
+		served   int
+		want     float64 // of a rate of 10
+		by, held float64 // afterwards
+		others   int
+	}{
+		{"two raises are taken back", raise{by: 2}, 9, 0.25, 1.25, 0, 0},
+		{"but not what was held", raise{by: 2, held: 4}, 9, 0.4, 1.25, 4, 0},
+		{"the latest raise is, whatever was held", raise{by: 2, held: 10}, 9, 0.5, 1.25, 10, 0},
+		{"small raises end", raise{by: laterRaise, held: 9.5}, 9, 1 / laterRaise, 1, 9.5, 0},
+		{"soon", raise{by: 1, held: 10}, chanceAfter - 1, refusalFactor, 1, 10, 0},
+		{"late", raise{by: 1, held: 10}, chanceAfter, chanceShare, 1, 10, 0},
+		{"late, of several under way", raise{by: 1, held: 10, blind: true}, chanceAfter, refusalFactor, 1, 10, 0},
+		{"well below what was held", raise{by: 2, held: 20}, 9, othersShare, 1, 18, crowdFor},
+		{"the same, but one of very many", raise{by: 1, held: 20}, crowdFor, chanceShare, 1, 20, 0},
+		{"after one that others took", raise{by: 1, held: 20, others: 1}, crowdFor, othersShare, 1, 18, crowdFor},
+		{"the same of several under way", raise{by: 2, held: 20, blind: true}, 9, 0.5, 1.25, 20, 0},
+	} {
+		ra := test.ra
+		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || ra.held != test.held || ra.others != test.others {
+			t.Errorf("%s: rate × %v, raised by %v, held %v, others for %d; want × %v, %v, %v, %d",
+				test.name, got, ra.by, ra.held, ra.others, test.want, test.by, test.held, test.others)
+		}
+	}
+}
+
+// TestRaiseBesideOthers: while others are likely to share the limit, the rate grows a little with each answer, up to what was held; it is raised again once they
+// are taken to be gone.
+func TestRaiseBesideOthers(t *testing.T) {
+	ra, rate, now := raise{by: 1, held: 10.5, others: crowdFor}, 10.0, start
+	if rate *= ra.grow(now, rate); math.Abs(rate-10*othersRaise) > 1e-9 {
+		t.Errorf("%v/s after one, want %v", rate, 10*othersRaise)
+	}
+	for range crowdFor - 1 {
+		rate *= ra.grow(now, rate)
+	}
+	if math.Abs(rate-10.5) > 1e-9 || ra.others != 0 {
+		t.Errorf("%v/s, others for %d; want 10.5, and none", rate, ra.others)
+	}
+	if ra.grow(now, rate); ra.by != laterRaise {
+		t.Errorf("raised by %v when others are gone, want %v", ra.by, laterRaise)
+	}
+	for _, still := range []raise{{}, {others: 3, held: 5, by: 1}} {
+		if got := still.grow(now, rate); got != 1 {
+			t.Errorf("%+v: rate × %v, want 1", still, got)
+		}
+	}
+}
+
+// strict is a bucket at a server that grants one token each 50 ms, and says of each that nothing remains for a second. So many requests were served.
+func strict(t *testing.T, served int) *bucket {
+	t.Helper()
+	b := newBucket(t, Config{})
+	b.exchange(says(spent(time.Second)))
+	for at := 500 * time.Millisecond; served > 1; at += b.dueAfter(0, 1) {
+		b.at(at).exchange(says(spent(time.Second)))
+		served--
+	}
+	return b
+}
+
+// spent states that nothing remains of a limit of one, for so many whole seconds.
+func spent(in time.Duration) quota.Statement {
+	s := left(0, 1, in)
+	s.Resolution = time.Second
+	return s
+}
+
+// TestSooner: a hint is not obeyed to its end where tokens were there long before the reset that was stated with it: the hold is as long as one takes, doubled with each
+// refusal in a row. After three of these the hint is obeyed.
+func TestSooner(t *testing.T) {
+	const s = time.Second
+	refused := func(in, step time.Duration, stated ...quota.Statement) Answer {
+		a := refuses(stated...)
+		a.Hold, a.HoldKnown, a.HoldStep = in, true, step
+		return a
+	}
+	second := quota.Statement{Name: "other", Limit: 5, Reset: s, ResetKnown: true, Resolution: s}
+	for _, test := range []struct {
+		name   string
+		served int
+		answer Answer
+		hint   bool
+	}{
+		{"as before", 6, refused(s, s, spent(s)), false},
+		{"nothing is known", 1, refused(s, s, spent(s)), true},
+		{"found once", 2, refused(s, s, spent(s)), true},
+		{"longer than the last step", 6, refused(2*s, s, spent(s)), true},
+		{"not in steps", 6, refused(s, 0, spent(s)), true},
+		{"another limit is used up as well", 6, refused(s, s, spent(s), second), true},
+		{"no limit is stated", 6, refused(s, s), true},
+	} {
+		b := strict(t, test.served)
+		e := b.exchange(test.answer)
+		want := b.windows[0].refill.token()
+		if test.hint {
+			want = test.answer.Hold
+		}
+		if e.Hold != want || e.Said != want {
+			t.Errorf("%s: held for %v, said %v; want %v", test.name, e.Hold, e.Said, want)
+		}
+	}
+	b := strict(t, 12)
+	for n := range 4 {
+		e, want := b.exchange(refused(s, s, spent(s))), s
+		if n < mostSooner {
+			want = b.windows[0].refill.token() << n
+		}
+		if e.Hold.Round(time.Microsecond) != want.Round(time.Microsecond) {
+			t.Errorf("refusal %d in a row: held for %v, want %v", n+1, e.Hold, want)
+		}
+		b.at(b.now.Sub(start) + e.Hold)
+	}
+}
