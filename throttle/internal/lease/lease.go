@@ -60,6 +60,7 @@ type Lease struct {
 	quotas   quota.Quotas  // as the store is told of them
 	names    []string      // of the quotas, for errors
 	forAll   int           // how many of the quotas are of all claims
+	none     bool          // there are none any more: those above are of before, of which there may be something to tell
 	version  int           // how often the quotas were set
 	lateness time.Duration // see late.go
 
@@ -76,6 +77,7 @@ type Lease struct {
 	unsent     slotReport
 	sent       slotReport
 	asked      []store.Ask
+	sentOf     quota.Quotas // of which sent and asked are
 	statements statements
 	holdKnown  monotime.Time // the hold of which the store knows
 
@@ -84,7 +86,8 @@ type Lease struct {
 	serialUsed    bool          // a call with it was made, and may have arrived
 	answered      int64         // of the latest request that was answered
 	calling       bool          // a call is under way
-	flown         []int         // from which quota of that call each takes over, or of the latest one
+	flown         []int         // from which quota of sentOf each takes over
+	sentVersion   int           // the version of sentOf
 	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted
 	notBefore     monotime.Time // no call is made before
@@ -170,16 +173,18 @@ func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 
 // Set replaces the quotas, which have all defaults written out. A share of each quota is reserved
 // for urgent claims. Only quotas that live in a store count. All slots in hand go back, as slots of the quotas that take over from
-// those of before: else each change would cost what a Horizon holds, at the rate of before. What went is known of a quota
-// that takes over from another one, as it does in the store, and the store is told of it.
+// those of before: else each change would cost what a Horizon holds, at the rate of before. So does what a call gets that is under way, or has failed
+// and comes again. What went is known of a quota that takes over from another one, as it does in the store, and the store is told of it.
 func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.unsent.own = append(l.unsent.own, l.outage.went.before(0, monotime.Time(monotime.Unbounded))...)
 	had, forAll := l.quotas, l.forAll
-	l.quotas, l.names = nil, nil
-	l.add(qs)
-	l.forAll = len(l.quotas)
-	if reserve > 0 {
-		l.add(limit.Unreserved(qs, reserve))
+	if l.none = !slices.ContainsFunc(qs, func(q quota.Quota) bool { return Stored(&q) }); !l.none {
+		l.quotas, l.names = nil, nil
+		l.add(qs)
+		l.forAll = len(l.quotas)
+		if reserve > 0 {
+			l.add(limit.Unreserved(qs, reserve))
+		}
 	}
 	from := append(takesOver(l.quotas[:l.forAll], had[:forAll], 0), takesOver(l.quotas[l.forAll:], had[forAll:], forAll)...)
 	l.version++
@@ -199,7 +204,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 		}
 	}
 	l.demand.unit, l.atOnce = nil, nil
-	l.unsent, l.sent, l.asked = l.unsent.carried(from), l.sent.carried(from), nil
+	l.unsent = l.unsent.carried(from)
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
 	if l.outage.since == 0 {
@@ -236,6 +241,9 @@ func NotStored(qs quota.Quotas) quota.Quotas {
 // that are not. The result is in buf if buf is long enough.
 func (l *Lease) cost(buf []int, d *limit.Demand, urgent bool) []int {
 	buf = buf[:0]
+	if l.none {
+		return buf
+	}
 	for i := range l.quotas {
 		n := 0
 		if i < l.forAll || !urgent {

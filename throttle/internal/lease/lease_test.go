@@ -732,7 +732,8 @@ func TestStepAfterSet(t *testing.T) {
 	}
 }
 
-// TestSetGivesBack: when quotas are replaced, slots in hand go back, and those that a call under way gets, as slots of the quotas that take over.
+// TestSetGivesBack: when quotas are replaced, slots in hand go back, and those that a call gets that is under way, or has
+// failed and comes again, as slots of the quotas that take over.
 func TestSetGivesBack(t *testing.T) {
 	for _, c := range []struct {
 		sets []string
@@ -745,9 +746,9 @@ func TestSetGivesBack(t *testing.T) {
 		{[]string{"9/s burst 50, 7 tokens/s", "7 tokens/s, 8/m log"}, nil},
 		{[]string{"9 tokens/s"}, nil},
 	} {
-		for _, late := range []bool{false, true} {
+		for _, where := range []string{"in hand", "under way", "failed"} {
 			l := newLease(t, "9/s burst 5, 9/m log", 0)
-			if l.last.at = at(0); !late {
+			if l.last.at = at(0); where == "in hand" {
 				stock(t, l, 10*ms, 20*ms)
 				l.Take(nil, at(10*ms), at(10*ms), requests(1), false, 0)
 			}
@@ -755,21 +756,55 @@ func TestSetGivesBack(t *testing.T) {
 			for _, text := range c.sets {
 				l.Set(parse(t, text), 0)
 			}
-			reply := &store.Reply{Bound: -1}
-			if late {
-				reply.Slots = in(10*ms, 20*ms)[1:]
+			reply, now := store.Reply{Bound: -1, Slots: in(10*ms, 20*ms)[1:]}, 13*ms
+			switch where {
+			case "in hand":
+				if under != nil {
+					l.Step(at(12*ms), at(11*ms), under, &store.Reply{Bound: -1}, nil, false)
+				}
+			case "under way":
+				l.Step(at(12*ms), at(11*ms), under, &reply, nil, false)
+			case "failed":
+				l.Step(at(12*ms), at(11*ms), under, nil, errDown, false)
+				now += probeEvery
+				again, _ := call(t, l, now, queue(1), reply)
+				equal(t, "asks again", again.Request.Asks, under.Request.Asks)
+				equal(t, "by the quotas of then", again.Request.Quotas, under.Request.Quotas)
 			}
-			if under != nil {
-				l.Step(at(12*ms), at(11*ms), under, reply, nil, false)
-			}
-			told, _ := call(t, l, 13*ms, queue(), store.Reply{Bound: -1})
+			told, _ := call(t, l, now, queue(), store.Reply{Bound: -1})
 			var want []store.Part
 			if c.cost != nil {
 				want = []store.Part{{Slot: 2, Cost: c.cost}}
 			}
-			equal(t, strings.Join(c.sets, ", then "), told.Request.Back, want)
+			equal(t, strings.Join(c.sets, ", then ")+" "+where, told.Request.Back, want)
 		}
 	}
+}
+
+// TestSetNoneGivesBack: when there are no quotas any more, slots in hand go back, and those that a call under way gets, and what went without slots is told.
+// After that the store is told of no quotas.
+func TestSetNoneGivesBack(t *testing.T) {
+	l := newLease(t, "9/s burst 5, 3 in flight", 0)
+	stock(t, l, 10*ms, 20*ms)
+	l.Settle(at(0), nil, quota.Costs{quota.Requests: 3}, nil, false)
+	under := l.Next(at(ms), 0, queue(1, 1, 1))
+	had := under.Request.Quotas
+	l.Settle(at(ms), nil, quota.Costs{quota.Requests: 2}, nil, false)
+	for range 2 {
+		l.Set(parse(t, "3 in flight"), 0)
+	}
+	equal(t, "cost", l.Open(at(ms), requests(1), false), true)
+	l.Settle(at(ms), nil, quota.Costs{quota.Requests: 1}, nil, false) // of a claim that goes now
+	l.Step(at(2*ms), at(ms), under, &store.Reply{Slots: []store.Slot{{ID: 3, In: 30 * ms, Count: 1}}, Bound: -1}, nil, false)
+	told, _ := call(t, l, 2*ms, queue(), store.Reply{Bound: -1})
+	equal(t, "by the quotas of before", told.Request.Quotas, had)
+	equal(t, "back", told.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}, {Slot: 3, Cost: []int{1}}})
+	equal(t, "more", told.Request.More, []int{2})
+	next, _ := call(t, l, 2*ms+Horizon+1, queue(1), store.Reply{Bound: -1})
+	equal(t, "then", []int{len(next.Request.Quotas), len(next.Request.Back), len(next.Request.Asks)}, []int{0, 0, 0})
+	l.Set(parse(t, "8/s burst 2"), 0)
+	next, _ = call(t, l, 3*ms+Horizon, queue(1), store.Reply{Bound: -1})
+	equal(t, "asks by new ones", len(next.Request.Asks), 1)
 }
 
 // TestSetGivesBackParts: two parts of a slot go back as one, and of what a store hands out again and again no more than was asked for.

@@ -43,7 +43,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	l.expire(now)
 	var asks []store.Ask
 	var asked []Asked
-	if len(l.quotas) == 0 {
+	if l.none || len(l.quotas) == 0 {
 		l.hearOfHolds(now, line)
 	} else {
 		head := l.firstInLine(now, line)
@@ -65,18 +65,17 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		asks, asked = nil, nil // what went, or goes meanwhile, is charged before anybody is served
 	}
 	l.asked = asks
-	r.Hand, r.Asks = slices.Clone(l.slots.inHand), asks
+	if r.Asks = asks; l.sentVersion == l.version && !l.none {
+		r.Hand = slices.Clone(l.slots.inHand)
+	}
 	if len(asked) > 0 {
 		if _, ok := l.slots.first(now, now, asks[0].Cost); !ok {
 			r.Hand = nil // what is in hand is of no use to the first claim
 		}
 	}
-	l.calling, l.flown = true, nil
-	for i := range l.quotas {
-		l.flown = append(l.flown, i)
-	}
+	l.calling = true
 	l.calls++
-	return &Call{r, asked, waiting, l.version, now}
+	return &Call{r, asked, waiting, l.sentVersion, now}
 }
 
 // hearOfHolds has a call made of a bucket without quotas, which has nothing to ask for, once in a
@@ -126,12 +125,22 @@ func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) 
 			l.serial++ // what the call that failed got lapses, if anything: what went without the store is told first
 		}
 		l.sent, l.unsent = l.unsent.split(mostParts / max(len(l.quotas), 1))
+		l.sentOf, l.sentVersion, l.flown = l.quotas, l.version, nil
+		for i := range l.quotas {
+			l.flown = append(l.flown, i)
+		}
+		if l.none && l.sent.empty() {
+			l.sentOf = nil
+		}
 	}
-	l.serialUsed, l.mustCall = true, !l.unsent.empty()
+	l.serialUsed, l.mustCall = true, !l.unsent.empty() || l.sentVersion != l.version
 	r = &store.Request{
-		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial, Answered: l.answered,
+		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.sentOf, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial, Answered: l.answered,
 		Back: l.sent.back, More: l.sent.more, Own: toStore(l.sent.own, now), Statements: l.statements.send(now), Ahead: l.ahead(now),
 		Alone: l.alone(now), Shares: l.config.Outage == Share, New: l.config.New, Standstill: min(l.config.Standstill, monotime.Longest),
+	}
+	if l.sentVersion != l.version {
+		r.Late = min(r.Late, EffectiveLate(l.sentOf, l.config.Late)) // those quotas may not bear more
 	}
 	if l.last.at != 0 {
 		r.Since = now.Sub(l.last.sent)

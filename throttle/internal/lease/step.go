@@ -179,7 +179,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 	return got
 }
 
-// decline gives back the slots of a reply that came after the quotas were replaced, as slots of the quotas that took over.
+// decline gives back the slots of a reply to what was asked before the quotas were replaced, as slots of the quotas that took over.
 func (l *Lease) decline(r *store.Request, reply *store.Reply) {
 	got := make([]int, len(r.Asks))
 	for _, o := range reply.Slots {

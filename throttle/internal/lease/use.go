@@ -62,7 +62,7 @@ func (l *Lease) Return(now monotime.Time, uses []Use) {
 func (l *Lease) Settle(now monotime.Time, uses []Use, more quota.Costs, less []limit.Part, urgent bool) {
 	charge := make([]int, len(l.quotas))
 	for i := range l.quotas {
-		if i >= l.forAll && urgent {
+		if l.none || i >= l.forAll && urgent {
 			break
 		}
 		unit := limit.UnitName(&l.quotas[i])
