@@ -100,7 +100,12 @@ func (b *Bucket) change(at monotime.Time, q *quota.Quota) {
 		b.peaks.Note(at, scale(room), 1)
 	}
 	room := min(scale(was.full.Sub(at)), max(b.full.Sub(at), 0)) // what it could not hold, or cannot any more, is gone
-	b.peaks.Note(at+1, room, 1)                                  // also of a slot at that instant
+	b.note(at+1, room)                                           // also of a slot at that instant
+}
+
+// note notes how much is missing from a full bucket, right before a slot.
+func (b *Bucket) note(at monotime.Time, missing time.Duration) {
+	b.peaks.Note(max(at, b.peaks.Last()), max(missing, 0), 1)
 }
 
 // micros rounds up to microseconds, as Redis counts.
@@ -250,7 +255,7 @@ func (b *Bucket) settle(t monotime.Time) {
 
 // charge charges near slots up to last, which are as one at an instant. A debt is monotime.Longest at most.
 func (b *Bucket) charge(at, last monotime.Time, work time.Duration) {
-	b.peaks.Note(max(last, b.peaks.Last()), max(b.full.Sub(at), 0), 1)
+	b.note(last, b.full.Sub(at))
 	b.full = min(max(b.full, at).Add(work), last.Add(monotime.Longest))
 	b.lastNear = max(b.lastNear, last)
 }
