@@ -401,7 +401,8 @@ type Reply struct {
 	Bound int
 
 	// Ahead is how far ahead of now the last slot is that was handed out, to any member, or the end of the debt of a
-	// TokenBucket, if that is later; zero if it is in the past.
+	// TokenBucket, if that is later; zero if it is in the past. Slots more than half a second beyond it are none: a Limiter returns
+	// them, unless the reply says Lost.
 	Ahead time.Duration
 
 	// Late is how long after its instant each of these slots may be used.

@@ -107,3 +107,18 @@ func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 		l.giveBack(now, s, s.left)
 	}
 }
+
+// known is until when there may be slots, by the latest reply: a Horizon after the last of which the store knows, for round trips.
+func (l *Lease) known() monotime.Time { return l.last.end.Add(Horizon) }
+
+// returnUnknown gives back the slots in hand that are farther ahead than any of which the store knows: whoever waited for what a broken store once
+// said, would go on to wait when that is right again. Where the store has lost slots that it is still to be told of, it does not know the last one.
+func (l *Lease) returnUnknown(now monotime.Time) {
+	last := l.known()
+	if n := len(l.slots.list); n == 0 || l.slots.list[n-1].from <= last || len(l.unsent.own) > 0 {
+		return
+	}
+	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > last }) {
+		l.giveBack(now, s, s.left)
+	}
+}

@@ -21,7 +21,7 @@
 // store, the instants of claims, and events. The package knows nothing of locks, clocks, timers
 // and goroutines, nothing of how a store is reached, and nothing of what a server's statements
 // mean. A reply may come from a store that is broken: whatever it says, nothing panics, and no
-// more slots are kept than were asked for.
+// more slots are kept than were asked for, nor any that are farther ahead than the last one it knows of.
 package lease
 
 import (

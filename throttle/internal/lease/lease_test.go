@@ -93,6 +93,9 @@ func call(t *testing.T, l *Lease, d time.Duration, line *testLine, reply store.R
 	if c == nil {
 		t.Fatalf("at %v: no call", d)
 	}
+	for _, s := range reply.Slots {
+		reply.Ahead = max(reply.Ahead, s.In)
+	}
 	return c, l.Step(at(d), at(d), c, &reply, nil, false)
 }
 
@@ -487,7 +490,7 @@ func TestNextReturnsFar(t *testing.T) {
 		if got == nil {
 			continue
 		}
-		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil, false)
+		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Ahead: 4 * s, Bound: -1}, nil, false)
 		l.Heard(0, store.News{Room: true})
 		if l.Next(at(ms), 0, line) != nil || l.Next(at(c.often-1), 0, line) != nil {
 			t.Errorf("%s: far slots were given back twice in %v", name, c.often)
@@ -658,6 +661,34 @@ func TestStepEffects(t *testing.T) {
 	_, e := call(t, l, 0, queue(1), store.Reply{Slots: in(0), Hold: 3 * s, Lost: true, Statements: said, Ahead: 2 * s, Members: 4, Bound: -1})
 	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Concerned: []Asked{{}}, Events: []Event{{Lost: true}}})
 	equal(t, "state", l.State(at(s)), State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
+}
+
+// TestStepReturnsWhatIsUnknown: slots beyond the last one of which the store knows go back: it was broken when it handed them out. So nothing waits for
+// them, unless the store has lost them and is not told of all yet.
+func TestStepReturnsWhatIsUnknown(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply store.Reply
+		own   bool
+		back  []store.Part
+	}{
+		"known":              {store.Reply{Ahead: 10*s - Horizon}, false, nil},
+		"not known":          {store.Reply{Ahead: 10*s - Horizon - 1}, false, []store.Part{{Slot: 2, Cost: []int{1}}}},
+		"lost":               {store.Reply{Ahead: 0, Lost: true, Known: s}, false, nil},
+		"not all told of":    {store.Reply{Ahead: 0}, true, nil},
+		"of a long time":     {store.Reply{Ahead: monotime.Longest}, false, nil},
+		"of a time that was": {store.Reply{Ahead: -1}, false, []store.Part{{Slot: 2, Cost: []int{1}}}},
+	} {
+		l := newLease(t, "9/m log", 0)
+		stock(t, l, Horizon, 10*s)
+		l.mustCall = true
+		next := l.Next(at(0), 0, queue(1, 1))
+		if c.own {
+			l.unsent.own = []own{{at(10 * s), []int{1}}}
+		}
+		l.Step(at(0), at(0), next, &c.reply, nil, false)
+		equal(t, name+": back", l.unsent.back, c.back)
+		equal(t, name+": hand", l.State(at(0)).Hand, 2-len(c.back))
+	}
 }
 
 // TestStepLost: a store that has lost the bucket hands out nothing for a Horizon. Slots of that

@@ -91,6 +91,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 			l.last.next = now.Add(span(reply.Next))
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
+		if !reply.Lost {
+			l.returnUnknown(now)
+		}
 		l.last.note(c.Request.Asks, got)
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
@@ -162,11 +165,11 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		}
 		s.debt = aboveBurst(l.quotas, s.left)
 		l.got += slot.Total(s.left)
-		if early || s.until < s.from {
+		if unknown := s.from > l.known(); early || unknown || s.until < s.from {
 			if sent.Add(late) < now {
 				l.slow(now, e)
 			}
-			if in < 0 { // it had passed, so that nothing was got: a store that says so again and again is not asked at once
+			if in < 0 || unknown { // it had passed, or is none, so that nothing was got: a store that says so again and again is not asked at once
 				got[o.Ask] -= n
 			}
 			l.wasted += slot.Total(s.left)
