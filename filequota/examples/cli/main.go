@@ -6,7 +6,7 @@
 // Without a URL it shows what that is good for: it starts an API that grants 100 requests a second and 20 at once, and calls itself
 // many times, first each run for itself, then sharing. That is offline, and takes half a minute. How well many runs use the quota:
 //
-//	go run ./examples/cli -sharing -runs 100
+//	go run ./examples/cli -sharing -runs 100 -parallel 10
 package main
 
 import (
@@ -34,22 +34,25 @@ var granted = quota.MustParse("100/s burst 20")
 func main() {
 	dir := flag.String("dir", "", "directory through which the runs share; empty for each by itself")
 	n := flag.Int("n", 20, "how many requests a run sends")
-	late := flag.Duration("late", 0, "how late a request may go, if many runs share a few processors: see pacer.Shared")
 	runs := flag.Int("runs", 30, "without a URL: how many runs")
 	parallel := flag.Int("parallel", 1, "and how many of them at a time")
 	only := flag.Bool("sharing", false, "and nothing but the runs that share")
+	api := flag.Bool("api", false, "be that API")
 	flag.Parse()
 	log.SetFlags(0)
 	log.SetPrefix("cli: ")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var err error
-	if url := flag.Arg(0); url != "" {
+	switch url := flag.Arg(0); {
+	case *api:
+		err = serve(os.Stdin, os.Stdout)
+	case url != "":
 		var t tally
-		if t, err = tool(ctx, url, *dir, *late, *n); err == nil {
+		if t, err = tool(ctx, url, *dir, *n); err == nil {
 			err = json.NewEncoder(os.Stdout).Encode(t)
 		}
-	} else {
-		err = show(ctx, os.Stdout, *runs, *parallel, *n, *late, *only)
+	default:
+		err = show(ctx, os.Stdout, *runs, *parallel, *n, *only)
 	}
 	stop()
 	if err != nil {
@@ -69,7 +72,7 @@ type tally struct {
 const patience = time.Second
 
 // tool is one run: it sends requests, one after the other.
-func tool(ctx context.Context, url, dir string, late time.Duration, n int) (t tally, err error) {
+func tool(ctx context.Context, url, dir string, n int) (t tally, err error) {
 	begin := time.Now()
 	transport := &pacer.Transport{
 		Quotas: pacer.Table{"/": granted},
@@ -86,7 +89,7 @@ func tool(ctx context.Context, url, dir string, late time.Duration, n int) (t ta
 		if err != nil {
 			return t, err
 		}
-		transport.Shared = pacer.Shared{Store: shared, Late: late}
+		transport.Shared = pacer.Shared{Store: shared}
 		load(ctx, shared, transport)
 		defer save(ctx, shared, transport) // also after a refusal and a signal: others are to know of it
 	}

@@ -12,19 +12,17 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/gopacer/pacer/pacertest"
 )
 
 // outcome is what came of many runs.
 type outcome struct {
 	took    time.Duration
-	stats   pacertest.Stats
+	refused int
 	tallies []tally
 }
 
 // show has an API, calls the tool many times, and tells how that went.
-func show(ctx context.Context, out io.Writer, runs, parallel, n int, late time.Duration, only bool) error {
+func show(ctx context.Context, out io.Writer, runs, parallel, n int, only bool) error {
 	dir, err := os.MkdirTemp("", "cli")
 	if err != nil {
 		return err
@@ -41,13 +39,13 @@ func show(ctx context.Context, out io.Writer, runs, parallel, n int, late time.D
 		if name == "sharing" {
 			shared = dir
 		}
-		o, err := call(ctx, runs, parallel, n, late, shared)
+		o, err := call(ctx, runs, parallel, n, shared)
 		if err != nil {
 			return err
 		}
 		answered := runs * n
 		least := float64(answered-q.Burst) / float64(q.N) * q.Per.Seconds()
-		fmt.Fprintf(out, "%-16s %9d %9d %9v %7.3f %12v %12v\n", name, answered, o.stats.Refused, o.took.Round(time.Millisecond), least/o.took.Seconds(),
+		fmt.Fprintf(out, "%-16s %9d %9d %9v %7.3f %12v %12v\n", name, answered, o.refused, o.took.Round(time.Millisecond), least/o.took.Seconds(),
 			median(o.tallies, func(t tally) time.Duration { return t.Begin }), median(o.tallies, func(t tally) time.Duration { return t.End }))
 	}
 	fmt.Fprint(out, `
@@ -59,14 +57,15 @@ hand: medians. Each for itself, a run knows the quota and not the others.
 }
 
 // call calls the tool so many times.
-func call(ctx context.Context, runs, parallel, n int, late time.Duration, dir string) (o outcome, err error) {
+func call(ctx context.Context, runs, parallel, n int, dir string) (o outcome, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return o, err
 	}
-	server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 100, Burst: 20}, pacertest.RetryAfterOnly)
-	url := server.Start()
-	defer server.Close()
+	url, end, err := start(ctx, exe)
+	if err != nil {
+		return o, err
+	}
 	begin := time.Now()
 	var wait sync.WaitGroup
 	var mu sync.Mutex // protects o and err
@@ -78,7 +77,7 @@ func call(ctx context.Context, runs, parallel, n int, late time.Duration, dir st
 	for range parallel {
 		wait.Go(func() {
 			for range left {
-				cmd := exec.CommandContext(ctx, exe, "-dir", dir, "-late", late.String(), "-n", strconv.Itoa(n), url)
+				cmd := exec.CommandContext(ctx, exe, "-dir", dir, "-n", strconv.Itoa(n), url)
 				cmd.Stderr = os.Stderr
 				text, runErr := cmd.Output()
 				var t tally
@@ -92,8 +91,10 @@ func call(ctx context.Context, runs, parallel, n int, late time.Duration, dir st
 		})
 	}
 	wait.Wait()
-	o.took, o.stats = time.Since(begin), server.Stats()
-	return o, err
+	o.took = time.Since(begin)
+	var endErr error
+	o.refused, endErr = end()
+	return o, errors.Join(err, endErr)
 }
 
 func median(all []tally, of func(tally) time.Duration) time.Duration {

@@ -28,7 +28,7 @@ func TestStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if tally, err := tool(t.Context(), url, dir, 0, 3); err != nil || tally.Answered != 3 {
+		if tally, err := tool(t.Context(), url, dir, 3); err != nil || tally.Answered != 3 {
 			t.Errorf("stopped is %v: %d answered, %v; want 3", stopped, tally.Answered, err)
 		}
 	}
