@@ -44,15 +44,6 @@ func (w *window) isStated(statements []quota.Statement) bool {
 	})
 }
 
-// refusedElsewhere reports whether the request was refused by another limit than this one, if so many are short. It was if enough remains of this one. It was as
-// well if the whole of this one was there before the request, and another is short: that is how a limit of one looks that has counted the request.
-func (o *outcome) refusedElsewhere(short int) bool {
-	if !o.refused || short == 0 {
-		return false
-	}
-	return o.remaining >= max(o.n, 1) || short > 1 && o.whole()
-}
-
 // refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this one.
 func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Config) {
 	if !a.Refused || a.named || len(a.Statements) == 0 || !t.probe || !w.probing || w.seek.from == 0 || !w.spentAt(t.Sent) {

@@ -15,7 +15,7 @@ type outcome struct {
 	span      time.Duration // of the window
 	remaining int
 	refused   bool
-	elsewhere bool  // another limit has refused the request, see refusedElsewhere
+	elsewhere bool  // another limit has refused the request, see elsewhere.go
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did
 	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
@@ -39,6 +39,15 @@ type outcome struct {
 
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
 func (o *outcome) whole() bool { return 10*(o.remaining+o.n+o.others) >= 9*o.limit }
+
+// refusedElsewhere reports whether the request was refused by another limit than this one, if so many are short. It was if enough remains of this one. It was as
+// well if the whole of this one was there before the request, and another is short: that is how a limit of one looks that has counted the request.
+func (o *outcome) refusedElsewhere(short int) bool {
+	if !o.refused || short == 0 {
+		return false
+	}
+	return o.remaining >= max(o.n, 1) || short > 1 && o.whole()
+}
 
 // rises reports whether more remains than can have come back since the round trip before, if the reset that was stated has not
 // come: whatever the algorithm, what is missing comes back at an even rate at the soonest. It requires that the answer is the

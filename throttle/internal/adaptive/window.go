@@ -179,10 +179,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.most = max(w.most, o.remaining+o.n)
 	}
 	o.limit, o.span, o.others = w.size(), w.span, w.others.withOthers(o.n)-o.n
-	if o.elsewhere = o.refusedElsewhere(a.short); o.elsewhere {
-		o.probe = false // the look has found out nothing
-	}
-	a.named = a.named || a.Refused && !o.elsewhere
+	w.blame(&o, a)
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
@@ -210,6 +207,14 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	w.takeHint(now, a)
+}
+
+// blame finds out whether the answer is a refusal by another limit: then a look has found out nothing.
+func (*window) blame(o *outcome, a *Answer) {
+	if o.elsewhere = o.refusedElsewhere(a.short); o.elsewhere {
+		o.probe = false
+	}
+	a.named = a.named || o.refused && !o.elsewhere
 }
 
 // resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before, or from another process.
