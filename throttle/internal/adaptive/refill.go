@@ -43,6 +43,7 @@ type refill struct {
 	fullSpan     time.Duration // about how long the whole limit takes to come back
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
+	windows      int           // on so many occasions yet it is no question that the limit is a window, see sawWindow
 	emptyReset   bool          // a reset brought nothing
 	emptyIn      time.Duration // in how long the reset was to come when nothing remained first: the limit is not full sooner
 	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
@@ -206,7 +207,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 		r.start(o, o.now, full, full/2)
 		return
 	}
-	if (!o.refused || o.resetMoved && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && !o.otherLimit && o.lateBefore != 0 {
+	if !r.sawWindow(o, after) && (!o.refused || o.resetMoved && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && !o.otherLimit && o.lateBefore != 0 {
 		r.detect(o, after)
 	}
 }

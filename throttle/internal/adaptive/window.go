@@ -246,6 +246,7 @@ func (w *window) noteSpent(o *outcome) {
 		w.refill.emptyIn = max(w.reset.early.Sub(o.now), 0)
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
+		w.refill.windows = max(w.refill.windows-1, 0)
 		w.behind.occasion()
 	}
 }
@@ -311,6 +312,8 @@ func (w *window) judgeProbe(o *outcome) {
 		if w.guess == guessWholeSteps {
 			w.wholeSteps = right
 		}
+	case w.guess == guessWholeSteps && o.resetMoved:
+		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
 	case w.guess == guessWholeSteps:
 		w.wholeSteps = wrong
 	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -351,6 +352,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"served", window{reset: known, missedProbes: 3}, false, untried, false, false, 0},
 		{"served on a guess", window{reset: known, guess: guessWholeSteps}, false, right, false, false, 0},
 		{"refused on a guess", window{reset: known, guess: guessWholeSteps}, true, wrong, false, false, 0},
+		{"refused on a guess, the next window is used up", window{reset: known, guess: guessWholeSteps}, true, right, false, false, 0},
 		{"came too early", window{reset: known, wholeSteps: right}, true, untried, true, false, 0},
 		{"the reset brought nothing", window{reset: next}, true, untried, false, true, 0},
 		{"again", window{reset: next, refill: refill{emptyReset: true}}, true, untried, false, true, 1},
@@ -358,7 +360,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
 		w := test.w
-		w.judgeProbe(&outcome{sent: start, now: start, probe: true, refused: test.refused, lateBefore: start})
+		w.judgeProbe(&outcome{sent: start, now: start, probe: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up")})
 		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedProbes != test.missed {
 			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedProbes)
 		}
