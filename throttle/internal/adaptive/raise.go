@@ -9,9 +9,9 @@ import (
 // raise is how the rate of a limit below fewTokens grows: Remaining never shows how many more tokens come back, so the rate grows with
 // each answer until a request is refused, and again some time later.
 //
-// After a refusal the rate is just under what was served before it (held), and what it is raised by is smaller. A refusal at a pace that is well below
-// held is not about the pace: others took the token, or the limit has fallen. Then the rate hardly falls, and grows a little with each answer,
-// but not beyond held, which falls with each such refusal.
+// After a refusal the rate is just under what was served before it (held), and what it is raised by is smaller. Below that, the rate grows a little with each
+// answer. A refusal at a pace that is well below held is not about the pace: others took the token, or the limit has fallen. Then the rate hardly falls, and
+// held falls with it.
 //
 // In come rates (again), what was served (serve) and refusals (refused, fell). Out comes by what the rate is multiplied with each served answer (grow), and after a
 // refusal (refused), and how long one token takes at most (held).
@@ -43,12 +43,13 @@ const (
 	// A pace that is below othersBelow of one that was held is not the reason of a refusal.
 	othersBelow = 0.9
 	othersShare = 0.9  // by what the rate, and what was held, are multiplied then
-	othersRaise = 1.01 // and with each served answer after that
+	othersRaise = 1.01 // and the rate with each served answer after that
 
 	// A refusal after chanceAfter requests that were served at a pace has lowered it enough if that is multiplied by chanceShare: the network has brought two
-	// requests nearer to each other.
-	chanceAfter = 16
+	// requests nearer to each other. After fewer it is multiplied by soonShare, and if not even two were served by refusalFactor.
+	chanceAfter = 8
 	chanceShare = 0.96
+	soonShare   = 0.9
 )
 
 // on reports whether the rate is raised now.
@@ -90,13 +91,16 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent 
 	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
 }
 
-// grow takes in that a request was served, and returns by what the rate is multiplied.
+// grow takes in that a request was served, and returns by what the rate is multiplied: beside others, it grows up to what was held, and alone, where a
+// refusal costs more than the rest, up to othersBelow of that.
 func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 	switch {
 	case ra.by == 0:
 		return 1
 	case ra.others == 0:
-		ra.again(now, rate)
+		if ra.again(now, rate); !ra.on() && !ra.blind {
+			return max(1, min(othersRaise, othersBelow*ra.held/rate))
+		}
 		return ra.by
 	}
 	if ra.others--; ra.others == 0 {
@@ -106,7 +110,7 @@ func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 }
 
 // refused takes in a refusal at a rate, after so many that were served, and returns by what the rate is multiplied. While it is raised, the last two raises
-// are taken back, but for what was held, and the raises that follow are smaller.
+// are taken back, but for what was held, and the raises that follow are smaller. Later, held falls by half as much as the rate.
 func (ra *raise) refused(rate float64, served int) (factor float64) {
 	by, held := ra.by, ra.held/rate
 	ra.went = [3]monotime.Time{}
@@ -119,10 +123,15 @@ func (ra *raise) refused(rate float64, served int) (factor float64) {
 			ra.by = 1
 		}
 		return max(1/(by*by), min(1/by, held))
-	case served >= chanceAfter && !ra.blind:
-		return chanceShare
+	case ra.blind || served < 2:
+		return refusalFactor
+	case served < chanceAfter:
+		factor = soonShare
+	default:
+		factor = chanceShare
 	}
-	return refusalFactor
+	ra.held *= (1 + factor) / 2
+	return factor
 }
 
 // fell takes in that a refusal has lowered a rate that was not being raised: the limit has fallen, perhaps for a moment, if that is far

@@ -58,16 +58,17 @@ func TestRaiseRefused(t *testing.T) {
 		{"but not what was held", raise{by: 2, held: 4}, 9, 0.4, 1.25, 4, 0},
 		{"the latest raise is, whatever was held", raise{by: 2, held: 10}, 9, 0.5, 1.25, 10, 0},
 		{"small raises end", raise{by: laterRaise, held: 9.5}, 9, 1 / laterRaise, 1, 9.5, 0},
-		{"soon", raise{by: 1, held: 10}, chanceAfter - 1, refusalFactor, 1, 10, 0},
-		{"late", raise{by: 1, held: 10}, chanceAfter, chanceShare, 1, 10, 0},
+		{"at once", raise{by: 1, held: 10}, 1, refusalFactor, 1, 10, 0},
+		{"soon", raise{by: 1, held: 10}, chanceAfter - 1, soonShare, 1, 9.5, 0},
+		{"late", raise{by: 1, held: 10}, chanceAfter, chanceShare, 1, 9.8, 0},
 		{"late, of several under way", raise{by: 1, held: 10, blind: true}, chanceAfter, refusalFactor, 1, 10, 0},
 		{"well below what was held", raise{by: 2, held: 20}, 9, othersShare, 1, 18, crowdFor},
-		{"the same, but one of very many", raise{by: 1, held: 20}, crowdFor, chanceShare, 1, 20, 0},
+		{"the same, but one of very many", raise{by: 1, held: 20}, crowdFor, chanceShare, 1, 19.6, 0},
 		{"after one that others took", raise{by: 1, held: 20, others: 1}, crowdFor, othersShare, 1, 18, crowdFor},
 		{"the same of several under way", raise{by: 2, held: 20, blind: true}, 9, 0.5, 1.25, 20, 0},
 	} {
 		ra := test.ra
-		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || ra.held != test.held || ra.others != test.others {
+		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || math.Abs(ra.held-test.held) > 1e-9 || ra.others != test.others {
 			t.Errorf("%s: rate × %v, raised by %v, held %v, others for %d; want × %v, %v, %v, %d",
 				test.name, got, ra.by, ra.held, ra.others, test.want, test.by, test.held, test.others)
 		}
@@ -90,7 +91,11 @@ func TestRaiseBesideOthers(t *testing.T) {
 	if ra.grow(now, rate); ra.by != laterRaise {
 		t.Errorf("raised by %v when others are gone, want %v", ra.by, laterRaise)
 	}
-	for _, still := range []raise{{}, {others: 3, held: 5, by: 1}} {
+	alone := raise{by: 1, held: 11}
+	if got, want := 9.85*alone.grow(start, 9.85), 9.9; math.Abs(got-want) > 1e-9 {
+		t.Errorf("%v/s alone, want %v: just under what was held", got, want)
+	}
+	for _, still := range []raise{{}, {others: 3, held: 5, by: 1}, {held: 11, by: 1}, {held: 20, by: 1, blind: true}} {
 		if got := still.grow(now, rate); got != 1 {
 			t.Errorf("%+v: rate × %v, want 1", still, got)
 		}

@@ -236,7 +236,9 @@ func (r *refill) detect(o *outcome, after *reset) {
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
-		r.raise.by = firstRaise
+		if r.raise.by = firstRaise; o.limit == 1 { // this answer counts already, but for what may be a window of two or three
+			r.rate *= firstRaise
+		}
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
