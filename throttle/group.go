@@ -405,12 +405,10 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	l.change(now, func() {
 		if r := l.entry.table.Counters(); r != nil {
 			to.contradicted.Store(true)
-			to.server.CountApart(&l.server, r.Name())
-			if st, ok := r.Stated(bucket, now); ok {
-				to.server.Overhear(now, &st)
-				if st.Remaining <= 0 && (l.hold.Sub(now)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
-					l.hold = min(l.hold, now)
-				}
+			st := r.Stated(bucket)
+			to.server.CountApart(now, &l.server, r.Name(), adaptive.Stated(st))
+			if st.Heard != 0 && st.Remaining <= 0 && (l.hold.Sub(st.Heard)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
+				l.hold = min(l.hold, now)
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
 			to.gate.Granted(now) // not new: no slow start

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -276,6 +277,43 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("%.3f of the ideal, %.1f refused per 100, want %.2f at least and %.0f at most", least, most, w.share, w.most)
 			}
 		})
+	}
+}
+
+// TestShortRoutes: two routes whose windows are as short as two of the steps in which resets are stated are told apart within the first window, and what was
+// found out of resets until then holds for both: so a program uses each window from its beginning.
+func TestShortRoutes(t *testing.T) {
+	const window, windows = 2 * time.Second, 5
+	limits := map[string]int{"/a": 50, "/b": 10}
+	floored := pacertest.XRateLimit
+	floored.ResetFloor = true
+	var all []time.Duration
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(seed) * 190 * time.Millisecond) // seconds of the clock begin anywhere in the windows
+			s := &routes{Dialect: floored, counters: fixed(limits, window)(), lag: 5 * time.Millisecond, random: rand.New(rand.NewPCG(seed, 1)), served: map[string]int{}}
+			c := &http.Client{Transport: &pacer.Transport{Base: s, Rand: lab.Zero}}
+			var sent atomic.Int64
+			begin := time.Now()
+			var wg sync.WaitGroup
+			for range 16 {
+				wg.Go(func() {
+					for i := sent.Add(1); i <= 60*windows; i = sent.Add(1) {
+						path := "/a"
+						if i%6 == 0 {
+							path = "/b"
+						}
+						get(t, c, "http://api.test"+path)
+					}
+				})
+			}
+			wg.Wait()
+			all = append(all, time.Since(begin))
+		})
+	}
+	slices.Sort(all)
+	if got, least := all[len(all)/2], (windows-1)*window; got > least*103/100 {
+		t.Errorf("%v, want hardly more than %v: %v", got, least, all)
 	}
 }
 

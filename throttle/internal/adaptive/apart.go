@@ -1,10 +1,13 @@
 package adaptive
 
 // apart says that the Server is of one of several counters to which the server gives one name: package counter has told
-// them apart. What is stated of the one says nothing of the others.
+// them apart. What is stated of the one says nothing of the others, but for how resets are stated.
 type apart struct {
 	whole ID // the Server that heard of all of them; zero if there is only one
 	name  string
+
+	before reset   // what whole knew last of the reset; of whole itself, too, which forgets its windows
+	others float64 // what others use of all counters together for each token of ours
 }
 
 // isPlain reports whether a window is of requests, and of those to which the server gives no Bucket of their own.
@@ -45,8 +48,8 @@ func (s *Server) Reconcile() (contradicted bool) {
 	return s.contradicted
 }
 
-// CountApart makes s the Server of one of several counters of a name, which whole took for one.
-func (s *Server) CountApart(whole *Server, name string) { s.apart = apart{whole: whole.id, name: name} }
-
 // has reports whether the window is of the limit of which there are several counters.
 func (a *apart) has(w *window) bool { return a.whole != 0 && w.name == a.name && w.isPlain() }
+
+// isOf reports whether both are of counters that one Server took for one.
+func (a *apart) isOf(b *apart) bool { return a.whole == b.whole && a.name == b.name }

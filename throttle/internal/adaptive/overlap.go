@@ -72,7 +72,7 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 	}
 	for _, o := range site.compared {
 		v := o.find(st.Name, st.Bucket, canonical(st.Unit))
-		if o == s || o.apart == s.apart && s.apart.has(w) || v == nil || v == w || v.limit != w.limit || v.reset.late <= now {
+		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w) || v == nil || v == w || v.limit != w.limit || v.reset.late <= now {
 			continue
 		}
 		if early, late := v.reset.interval(t.Sent, now, st, v.limit); early > v.reset.late || late < v.reset.early {

@@ -369,7 +369,10 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 		return w
 	}
 	w := &window{name: strings.Clone(name), bucket: strings.Clone(bucket), unit: strings.Clone(unit)} // the text of an answer is not kept
-	w.others.siblings = s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared
+	w.others.siblings = !s.apart.has(w) && (s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared)
+	if s.apart.has(w) {
+		w.reset, w.others.perOurToken = s.apart.before, s.apart.others
+	}
 	s.recall(w)
 	if len(s.windows) < maxWindows {
 		s.windows, s.mark = append(s.windows, w), nil

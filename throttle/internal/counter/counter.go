@@ -155,19 +155,6 @@ func (r *Router) Look(verb, path string) string {
 	return ""
 }
 
-// Stated returns what was stated last of a counter, as if it were stated now, and whether there is anything. A counter
-// that nobody else knows of any more has to begin with that.
-func (r *Router) Stated(name string, now monotime.Time) (st quota.Statement, ok bool) {
-	for _, c := range r.counters {
-		if c.name == name && c.latest.now != 0 {
-			st = c.latest.statement
-			st.Reset = max(st.Reset-now.Sub(c.latest.now), 0)
-			return st, true
-		}
-	}
-	return st, false
-}
-
 // Hear takes in the answer to a request. (Were the verb and the path in the Answer, its Statements would escape.)
 func (r *Router) Hear(verb, path string, a *Answer) (change Change) {
 	r.change, r.calm = &change, r.calm+1
@@ -220,6 +207,7 @@ func (r *Router) hear(l *leaf, a *Answer, y *said) {
 		return
 	}
 	r.unit.note(&l.mark, y)
+	l.used.note(y, a.Granted)
 	if c := l.counter; c.isNew && r.split {
 		r.settle(l, y)
 	}

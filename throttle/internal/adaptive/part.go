@@ -1,0 +1,60 @@
+package adaptive
+
+import (
+	"cmp"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Stated is what the server said last of a counter, and what was used of it since the first answer about the same reset.
+type Stated struct {
+	quota.Statement
+	Sent, Heard monotime.Time // when the request went, and when its answer came; zero if nothing was said
+
+	Since   monotime.Time // when the request of that first answer went; zero if that is not known
+	AtStart int           // how much remained before it
+	Ours    int           // what has been answered since has cost so much
+	Spent   monotime.Time // when nothing remained first; zero if something does
+
+	AllUsed, AllOurs int // how much was used likewise of all counters, and how much of that was ours
+}
+
+// CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with what was said of the counter, as whole has
+// found that resets are stated, and, where whole knew of the same reset, with when that window began.
+func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st Stated) {
+	if v := whole.find(name, "", ""); v != nil {
+		whole.apart.before = v.reset
+	}
+	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before}
+	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+whole.inFlight, 1))-1, 0), maxPerOurToken)
+	if st.Heard == 0 || !st.ResetKnown {
+		return
+	}
+	before := &s.apart.before
+	early, late := before.interval(st.Sent, st.Heard, &st.Statement, bounded(st.Limit))
+	s.restore(now, &hearsay{name: name, limit: st.Limit, remaining: st.Remaining, early: early, late: late, resolution: st.Resolution, span: st.Window})
+	w := s.find(name, "", "")
+	if w == nil {
+		return // the reset has passed
+	}
+	w.leastThen, w.heardThen = w.remaining, st.Heard
+	if w.spentSince != 0 {
+		w.spentSince = cmp.Or(st.Spent, st.Heard)
+	}
+	if st.Since != 0 {
+		w.others = otherUsers{began: st.Since, atStart: bounded(st.AtStart), stated: bounded(st.AtStart), usedByUs: st.Ours, limit: w.limit, perOurToken: s.apart.others}
+	}
+	r := &w.reset
+	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2
+	same := early <= before.late && before.early <= late
+	// The window of the counter may have begun a little later than that of another one, of which whole heard first. A look that comes too early would
+	// be taken to prove that windows do not last whole steps.
+	if first := st.Since.Add(r.halfRoundTrip); st.Since != 0 && (begun(w.limit, w.limit-bounded(st.AtStart)) || same && first.Sub(before.opened) < r.resolution) {
+		r.opened = first
+	}
+	if same {
+		r.early, r.late, r.opened = max(early, before.early), min(late, before.late), cmp.Or(r.opened, before.opened)
+	}
+	w.scheduleProbe(now, &s.config)
+}
