@@ -39,6 +39,13 @@ func TestTwoLimits(t *testing.T) {
 	both := func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
 		return []quota.Statement{short, long}
 	}
+	stricter := func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
+		if long.Remaining <= short.Remaining {
+			short = long
+		}
+		short.Name = ""
+		return []quota.Statement{short}
+	}
 	for _, test := range []struct {
 		name            string
 		n               int
@@ -50,6 +57,8 @@ func TestTwoLimits(t *testing.T) {
 		{"one a second, which counts what the other refuses", 1, true, both, 901, 10},
 		{"five a second", 5, false, both, 801, 11},
 		{"five a second, which counts what the other refuses", 5, true, both, 801, 11},
+		{"the stricter one is stated under one name: one a second", 1, true, stricter, 801, 18},
+		{"the stricter one is stated under one name: five a second", 5, true, stricter, 866, 18},
 		{"the long one is stated at zero", 1, true, func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
 			if long.Remaining == 0 {
 				return []quota.Statement{short, long}

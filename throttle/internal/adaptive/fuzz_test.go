@@ -322,7 +322,7 @@ func (c *chaos) checkWindow(s *Server, w *window) {
 	if w.limit < 0 || w.reset.early > w.reset.late && !w.reset.roundsDown || w.refill.refills && !(w.refill.rate > 0) {
 		c.t.Fatalf("window: %+v", *w)
 	}
-	if l := w.seek; l.least < 0 || l.most < 0 || l.from > c.now {
+	if l := w.seek; l.least < 0 || l.most < 0 || l.from > c.now || len(w.sought) > maxSought {
 		c.t.Fatalf("seek: %+v at %d", l, c.now)
 	}
 	if p := w.price; p != nil {

@@ -49,6 +49,7 @@ type window struct {
 
 	reset  reset
 	seek   seek
+	sought sought
 	behind behind
 	refill refill
 	others otherUsers
@@ -165,6 +166,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		sent: t.Sent, now: now, n: n, refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
 		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, n, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
+	before := w.limit
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
 			w.contradictions.note(answer)
@@ -203,6 +205,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
 	w.spread = c.Spend.SpreadFor(w.limit, w.reset.early.Sub(now), c.MaxStandstill)
+	w.otherLimit(&o, before)
 	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
@@ -215,6 +218,13 @@ func (*window) blame(o *outcome, a *Answer) {
 		o.probe = false
 	}
 	a.named = a.named || o.refused && !o.elsewhere
+}
+
+// otherLimit takes in an answer about another limit than the one before.
+func (w *window) otherLimit(o *outcome, before int) {
+	if o.otherLimit && w.sought.turn(&w.seek, before, o) {
+		w.missedProbes, o.probe = 0, false // the look was at the one before
+	}
 }
 
 // resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before, or from another process.
