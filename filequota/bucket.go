@@ -217,16 +217,19 @@ func wrapPath(f *os.File, err error) error {
 }
 
 // follow goes over to the file that the path names now, or makes one. The lock of the file before is held until what was in it is there.
-// Files only ever give way to later ones, so that nobody waits for who waits for him; and each wait ends with ctx. If the wait for the
-// later one is left then, the bucket is released when that wait is over.
+// Files only give way to later ones, so that nobody waits for who waits for him, unless somebody renames files. So each wait ends with ctx, and
+// with it the lock of the file before; of a wait that is left, others of this process may use the bucket when that is over.
 func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	_, _, missing := identify(b.path)
 	f, id, err := b.store.openFile(ctx, b.path)
 	if err != nil {
 		return false, err
 	}
-	if left, err := take(ctx, f, func() { _ = f.Close(); b.release() }); err != nil {
+	freed := make(chan struct{})
+	if left, err := take(ctx, f, func() { <-freed; _ = f.Close(); <-b.use }); err != nil {
 		if left {
+			unlock(b.f)
+			close(freed) // now others may take that lock in the name of this process
 			return true, b.held(ctx)
 		}
 		return false, errors.Join(err, f.Close())
