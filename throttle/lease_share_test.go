@@ -1,9 +1,12 @@
 package throttle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -420,6 +423,46 @@ func TestLeaseSetQuotasTold(t *testing.T) {
 	})
 }
 
+// TestLeaseSetQuotasOften: numbers that change each 5 ms neither keep what waits from going nor cost a call each time.
+func TestLeaseSetQuotasOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &countingStore{Store: nearStore()}
+		l := member(t, shared, "100/s even")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		var went atomic.Int64
+		var wait sync.WaitGroup
+		for range 10 {
+			wait.Go(func() {
+				for l.Wait(ctx, 1) == nil {
+					went.Add(1)
+				}
+			})
+		}
+		for i := 1; ctx.Err() == nil; i++ {
+			time.Sleep(5 * time.Millisecond)
+			if err := l.SetQuotas(quotas(t, []string{"100/s even", "120/s even"}[i%2])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait.Wait()
+		if went, calls := went.Load(), shared.calls.Load(); went < 2*90 || calls > 2*50 {
+			t.Errorf("%d went, with %d calls; want 180 at least, with 100 at most", went, calls)
+		}
+	})
+}
+
+// countingStore counts calls.
+type countingStore struct {
+	store.Store
+	calls atomic.Int64
+}
+
+func (s *countingStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	s.calls.Add(1)
+	return s.Store.Exchange(ctx, r)
+}
+
 // TestLeaseSetQuotasAsPlain: a bucket whose quotas change has as much in it with a Store as without one: what was there, and no more than the burst of now
 // holds. Slots may be used for a microsecond, by which the Store has less.
 func TestLeaseSetQuotasAsPlain(t *testing.T) {
@@ -441,7 +484,7 @@ func TestLeaseSetQuotasAsPlain(t *testing.T) {
 		{{0, 100, "200/s burst 20"}, {100 * ms, 10, "100/s burst 300"}, {250 * ms, 5, "10/s burst 12"}},
 		{{0, 290, "50/s even"}, {200 * ms, 0, "100/s burst 300"}},
 		{{0, 300, "200/2s burst 20"}},
-		{{0, 300, "10/s burst 10"}, {ms, 0, "100/s burst 300"}, {ms, 0, "10/s burst 10"}, {ms, 0, "100/s burst 300"}},
+		{{0, 300, "10/s burst 10"}, {100 * ms, 0, "100/s burst 300"}, {100 * ms, 0, "10/s burst 10"}, {100 * ms, 0, "100/s burst 300"}},
 		{{100 * ms, 300, "100/s burst 300 debt"}, {0, 400, "100/s burst 500 debt"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -335,7 +335,8 @@ func (l *Limiter) Resume() {
 // preferably at the same index, keeps what was charged; others start anew. A TokenBucket keeps what is in it, as far as the new
 // Burst holds that: a larger one fills up at its rate. Plain, SlidingLog and SlidingWindow are one kind here. Claims that
 // wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a quota is invalid,
-// nothing changes, and the error, which is ErrInvalid, says why.
+// nothing changes, and the error, which is ErrInvalid, says why. With a Store, what was granted ahead by the quotas of before
+// goes back; but where only numbers change again within a tenth of a second, not before that is over.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -382,7 +383,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 	l.wake(now, nil)
 	if l.link != nil {
-		l.link.lease.Set(limit.Counted(qs), l.Reserve)
+		l.link.lease.Set(now, limit.Counted(qs), l.Reserve)
 	}
 }
 

@@ -72,7 +72,7 @@ func (l *testLine) InOrder(monotime.Time) iter.Seq[Waiter] { return slices.Value
 func newLease(t *testing.T, quotas string, reserve float64) *Lease {
 	t.Helper()
 	l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: 100 * ms})
-	l.Set(parse(t, quotas), reserve)
+	l.Set(0, parse(t, quotas), reserve)
 	return l
 }
 
@@ -588,7 +588,7 @@ func TestStepSlow(t *testing.T) {
 		if !own {
 			l.config.Late = 10 * ms
 		}
-		l.Set(parse(t, "100/s even"), 0)
+		l.Set(0, parse(t, "100/s even"), 0)
 		now, told, useful := time.Duration(0), 0, 0
 		for range 40 {
 			now += 400 * ms
@@ -754,7 +754,7 @@ func TestStepAfterSet(t *testing.T) {
 	for _, quotas := range []string{"9/s burst 5", "9/s burst 5, 9/m log, 20/m window", "3 in flight"} {
 		l := newLease(t, "9/s burst 5, 9/m log", 0)
 		c := l.Next(at(0), 0, queue(1))
-		l.Set(parse(t, quotas), 0)
+		l.Set(0, parse(t, quotas), 0)
 		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil, false)
 		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s), Concerned: []Asked{{}}})
 		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
@@ -785,7 +785,7 @@ func TestSetGivesBack(t *testing.T) {
 			}
 			under := l.Next(at(10*ms), 0, queue(1, 1))
 			for _, text := range c.sets {
-				l.Set(parse(t, text), 0)
+				l.Set(0, parse(t, text), 0)
 			}
 			reply, now := store.Reply{Bound: -1, Slots: in(10*ms, 20*ms)[1:]}, 13*ms
 			switch where {
@@ -822,7 +822,7 @@ func TestSetNoneGivesBack(t *testing.T) {
 	had := under.Request.Quotas
 	l.Settle(at(ms), nil, quota.Costs{quota.Requests: 2}, nil, false)
 	for range 2 {
-		l.Set(parse(t, "3 in flight"), 0)
+		l.Set(0, parse(t, "3 in flight"), 0)
 	}
 	equal(t, "cost", l.Open(at(ms), requests(1), false), true)
 	l.Settle(at(ms), nil, quota.Costs{quota.Requests: 1}, nil, false) // of a claim that goes now
@@ -833,7 +833,7 @@ func TestSetNoneGivesBack(t *testing.T) {
 	equal(t, "more", told.Request.More, []int{2})
 	next, _ := call(t, l, 2*ms+Horizon+1, queue(1), store.Reply{Bound: -1})
 	equal(t, "then", []int{len(next.Request.Quotas), len(next.Request.Back), len(next.Request.Asks)}, []int{0, 0, 0})
-	l.Set(parse(t, "8/s burst 2"), 0)
+	l.Set(0, parse(t, "8/s burst 2"), 0)
 	next, _ = call(t, l, 3*ms+Horizon, queue(1), store.Reply{Bound: -1})
 	equal(t, "asks by new ones", len(next.Request.Asks), 1)
 }
@@ -844,15 +844,40 @@ func TestSetGivesBackParts(t *testing.T) {
 	call(t, l, 0, queue(1, 1, 1), store.Reply{Slots: []store.Slot{{ID: 7, Count: 3}}, Bound: -1})
 	l.giveBack(at(0), l.slots.list[0], []int{1})
 	slot.Add(l.slots.list[0].left, []int{1}, -1)
-	l.Set(parse(t, "90/s burst 5"), 0)
+	l.Set(0, parse(t, "90/s burst 5"), 0)
 	equal(t, "parts", l.unsent.back, []store.Part{{Slot: 7, Cost: []int{3}}})
 
 	under := l.Next(at(ms), 0, queue(1, 1))
 	equal(t, "asked for", under.Request.Asks[0].Count, 2)
-	l.Set(parse(t, "9/s burst 5"), 0)
+	l.Set(0, parse(t, "9/s burst 5"), 0)
 	l.Step(at(2*ms), at(ms), under, &store.Reply{Slots: []store.Slot{{ID: 8, Count: 9}, {ID: 8, Count: 1}, {ID: 9, Count: 1}}, Bound: -1}, nil, false)
 	told, _ := call(t, l, 3*ms, queue(), store.Reply{Bound: -1})
 	equal(t, "repeated", told.Request.Back, []store.Part{{Slot: 8, Cost: []int{2}}})
+}
+
+// TestSetOften: where only numbers change soon after another change, slots in hand stay until a tenth of a second after that one.
+func TestSetOften(t *testing.T) {
+	for text, stays := range map[string]bool{
+		"110/s burst 4": true, "100/s burst 4, 7/m log": false, "100/2s burst 4": false, "100/s log": false, "9 in flight": false,
+	} {
+		l := newLease(t, "100/s burst 5", 0)
+		l.Set(at(0), parse(t, "120/s burst 5"), 0)
+		stock(t, l, 10*ms, 130*ms)
+		l.Set(at(20*ms), parse(t, text), 0)
+		equal(t, text+": in hand", l.State(at(20*ms)).Hand > 0, stays)
+		equal(t, text+": a call at once", l.Next(at(20*ms), 0, queue()) != nil, !stays)
+		if !stays {
+			continue
+		}
+		equal(t, "more than the burst of now", l.DueFrom(at(20*ms), limit.Due{}, &limit.Demand{}, requests(5), true, false).Never, true)
+		l.Take(nil, at(20*ms), at(20*ms), requests(1), false, 0)
+		equal(t, "a call before", l.Next(at(100*ms-1), 0, queue()) != nil, false)
+		equal(t, "when to look", l.Wake(), at(100*ms))
+		told, _ := call(t, l, 100*ms, queue(), store.Reply{Bound: -1})
+		equal(t, "back", told.Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
+		equal(t, "numbers", told.Request.Quotas[0].N, 110)
+		equal(t, "in hand then", l.State(at(100*ms)).Hand, 0)
+	}
 }
 
 // TestSetAfterReply: what the last reply said is of the old quotas.
@@ -860,7 +885,7 @@ func TestSetAfterReply(t *testing.T) {
 	for _, quotas := range []string{"9/s burst 5", "9/s burst 5, 9/m log, 20/m window"} {
 		l := newLease(t, "9/s burst 5, 9/m log", 0)
 		call(t, l, 0, queue(1), store.Reply{Slots: in(10 * ms), Next: 300 * ms, Bound: 1})
-		l.Set(parse(t, quotas), 0)
+		l.Set(0, parse(t, quotas), 0)
 		due := l.DueFrom(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
 		equal(t, quotas, due, limit.Due{At: at(ms)})
 	}

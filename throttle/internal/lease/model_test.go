@@ -272,7 +272,7 @@ func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails boo
 	f.ledger.Epoch = time.Unix(0, f.r.Int64N(1e18))
 	for i := range 1 + f.r.IntN(5) {
 		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), Late: f.late, Outage: Closed})}
-		m.Set(f.quotas, reserve)
+		m.Set(0, f.quotas, reserve)
 		f.members = append(f.members, m)
 	}
 	largest := 3

@@ -34,6 +34,11 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	if l.calling {
 		return nil
 	}
+	if l.again != 0 && now >= l.again {
+		l.change(now, takesOver(l.quotas, l.quotas, 0))
+	} else if l.again != 0 {
+		l.wakeBy(l.again)
+	}
 	if now < l.notBefore {
 		if line.Waiting() > 0 || l.mustCall {
 			l.wakeBy(l.notBefore)

@@ -113,7 +113,7 @@ func TestOutageOfASlowStore(t *testing.T) {
 		"closed, no slots":     {Closed, 0, 400 * ms, none, true, 1},
 	} {
 		l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: c.late, Outage: c.mode})
-		l.Set(parse(t, "10/s burst 10"), 0)
+		l.Set(0, parse(t, "10/s burst 10"), 0)
 		call(t, l, 0, queue(1), store.Reply{Members: 3, Bound: -1})
 		slow := l.Next(at(s), 0, queue(1, 1))
 		l.Step(at(s+300*ms), at(s), slow, nil, errDown, true)
@@ -464,7 +464,7 @@ func TestOutageSet(t *testing.T) {
 	l := down(t, "10/s log", Share, 2, 0)
 	due(l, s, 1)
 	l.Take(nil, at(s), at(s), requests(3), false, 0)
-	l.Set(parse(t, "10/s log, 20/s window"), 0)
+	l.Set(0, parse(t, "10/s log, 20/s window"), 0)
 	equal(t, "due", due(l, s, 1), s+222222223)
 	call(t, l, s, queue(1), store.Reply{Bound: -1})
 	equal(t, "more", l.Farewell(at(s), 0).More, []int(nil))
@@ -502,7 +502,7 @@ func TestLate(t *testing.T) {
 	} {
 		equal(t, quotas, DefaultLate(parse(t, quotas)), want[0])
 		l := New(Config{})
-		l.Set(parse(t, quotas), 0)
+		l.Set(0, parse(t, quotas), 0)
 		for range 2 {
 			l.trip(10 * s)
 			equal(t, quotas+", after few round trips", l.lateness, want[0])
@@ -515,7 +515,7 @@ func TestLate(t *testing.T) {
 		l.trip(ms)
 		equal(t, quotas+", after three", l.lateness, want[0])
 		l = New(Config{Late: 7 * ms})
-		l.Set(parse(t, quotas), 0)
+		l.Set(0, parse(t, quotas), 0)
 		for range 3 {
 			l.trip(10 * s)
 		}
@@ -528,7 +528,7 @@ func TestLate(t *testing.T) {
 func TestLateIsSeenToFall(t *testing.T) {
 	const ms = time.Millisecond
 	l, now := New(Config{}), at(time.Second)
-	l.Set(parse(t, "100/s even"), 0)
+	l.Set(0, parse(t, "100/s even"), 0)
 	l.mustCall = true
 	var calls []string
 	for _, took := range []time.Duration{60 * ms, 60 * ms, 60 * ms, ms, ms, ms, ms, 60 * ms, 60 * ms, 60 * ms, ms, ms} {

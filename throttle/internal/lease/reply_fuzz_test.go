@@ -75,7 +75,7 @@ func (f *fuzzed) set(i int64) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.l.Set(qs.Explicit(), []float64{0, 0.25}[f.r.below(2)])
+	f.l.Set(0, qs.Explicit(), []float64{0, 0.25}[f.r.below(2)])
 }
 
 // step does one thing.

@@ -51,7 +51,7 @@ func TestSerialAfterLostReply(t *testing.T) {
 			}
 			l.Step(at(0), at(0), lost, nil, errDown, false)
 			if c.set {
-				l.Set(parse(t, "100/h log"), 0)
+				l.Set(0, parse(t, "100/h log"), 0)
 			}
 			charge(l, 50)
 			for range 2 { // what the lost call told, and then the rest

@@ -64,7 +64,7 @@ func stopped(t *testing.T, seed uint64, text string, late time.Duration, costs [
 	stop := 1 + f.r.IntN(2)
 	for i := range 5 {
 		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), Late: late, Outage: Closed})}
-		m.Set(f.quotas, 0)
+		m.Set(0, f.quotas, 0)
 		if i < stop {
 			m.stops, m.stopsFor = stops, long
 		}

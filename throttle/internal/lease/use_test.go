@@ -241,7 +241,7 @@ func TestReturnAfterSet(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	stock(t, l, 0)
 	uses := l.Take(nil, at(0), at(0), requests(1), false, 0)
-	l.Set(parse(t, "9/s burst 5, 9/m log"), 0)
+	l.Set(0, parse(t, "9/s burst 5, 9/m log"), 0)
 	l.Return(at(0), uses)
 	l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{quota.Requests: 1}}}, false)
 	equal(t, "hand", l.State(at(0)).Hand, 0)
