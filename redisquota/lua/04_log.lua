@@ -184,7 +184,8 @@ function log.drop(q, at, n)
   end
 end
 
--- release: of what is beyond n, the latest goes.
+-- release: of what is beyond n, the latest goes. A cell of which a part is still to come does not count as gone: that part is handed out for when
+-- what came before has left. Alone it has no more than n either.
 function log.release(q, t)
   for _, a in ipairs(q.assumed) do
     q:drop(a.at, a.count)
@@ -193,9 +194,14 @@ function log.release(q, t)
   q:purge(t)
   local _, later = log.later(q, t)
   local excess = q.used - later - q.n
+  local _, straddles = log.around(q, t)
+  if straddles and straddles.first <= t and straddles.last > t then
+    excess = excess - straddles.count
+    q:drop(straddles.last, math.max(straddles.count - q.n, 0))
+  end
   while excess > 0 do
     local before, c = log.around(q, t)
-    if not c or c.first > t then
+    if not c or c.last > t then
       c = before
     end
     if not c then

@@ -793,6 +793,41 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestReleaseLeavesSlotsAhead: slots that are still to come stay charged, also where they count together with some that have gone.
+func TestReleaseLeavesSlotsAhead(t *testing.T) {
+	const ms = time.Millisecond
+	for text, more := range map[string]int{"10/s log": 0, "10/s window": 0, "10/s sliding 10": 0, "10/1000ms log": 100} {
+		qs := quotas(t, text).Explicit()
+		var ledger Ledger
+		var got []time.Duration
+		for i, c := range []struct {
+			at time.Duration
+			n  int
+		}{{0, 3}, {60 * ms, 2}, {101 * ms, 5}, {1140 * ms, 5}, {1142 * ms, 5}, {1170 * ms, 0}, {1210 * ms, 5}, {1900 * ms, 5}} {
+			r := &Request{Version: 1, Quotas: qs, Horizon: time.Second, Late: 100 * ms, Member: "a", Serial: int64(1 + i), Release: c.n == 0}
+			if c.n > 0 {
+				r.Asks = one(c.n)
+			} else if more > 0 { // what is beyond goes
+				r.More = []int{more}
+			}
+			for _, s := range exchange(t, &ledger, c.at, r).Slots {
+				for range s.Count {
+					got = append(got, c.at+s.In)
+				}
+			}
+		}
+		if want := 25; len(got) < want {
+			t.Errorf("%s: %d slots, want %d", text, len(got), want)
+		}
+		for i := 10; i < len(got); i++ {
+			if d := got[i] - got[i-10]; d < time.Second {
+				t.Errorf("%s: eleven slots in %v, at %v", text, d, got)
+				break
+			}
+		}
+	}
+}
+
 // TestReleaseAfterALoss: what was assumed of windows is forgotten, and a bucket is empty.
 func TestReleaseAfterALoss(t *testing.T) {
 	for text, want := range map[string]time.Duration{
