@@ -5,6 +5,7 @@ package filequota
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -36,6 +37,30 @@ func TestIdleFiles(t *testing.T) {
 		m.make("b", 60)
 		if files, err := os.ReadDir(m.dir); err != nil || len(files) != 60+1 {
 			t.Errorf("restarted is %v: %d files, %v, want 60 and that of news", restarted, len(files), err)
+		}
+	}
+}
+
+// TestIdleFilesOfMany: of more than a thousand files, most who make one read no names, and some look at a thousand.
+func TestIdleFilesOfMany(t *testing.T) {
+	m := newMachine(t)
+	for _, c := range []struct {
+		files       int
+		readAll     bool
+		names, look int
+	}{
+		{1000, false, 1000, looksAt},
+		{1100, false, 0, 0},
+		{1100, true, mostNames, mostNames},
+	} {
+		for i := range c.files {
+			if err := os.WriteFile(filepath.Join(m.dir, fileName(fmt.Sprint(i))), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names, look := bucketFiles(m.dir, c.readAll)
+		if len(names) != c.names || look != c.look {
+			t.Errorf("of %d files: %d names, and a look at %d; want %d, and %d", c.files, len(names), look, c.names, c.look)
 		}
 	}
 }
