@@ -300,7 +300,7 @@ func (g *Group) snapshot() []*bucketNode {
 }
 
 // Close closes all buckets that have a Store, also those that are made later, and returns their errors. After a call
-// of a Store that does not return, no other is made.
+// of a Store that does not return in time, or not at all, no other is made.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true
@@ -312,7 +312,7 @@ func (g *Group) Close() error {
 			l, root := l.lockCurrent()
 			l.unlock(root)
 			if err := l.close(!overdue); !overdue { // the others fail for the same reason
-				errs, overdue = append(errs, err), errors.Is(err, call.ErrOverdue)
+				errs, overdue = append(errs, err), call.TookTooLong(err)
 			}
 		}
 	}

@@ -280,6 +280,7 @@ func (s *exiting) Listen(bucket string, hear func(store.News)) (stop func(), err
 type hangingStore struct {
 	*store.Memory
 	hangs func(call string) bool
+	heeds bool // an Exchange that hangs ends with its context
 	ended chan struct{}
 	over  atomic.Bool
 	calls atomic.Int32 // that did not return at once
@@ -308,7 +309,11 @@ func (s *hangingStore) Listen(name string, hear func(store.News)) (func(), error
 	return func() { s.hang("stop"); stop() }, err
 }
 
-func (s *hangingStore) Exchange(_ context.Context, r *store.Request) (*store.Reply, error) {
+func (s *hangingStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	if s.heeds && s.hangs("Exchange") {
+		<-ctx.Done()
+		return nil, fmt.Errorf("no answer: %w", ctx.Err())
+	}
 	s.hang("Exchange")
 	return s.Memory.Exchange(context.Background(), r)
 }
@@ -400,18 +405,21 @@ func TestLeaseStoreThatHangs(t *testing.T) {
 func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
 	for name, c := range map[string]struct {
 		hangs string
+		heeds bool // its context
 		from  time.Duration
 		want  time.Duration
 	}{
-		"under way": {"Exchange", 0, 300 * time.Millisecond},
-		"last":      {"Exchange", 1, 300 * time.Millisecond},
-		"stop":      {"stop", 0, 300 * time.Millisecond},
-		"Listen":    {"Listen", 0, 300 * time.Millisecond},
+		"under way":         {"Exchange", false, 0, 300 * time.Millisecond},
+		"last":              {"Exchange", false, 1, 300 * time.Millisecond},
+		"heeds its context": {"Exchange", true, 1, 250 * time.Millisecond},
+		"stop":              {"stop", false, 0, 300 * time.Millisecond},
+		"Listen":            {"Listen", false, 0, 300 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				s := newHangingStore(func(call string) bool { return call == c.hangs && time.Since(start) >= c.from })
+				s.heeds = c.heeds
 				g := Group{New: func(path []string) *Limiter {
 					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s}
 				}}
@@ -428,6 +436,7 @@ func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
 					t.Errorf("again: %v", err)
 				}
 				s.letGo()
+				time.Sleep(time.Second) // in which calls under way end with their contexts
 			})
 		})
 	}

@@ -20,6 +20,12 @@ var ErrOverdue = fmt.Errorf("throttle: the Store has not returned within %v: %w"
 // ErrLeft is the error of a call that has ended its goroutine.
 var ErrLeft = errors.New("throttle: the Store has ended the goroutine that called it")
 
+// TookTooLong reports whether an error is that of a call which has not returned, or which ended with its context.
+func TookTooLong(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // InTime calls f in a goroutine of its own, and returns its error; ErrOverdue if f does not return, and an error that says so if f panics.
 func InTime(f func(ctx context.Context) error) error {
 	ended := make(chan error, 1)

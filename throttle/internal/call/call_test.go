@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +56,26 @@ func TestInTimePanics(t *testing.T) {
 		if !strings.HasPrefix(text, "throttle: the Store panicked, in github.com/gopacer/pacer/throttle/internal/call_test.TestInTimePanics.func") ||
 			!strings.HasSuffix(text, "): "+want) || errors.Is(err, own) != (want == "own") {
 			t.Errorf("%v, want one of %s", err, want)
+		}
+	}
+}
+
+// TestTookTooLong: the errors of calls that ended with their contexts, however they say so.
+func TestTookTooLong(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{call.ErrLeft, false},
+		{context.Canceled, false},
+		{call.ErrOverdue, true},
+		{fmt.Errorf("bucket: %w", context.DeadlineExceeded), true},
+		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, true},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false},
+	} {
+		if got := call.TookTooLong(c.err); got != c.want {
+			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
 	}
 }
