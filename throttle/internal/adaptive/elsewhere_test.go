@@ -53,30 +53,30 @@ func TestTwoLimits(t *testing.T) {
 		says            func(short, long quota.Statement, i int, ok bool) []quota.Statement
 		served, refused int
 	}{
-		{"one a second", 1, false, both, 901, 10},
-		{"one a second, which counts what the other refuses", 1, true, both, 901, 10},
+		{"one a second", 1, false, both, 901, 11},
+		{"one a second, which counts what the other refuses", 1, true, both, 901, 11},
 		{"five a second", 5, false, both, 801, 11},
 		{"five a second, which counts what the other refuses", 5, true, both, 801, 11},
-		{"the stricter one is stated under one name: one a second", 1, true, stricter, 801, 18},
+		{"the stricter one is stated under one name: one a second", 1, true, stricter, 801, 19},
 		{"the stricter one is stated under one name: five a second", 5, true, stricter, 866, 18},
 		{"the long one is stated at zero", 1, true, func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
 			if long.Remaining == 0 {
 				return []quota.Statement{short, long}
 			}
 			return []quota.Statement{short}
-		}, 801, 15},
+		}, 801, 16},
 		{"it is stated by refusals", 1, true, func(short, long quota.Statement, _ int, ok bool) []quota.Statement {
 			if !ok {
 				return []quota.Statement{short, long}
 			}
 			return []quota.Statement{short}
-		}, 801, 23},
+		}, 801, 24},
 		{"it is stated by each tenth answer", 1, true, func(short, long quota.Statement, i int, _ bool) []quota.Statement {
 			if i%10 == 0 {
 				return []quota.Statement{short, long}
 			}
 			return []quota.Statement{short}
-		}, 900, 36},
+		}, 901, 39},
 	} {
 		b := newBucket(t, Config{})
 		l := &twoLimits{n: test.n, charges: test.charges, began: [2]time.Duration{-time.Hour, -time.Hour}}

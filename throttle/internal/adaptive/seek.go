@@ -107,7 +107,7 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 	lasted := now.Sub(l.from)
 	least := max(l.least, lasted)
 	look := l.most
-	switch step := min(l.most/8, firstLook); {
+	switch step := min(l.most/16, firstLook); {
 	case l.most == 0 && l.least == 0 && missed == 0:
 		return now.Add(firstLook)
 	case l.most == 0:

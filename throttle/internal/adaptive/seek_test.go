@@ -27,13 +27,13 @@ func TestSeek(t *testing.T) {
 			"of a second",
 			[]float64{1, 1, 1},
 			10,
-			[][]float64{{1}, {0.5, 0.75, 0.875, 1}, {1}},
+			[][]float64{{1}, {0.5, 0.75, 0.875, 0.9375, 1}, {1}},
 		},
 		{
 			"strict spacing",
 			[]float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
 			10,
-			[][]float64{{1}, {0.5}, {0.25}, {0.125}, {0.0625, 0.09375, 0.109375}, {0.1015625}, {0.1015625}},
+			[][]float64{{1}, {0.5}, {0.25}, {0.125}, {0.0625, 0.09375, 0.109375}, {0.1015625}, {0.09765625, 0.1015625}},
 		},
 		{
 			"which is longer of a sudden",
@@ -108,7 +108,7 @@ func TestSeekBetween(t *testing.T) {
 
 // TestSeekNotAfterHalfOfASecond: a second and a round trip are a second, and no span is shorter.
 func TestSeekNotAfterHalfOfASecond(t *testing.T) {
-	l := seek{from: start, least: 930 * time.Millisecond, most: 1020 * time.Millisecond, held: halveAfter}
+	l := seek{from: start, least: 970 * time.Millisecond, most: 1020 * time.Millisecond, held: halveAfter}
 	if got := l.next(start, 0).Sub(start); got != l.most {
 		t.Errorf("the limit was back after %v each time: the next look comes after %v", l.most, got)
 	}
