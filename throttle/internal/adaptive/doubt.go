@@ -28,9 +28,9 @@ const mostFailed = 16
 // failed is how often the attempt has failed, as a file says it.
 func (d *doubt) failed() int { return int(min(d.failures, mostFailed)) }
 
-// restore sets how often the attempt has failed, of which so many failures are free, as if the last time were now.
+// restore sets how often the attempt has failed elsewhere or before, of which so many failures are free, as if the last time were now: if none has failed here.
 func (d *doubt) restore(failures int, free uint) {
-	if failures = min(max(failures, 0), mostFailed); failures > 0 {
+	if failures = min(max(failures, 0), mostFailed); failures > 0 && d.failures == 0 {
 		d.failures = uint(failures - 1)
 		d.fail(free)
 	}

@@ -94,10 +94,9 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 	}
 	for i := range m.Windows {
 		wm := &m.Windows[i]
-		w := s.find(wm.Name, wm.Bucket, canonical(wm.Unit))
-		if w == nil {
+		if w := s.find(wm.Name, wm.Bucket, canonical(wm.Unit)); w == nil {
 			s.keep(wm)
-		} else if own := w.habits(); !own.any() {
+		} else {
 			w.adopt(wm)
 			s.resume(now, w)
 		}

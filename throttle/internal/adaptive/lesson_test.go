@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestLesson: what one process tells of a server is taken over by another, as its part.
@@ -87,6 +89,36 @@ func TestDivide(t *testing.T) {
 		b.Divide(step.members)
 		if b.served.rate != step.want {
 			t.Errorf("%d processes: %v, want %v", step.members, b.served.rate, step.want)
+		}
+	}
+}
+
+// TestInheritAfterFailedLooks: who has looked in vain, and found nothing, takes over what others have found of a limit; who has found something does not.
+func TestInheritAfterFailedLooks(t *testing.T) {
+	const s = time.Second
+	for name, test := range map[string]struct {
+		own  func(w *window)
+		told Habits
+		want Habits // but for counts of failures
+	}{
+		"a look before the reset":        {func(w *window) { w.refill.doubtEarly.fail(0) }, Habits{Refill: 2}, Habits{Refill: 2}},
+		"a look at the reset":            {func(w *window) { w.refill.emptyReset = true }, Habits{Refill: 2, Floors: true}, Habits{Refill: 2, Floors: true, EmptyReset: true}},
+		"a look where none is stated":    {func(w *window) { w.seek.least = 3 * s }, Habits{BackAfter: 9 * s, BackWithin: 10 * s}, Habits{BackAfter: 9 * s, BackWithin: 10 * s}},
+		"a look that found all":          {func(w *window) { w.seek.most = 3 * s }, Habits{BackAfter: 9 * s, BackWithin: 10 * s}, Habits{BackWithin: 3 * s}},
+		"windows end with whole seconds": {func(w *window) { w.wholeSteps = right }, Habits{WholeSteps: 2, EmptyReset: true}, Habits{WholeSteps: 1, EmptyReset: true}},
+		"it does not refill": {func(w *window) {
+			w.refill.wrong()
+			w.refill.wrong()
+		}, Habits{Refill: 2, Floors: true}, Habits{Floors: true}},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(quota.Statement{Limit: 10, Resolution: s}))
+		w := b.window1()
+		test.own(w)
+		b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 10, Habits: test.told}}}, wallClock())
+		got := w.habits()
+		if got.EarlyFailed, got.RefillFailed = 0, 0; got != test.want {
+			t.Errorf("%s: %+v is known, want %+v", name, got, test.want)
 		}
 	}
 }

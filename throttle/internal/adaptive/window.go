@@ -511,21 +511,23 @@ func (w *window) inRequests() int {
 	return int(float64(w.limit) / max(w.price.mean, 1))
 }
 
-// adopt gives w the habits of its limit, but for how fast it comes back: see resume.
+// adopt gives w the habits of its limit of which it knows nothing itself, but for how fast it comes back: see resume. Looks that failed have not told that.
 func (w *window) adopt(m *WindowMemory) {
-	w.kept = m
-	h := &m.Habits
-	if h.Floors {
+	own, h := w.habits(), &m.Habits
+	if back := own.Refill > 0 || own.BackWithin > 0 || h.Refill > 0 && w.refill.doubtRefills.skip > 0; !back {
+		w.kept = m
+	}
+	if h.Floors && !own.Floors {
 		w.reset.roundDown()
 	}
-	if w.wholeSteps = proof(h.WholeSteps); w.wholeSteps < untried || w.wholeSteps > wrong {
-		w.wholeSteps = untried
+	if steps := proof(h.WholeSteps); w.wholeSteps == untried && steps >= untried && steps <= wrong {
+		w.wholeSteps = steps
 	}
-	w.refill.emptyReset = h.EmptyReset
+	w.refill.emptyReset = own.EmptyReset || h.EmptyReset
 	w.refill.doubtEarly.restore(h.EarlyFailed, 0)
 	w.refill.doubtRefills.restore(h.RefillFailed, 1)
 	w.behind.restore(h.BehindFailed, 1)
-	if w.unit != "" && h.Price != nil {
+	if w.unit != "" && h.Price != nil && own.Price == nil {
 		w.price = h.Price.price()
 	}
 }
