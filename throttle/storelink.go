@@ -218,7 +218,7 @@ func (s *storeLink) listen() {
 	}
 	s.stopListening = stop // Close calls stop when this call has ended
 	s.l.unlock(root)
-	runtime.AddCleanup(s.l, func(stop func()) { go call.InTime(func(context.Context) error { stop(); return nil }) }, stop) // in a goroutine, since all cleanups share one
+	runtime.AddCleanup(s.l, func(stop func()) { go func() { _ = link.Stop(stop) }() }, stop) // in a goroutine, since all cleanups share one
 }
 
 // hearNews takes in what the Store tells.
@@ -302,7 +302,7 @@ func (s *storeLink) sayFarewell() error {
 	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock(root)
 	if stop != nil {
-		if err := call.InTime(func(context.Context) error { stop(); return nil }); err != nil {
+		if err := link.Stop(stop); err != nil {
 			return err
 		}
 	}

@@ -84,6 +84,7 @@ func TestNothingLastsOfRubbish(t *testing.T) {
 
 // afterRubbish has two processes use a store whose replies are wrong from 2 to 4 s.
 func afterRubbish(t *testing.T, mode throttle.Outage, wrong func(r *store.Reply) (*store.Reply, error)) {
+	t.Helper()
 	const text = "60/2s log"
 	var on atomic.Bool
 	f := &fleet{start: time.Now(), end: 16 * time.Second}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // This file is what goes back to the store: slots that expired, and slots that the line does not
@@ -113,9 +114,9 @@ func (l *Lease) known() monotime.Time { return l.last.end.Add(Horizon) }
 
 // returnUnknown gives back the slots in hand that are farther ahead than any of which the store knows: whoever waited for what a broken store once
 // said, would go on to wait when that is right again. Where the store has lost slots that it is still to be told of, it does not know the last one.
-func (l *Lease) returnUnknown(now monotime.Time) {
+func (l *Lease) returnUnknown(now monotime.Time, reply *store.Reply) {
 	last := l.known()
-	if n := len(l.slots.list); n == 0 || l.slots.list[n-1].from <= last || len(l.unsent.own) > 0 {
+	if n := len(l.slots.list); n == 0 || l.slots.list[n-1].from <= last || reply.Lost || len(l.unsent.own) > 0 {
 		return
 	}
 	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > last }) {

@@ -91,9 +91,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 			l.last.next = now.Add(span(reply.Next))
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
-		if !reply.Lost {
-			l.returnUnknown(now)
-		}
+		l.returnUnknown(now, reply)
 		l.last.note(c.Request.Asks, got)
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}

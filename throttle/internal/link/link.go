@@ -44,3 +44,8 @@ func Listen[T any](to store.Store, bucket string, target *T, news func(*T, store
 	}
 	return stop, false
 }
+
+// Stop calls what Listen has returned.
+func Stop(stop func()) error {
+	return call.InTime(func(context.Context) error { stop(); return nil })
+}
