@@ -418,5 +418,5 @@ func (s *Server) recall(w *window) {
 	}
 	m := s.kept[i]
 	s.kept = slices.Delete(s.kept, i, i+1)
-	w.adopt(&m)
+	w.adopt(&m, Habits{})
 }

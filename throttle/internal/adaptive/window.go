@@ -511,9 +511,9 @@ func (w *window) inRequests() int {
 	return int(float64(w.limit) / max(w.price.mean, 1))
 }
 
-// adopt gives w the habits of its limit of which it knows nothing itself, but for how fast it comes back: see resume. Looks that failed have not told that.
-func (w *window) adopt(m *WindowMemory) {
-	own, h := w.habits(), &m.Habits
+// adopt gives w the habits of its limit of which it knows nothing of its own, but for how fast it comes back: see resume. Looks that failed have not told that.
+func (w *window) adopt(m *WindowMemory, own Habits) {
+	h := &m.Habits
 	if back := own.Refill > 0 || own.BackWithin > 0 || h.Refill > 0 && w.refill.doubtRefills.skip > 0; !back {
 		w.kept = m
 	}
