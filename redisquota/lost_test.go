@@ -274,9 +274,9 @@ func TestStoreCorrupt(t *testing.T) {
 			} {
 				try("slots are "+slots, func() error {
 					all := record()
-					slot, _, _ := strings.Cut(all[5], ":")
+					slot, _, _ := strings.Cut(all[6], ":")
 					text := strings.NewReplacer("SLOT", slot, "BIG", strings.Repeat("9", 30)).Replace(slots)
-					return c.HSet(t.Context(), "{pacer:api}:members", "a", strings.Join(append(all[:5], text), " ")).Err()
+					return c.HSet(t.Context(), "{pacer:api}:members", "a", strings.Join(append(all[:6], text), " ")).Err()
 				})
 			}
 			for key, fields := range map[string][]string{"state": {"bucket", "q1", "q2", "q3", "q4"}, "members": {"a"}, "said": {"\x00x\x00"}} {

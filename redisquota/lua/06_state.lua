@@ -6,7 +6,7 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 13 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
+local version = 14 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
 local in_use = 10 * second -- a later release counts as in use for so long
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
@@ -25,7 +25,7 @@ if #n >= 2 and n[1] > version and math.abs(now - n[2]) < in_use then
 end
 local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or math.max(state.learn, state.served) > now + ages or state.now > now + off
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
-local serial, called = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) ')
+local serial, called, asked_late = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) (%d+) ')
 called = tonumber(called) -- when the member asked last
 local excess = called and request.since > 0 and tonumber(serial) <= request.serial and now - called - request.since or 0
 if not lost and excess > off and not request.set then
@@ -52,8 +52,40 @@ local function first(t)
   return request.standstill > 0 and math.max(request.standstill - (t - now), 0) or ages
 end
 
+-- used_for is for how long after their instants slots are used at the most from now on: what each member that is active asked for last holds for all that it has in
+-- hand. If they are too many, nobody knows.
+local function used_for()
+  local longest, many = late, 64
+  if lost then
+    return longest
+  elseif serial and request.serial < tonumber(serial) then
+    longest = math.max(longest, tonumber(asked_late)) -- the request is an old one
+  end
+  local ids = read('ZRANGEBYSCORE', key.active, '(' .. whole(now), '+inf', 'LIMIT', 0, many + 2)
+  for _, id in ipairs(read('ZRANGEBYSCORE', key.active, '-inf', '(' .. whole(-now), 'LIMIT', 0, many + 2)) do
+    ids[#ids + 1] = id
+  end
+  for i = #ids, 1, -1 do
+    if ids[i] == request.member then
+      table.remove(ids, i)
+    end
+  end
+  if #ids == 0 then
+    return longest
+  elseif #ids > many then
+    return ages
+  end
+  for _, text in ipairs(read('HMGET', key.members, unpack(ids))) do
+    local asked = text and tonumber(string.match(text, '^%d+ %-?%d+ %d+ %d+ (%d+) ') or nil)
+    longest = math.max(longest, asked or ages)
+  end
+  return longest
+end
+
 -- Late is the longest that any member has asked for within the horizon, in which who waits asks once at least: to reckon with it for longer keeps a bucket slow after
 -- its store was. Second is what was asked for since the longest was, at asked_at. A member that asks for slots of now alone does not shorten the late of others.
+-- Nothing counts that is longer than slots are used for.
+local used = used_for()
 do
   local ago, span = now - state.asked_at, math.max(horizon, second / 2)
   if late >= state.late or ago >= 2 * span then
@@ -62,6 +94,9 @@ do
     state.late, state.second, state.asked_at = math.max(state.second, late), 0, now
   else
     state.second = math.max(state.second, late)
+  end
+  if used < state.late then
+    state.late, state.second, state.asked_at = used, 0, now
   end
 end
 

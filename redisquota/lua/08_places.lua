@@ -164,15 +164,18 @@ local function grants(q)
 end
 
 -- follow has the late of a ledger be that of the slots which are handed out from now on. It rises at once, and falls when
--- the slots have expired that may be used for longer; of a log, when they have left it.
+-- the slots have expired that may be used for longer, or when no slot is used for longer any more; of a log, when those have left it that were.
 local function follow(q, late)
   if q.falls > 0 and now >= q.falls then
     q.late, q.falls = q.to, 0
   end
   if late >= q.late or q.kind == 'clock' or q.kind == 'estimate' then
     q.late, q.falls = late, 0
-  elseif q.falls == 0 or late > q.to then
-    q.falls, q.to = math.max(now, last) + q.late + (q.kind == 'log' and q.per or 0), late
+    return
+  end
+  local falls = (used > late and math.max(now, last) + q.late or now) + (q.kind == 'log' and q.per or 0)
+  if q.falls == 0 or late > q.to or used <= late and (late < q.to or falls < q.falls) then
+    q.falls, q.to = falls, late
   end
 end
 

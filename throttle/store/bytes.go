@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 13
+const version = 14
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -45,6 +45,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(l.members)) {
 		m := l.members[name]
 		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
+		b = varint.Append(b, m.late)
 		b = varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares)
 		b = l.appendRuns(b, m.got)
 	}
@@ -99,7 +100,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.members = map[string]*member{}
 	for range r.Len() {
 		name := r.String()
-		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), r.Time(), r.Time(), r.Bool(), readRuns(r)}
+		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readLate(r), r.Time(), r.Time(), r.Bool(), readRuns(r)}
 	}
 	for range r.Len() {
 		read.readStatement(r)

@@ -18,8 +18,8 @@ const shortestHorizon = activeFor / 4
 
 // ask notes that a member asks for a Late, and returns the longest that was asked for within the horizon, in which who waits asks once at least: to reckon with it for
 // longer keeps a bucket slow after its store was. What was asked for meanwhile counts for another
-// horizon, from the first request after that one: for three at most.
-func (a *askedLate) ask(late, horizon time.Duration, now monotime.Time) time.Duration {
+// horizon, from the first request after that one: for three at most. Nothing counts that is longer than slots are used for.
+func (a *askedLate) ask(late, used, horizon time.Duration, now monotime.Time) time.Duration {
 	horizon = max(horizon, shortestHorizon)
 	switch d := now.Sub(a.at); {
 	case late >= a.longest || d >= 2*horizon:
@@ -29,29 +29,60 @@ func (a *askedLate) ask(late, horizon time.Duration, now monotime.Time) time.Dur
 	default:
 		a.second = max(a.second, late)
 	}
+	if used < a.longest {
+		*a = askedLate{used, 0, now}
+	}
 	return a.longest
 }
 
-// ledgerLate is the Late by which the ledger of a quota reckons. It rises at once, and falls when the slots have expired that
-// may be used for longer; of a window, when they have left it.
+// manyActive is of how many other members it is known, at the most, for how long they use slots.
+const manyActive = 64
+
+// usedFor is for how long after their instants slots are used at the most from now on: what each member that is active asked for last holds for all that it has in
+// hand. If they are too many, nobody knows.
+func (l *Ledger) usedFor(r *Request, now monotime.Time) (late time.Duration) {
+	late = r.Late
+	many := 0
+	for name, m := range l.members {
+		switch {
+		case name != r.Member && m.activeTill > now:
+			late = max(late, m.late)
+			many++
+		case name == r.Member && r.Serial < m.serial: // the request is an old one
+			late = max(late, m.late)
+		}
+	}
+	if many > manyActive {
+		return monotime.Longest
+	}
+	return late
+}
+
+// ledgerLate is the Late by which the ledger of a quota reckons. It rises at once, and falls when the slots have expired
+// that may be used for longer, or when no slot is used for longer any more; of a window, when those have left it that were.
 type ledgerLate struct {
 	late  time.Duration
 	falls monotime.Time // when it falls; zero if it does not
 	to    time.Duration // what it falls to
 }
 
-// follow has it follow the Late of the slots that are handed out from now on. The last slot so far is at an instant.
-func (l *ledgerLate) follow(late time.Duration, q *quota.Quota, now, last monotime.Time) {
+// follow has it follow the Late of the slots that are handed out from now on. The last slot so far is at an instant, and from now on they are used
+// for so long at the most.
+func (l *ledgerLate) follow(late, used time.Duration, q *quota.Quota, now, last monotime.Time) {
 	if l.falls != 0 && now >= l.falls {
 		l.late, l.falls = l.to, 0
+	}
+	falls := now
+	if used > late {
+		falls = max(now, last).Add(l.late)
+	}
+	if q.Kind != quota.TokenBucket {
+		falls = min(falls.Add(q.Per), now.Add(2*monotime.Longest))
 	}
 	switch {
 	case late >= l.late, q.Kind.OnClock(): // what goes late goes in the window of its slot
 		l.late, l.falls = late, 0
-	case l.falls == 0 || late > l.to:
-		l.falls, l.to = max(now, last).Add(l.late), late
-		if q.Kind != quota.TokenBucket {
-			l.falls = min(l.falls.Add(q.Per), now.Add(2*monotime.Longest))
-		}
+	case l.falls == 0 || late > l.to || used <= late && (late < l.to || falls < l.falls):
+		l.falls, l.to = falls, late
 	}
 }

@@ -10,46 +10,67 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// lates asks a bucket for random slots while Late rises and falls. Those before some instant are used as late as they may be, and the others
-// in time.
+// lates has three members ask a bucket for random slots, each with a Late that rises and falls. Those before some instant are used as late as they may be: until
+// the Late of the request after them, or of a later one of the member if that is shorter. The others are used in time.
 func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
-	now, late := time.Second, 10*time.Millisecond
+	type held struct {
+		at, until time.Duration
+		n         int
+	}
+	var has [3][]held
+	var serials [3]int64
+	var late [3]time.Duration
+	now := time.Second
 	turn := now + time.Duration(r.IntN(9000))*time.Millisecond
-	for serial := range int64(30) {
-		now += time.Duration(r.IntN(600)) * time.Millisecond
-		if r.IntN(6) == 0 {
-			late = time.Duration(10+r.IntN(2)*r.IntN(300)) * time.Millisecond
+	for range 60 {
+		now += time.Duration(r.IntN(300)) * time.Millisecond
+		m := r.IntN(1 + int(seed%3))
+		if serials[m]++; serials[m] == 1 || r.IntN(4) == 0 {
+			late[m] = time.Duration(10+r.IntN(2)*r.IntN(300)) * time.Millisecond
 		}
-		req := request(quota.Quotas{q}, serial+1)
-		req.Late = late
+		for i := range has[m] {
+			s := &has[m][i]
+			s.until = min(s.until, max(s.at+late[m], now))
+		}
+		req := request(quota.Quotas{q}, serials[m])
+		req.Member, req.Late = fmt.Sprint(m), late[m]
 		for range 1 + r.IntN(3) {
 			within := time.Duration(r.IntN(2)) * 2 * time.Second
-			req.Asks = append(req.Asks, Ask{Cost: []int{1 + r.IntN(q.Burst)}, Count: 1, Within: within})
+			req.Asks = append(req.Asks, Ask{Cost: []int{1 + r.IntN(cmp.Or(q.Burst, 9))}, Count: 1, Within: within})
 		}
-		reply := exchange(t, l, now, req)
-		for _, s := range reply.Slots {
-			at := now + s.In
-			if at < turn {
-				at += reply.Late
-			}
-			for range s.Count {
-				sent = append(sent, definition.Sent{At: at, N: req.Asks[s.Ask].Cost[0]})
-			}
+		for _, s := range exchange(t, l, now, req).Slots {
+			has[m] = append(has[m], held{now + s.In, now + s.In + late[m], s.Count * req.Asks[s.Ask].Cost[0]})
 		}
+	}
+	for _, s := range slices.Concat(has[0], has[1], has[2]) {
+		if s.at >= turn {
+			s.until = s.at
+		}
+		sent = append(sent, definition.Sent{At: s.until, N: s.n})
 	}
 	slices.SortStableFunc(sent, func(a, b definition.Sent) int { return cmp.Compare(a.At, b.At) })
 	return sent
 }
 
-// TestStoreLateRisesAndFalls: a bucket grants no more than its burst and its rate, however late slots may be used, and whenever
+// TestStoreLateRisesAndFalls: a bucket grants no more than its burst and its rate, and a window no more than N, however late slots may be used, and whenever
 // that changes.
 func TestStoreLateRisesAndFalls(t *testing.T) {
-	for _, q := range []quota.Quota{{N: 100, Burst: 500}, {N: 10, Burst: 30}, {N: 1, Burst: 4}, {N: 20, Burst: 20}, {N: 10, Burst: 5}} {
+	for _, q := range []quota.Quota{
+		{N: 100, Burst: 500},
+		{N: 10, Burst: 30},
+		{N: 1, Burst: 4},
+		{N: 20, Burst: 20},
+		{N: 10, Burst: 5},
+		{N: 20, Per: 2 * time.Second, Kind: quota.SlidingLog},
+		{N: 30, Per: time.Second, Kind: quota.SlidingWindow},
+		{N: 10, Per: 3 * time.Second, Kind: quota.FixedWindow},
+	} {
 		q = plain(q)
 		for seed := range uint64(300) {
 			if err := definition.Check(q, time.Unix(1e9, 0), 0, lates(t, seed, q)); err != nil {
@@ -79,8 +100,8 @@ func TestStoreLateChangesNoRate(t *testing.T) {
 	}
 }
 
-// TestStoreLateFalls: a store that was slow for a second slows the bucket for little longer. A Late that nobody asks for any more counts for a horizon,
-// and until the slots have gone that were handed out with it: then 100 even tokens a second are 100 again, less one for the usual Late.
+// TestStoreLateFalls: a store that was slow for a second slows the bucket no longer: once all have asked for less, no slot is used for as long any more. Then 100 even
+// tokens a second are 100 again, less one for the usual Late, when those have come back that went late.
 func TestStoreLateFalls(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	var got [4]int // in each second
@@ -94,8 +115,41 @@ func TestStoreLateFalls(t *testing.T) {
 			got[i/10] += s.Count
 		}
 	}
-	if want := [4]int{90, 82, 99, 99}; got != want {
+	if want := [4]int{90, 87, 99, 99}; got != want {
 		t.Errorf("handed out %v, want %v", got, want)
+	}
+}
+
+// TestStoreLateFallsWhenAllAskForLess: a log counts what went with a long Late no longer than Per after all that are active have asked for less, since who asks for less uses
+// nothing for longer that it has in hand. Who is silent may; and what was sent before, and comes late, says nothing.
+func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		silent bool
+		old    int64 // the Serial of a request that comes at last
+		want   time.Duration
+	}{
+		"all have asked for less": {false, 0, 0},
+		"one is silent":           {true, 0, 100 * ms},
+		"one asked before":        {false, 1, 100 * ms},
+	} {
+		l := &Ledger{Epoch: time.Unix(1e9, 0)}
+		send := func(at time.Duration, member string, serial int64, late time.Duration, n int) *Reply {
+			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: quota.SlidingLog}}, serial)
+			r.Member, r.Late = member, late
+			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
+			return exchange(t, l, at, r)
+		}
+		send(1000*ms, "a", 3, 200*ms, 5)
+		send(1000*ms, "b", 2, 200*ms, 5)
+		if send(1050*ms, "a", 4, 10*ms, 1); c.old == 0 && !c.silent {
+			send(1100*ms, "b", 3, 10*ms, 1)
+		} else if !c.silent {
+			send(1100*ms, "b", c.old, 10*ms, 1)
+		}
+		if got := send(2100*ms, "a", 5, 10*ms, 1).Next; got != c.want {
+			t.Errorf("%s: the next slot is in %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -115,7 +169,7 @@ func TestStoreLateAskedFor(t *testing.T) {
 	} {
 		var a askedLate
 		for _, s := range steps {
-			got := a.ask(time.Duration(s.late)*ms, s.horizon, instant(time.Duration(s.at)*ms))
+			got := a.ask(time.Duration(s.late)*ms, monotime.Longest, s.horizon, instant(time.Duration(s.at)*ms))
 			if got != time.Duration(s.want)*ms {
 				t.Errorf("%v: at %d ms, Late is %v", steps, s.at, got)
 			}

@@ -61,6 +61,7 @@ type member struct {
 	serial     int64         // of its latest request
 	lost       int64         // of the request whose reply was the latest to say that what it had is lost
 	at         monotime.Time // when that came
+	late       time.Duration // for which it asked
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
 	shares     bool          // see Request.Shares; of its latest request
@@ -292,7 +293,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		}
 		return reply, room
 	}
-	m.serial, m.at, m.shares = r.Serial, now, r.Shares
+	m.serial, m.at, m.late, m.shares = r.Serial, now, r.Late, r.Shares
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}

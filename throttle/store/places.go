@@ -61,7 +61,8 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 	}
 	l.at = l.find(r.Quotas)
 	l.bind(now)
-	if late := l.longestLate(r, now); late > l.late {
+	used := l.usedFor(r, now)
+	if late := l.longestLate(r, used, now); late > l.late {
 		l.late, l.rose = late, l.lastSlot
 	} else {
 		l.late = late
@@ -86,7 +87,7 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		if o.quota.Kind.OnClock() && late >= o.quota.Per {
 			late = o.quota.Per / 2 // only others ask by it
 		}
-		o.late.follow(late, &o.quota, now, l.lastSlot)
+		o.late.follow(late, used, &o.quota, now, l.lastSlot)
 		if p >= len(had) || o.quota != had[p] || was != o.late.late || l.horizon != r.Horizon {
 			o.ledger.Set(now, o.quota, o.late.late, r.Horizon)
 		}
@@ -119,8 +120,8 @@ func (l *Ledger) bind(now monotime.Time) {
 
 // longestLate is the Late of the slots that are handed out now: the longest that members asked for lately, as far as windows of
 // the clock bear it.
-func (l *Ledger) longestLate(r *Request, now monotime.Time) time.Duration {
-	late := l.asked.ask(r.Late, r.Horizon, now)
+func (l *Ledger) longestLate(r *Request, used time.Duration, now monotime.Time) time.Duration {
+	late := l.asked.ask(r.Late, used, r.Horizon, now)
 	for i := range r.Quotas {
 		if q := &r.Quotas[i]; q.Kind.OnClock() {
 			late = min(late, q.Per/2)

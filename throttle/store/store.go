@@ -62,7 +62,8 @@ import (
 // Clocks are not compared. Only durations cross the interface, and both sides measure them
 // by a clock that does not jump. For each slot, a reply has the time d from the making of the reply to
 // the slot. The Limiter uses the slot d after it has received the reply, at the earliest, and d + Late
-// after it sent the request, at the latest. So Late must be longer than a round trip.
+// after it sent the request, at the latest. So Late must be longer than a round trip. It is that of the request, or
+// of a later request of the Limiter if that is shorter.
 //
 // # Slots
 //
@@ -72,7 +73,7 @@ import (
 //
 //	s is the instant of the slot,
 //	c is what the ask costs of the quota,
-//	E is the Late of the bucket (Reply.Late): a slot may be used from s until s + E.
+//	E is the Late of the bucket (Reply.Late): a slot may be used from s until s + E, by whoever asks for so long.
 //
 // The examples are of an E of 100 ms and asks that cost 1, of a bucket that nobody has used before.
 //
@@ -217,11 +218,14 @@ type Request struct {
 	// are on the clock, Per, if no list that has that is about. Else it is lost: see Store.
 	Quotas quota.Quotas
 
-	// Late is E, how long after its instant a slot may be used, as the member needs it: not negative,
-	// and less than the Per of any window of the clock. What counts is the longest Late of any request within the last
-	// Horizon, or half a second if that is longer; one that was not the longest at first may count for up to three times as long. Of
+	// Late is how long after its instant a slot may be used, as the member needs it: not negative,
+	// and less than the Per of any window of the clock. From this request on the member uses no slot for longer, also none that it has in hand.
+	//
+	// What counts is the longest Late of any request within the last
+	// Horizon, or half a second if that is longer; one that was not the longest at first may count for up to three times as long. But nothing counts that is longer than
+	// the latest Late of each member that is active, of no more than 64 beside the one that asks. Of
 	// those of other requests, no more than half of the Per of a window of the clock counts. See Reply.Late. A quota goes on to
-	// reckon with a longer one until the slots have expired that may be used for so long, and of a window of the past
+	// reckon with a longer one until the slots have expired that may be used for so long, or until each member that is active has asked for less; and of a window of the past
 	// until Per after that. What is missing from a TokenBucket then, comes back that much later.
 	Late time.Duration
 
@@ -405,7 +409,7 @@ type Reply struct {
 	// them, unless the reply says Lost.
 	Ahead time.Duration
 
-	// Late is how long after its instant each of these slots may be used.
+	// Late is E, of which the store reckons that these slots may be used so long after their instants: no less than that of the request.
 	Late time.Duration
 
 	// Members is how many members are active, with the one that asked: at least 1.

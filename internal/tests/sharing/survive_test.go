@@ -540,29 +540,39 @@ func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 	}
 }
 
-// TestAStoreThatIsNearAgainIsSeenSoon: a Late that is long for a slow store costs an even bucket a tenth of its rate, and once as many tokens as come within it.
-// Both are over two seconds after the store is near again.
+// TestAStoreThatIsNearAgainIsSeenSoon: a Late that is long for a slow store costs an even bucket a tenth of its rate, and once as many tokens as come within it; and a window as
+// much of each. That is over two seconds after the store is near again.
 func TestAStoreThatIsNearAgainIsSeenSoon(t *testing.T) {
-	const text = "100/s even"
-	for begin := 6 * time.Second; begin < 7*time.Second; begin += 110 * time.Millisecond {
-		t.Run(fmt.Sprint(begin), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &away{Memory: new(store.Memory)}
-				end := begin + 2*time.Second
-				f := &fleet{end: end + 4*time.Second}
-				s.delay = func() time.Duration {
-					if d := time.Since(f.start); d >= begin && d < end {
-						return 30 * time.Millisecond
+	for _, c := range []struct {
+		text  string
+		slow  time.Duration // each way
+		count time.Duration // from two seconds after on
+		least float64
+	}{
+		{"100/s even", 30 * time.Millisecond, time.Second, 0.98},
+		{"100/s even", 70 * time.Millisecond, time.Second, 0.98},
+		{"100/s burst 20", 125 * time.Millisecond, time.Second, 0.98},
+	} {
+		for begin := 6 * time.Second; begin < 7*time.Second; begin += 110 * time.Millisecond {
+			t.Run(fmt.Sprint(c.text, c.slow, begin), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &away{Memory: new(store.Memory)}
+					end := begin + 2*time.Second
+					f := &fleet{end: end + 10*time.Second}
+					s.delay = func() time.Duration {
+						if d := time.Since(f.start); d >= begin && d < end {
+							return c.slow
+						}
+						return 0
 					}
-					return 0
-				}
-				f.run(t, text, throttle.OutageShare, []int{1, 1, 1}, slices.Repeat([]store.Store{s}, 5)...)
-				f.wait.Wait()
-				if r := rate(text, f.sends, end+2*time.Second, end+3*time.Second); r < 0.98 {
-					t.Errorf("%.2f of the rate in the second that begins 2 s after the store was near again, want 0.98", r)
-				}
+					f.run(t, c.text, throttle.OutageClosed, []int{1, 1, 1}, slices.Repeat([]store.Store{s}, 5)...)
+					f.wait.Wait()
+					if r := rate(c.text, f.sends, end+2*time.Second, end+2*time.Second+c.count); r < c.least {
+						t.Errorf("%.3f of the rate from 2 s after the store was near again on, want %.2f", r, c.least)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -48,6 +48,22 @@ func (l *Lease) expire(now monotime.Time) {
 	}
 }
 
+// shorten has slots in hand be used no longer than a request tells that is made now: where the lateness fell, the store counts on that. Those of which nobody knows exactly
+// enough when they are go back.
+func (l *Lease) shorten(now monotime.Time) {
+	if l.slots.late == l.lateness {
+		return
+	}
+	l.slots.late = l.lateness
+	for _, s := range l.slots.remove(func(s *heldSlot) bool {
+		s.until = min(s.until, s.at.Add(l.lateness))
+		l.slots.firstExpiry = min(l.slots.firstExpiry, s.until)
+		return s.until < max(s.from, now)
+	}) {
+		l.giveBack(now, s, s.left)
+	}
+}
+
 // wakeAtExpiry has Tick called when the last slot in hand has expired: the store may have to be
 // told of that alone.
 func (l *Lease) wakeAtExpiry(now monotime.Time) {

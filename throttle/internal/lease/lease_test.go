@@ -541,7 +541,8 @@ func TestStepSlots(t *testing.T) {
 		"to come":            {0, 30 * ms, 200 * ms, 230 * ms, 300 * ms, true},
 		"just in time":       {0, 100 * ms, 0, 100 * ms, 100 * ms, true},
 		"too late":           {0, 100*ms + 1, 0, 0, 0, false},
-		"others are slow":    {250 * ms, 150 * ms, 0, 150 * ms, 250 * ms, true},
+		"others are slow":    {250 * ms, 50 * ms, 0, 50 * ms, 100 * ms, true},
+		"late for this one":  {250 * ms, 150 * ms, 0, 0, 0, false},
 		"it has begun":       {0, 10 * ms, -40 * ms, 10 * ms, 60 * ms, true},
 	} {
 		l := newLease(t, "9/s burst 5", 0)

@@ -46,6 +46,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		return nil
 	}
 	l.expire(now)
+	l.shorten(now)
 	var asks []store.Ask
 	var asked []Asked
 	if l.none || len(l.quotas) == 0 {

@@ -524,7 +524,7 @@ func TestLate(t *testing.T) {
 }
 
 // TestLateIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: Late falls with the
-// third. That happens once in a Horizon.
+// third. That happens once in a Horizon. A fourth call tells the store of it.
 func TestLateIsSeenToFall(t *testing.T) {
 	const ms = time.Millisecond
 	l, now := New(Config{}), at(time.Second)
@@ -542,8 +542,40 @@ func TestLateIsSeenToFall(t *testing.T) {
 		l.Step(now.Add(took), now, c, &store.Reply{Members: 1}, nil, false)
 		now = now.Add(took)
 	}
-	want := "[10ms none 10ms none 10ms none 120ms 120ms 120ms none 10ms none 10ms none 10ms none 10ms none 120ms none 120ms]"
+	want := "[10ms none 10ms none 10ms none 120ms 120ms 120ms 10ms none 10ms none 10ms none 10ms none 120ms none 120ms]"
 	equal(t, "calls", fmt.Sprint(calls), want)
+}
+
+// TestSlotsInHandAreUsedAsTheLatestRequestSays: what a request asks for as Late holds for the slots that came before, too. One of which it is not known well enough when it is,
+// goes back with that request, and so does what comes back of one that was in use, if it is too late by then.
+func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
+	const ms = time.Millisecond
+	l, now := New(Config{}), at(time.Second)
+	l.Set(parse(t, "100/s even"), 0)
+	exchange := func(took time.Duration, slots ...store.Slot) *store.Request {
+		t.Helper()
+		c := l.Next(now, 0, queue(slices.Repeat([]int{1}, len(l.slots.list)+2)...))
+		l.Step(now.Add(took), now, c, &store.Reply{Members: 1, Slots: slots}, nil, false)
+		now = now.Add(took)
+		return c.Request
+	}
+	exchange(60 * ms)
+	exchange(60 * ms)
+	exchange(60 * ms)
+	exchange(60*ms, store.Slot{ID: 1, In: 60 * ms, Count: 1}, store.Slot{ID: 2, In: 400 * ms, Count: 1}) // the latter in 340 to 400 ms from now
+	exchange(ms, store.Slot{ID: 3, In: 200 * ms, Count: 1})
+	now = now.Add(60 * ms)
+	uses := l.Take(nil, now, now, &limit.Demand{Claims: 1, N: 1}, false, 1)
+	exchange(ms)
+	equal(t, "Late before", exchange(ms).Late, 120*ms)
+	r := exchange(ms)
+	equal(t, "Late", r.Late, 10*ms)
+	equal(t, "goes back", fmt.Sprint(r.Back), "[{2 [1]}]")
+	equal(t, "in hand", len(l.slots.list), 1)
+	equal(t, "for how long", l.slots.list[0].until.Sub(l.slots.list[0].at), 10*ms)
+	l.Return(now, uses)
+	equal(t, "in hand, with what was in use", len(l.slots.list), 1)
+	equal(t, "goes back of that", fmt.Sprint(l.unsent.back), "[{1 [1]}]")
 }
 
 // TestOutageOfWhoSlept: a process that did not run for a while in an outage sends nothing of its part before it has tried the store again, which may be back, and

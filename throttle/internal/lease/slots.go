@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -16,12 +17,14 @@ type heldSlots struct {
 	inHand      []int         // what is left of all slots together, of each quota
 	firstExpiry monotime.Time // no slot expires before
 	epoch       int           // the store takes back nothing of slots of an older epoch
+	late        time.Duration // how long after its instant a slot is used at the most
 }
 
 // heldSlot is the right to send what is left of it, from an instant until another, both included.
 type heldSlot struct {
 	id          int64 // what the store calls the slot
 	from, until monotime.Time
+	at          monotime.Time // its instant, at the earliest
 	asked       monotime.Time // when the request was sent
 	left        []int         // of each quota
 	debt        []int         // of it, what is above the burst of each quota; nil if nothing is

@@ -69,6 +69,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	if !tardy || !l.config.Outage.lets() {
 		l.trip(now.Sub(sent))
+		if 2*l.lateness <= c.Request.Late {
+			l.mustCall = true // the store goes by the longest until it hears of it
+		}
 		l.lookAgain(now)
 	}
 	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
@@ -108,7 +111,7 @@ func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply)
 	if l.config.Outage.lets() {
 		return took <= max(longestCall, l.config.Late)
 	}
-	return took <= max(longestCall, span(reply.Late), r.Late) || len(reply.Slots) == 0
+	return took <= max(longestCall, r.Late) || len(reply.Slots) == 0
 }
 
 // trip notes a round trip. The lateness rises to twice the shortest of the last three, and falls to twice the longest, but
@@ -147,7 +150,6 @@ func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got []int) {
 	got = make([]int, len(r.Asks))
 	early := len(l.unsent.own) > 0 || l.outage.since != 0 // the store is to be told first what goes without it
-	late := max(span(reply.Late), r.Late)                 // which is not shorter, or the store leaves it out
 	for _, o := range reply.Slots {
 		n := granted(r, &o, got)
 		if n == 0 {
@@ -156,7 +158,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		// Both ends are on the safe side: the store made the reply after the request was sent, and
 		// before the reply was here.
 		in := min(max(o.In, -monotime.Longest), monotime.Longest) // of a request that was repeated it may have begun
-		s := &heldSlot{id: o.ID, from: now.Add(max(in, 0)), until: sent.Add(in + late), asked: sent, epoch: l.slots.epoch}
+		s := &heldSlot{id: o.ID, at: sent.Add(in), from: now.Add(max(in, 0)), until: sent.Add(in + r.Late), asked: sent, epoch: l.slots.epoch}
 		s.left = slices.Clone(r.Asks[o.Ask].Cost)
 		for i := range s.left {
 			s.left[i] *= n
@@ -164,7 +166,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		s.debt = aboveBurst(l.quotas, s.left)
 		l.got += slot.Total(s.left)
 		if unknown := s.from > l.known(); early || unknown || s.until < s.from {
-			if sent.Add(late) < now {
+			if sent.Add(r.Late) < now {
 				l.slow(now, e)
 			}
 			if in < 0 || unknown { // it had passed, or is none, so that nothing was got: a store that says so again and again is not asked at once
