@@ -69,10 +69,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	if !tardy || !l.config.Outage.lets() {
 		l.trip(now.Sub(sent))
-		if 2*l.lateness <= c.Request.Late {
-			l.mustCall = true // the store goes by the longest until it hears of it
-		}
-		l.lookAgain(now)
+		l.lookAgain(now, c.Request.Late)
 	}
 	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
 	if l.far.at != 0 && l.far.at >= sent {
@@ -125,8 +122,12 @@ func (l *Lease) trip(took time.Duration) {
 }
 
 // lookAgain has a call made at once if the last one took so much less than those before that the store may be near again: the lateness falls with
-// the third such call, and who has slots for a while would make that a second later. It costs two calls in a Horizon at most.
-func (l *Lease) lookAgain(now monotime.Time) {
+// the third such call, and who has slots for a while would make that a second later. It costs two calls in a Horizon at most, and one more that tells
+// the store of the fall, which goes by what was asked for last.
+func (l *Lease) lookAgain(now monotime.Time, asked time.Duration) {
+	if 2*l.lateness <= asked {
+		l.mustCall = true
+	}
 	if l.config.Late > 0 || l.lateness < 4*max(DefaultLate(l.quotas), lateFromTrip(l.quotas, l.trips.last())) {
 		return
 	}
