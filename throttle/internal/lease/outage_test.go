@@ -551,7 +551,7 @@ func TestLateIsSeenToFall(t *testing.T) {
 func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
 	const ms = time.Millisecond
 	l, now := New(Config{}), at(time.Second)
-	l.Set(parse(t, "100/s even"), 0)
+	l.Set(now, parse(t, "100/s even"), 0)
 	exchange := func(took time.Duration, slots ...store.Slot) *store.Request {
 		t.Helper()
 		c := l.Next(now, 0, queue(slices.Repeat([]int{1}, len(l.slots.list)+2)...))
