@@ -485,7 +485,7 @@ func (l *Limiter) init() {
 	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	l.server.Init(&l.account.site, adaptive.Config{
-		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(), Spacing: check.Spacing(l.Quotas),
 	})
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 )
 
 // A server that refills continuously gives itself away: waiting for the announced reset would
@@ -51,6 +52,27 @@ func TestPromiseCoarseHintIsNoSecond(t *testing.T) {
 		took, least := time.Since(start), pacertest.Least(algorithm, start, 600)
 		if n := server.Stats().Refused; took > least*115/100 || n > 6 {
 			t.Errorf("took %v with %d refused, want at most 1.15 of %v and 6", took, n, least)
+		}
+	})
+}
+
+// Who configures what the documentation says is never slower, nor refused more: the spacing of requests need not be found out.
+func TestPromiseSpacingIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		algorithm := &pacertest.GCRA{Rate: 20, Burst: 1}
+		server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
+		defer server.Close()
+		client := &http.Client{Transport: &pacer.Transport{
+			Base: server.Transport(), Rand: lab.Zero, Quotas: map[string]quota.Quotas{"/": quota.MustParse("20/s even")},
+		}}
+		start := time.Now()
+		for range 200 {
+			lab.Get(t, client, "http://a.example/")
+		}
+		took, least := time.Since(start), pacertest.Least(algorithm, start, 200)
+		if n := server.Stats().Refused; took > least*105/100 || n > 0 {
+			t.Errorf("took %v with %d refused, want at most 1.05 of %v and none", took, n, least)
 		}
 	})
 }

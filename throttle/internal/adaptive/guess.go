@@ -47,6 +47,9 @@ func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried 
 			after = max(wait, r.resolution) / 2 // half a step at least: what is rounded to one may be any part of it
 		}
 		after >>= min(f.foundAll, mostHalved)
+		if limit == 1 && f.spacing > 0 {
+			after = min(after, f.spacing) // the user says so
+		}
 		if after < wait {
 			return spentSince.Add(after), guessRefill
 		}

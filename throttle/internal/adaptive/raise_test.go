@@ -167,3 +167,29 @@ func TestSooner(t *testing.T) {
 		b.at(b.now.Sub(start) + e.Hold)
 	}
 }
+
+// TestRefillBeginsRaise: the first token that is found early doubles the rate already; or it is just under what the user says, if the token was there as soon.
+func TestRefillBeginsRaise(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name        string
+		limit       int
+		spacing, in time.Duration
+		want, by    float64
+	}{
+		{"nobody says", 1, 0, 500 * ms, 4, firstRaise},
+		{"of two", 2, 0, 500 * ms, 4, firstRaise},
+		{"as the user says", 1, 50 * ms, 51 * ms, measuredShare * 20, 1},
+		{"much later than the user says", 1, 50 * ms, 100 * ms, 20, firstRaise},
+	} {
+		r := refill{spacing: test.spacing}
+		sent := start.Add(test.in)
+		r.observe(&outcome{
+			sent: sent, now: sent.Add(ms), n: 1, limit: test.limit, remaining: test.limit - 1, probe: true, guess: guessRefill, spentSince: start,
+			earlyBefore: start, lateBefore: start.Add(time.Second),
+		}, &reset{}, time.Minute)
+		if !r.refills || math.Abs(r.rate-test.want) > 1e-9 || r.raise.by != test.by {
+			t.Errorf("%s: refills %v at %v/s, raised by %v; want %v/s, %v", test.name, r.refills, r.rate, r.raise.by, test.want, test.by)
+		}
+	}
+}

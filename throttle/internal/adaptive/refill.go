@@ -75,6 +75,7 @@ type refill struct {
 	crowded       bool          // something is left to them: another request was refused meanwhile, or they were there from the start
 	crowdMost     float64       // our part of the rate grows up to that in the crowd
 	maxHold       time.Duration // Config.MaxHold
+	spacing       time.Duration // Config.Spacing
 }
 
 const (
@@ -236,9 +237,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
-		if r.raise.by = firstRaise; o.limit == 1 { // this answer counts already, but for what may be a window of two or three
-			r.rate *= firstRaise
-		}
+		r.beginRaise(o)
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
@@ -287,6 +286,19 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	}
 	r.remeasure(since, 0)
 	r.countedSince, r.guessed = o.n, r.atMost/2
+}
+
+// beginRaise has the rate of a limit of few tokens grow with each answer. That begins with this one, but for what may be a window of two or three; or if a token
+// was there as soon as the user says, the rate is just under what he says.
+func (r *refill) beginRaise(o *outcome) {
+	switch r.raise.by = firstRaise; {
+	case o.limit != 1:
+	case o.sent.Sub(o.spentSince) < firstRaise*r.spacing:
+		r.rate = measuredShare / r.spacing.Seconds()
+		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, held: r.rate}
+	default:
+		r.rate *= firstRaise
+	}
 }
 
 // joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has come back per second meanwhile.

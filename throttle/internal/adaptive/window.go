@@ -197,6 +197,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if w.instances = a.Instances && w.isPlain(); w.instances {
 		w.refill.stop()
 	} else if !o.elsewhere {
+		w.refill.spacing = c.Spacing
 		w.refill.observe(&o, &w.reset, c.MaxHold)
 	}
 

@@ -36,6 +36,8 @@ func TestEffectiveValues(t *testing.T) {
 		"a default idling":          {IdleAfter(0), time.Minute},
 		"an idling":                 {IdleAfter(s), s},
 		"no idling":                 {IdleAfter(-s), monotime.Unbounded},
+		"requests that are spaced":  {Spacing(quota.Quotas{{N: 5000, Per: time.Hour}, {N: 20, Per: s, Burst: 1}, {N: 1, Per: s, Kind: quota.TokenBucket, Burst: 1, Unit: "bytes"}}), 50 * time.Millisecond},
+		"requests in bursts":        {Spacing(quota.Quotas{{N: 20, Per: s, Kind: quota.TokenBucket, Burst: 2}, {N: 20, Per: s, Kind: quota.TokenBucket}}), 0},
 		"buckets by default":        {time.Duration(MaxBuckets(0)), 100_000},
 		"buckets in use":            {time.Duration(MaxBuckets(-1)), 0},
 		"as many buckets as may be": {time.Duration(MaxBuckets(math.MaxInt)), time.Duration(math.MaxInt)},

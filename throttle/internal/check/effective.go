@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -76,6 +77,16 @@ func MaxReset(maxStandstill, maxWait time.Duration) time.Duration {
 		return d
 	}
 	return 0
+}
+
+// Spacing returns how long one token of qs takes where requests are to come evenly spaced; zero if no quota says that, or only one of another unit does.
+func Spacing(qs quota.Quotas) (most time.Duration) {
+	for _, q := range qs {
+		if q.Burst == 1 && q.N > 0 && (q.Unit == "" || q.Unit == quota.Requests) {
+			most = max(most, q.Per/time.Duration(q.N))
+		}
+	}
+	return most
 }
 
 // MaxBuckets returns the effective MaxBuckets.
