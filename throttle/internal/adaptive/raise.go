@@ -28,7 +28,8 @@ type raise struct {
 }
 
 const (
-	// firstRaise is by what the rate is first multiplied with each served answer, and gentleRaise where several of these are on their way.
+	// firstRaise is by what the rate of a limit of one is first multiplied with each served answer. It is gentleRaise at more, which may be a window of a second after
+	// all, and where several answers are on their way.
 	firstRaise  = 2.0
 	gentleRaise = 1.25
 

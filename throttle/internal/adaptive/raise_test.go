@@ -178,7 +178,7 @@ func TestRefillBeginsRaise(t *testing.T) {
 		want, by    float64
 	}{
 		{"nobody says", 1, 0, 500 * ms, 4, firstRaise},
-		{"of two", 2, 0, 500 * ms, 4, firstRaise},
+		{"of two", 2, 0, 500 * ms, 4, gentleRaise},
 		{"as the user says", 1, 50 * ms, 51 * ms, measuredShare * 20, 1},
 		{"much later than the user says", 1, 50 * ms, 100 * ms, 20, firstRaise},
 	} {

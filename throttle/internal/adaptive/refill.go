@@ -288,11 +288,12 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.countedSince, r.guessed = o.n, r.atMost/2
 }
 
-// beginRaise has the rate of a limit of few tokens grow with each answer. That begins with this one, but for what may be a window of two or three; or if a token
-// was there as soon as the user says, the rate is just under what he says.
+// beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with this answer; or if the token was there as soon as the
+// user says, the rate is just under what he says.
 func (r *refill) beginRaise(o *outcome) {
 	switch r.raise.by = firstRaise; {
 	case o.limit != 1:
+		r.raise.by = gentleRaise
 	case o.sent.Sub(o.spentSince) < firstRaise*r.spacing:
 		r.rate = measuredShare / r.spacing.Seconds()
 		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, held: r.rate}
