@@ -24,7 +24,7 @@
 //     it come back token by token?), others.go (how much do other clients use?), price.go (what do
 //     requests cost, if they do not say it?), spend.go (is
 //     the rest spread over the time to the reset?), guess.go (may one request look before the
-//     stated reset?), seek.go (when to look, if none is stated?). sought.go is for several limits of one name; elsewhere.go finds out whether a refusal is of another limit. outcome.go is what these parts are given; doubt.go counts failed attempts.
+//     stated reset?), seek.go (when to look, if none is stated?). sought.go is for several limits of one name; renewal.go finds out whether a refused request begins the window anew; elsewhere.go finds out whether a refusal is of another limit. outcome.go is what these parts are given; doubt.go counts failed attempts.
 //   - overlap.go: do two Servers of the Site draw on the same limit?
 //   - apart.go: is it of several counters? That is for package counter to find out; here are the first signs.
 //   - alone.go: does the server refuse a request, or a kind of requests, whatever happens? And persistence.go: do refused requests

@@ -209,7 +209,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		}
 	}
 	jitter := s.config.jitter(min(hold, s.config.MaxHold))
-	if s.refusals > 1 && !mute {
+	if s.refusals > 1 && !mute && !s.renews() {
 		// Another client that came back in the same instant may have taken all there was, and
 		// would do so again. A hundredth does not part clients whose round trips differ by more.
 		jitter = min(jitter*50, time.Second)
@@ -242,6 +242,11 @@ func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time
 
 // mostSooner is how many refusals in a row are not held for as long as they say. Then they may know better.
 const mostSooner = 3
+
+// renews reports whether refused requests begin a window anew: then it says when to look.
+func (s *Server) renews() bool {
+	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews })
+}
 
 // alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is longestStretch
 // at most, and up to half as long again: claims of a narrow limit that were refused together would else be refused together again.

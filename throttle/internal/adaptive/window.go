@@ -47,14 +47,15 @@ type window struct {
 	leastThen     int           // least Remaining of the last round trip, when nextSince was set
 	heardThen     monotime.Time // and when that was, at the soonest
 
-	reset  reset
-	seek   seek
-	sought sought
-	behind behind
-	refill refill
-	others otherUsers
-	price  *price       // what requests cost that do not say it; nil if all said it
-	spread limit.Spread // over the time to the reset
+	reset   reset
+	seek    seek
+	sought  sought
+	behind  behind
+	renewal renewal
+	refill  refill
+	others  otherUsers
+	price   *price       // what requests cost that do not say it; nil if all said it
+	spread  limit.Spread // over the time to the reset
 
 	spentSince   monotime.Time // when nothing remained first; zero while something remains
 	probeAt      monotime.Time // while nothing remains, one request may go at this instant
@@ -194,12 +195,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if !o.unpriced {
 		o.used = w.others.used(&o, inFlight)
 	}
-	if w.instances = a.Instances && w.isPlain(); w.instances {
-		w.refill.stop()
-	} else if !o.elsewhere {
-		w.refill.spacing = c.Spacing
-		w.refill.observe(&o, &w.reset, c.MaxHold)
-	}
+	w.observe(&o, a, c)
 
 	w.noteSpent(&o)
 	if !o.unpriced { // else a falling Remaining says nothing about others
@@ -221,6 +217,19 @@ func (*window) blame(o *outcome, a *Answer) {
 	a.named = a.named || o.refused && !o.elsewhere
 }
 
+// observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which refused requests may begin anew.
+func (w *window) observe(o *outcome, a *Answer, c *Config) {
+	if !o.elsewhere {
+		w.renewal.note(o, o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep, w.others.perOurToken >= othersSeen, w.others.began)
+	}
+	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
+		w.refill.stop()
+	} else if !o.elsewhere {
+		w.refill.spacing = c.Spacing
+		w.refill.observe(o, &w.reset, c.MaxHold)
+	}
+}
+
 // otherLimit takes in an answer about another limit than the one before.
 func (w *window) otherLimit(o *outcome, before int) {
 	if o.otherLimit && w.sought.turn(&w.seek, before, o) {
@@ -239,7 +248,7 @@ func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 // takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says when the whole limit is back.
 // Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
-	if a.Refused && a.Hold > 0 {
+	if a.Refused && a.Hold > 0 && !w.renewal.renews {
 		said := min(w.probeAt.Add(w.cutBy), now.Add(min(a.Hold, monotime.Longest)))
 		w.probeAt = min(w.probeAt, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
@@ -349,6 +358,8 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
 	switch missed := w.missedProbes; {
+	case w.renewal.renews && w.spentSince != 0:
+		until = max(until, w.renewal.next(c.Random))
 	case until == 0, missed > 0 && w.seek.from != 0:
 		until = w.seek.next(now, missed)
 	case missed > 0:

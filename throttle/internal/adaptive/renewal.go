@@ -1,0 +1,89 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// renewal is about a server at which a refused request begins the window anew, as @fastify/rate-limit does with continueExceeding. One process waits for the
+// reset that its own refusal stated, and is served. Of several that do not know of each other, each looks a window after its own latest refusal. That is less than a
+// window after the latest refusal of all, so the look is refused, and begins the window anew for the others: for ever.
+//
+// Each refusal of such a server states that a whole window is to come, and asks to be left alone for as long. If a look at the reset gets such a refusal, others may
+// have begun a window before us and used it up. So the server is known by a look at which nobody can have used it up since the reset, or by two looks in a row. That
+// others use the limit must have been seen. A refusal that states less than a window shows that it was not begun anew.
+//
+// From then on, looks come more than a window after the latest refusal: by a sixteenth of a window more, since all processes find out within that time that nothing is
+// left, so that the first look finds the window. After a second look that is refused it is half a window to a whole one more, after a third one to two, and then
+// two to four, so that a gap of a whole window comes.
+//
+// In come outcomes (note); out comes when to look (next).
+type renewal struct {
+	renews  bool
+	refuted int           // how often it was believed and found to be wrong
+	whole   time.Duration // the longest reset that was stated: about how long a window is
+	took    time.Duration // how long something was left of the latest window
+	row     int           // looks in a row that were refused, each told of a whole window
+	late    int           // those of them since renews
+	from    monotime.Time // the window began anew at the latest
+}
+
+const (
+	lateFirst = 16 // part of a window by which looks come late
+	mostLate  = 4  // refused looks after which that grows no more
+
+	// proofs is how many more looks in a row must be refused each time that the belief was refuted.
+	proofs = 4
+)
+
+// note takes in an outcome. Hinted says that a refusal asked to be left alone until the reset; others, that these use the limit, too. The window in use began at an instant.
+func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
+	if o.otherLimit {
+		*r = renewal{}
+	}
+	before, step := r.whole, o.resetStep
+	r.whole = max(before, o.resetIn, o.span)
+	look := o.remainingBefore <= 0 && o.lateBefore != 0 && o.sent >= o.lateBefore
+	switch {
+	case o.refused && o.resetIn > 0:
+		// A step stands for any time; and what is stated for the first time was the rest of a window before.
+		r.refuse(o, look && others, hinted && r.whole > step && r.whole < before+step && o.resetIn > r.whole-step)
+	case look && !o.refused:
+		r.row, r.late = 0, 0
+	}
+	if o.remaining <= 0 && o.spentSince == 0 {
+		r.took, r.from = o.now.Sub(began), o.now
+	}
+}
+
+// refuse takes in a refusal, of a look or of another request, which tells of a whole window or not.
+func (r *renewal) refuse(o *outcome, look, whole bool) {
+	if !whole {
+		if r.renews {
+			r.refuted++
+		}
+		r.renews, r.row, r.late = false, 0, 0
+		return
+	}
+	if look {
+		r.row++
+		reset := max(o.lateBefore, r.from.Add(r.whole))
+		quick := o.now.Sub(reset) < 2*r.took+o.now.Sub(o.sent)
+		if r.renews = r.renews || quick && r.refuted == 0 || r.row > 1+proofs*r.refuted; r.renews {
+			r.late = min(r.late+1, mostLate)
+		}
+	}
+	if r.from = o.now; r.row == 1 && o.spentSince != 0 {
+		r.from = max(r.from, o.spentSince.Add(r.whole)) // others were refused at the end of the window, and look a window later, too
+	}
+}
+
+// next returns when to look.
+func (r *renewal) next(random func() float64) monotime.Time {
+	late := r.whole / lateFirst
+	if r.late > 1 {
+		late += monotime.Seconds(float64(doubled(1, r.late-1)) / 2 * (1 + random()) * r.whole.Seconds())
+	}
+	return r.from.Add(r.whole + late)
+}
