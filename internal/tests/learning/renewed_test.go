@@ -40,7 +40,7 @@ func (r *renewed) Take(now time.Time, n int) pacertest.Verdict {
 }
 
 // TestRefusedRequestsBeginTheWindowAnew: several processes that do not know of each other find a gap of a whole window at a server where each refused request begins the window
-// anew. Without that, they look one after the other for ever. At windows that do not begin anew nothing changes.
+// anew, or fills a window that slides. Without that, they look one after the other for ever. At windows that do not begin anew nothing changes.
 func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 	exact := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetDecimal, RetryAfter: pacertest.RetryAfterDecimal}
 	const s, ms = time.Second, time.Millisecond
@@ -56,6 +56,7 @@ func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 		{"decimals", &renewed{limit: 50, window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 13 * s},
 		{"ten processes", &renewed{limit: 100, window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 600, 50 * ms, 50 * s, 66 * s},
 		{"slow", &renewed{limit: 100, window: 10 * s}, pacertest.XRateLimitDelta, 3, 4, 600, 300 * ms, 50 * s, 90 * s},
+		{"refusals fill it", &pacertest.EstimatedWindow{Limit: 200, Window: 2 * s, CountRefused: true}, exact, 10, 16, 1000, 5 * ms, 8 * s, 12 * s},
 		{"alone", &renewed{limit: 50, window: 2 * s}, pacertest.XRateLimitDelta, 1, 16, 300, 5 * ms, 10 * s, 10200 * ms},
 		{"honest", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, pacertest.XRateLimitDelta, 3, 16, 300, 5 * ms, 10 * s, 11 * s},
 		{"honest, decimals", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 10200 * ms},

@@ -20,11 +20,16 @@ func Hold(asked time.Duration, n int) time.Duration {
 	case n <= 1:
 		return asked
 	}
-	stretched := max(asked, firstHold)
+	return stretched(max(asked, firstHold), n)
+}
+
+// stretched returns a hold that was obeyed n times in a row, and refused each time: from the fourth time on, half as long again each time.
+func stretched(hold time.Duration, n int) time.Duration {
+	most := max(hold, longestStretch)
 	for range min(n-3, 20) { // 1.5^20 is over 3000
-		stretched = min(stretched+stretched/2, max(asked, longestStretch))
+		hold = min(hold+hold/2, most)
 	}
-	return stretched
+	return hold
 }
 
 // longestStretch is to how much a hold is stretched that the server asked for, and after which it refused again.

@@ -3,6 +3,8 @@ package adaptive
 import (
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestRenewal: what shows that a refused request begins the window anew, and what does not. A window of 4 s was used up within 40 ms, by us and by others, and looks at

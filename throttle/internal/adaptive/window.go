@@ -63,6 +63,7 @@ type window struct {
 	guess        guess         // why probeAt is before the reset, if it is
 	probeSent    monotime.Time // when the latest probe went
 	wholeSteps   proof         // what became of guessWholeSteps
+	vain         int           // probes in a row that were refused
 	missedProbes int           // probes in a row that went after the reset and were refused
 
 	// The probe is under way. A Ticket does not say of which window its request is a probe: every
@@ -249,7 +250,7 @@ func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 // Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 && !w.renewal.renews {
-		said := min(w.probeAt.Add(w.cutBy), now.Add(min(a.Hold, monotime.Longest)))
+		said := min(w.probeAt.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vain), monotime.Longest)))
 		w.probeAt = min(w.probeAt, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
 	}
@@ -325,6 +326,13 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 // step later than stated; or, if this is known already, others have taken all, and the next probe goes
 // at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
 func (w *window) judgeProbe(o *outcome) {
+	switch {
+	case !o.probe:
+	case o.refused:
+		w.vain++
+	default:
+		w.vain = 0
+	}
 	switch {
 	case !o.probe:
 	case !o.refused:
