@@ -108,7 +108,7 @@ func TestQuotasThatChangeToAndFro(t *testing.T) {
 				})
 			}
 			sooner := last[0] - last[1]
-			if sooner != test.sooner && (!shared || sooner < test.sooner || sooner > test.most) {
+			if sooner != test.sooner && (!shared || sooner < test.sooner-3*near || sooner > test.most) { // each change may cost what comes back until the last near slot
 				t.Errorf("%s, %s, with a store %v: the last goes %v sooner, want %v", test.quota, test.other, shared, sooner, test.sooner)
 			}
 		}
@@ -145,7 +145,7 @@ func TestQuotasThatChangeAtRandom(t *testing.T) {
 			if _, err := c.Acquire(t.Context(), throttle.Claim{}); err != nil {
 				t.Fatal(err)
 			}
-			if waited, most := time.Since(ended), c.check(t, seed, ended.Sub(c.start)); waited > most+2*near { // each change may cost what comes back until the last near slot
+			if waited, most := time.Since(ended), c.check(t, seed, ended.Sub(c.start)); waited > most+2*near {
 				t.Errorf("seed %d: at the end, one more waits for %v, want %v", seed, waited, most)
 			}
 		})
@@ -166,7 +166,7 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 		if pass(o.at); o.n == 0 {
 			had := q
 			q, c.to, own = c.to[0], c.to[1:], 0
-			if c.Store == nil && had.N > 0 { // what is left stays
+			if had.N > 0 { // what is left stays
 				missing = float64(q.Burst) - min(float64(had.Burst)-missing, float64(q.Burst))
 			}
 			rate = float64(q.N) / q.Per.Seconds()
@@ -177,7 +177,9 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 			t.Fatalf("seed %d: at %v %v over %v", seed, o.at, over, &q)
 		}
 	}
-	pass(at)
+	if pass(at); c.Store != nil {
+		missing++ // each change may cost what comes back until the last near slot: here, no more than a token in all
+	}
 	return max(time.Duration((missing+1-float64(q.Burst))/rate*float64(time.Second)), 0)
 }
 
