@@ -336,7 +336,7 @@ func (l *Limiter) Resume() {
 // Burst holds that: a larger one fills up at its rate. Plain, SlidingLog and SlidingWindow are one kind here. Claims that
 // wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a quota is invalid,
 // nothing changes, and the error, which is ErrInvalid, says why. With a Store, what was granted ahead by the quotas of before
-// goes back; but where only numbers change again within a tenth of a second, not before that is over.
+// goes back; but where only a rate changes again within a tenth of a second, by a fifth at most, not before that is over.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)

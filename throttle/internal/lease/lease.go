@@ -63,6 +63,7 @@ type Lease struct {
 	none     bool          // there are none any more: those above are of before, of which there may be something to tell
 	version  int           // how often the quotas were set
 	changed  monotime.Time // when slots in hand went back for that last
+	then     quota.Quotas  // which they were
 	again    monotime.Time // when they are to do so again, since the quotas have changed meanwhile; zero if they have not
 	lateness time.Duration // see late.go
 
@@ -177,7 +178,7 @@ func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 // for urgent claims. Only quotas that live in a store count. All slots in hand go back, as slots of the quotas that take over from
 // those of before: else each change would cost what a Horizon holds, at the rate of before. So does what a call gets that is under way, or has failed
 // and comes again. What went is known of a quota that takes over from another one, as it does in the store, and the store is told of it.
-// Where only numbers change, soon after another change, slots stay in hand until changesEvery after that one.
+// Where only a rate changes, by a little, soon after another change, slots stay in hand until changesEvery after that one.
 func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 	had, forAll := l.quotas, l.forAll
 	if l.none = !slices.ContainsFunc(qs, func(q quota.Quota) bool { return Stored(&q) }); !l.none {
@@ -195,7 +196,7 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 			l.last.left[i] = max(l.last.left[i]+l.quotas[i].N-had[of].N, 0)
 		}
 	}
-	if soon := l.changed.Add(changesEvery); l.changed != 0 && now < soon && !l.none && l.outage.since == 0 && slices.EqualFunc(l.quotas, had, sameButNumbers) {
+	if soon := l.changed.Add(changesEvery); l.changed != 0 && now < soon && !l.none && l.outage.since == 0 && slices.EqualFunc(l.quotas, l.then, nearlySame) {
 		l.again = soon
 		l.wakeBy(soon)
 		return
@@ -203,18 +204,21 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 	l.change(now, from)
 }
 
-// changesEvery is how often slots in hand go back at most for numbers that change. A store hands out none before those that are near: so each time, that much
+// changesEvery is how often slots in hand go back at most for a rate that changes by a little. A store hands out none before those that are near: so each time, that much
 // of the rate is lost, and a call is made.
 const changesEvery = Horizon / 5
 
-// sameButNumbers reports whether two quotas are one, with other numbers.
-func sameButNumbers(p, q quota.Quota) bool {
-	return p.Kind == q.Kind && p.Unit == q.Unit && p.Per == q.Per
+// nearlySame reports whether two quotas differ in their rate at most, by a fifth: until changesEvery is over, no more goes by the faster one than what comes
+// back in a quarter of that.
+func nearlySame(p, q quota.Quota) bool {
+	least, most := min(p.N, q.N), max(p.N, q.N)
+	p.N, q.N = 0, 0
+	return p == q && most-least <= most/5
 }
 
 // change has what is known follow the quotas, each of which takes over from one of before.
 func (l *Lease) change(now monotime.Time, from []int) {
-	l.changed, l.again = now, 0
+	l.changed, l.then, l.again = now, l.quotas, 0
 	l.unsent.own = append(l.unsent.own, l.outage.went.before(0, monotime.Time(monotime.Unbounded))...)
 	l.version++
 	l.flown = carry(l.flown, from, -1)
