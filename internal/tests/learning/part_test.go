@@ -121,7 +121,7 @@ func TestLearnBehind(t *testing.T) {
 		least     int // in five minutes
 		refused   int
 	}{
-		{"window", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, 2950, 16},
+		{"window", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, 2950, 20}, // 16 to 19, by the order in which goroutines come
 		{"bucket", &pacertest.TokenBucket{Rate: 5, Burst: 20}, 1480, 25},
 		{"strict spacing", &pacertest.GCRA{Rate: 10, Burst: 1}, 2800, 15},
 	} {
