@@ -220,7 +220,7 @@ func (*window) blame(o *outcome, a *Answer) {
 
 // observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which refused requests may begin anew.
 func (w *window) observe(o *outcome, a *Answer, c *Config) {
-	if !o.elsewhere {
+	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= 0 || o.resetIn > w.renewal.whole || o.otherLimit) { // else it is no news
 		w.renewal.note(o, o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep, w.others.perOurToken >= othersSeen, w.others.began)
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
