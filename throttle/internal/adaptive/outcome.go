@@ -34,6 +34,7 @@ type outcome struct {
 	heardThen               monotime.Time // when its latest answer came
 	remainingBefore         int           // the least Remaining before the answer
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
+	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
 	spentSince              monotime.Time // when nothing remained first; zero if something remained
 }
 

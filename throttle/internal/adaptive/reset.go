@@ -141,3 +141,12 @@ func (r *reset) roundDown() {
 		r.early, r.late = r.early.Add(r.resolution), r.late.Add(r.resolution)
 	}
 }
+
+// soonest returns when the reset comes at the soonest. If it is the end of a window that began with its first request, of which the first answer told,
+// that lasts whole steps, see guessWholeSteps.
+func (r *reset) soonest(window bool) monotime.Time {
+	if !window || r.resolution <= 0 || r.opened == 0 {
+		return r.early
+	}
+	return max(r.early, r.late.Add(-(r.late.Sub(r.opened) % r.resolution)))
+}

@@ -21,7 +21,7 @@ func (o *outcome) taken(after *reset) bool {
 // farMore reports whether far more is there after a reset than has come back since at the most, if it comes back token by token until the next reset:
 // limit · since/(next reset − reset).
 func (o *outcome) farMore(after *reset) bool {
-	most, until := o.now.Sub(o.earlyBefore), after.late.Sub(o.earlyBefore)
+	most, until := o.now.Sub(o.soonestBefore), after.late.Sub(o.soonestBefore)
 	if most <= 0 || until <= 0 {
 		return false
 	}

@@ -16,7 +16,7 @@ func TestTaken(t *testing.T) {
 		end := start.Add(11 * s)
 		return &outcome{
 			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, used: used{since: start, ours: 30, all: 41},
-			spentSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end,
+			spentSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end, soonestBefore: end,
 		}, &reset{late: end.Add(11 * s)}
 	}
 	for _, test := range []struct {
@@ -30,12 +30,12 @@ func TestTaken(t *testing.T) {
 		{"it was used up before", func(o *outcome, _ *reset) { o.used.since = o.spentSince }, false},
 		{"few are there", func(o *outcome, _ *reset) { o.remaining, o.used.all = 3, 77 }, false},
 		{"the next reset is near", func(o *outcome, after *reset) { after.late = o.lateBefore.Add(60 * ms) }, false},
-		{"the next reset has come", func(o *outcome, after *reset) { after.late = o.earlyBefore }, false},
+		{"the next reset has come", func(o *outcome, after *reset) { after.late = o.soonestBefore }, false},
 		{"more slowly before", func(o *outcome, _ *reset) { o.spentSince = start.Add(8 * s) }, false},
 		{"little was there before", func(o *outcome, _ *reset) { o.used.all = -35 }, false},
-		{"a reset in whole seconds", func(o *outcome, _ *reset) { o.earlyBefore = o.earlyBefore.Add(-s) }, true},
+		{"a reset in whole seconds", func(o *outcome, _ *reset) { o.soonestBefore = o.soonestBefore.Add(-s) }, true},
 		{"likewise, and few are there", func(o *outcome, _ *reset) {
-			o.earlyBefore = o.earlyBefore.Add(-s)
+			o.soonestBefore = o.soonestBefore.Add(-s)
 			o.remaining, o.used.all = 15, 65
 		}, false},
 	} {
@@ -109,6 +109,24 @@ func TestWindowThatOthersUseUp(t *testing.T) {
 		b.at(test.refused).exchange(refuses(coarse(0, until(end))))
 		if r := b.window1().refill; r.refills != test.refills {
 			t.Errorf("%s: refills %v", test.name, r.refills)
+		}
+	}
+}
+
+// TestTakenInWholeSeconds: likewise where resets are in whole seconds, if refusals ask to be left alone until then. A window of 50 in 2 s is used up within 10 ms; 40 ms after the
+// next one began, half of it is there.
+func TestTakenInWholeSeconds(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, hint := range []time.Duration{0, s, 2 * s} {
+		b := newBucket(t, Config{})
+		late := b.send()
+		for left50 := 45; left50 >= 0; left50 -= 5 {
+			b.at(time.Duration(45-left50) / 5 * ms).exchange(says(inSeconds(left50, 50, 2*s)))
+		}
+		b.at(10*ms).done(late, Answer{Refused: true, Hold: hint, HoldKnown: hint > 0, HoldStep: s, Statements: []quota.Statement{inSeconds(0, 50, 2*s)}})
+		b.at(2*s + 50*ms).exchange(says(inSeconds(24, 50, 2*s)))
+		if r := b.window1().refill; r.refills != (hint < 2*s) {
+			t.Errorf("a hint of %v: refills %v", hint, r.refills)
 		}
 	}
 }

@@ -71,6 +71,7 @@ type window struct {
 	// until patience is over.
 	probing bool
 
+	hinted  bool // the latest refusal asked to be left alone until the reset, as at the end of a window
 	overlap overlap
 	kept    *WindowMemory // what is kept of an earlier run, until the first answer states the limit; nil if nothing is
 
@@ -166,7 +167,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
 		sent: t.Sent, now: now, n: n, refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, n, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, n, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, soonestBefore: w.reset.soonest(w.hinted && w.wholeSteps != wrong), spentSince: w.spentSince,
 	}
 	before := w.limit
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
@@ -220,8 +221,11 @@ func (*window) blame(o *outcome, a *Answer) {
 
 // observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which refused requests may begin anew.
 func (w *window) observe(o *outcome, a *Answer, c *Config) {
+	if o.refused {
+		w.hinted = o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep
+	}
 	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= 0 || o.resetIn > w.renewal.whole || o.otherLimit) { // else it is no news
-		w.renewal.note(o, o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep, w.others.perOurToken >= othersSeen, w.others.began)
+		w.renewal.note(o, w.hinted, w.others.perOurToken >= othersSeen, w.others.began)
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
 		w.refill.stop()
