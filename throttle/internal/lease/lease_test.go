@@ -839,6 +839,31 @@ func TestSetNoneGivesBack(t *testing.T) {
 	equal(t, "asks by new ones", len(next.Request.Asks), 1)
 }
 
+// TestSetWhereStoreFails: quotas of which a store cannot do anything are not all that it is ever told of: one more time, and then it hears of the ones
+// that took over, and of what it was told with the others.
+func TestSetWhereStoreFails(t *testing.T) {
+	l := newLease(t, "9/m log, 900/s burst 5", 0)
+	l.Settle(at(0), nil, quota.Costs{quota.Requests: 3}, nil, false)
+	now := time.Duration(0)
+	fail := func() *store.Request {
+		c := l.Next(at(now), 0, queue(1))
+		l.Step(at(now), at(now), c, nil, errDown, false)
+		now += probeEvery
+		return c.Request
+	}
+	old := fail()
+	l.Set(at(now), parse(t, "9/s burst 5"), 0)
+	equal(t, "once more", fail().Quotas, old.Quotas)
+	told := fail()
+	equal(t, "of now", told.Quotas, l.quotas)
+	equal(t, "asks", len(told.Asks), 0)
+	equal(t, "serial", told.Serial, old.Serial)
+	equal(t, "more", [][]int{old.More, told.More}, [][]int{{3, 3}, {3}})
+	_, _ = call(t, l, now, queue(1), store.Reply{Bound: -1})
+	next, _ := call(t, l, now, queue(1), store.Reply{Bound: -1})
+	equal(t, "then", []int{len(next.Request.Asks), int(next.Request.Serial - old.Serial)}, []int{1, 1})
+}
+
 // TestSetGivesBackParts: two parts of a slot go back as one, and of what a store hands out again and again no more than was asked for.
 func TestSetGivesBackParts(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)

@@ -120,8 +120,14 @@ func (l *Lease) stayKnown(now monotime.Time) {
 }
 
 // request returns a request that tells the store what there is to tell, and asks for nothing. Again reports whether it repeats one
-// that failed: then it is to ask for the same.
+// that failed: then it is to ask for the same. Quotas that were replaced meanwhile are repeated once: the store may fail because of them.
 func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
+	if old := l.serialUsed && l.sentVersion != l.version; old && l.sentOld {
+		l.sent, l.asked = l.sent.carried(l.flown), nil
+		l.sendOf()
+	} else {
+		l.sentOld = old
+	}
 	if l.sent.empty() {
 		l.tellAlone(now)
 	}
@@ -131,13 +137,7 @@ func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) 
 			l.serial++ // what the call that failed got lapses, if anything: what went without the store is told first
 		}
 		l.sent, l.unsent = l.unsent.split(mostParts / max(len(l.quotas), 1))
-		l.sentOf, l.sentVersion, l.flown = l.quotas, l.version, nil
-		for i := range l.quotas {
-			l.flown = append(l.flown, i)
-		}
-		if l.none && l.sent.empty() {
-			l.sentOf = nil
-		}
+		l.sendOf()
 	}
 	l.serialUsed, l.mustCall = true, !l.unsent.empty() || l.sentVersion != l.version
 	r = &store.Request{
@@ -155,6 +155,17 @@ func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) 
 		r.Hold = held.Sub(now)
 	}
 	return r, again
+}
+
+// sendOf has what is sent be of the quotas of now; of none, if there are none and nothing is sent.
+func (l *Lease) sendOf() {
+	l.sentOf, l.sentVersion, l.flown = l.quotas, l.version, nil
+	for i := range l.quotas {
+		l.flown = append(l.flown, i)
+	}
+	if l.none && l.sent.empty() {
+		l.sentOf = nil
+	}
 }
 
 // mostParts bounds how many costs a request tells of, of all quotas together, so that a store is not busy with it for long. What is more
