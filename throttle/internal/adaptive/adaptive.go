@@ -112,7 +112,8 @@ type Answer struct {
 	// of resets to and fro is no sign of a limit that comes back bit by bit.
 	Instances bool
 
-	short int  // limits that may have refused it, if it was refused: see Server.short
+	short bool // a limit may have refused it, if it was refused: see Server.short
+	sure  bool // one of these was not whole before
 	named bool // one of them is stated
 
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gopacer/pacer/quota"
@@ -10,26 +11,27 @@ import (
 // A request may draw on several limits, and is refused by one of which less remains than it costs. Of the others, such a refusal says nothing: a look whether they
 // are restored has not failed. Else a limit of one a second is taken for one of ten minutes, once a limit of ten minutes is used up.
 
-// short returns how many limits there are of which less remains than a refused request of a kind costs: as its answer states, or of a limit of which that does not
-// speak, by our own count.
-func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (n int) {
+// short looks for limits of which less remains than a refused request of a kind costs: as its answer states, or of a limit of which that does not
+// speak, by our own count. Sure says that one of them was not whole before the request: see refusedElsewhere.
+func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 	cost := a.cost(t)
 	for i := range a.Statements {
 		st := &a.Statements[i]
-		costs := costIn(&cost, canonical(st.Unit))
+		o := outcome{n: bounded(costIn(&cost, canonical(st.Unit))), limit: bounded(st.Limit), remaining: bounded(st.Remaining)}
 		if w := s.find(st.Name, st.Bucket, canonical(st.Unit)); w != nil {
-			costs = w.costOf(&cost, kind)
+			o.n = bounded(w.costOf(&cost, kind))
+			o.limit, o.others = cmp.Or(o.limit, w.size()), w.others.withOthers(o.n)-o.n
 		}
-		if bounded(st.Remaining) < max(costs, 1) {
-			n++
+		if o.remaining < max(o.n, 1) {
+			short, sure = true, sure || !o.whole()
 		}
 	}
 	for _, w := range s.windows {
 		if w.spentAt(t.Sent) && !w.isStated(a.Statements) {
-			n++
+			short, sure = true, true
 		}
 	}
-	return n
+	return short, sure
 }
 
 // spentAt reports whether nothing remained of the limit at an instant, as far as is known.

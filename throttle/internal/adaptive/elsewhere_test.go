@@ -98,6 +98,31 @@ func TestTwoLimits(t *testing.T) {
 	}
 }
 
+// TestTwoLimitsUsedUpTogether: of limits that a refusal says are used up, none of which is surely the one that refused, each look has failed: what one limit of one each ten
+// minutes costs in an hour and a half, two cost.
+func TestTwoLimitsUsedUpTogether(t *testing.T) {
+	for n := range 3 {
+		b := newBucket(t, Config{})
+		at, served, refused := b.now.Add(-time.Hour), 0, 0
+		for b.now < start.Add(90*time.Minute) && refused < 100 {
+			b.now = b.now.Add(b.dueAfter(0, 1) + 20*time.Millisecond)
+			ticket, a := b.send(), Answer{}
+			if a.Refused = b.now.Sub(at) < 10*time.Minute; a.Refused {
+				refused++
+			} else {
+				at, served = b.now, served+1
+			}
+			for i := range n + 1 {
+				a.Statements = append(a.Statements, quota.Statement{Name: string(rune('a' + i)), Limit: 1})
+			}
+			b.done(ticket, a)
+		}
+		if served != 10 || refused != 15 {
+			t.Errorf("%d limits of one: %d served and %d refused, want 10 and 15", n+1, served, refused)
+		}
+	}
+}
+
 // TestRefusedElsewhere: what a refusal says of a limit whose look it answers, of ten, which is back after two seconds; and of another one.
 func TestRefusedElsewhere(t *testing.T) {
 	const s = time.Second

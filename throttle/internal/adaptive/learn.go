@@ -65,7 +65,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
 	s.parted = s.parted[:0]
 	if a.Refused && len(s.windows)+len(a.Statements) > 1 {
-		a.short = s.short(t, &kind, a)
+		a.short, a.sure = s.short(t, &kind, a)
 	}
 	for i := range a.Statements {
 		st := &a.Statements[i]

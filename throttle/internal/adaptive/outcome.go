@@ -41,13 +41,14 @@ type outcome struct {
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
 func (o *outcome) whole() bool { return 10*(o.remaining+o.n+o.others) >= 9*o.limit }
 
-// refusedElsewhere reports whether the request was refused by another limit than this one, if so many are short. It was if enough remains of this one. It was as
-// well if the whole of this one was there before the request, and another is short: that is how a limit of one looks that has counted the request.
-func (o *outcome) refusedElsewhere(short int) bool {
-	if !o.refused || short == 0 {
+// refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It was if enough remains of this one. It was as
+// well if the whole of this one was there before the request, and surely not of another that is short: that is how a limit of one looks that has counted the request.
+// Where all that are short look so, it may be any of them: else none would ever be found to be used up.
+func (o *outcome) refusedElsewhere(short, sure bool) bool {
+	if !o.refused || !short {
 		return false
 	}
-	return o.remaining >= max(o.n, 1) || short > 1 && o.whole()
+	return o.remaining >= max(o.n, 1) || sure && o.whole()
 }
 
 // rises reports whether more remains than can have come back since the round trip before, if the reset that was stated has not

@@ -213,7 +213,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 
 // blame finds out whether the answer is a refusal by another limit: then a look has found out nothing.
 func (*window) blame(o *outcome, a *Answer) {
-	if o.elsewhere = o.refusedElsewhere(a.short); o.elsewhere {
+	if o.elsewhere = o.refusedElsewhere(a.short, a.sure); o.elsewhere {
 		o.probe = false
 	}
 	a.named = a.named || o.refused && !o.elsewhere
