@@ -31,7 +31,9 @@ func (s *sought) turn(l *seek, before int, o *outcome) (restored bool) {
 	*s = append(*s, soughtLimit{before, *l})
 	switch i := s.find(o.limit); {
 	case i >= 0:
-		*l = (*s)[i].seek
+		if *l = (*s)[i].seek; o.sent.Sub(l.from) >= l.most {
+			l.from = o.now // that window is over: another one has begun meanwhile
+		}
 	case max(before, o.limit) >= 2*min(before, o.limit):
 		*l = seek{}
 	}

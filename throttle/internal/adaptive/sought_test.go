@@ -3,6 +3,8 @@ package adaptive
 import (
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestSought: what is known of a limit after others, each stated under the same name; of ten, something is back after three to four seconds.
@@ -30,6 +32,39 @@ func TestSought(t *testing.T) {
 		}
 		if l != test.want || len(known) > maxSought {
 			t.Errorf("%s: %+v, want %+v; %d are kept", name, l, test.want, len(known))
+		}
+	}
+}
+
+// TestSoughtLongAgo: a limit of ten a second that is stated again after one of ten minutes, beside a client who takes a few of each ten, is looked at as before: its window
+// of ten minutes ago is over.
+func TestSoughtLongAgo(t *testing.T) {
+	for _, others := range []int{2, 4} {
+		b := newBucket(t, Config{})
+		l := &twoLimits{n: 10, began: [2]time.Duration{-time.Hour, -time.Hour}}
+		served, last := 0, time.Duration(0)
+		for b.now < start.Add(90*time.Minute) {
+			b.now = b.now.Add(b.dueAfter(0, 1) + 20*time.Millisecond)
+			at := b.now.Sub(start)
+			if at >= l.began[0]+time.Second {
+				l.short, l.began[0] = others, at
+			}
+			ticket := b.send()
+			short, long, ok := l.serve(at)
+			if ok && l.long > 1 && at-last > 2*time.Second {
+				t.Errorf("%d by others: nothing went from %v to %v", others, last, at)
+			}
+			if ok {
+				served, last = served+1, at
+			}
+			if long.Remaining <= short.Remaining {
+				short = long
+			}
+			short.Name = ""
+			b.done(ticket, Answer{Refused: !ok, Statements: []quota.Statement{short}})
+		}
+		if served < 895 {
+			t.Errorf("%d by others: %d served, want 900", others, served)
 		}
 	}
 }
