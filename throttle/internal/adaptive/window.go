@@ -184,7 +184,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.most = max(w.most, o.remaining+o.n)
 	}
 	o.limit, o.span, o.others = w.size(), w.span, w.others.withOthers(o.n)-o.n
-	w.blame(&o, a)
+	if o.refused {
+		w.blame(&o, a)
+	}
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
@@ -211,12 +213,12 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.takeHint(now, a)
 }
 
-// blame finds out whether the answer is a refusal by another limit: then a look has found out nothing.
+// blame finds out whether a refusal is by another limit: then a look has found out nothing.
 func (*window) blame(o *outcome, a *Answer) {
 	if o.elsewhere = o.refusedElsewhere(a.short, a.sure); o.elsewhere {
 		o.probe = false
 	}
-	a.named = a.named || o.refused && !o.elsewhere
+	a.named = a.named || !o.elsewhere
 }
 
 // observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which refused requests may begin anew.
