@@ -57,8 +57,9 @@ func TestStoreForgetsMembers(t *testing.T) {
 			m := &member{t: t, store: goredis.New(c), quotas: parse(t, "100/h even"), name: fmt.Sprint(kind, n)}
 			now = now.Add(time.Minute)
 			s.Mini.SetTime(now)
-			r, leaves := m.request(1, 1), false
-			r.Shares, leaves = o(i)
+			shares, leaves := o(i)
+			r := m.request(1, 1)
+			r.Shares = shares
 			m.send(r)
 			if leaves {
 				r = m.request(1, 0)
