@@ -374,6 +374,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), check.Spend(l.Spend).Spreads(l.MaxStandstill))
 	l.stack.Follow(&l.clock)
 	l.inUnits, l.beyondBare = l.stack.InUnits(), check.NotInRequests(qs) != nil
+	l.server.Space(check.Spacing(qs))
 	first := l.line.Heads(new([priorities]*waiter))
 	l.line.Recharge(l.turn)
 	for _, w := range first {
@@ -485,7 +486,7 @@ func (l *Limiter) init() {
 	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	l.server.Init(&l.account.site, adaptive.Config{
-		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(), Spacing: check.Spacing(l.Quotas),
+		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()

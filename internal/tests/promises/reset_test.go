@@ -56,25 +56,31 @@ func TestPromiseCoarseHintIsNoSecond(t *testing.T) {
 	})
 }
 
-// Who configures what the documentation says is never slower, nor refused more: the spacing of requests need not be found out.
+// Who configures what the documentation says is never slower, nor refused more: the spacing of requests need not be found out. Nor is it where quotas were replaced.
 func TestPromiseSpacingIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lab.UntilToday()
-		algorithm := &pacertest.GCRA{Rate: 20, Burst: 1}
-		server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
-		defer server.Close()
-		client := &http.Client{Transport: &pacer.Transport{
-			Base: server.Transport(), Rand: lab.Zero, Quotas: map[string]quota.Quotas{"/": quota.MustParse("20/s even")},
-		}}
-		start := time.Now()
-		for range 200 {
+	for _, before := range []string{"20/s even", "1/s even", "1/s burst 9"} {
+		synctest.Test(t, func(t *testing.T) {
+			lab.UntilToday()
+			algorithm := &pacertest.GCRA{Rate: 20, Burst: 1}
+			server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
+			defer server.Close()
+			transport := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero, Quotas: pacer.Table{"/": quota.MustParse(before)}}
+			client := &http.Client{Transport: transport}
 			lab.Get(t, client, "http://a.example/")
-		}
-		took, least := time.Since(start), pacertest.Least(algorithm, start, 200)
-		if n := server.Stats().Refused; took > least*105/100 || n > 0 {
-			t.Errorf("took %v with %d refused, want at most 1.05 of %v and none", took, n, least)
-		}
-	})
+			if err := transport.SetQuotas(pacer.Table{"/": quota.MustParse("20/s even")}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			start := time.Now()
+			for range 200 {
+				lab.Get(t, client, "http://a.example/")
+			}
+			took, least := time.Since(start), pacertest.Least(algorithm, start, 200)
+			if n := server.Stats().Refused; took > least*105/100 || n > 0 {
+				t.Errorf("%s: took %v with %d refused, want at most 1.05 of %v and none", before, took, n, least)
+			}
+		})
+	}
 }
 
 // What is said about a reset is an interval: keep the intersection of all statements of a window,

@@ -72,7 +72,7 @@ type Config struct {
 	Spend         Spend          // how what remains of a limit is spent
 	SlowStart     bool           // after a refusal, and when the bucket is new or has idled
 	Random        func() float64 // numbers from [0, 1)
-	Spacing       time.Duration  // how far apart requests are to come as the user says; zero if he does not say it
+	spacing       time.Duration  // see Space
 }
 
 const (

@@ -75,7 +75,7 @@ type refill struct {
 	crowded       bool          // something is left to them: another request was refused meanwhile, or they were there from the start
 	crowdMost     float64       // our part of the rate grows up to that in the crowd
 	maxHold       time.Duration // Config.MaxHold
-	spacing       time.Duration // Config.Spacing
+	spacing       time.Duration // see Server.Space
 }
 
 const (

@@ -80,6 +80,9 @@ func (s *Server) Init(site *Site, c Config) {
 	s.site, s.id, s.config = site, site.ids, c
 }
 
+// Space notes how far apart requests are to come as the user says from now on; zero if he does not say it.
+func (s *Server) Space(d time.Duration) { s.config.spacing = d }
+
 // InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
 

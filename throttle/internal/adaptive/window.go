@@ -232,7 +232,7 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
 		w.refill.stop()
 	} else if !o.elsewhere {
-		w.refill.spacing = c.Spacing
+		w.refill.spacing = c.spacing
 		w.refill.observe(o, &w.reset, c.MaxHold)
 	}
 }
