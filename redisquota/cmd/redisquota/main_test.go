@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -113,6 +114,32 @@ api.test for 00ff  2          T    -     T   20/s burst 5 | 10/s burst 5, 5/h lo
 			}
 			program(t, noBucket, addr, "-prefix=other", "show", "a:b")
 		})
+	}
+}
+
+// TestLeftAfterAPause: what is left is what the quotas grant, and not the part of one that is new, for whom others that idle leave most of it.
+func TestLeftAfterAPause(t *testing.T) {
+	srv, err := server.Mini()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Stop()
+	c := redis.NewClient(&redis.Options{Addr: srv.Addr})
+	defer c.Close()
+	now, granted := time.Now(), 0
+	for serial := range 5 {
+		srv.Mini.SetTime(now.Add(time.Duration(serial) * time.Second))
+		reply := request(t, goredis.New(c), "api", "100/h log", func(r *store.Request) {
+			r.New, r.Serial, r.Shares, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int{1}, Count: 1, Within: time.Second}}
+		})
+		for _, s := range reply.Slots {
+			granted += s.Count
+		}
+	}
+	srv.Mini.SetTime(now.Add(time.Minute))
+	out, _ := program(t, 0, "-addr=redis://"+srv.Addr, "show", "api")
+	if want := fmt.Sprintf("Of 100/h log, %d are left.", 100-granted); granted == 0 || !strings.Contains(out, want) {
+		t.Errorf("show: %s, want %s", out, want)
 	}
 }
 
