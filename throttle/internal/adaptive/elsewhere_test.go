@@ -175,3 +175,22 @@ func TestRefusedElsewhereResets(t *testing.T) {
 		t.Errorf("the bucket refills: %t, at %v/s; want 5/s", r.refills, r.rate)
 	}
 }
+
+// TestRefusedElsewhereWhileRaised: a rate that is raised does not fall if another limit is stated to have refused the request; it does if nothing is stated.
+func TestRefusedElsewhereWhileRaised(t *testing.T) {
+	for named, want := range map[bool]float64{true: 8, false: 2} {
+		b := newBucket(t, Config{})
+		b.exchange(says(quota.Statement{Name: "one", Limit: 1}))
+		b.at(time.Second)
+		w := b.window1()
+		w.refill.refills, w.refill.rate, w.refill.raise = true, 8, raise{by: firstRaise}
+		refused := Answer{Refused: true}
+		if named {
+			refused = refuses(quota.Statement{Name: "other", Limit: 100})
+		}
+		b.exchange(refused)
+		if got := w.refill.rate; got != want {
+			t.Errorf("another limit is stated: %v: a rate of %v/s, want %v", named, got, want)
+		}
+	}
+}

@@ -149,8 +149,8 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		}
 		switch {
 		case !a.Refused:
-		case w.refill.raise.on():
-			w.refill.slowDown() // whichever limit refused the request, the rate was too high
+		case w.refill.raise.on() && !a.named:
+			w.refill.slowDown() // no limit is known to have refused the request, so the rate may have been too high
 		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.measuredFrom && len(a.Statements) == 0:
 			w.refill.doubt() // where refusals state nothing, nothing else ends a wrong rate
 		}
