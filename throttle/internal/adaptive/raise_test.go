@@ -193,3 +193,17 @@ func TestRefillBeginsRaise(t *testing.T) {
 		}
 	}
 }
+
+// TestRaiseIsBounded: a rate that is raised with each answer stays one that can be reckoned with.
+func TestRaiseIsBounded(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(quota.Statement{Name: "one", Limit: 1}))
+	w := b.window1()
+	w.refill.refills, w.refill.rate, w.refill.raise = true, 1, raise{by: firstRaise}
+	for i := range 100 {
+		b.at(time.Duration(i+1) * time.Second).exchange(says(quota.Statement{Name: "one", Limit: 1}))
+	}
+	if r := w.refill.rate; !saneRate(r) || r < 1000 {
+		t.Errorf("a rate of %v/s", r)
+	}
+}

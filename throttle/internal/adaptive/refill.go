@@ -366,7 +366,7 @@ func (r *refill) measure(o *outcome) {
 	if o.limit < fewTokens {
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
-	r.rate *= r.raise.grow(o.now, r.rate)
+	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see saneRate
 	r.follow(o)
 	if !o.newest {
 		return
