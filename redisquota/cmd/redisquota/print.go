@@ -118,7 +118,7 @@ func (b *bucket) explain() string {
 	}
 	switch b.now.Members {
 	case 0:
-		line("No process uses it now.")
+		line("No process has asked for it in the last two seconds.")
 	case 1:
 		line("One process uses it.")
 	default:
