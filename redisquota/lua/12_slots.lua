@@ -111,7 +111,7 @@ local function usable()
       bound = bound < #places and bound or -1 -- else it is of other quotas, as no Limiter sends it
       for i = 0, math.min(n or 1, asked.count) - 1 do
         local at = slot + i * (step or 0)
-        if at > state.rose and at + late >= now and at <= now + ages and #all < most_slots then
+        if at + late >= now and at <= now + ages and #all < most_slots then
           all[#all + 1] = { slot = at, ask = ask, count = math.min(count, asked.count), bound = bound }
         end
       end

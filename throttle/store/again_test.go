@@ -128,3 +128,26 @@ func TestAgainIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// TestAgainOverChanges: a request that comes again gets what it got also if a quota or Late has changed since. Else that stayed charged, and nobody had it.
+func TestAgainOverChanges(t *testing.T) {
+	for name, change := range map[string]func(*Request){
+		"quota": func(r *Request) { r.Quotas = quota.MustParse("8/s burst 8").Explicit() },
+		"late":  func(r *Request) { r.Late = 300 * time.Millisecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, qs := new(Ledger), quota.MustParse("10/s burst 10").Explicit()
+			r := request(qs, 1)
+			r.Member, r.Late, r.Horizon = "m", 10*time.Millisecond, time.Second
+			r.Asks = []Ask{{Cost: []int{1}, Count: 5, Within: -1}}
+			first := exchange(t, l, time.Second, r)
+			other := request(qs, 1)
+			other.Member, other.Late, other.Horizon = "other", r.Late, r.Horizon
+			change(other)
+			exchange(t, l, time.Second, other)
+			if again := exchange(t, l, time.Second, r); len(first.Slots) == 0 || !reflect.DeepEqual(again.Slots, first.Slots) {
+				t.Errorf("again %+v, want %+v", again.Slots, first.Slots)
+			}
+		})
+	}
+}

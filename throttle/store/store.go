@@ -245,7 +245,7 @@ type Request struct {
 	// the ones of now, no Asks, and Back, More and Own of the quotas that took over. If the failed one had none of these, or only Asks while there is something for Own since, the next has a later Serial.
 	//
 	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing: the reply has the slots that the request
-	// got then, as far as their Late has not passed; but not those which are no later than the last one when Late became longer. So
+	// got then, as far as their Late has not passed, also if Late or a quota has changed since: they are charged. So
 	// a request costs no more than what it got once, however often its reply comes late or is lost. If the store has seen a later
 	// Serial of the member, the reply has no slots. If it does not know the member, or no longer,
 	// and the Serial is above 1, it does not do Back, which may have been done before.
