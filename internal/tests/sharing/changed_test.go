@@ -272,3 +272,49 @@ func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
 		})
 	}
 }
+
+// TestQuotasThatChangeWhileRepliesAreLost: what a call gets whose reply is lost lapses if the quotas change meanwhile, but not once for each call: when replies
+// come again, claims go as soon as what each process got has left the window.
+func TestQuotasThatChangeWhileRepliesAreLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const from, to, end = 2 * time.Second, 12 * time.Second, 20 * time.Second
+		f, m := &fleet{start: time.Now()}, new(store.Memory)
+		ctx, cancel := context.WithTimeout(t.Context(), end)
+		defer cancel()
+		var all []*throttle.Limiter
+		for i := range 5 {
+			s := &away{Memory: m, mute: func() bool { d := time.Since(f.start); return d >= from && d < to }}
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("60/2s log"), Outage: throttle.OutageClosed, MaxStandstill: throttle.Forever, Store: s}
+			all = append(all, l)
+			for range 4 {
+				f.wait.Go(func() {
+					for f.send(ctx, l, i, 1) == nil {
+					}
+				})
+			}
+		}
+		for k := 0; time.Since(f.start) < to; k++ {
+			time.Sleep(150 * time.Millisecond)
+			for _, l := range all {
+				if err := l.SetQuotas(quota.MustParse([]string{"50/2s log", "60/2s log"}[k%2])); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		f.wait.Wait()
+		for _, l := range all {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		first := end
+		for _, s := range f.sends {
+			if s.at > to {
+				first = min(first, s.at)
+			}
+		}
+		if n := over("60/2s log", f.sends); n > 0 || first-to > 2500*time.Millisecond {
+			t.Errorf("%d over, and the first %v after replies came again", n, first-to)
+		}
+	})
+}

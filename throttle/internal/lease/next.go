@@ -67,8 +67,8 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	switch {
 	case again:
 		asks, asked = l.asked, nil // it gets what the call that failed may have got
-	case len(l.unsent.own) > 0, l.outage.tardy:
-		asks, asked = nil, nil // what went, or goes meanwhile, is charged before anybody is served
+	case len(l.unsent.own) > 0, l.outage.tardy, l.outage.lapse:
+		asks, asked = nil, nil // what went, or goes meanwhile, is charged before anybody is served; what lapses is lost for all
 	}
 	l.asked = asks
 	if r.Asks = asks; l.sentVersion == l.version && !l.none {
@@ -123,6 +123,7 @@ func (l *Lease) stayKnown(now monotime.Time) {
 // that failed: then it is to ask for the same. Quotas that were replaced meanwhile are repeated once: the store may fail because of them.
 func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
 	if old := l.serialUsed && l.sentVersion != l.version; old && l.sentOld {
+		l.outage.lapse = l.outage.lapse || len(l.asked) > 0
 		l.sent, l.asked = l.sent.carried(l.flown), nil
 		l.sendOf()
 	} else {

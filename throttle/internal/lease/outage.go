@@ -45,6 +45,7 @@ type outage struct {
 	since monotime.Time // zero if the store can be reached
 	began monotime.Time // when the first call that failed was sent, since a store that hangs has served nobody since; but see beganBy
 	tardy bool          // a reply came, so late that it was of no use
+	lapse bool          // what a call may have got has lapsed: no more is asked for until a reply comes, else each call might cost a share
 	tried monotime.Time // when the last call failed
 	woke  monotime.Time // when this process ran again after a while, and no call that was sent since has failed; else zero: see sleptFor
 	parts []part        // this process's part of each quota; nil with Open
