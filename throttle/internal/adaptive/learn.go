@@ -133,7 +133,7 @@ func grants(st *quota.Statement) bool { return st.Limit > 0 || st.Remaining > 0 
 // only if the answer states nothing: else the answer names the limits on which the request drew.
 //
 // If a probe, of whichever window, is answered without a statement, the server states limits no
-// longer. Then each window whose probe is due by now is forgotten. If the answer speaks of others, a window is forgotten that is used up and
+// longer; where requests go at a rate and none is a probe, several answers show it (see dropped). Then each window whose probe is due by now is forgotten. If the answer speaks of others, a window is forgotten that is used up and
 // whose reset has passed, if all requests draw on it: else one would go at a time until an answer speaks of it, which may be never.
 func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	kept, cost := s.windows[:0], a.cost(t)
@@ -156,7 +156,11 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		}
 		w.refusedUnstated(now, t, a, &s.config)
 		over := len(a.Statements) == 0 || w.bucket == "" && w.remaining <= 0 && w.reset.late <= now
-		if a.Refused || a.Lost || !t.probe || now < w.probeAt || !over {
+		gone := t.probe && now >= w.probeAt
+		if over && !a.Refused && !a.Lost && w.refill.refills && t.Sent >= w.reset.late {
+			gone = w.dropped.silent() || gone
+		}
+		if a.Refused || a.Lost || !over || !gone {
 			kept = append(kept, w)
 		} else {
 			s.leave(w)

@@ -37,8 +37,9 @@ type window struct {
 	seen       spanSeen      // what was seen of the span
 	lastAnswer sequence      // the latest answer that spoke of the limit
 	heardAt    monotime.Time // when that answer came
-	granted    bool          // something remained once, or a limit was stated
-	last       latest        // request that went
+	dropped    dropped
+	granted    bool   // something remained once, or a limit was stated
+	last       latest // request that went
 
 	// The first answer to a request granted after nextSince makes nextRemaining the least.
 	remaining     int // least Remaining of the answers of the last two round trips
@@ -187,6 +188,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if o.refused {
 		w.blame(&o, a)
 	}
+	w.dropped.heard()
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
