@@ -155,12 +155,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			w.refill.doubt() // where refusals state nothing, nothing else ends a wrong rate
 		}
 		w.refusedUnstated(now, t, a, &s.config)
-		over := len(a.Statements) == 0 || w.bucket == "" && w.remaining <= 0 && w.reset.late <= now
-		gone := t.probe && now >= w.probeAt
-		if over && !a.Refused && !a.Lost && w.refill.refills && t.Sent >= w.reset.late {
-			gone = w.dropped.silent() || gone
-		}
-		if a.Refused || a.Lost || !over || !gone {
+		if !w.gone(now, t, a) {
 			kept = append(kept, w)
 		} else {
 			s.leave(w)
@@ -169,6 +164,15 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	}
 	clear(s.windows[len(kept):])
 	s.windows = kept
+}
+
+// gone reports whether an answer that does not speak of the limit shows that it is stated no more.
+func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
+	if a.Refused || a.Lost || len(a.Statements) > 0 && (w.bucket != "" || w.remaining > 0 || w.reset.late > now) {
+		return false
+	}
+	dropped := w.refill.refills && t.Sent >= w.reset.late && w.dropped.silent()
+	return dropped || t.probe && now >= w.probeAt
 }
 
 // refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one
