@@ -242,7 +242,6 @@ func (r *refill) detect(o *outcome, after *reset) {
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
 		r.start(o, o.spentSince, max(o.lateBefore.Sub(o.spentSince)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))
-	case o.taken(after): // it is a window of which others took a part
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
 		// or, if the next reset is much nearer than this one was, the time to this one.

@@ -2,22 +2,6 @@ package adaptive
 
 import "time"
 
-// taken reports whether what is missing after a reset was taken by others who came before us, as at a window. Others are known to use the limit; and
-//
-//   - far more is there than has come back since;
-//   - no more is missing than was used in as much time before, when what there was then was used up: was · since/(time that this took).
-//
-// Since is the least that it may be, by what is known of the reset. Without this, the second and third of several processes take each window for a limit
-// that comes back token by token.
-func (o *outcome) taken(after *reset) bool {
-	least, usedUp := max(o.now.Sub(o.lateBefore), o.now.Sub(o.sent)), o.spentSince.Sub(o.used.since)
-	if o.others == 0 || o.used.since == 0 || usedUp <= 0 || !o.farMore(after) {
-		return false
-	}
-	used := float64(o.used.all+o.remaining) * least.Seconds() / usedUp.Seconds()
-	return float64(o.limit-o.remaining-o.n) <= takenFactor*used+few
-}
-
 // farMore reports whether far more is there after a reset than has come back since at the most, if it comes back token by token until the next reset:
 // limit · since/(next reset − reset).
 func (o *outcome) farMore(after *reset) bool {
@@ -29,7 +13,7 @@ func (o *outcome) farMore(after *reset) bool {
 	return float64(o.remaining+o.n) > takenFactor*back+few
 }
 
-// takenFactor is by how much these two may be wrong: others may be faster than before, by as much again.
+// takenFactor is by how much that may be wrong.
 const takenFactor = 2
 
 // sawWindow takes in an outcome, and reports whether the limit was seen to be a window lately, of which others take their part: what they leave, or that they

@@ -7,15 +7,14 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestTaken: what is missing after a reset was taken by others if these use the limit, far more is there than has come back bit by bit,
-// and as much was used as fast before.
-func TestTaken(t *testing.T) {
+// TestSawWindow: a limit was seen to be a window if others use it, and a probe found far more than can have come back bit by bit.
+func TestSawWindow(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	// A window of 80 in 11 s, used up within 80 ms. 40 ms after the next one began, half of it is there.
 	window := func() (*outcome, *reset) {
 		end := start.Add(11 * s)
 		return &outcome{
-			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, used: used{since: start, ours: 30, all: 41},
+			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, probe: true,
 			spentSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end, soonestBefore: end,
 		}, &reset{late: end.Add(11 * s)}
 	}
@@ -26,22 +25,16 @@ func TestTaken(t *testing.T) {
 	}{
 		{"half of a window", func(*outcome, *reset) {}, true},
 		{"nobody else uses it", func(o *outcome, _ *reset) { o.others = 0 }, false},
-		{"it is not known what was used", func(o *outcome, _ *reset) { o.used = used{} }, false},
-		{"it was used up before", func(o *outcome, _ *reset) { o.used.since = o.spentSince }, false},
-		{"few are there", func(o *outcome, _ *reset) { o.remaining, o.used.all = 3, 77 }, false},
+		{"something had remained", func(o *outcome, _ *reset) { o.spentSince = 0 }, false},
+		{"few are there", func(o *outcome, _ *reset) { o.remaining = 3 }, false},
 		{"the next reset is near", func(o *outcome, after *reset) { after.late = o.lateBefore.Add(60 * ms) }, false},
 		{"the next reset has come", func(o *outcome, after *reset) { after.late = o.soonestBefore }, false},
-		{"more slowly before", func(o *outcome, _ *reset) { o.spentSince = start.Add(8 * s) }, false},
-		{"little was there before", func(o *outcome, _ *reset) { o.used.all = -35 }, false},
 		{"a reset in whole seconds", func(o *outcome, _ *reset) { o.soonestBefore = o.soonestBefore.Add(-s) }, true},
-		{"likewise, and few are there", func(o *outcome, _ *reset) {
-			o.soonestBefore = o.soonestBefore.Add(-s)
-			o.remaining, o.used.all = 15, 65
-		}, false},
+		{"likewise, and few are there", func(o *outcome, _ *reset) { o.soonestBefore, o.remaining = o.soonestBefore.Add(-s), 15 }, false},
 	} {
 		o, after := window()
 		test.change(o, after)
-		if got := o.taken(after); got != test.want {
+		if got := new(refill).sawWindow(o, after); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
