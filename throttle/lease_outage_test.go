@@ -215,16 +215,17 @@ func TestLeaseFunctionsThatExit(t *testing.T) {
 	exits := runtime.Goexit
 	panics := func() { panic("oops") }
 	for name, c := range map[string]struct {
-		exits func(name string, n int) bool
-		how   func()
-		want  int // events
+		exits   func(name string, n int) bool
+		how     func()
+		want    int // events
+		listens int
 	}{
-		"Exchange":        {func(name string, n int) bool { return name == "Exchange" && n < 3 }, exits, 2},
-		"Exchange panics": {func(name string, n int) bool { return name == "Exchange" && n < 3 }, panics, 2},
-		"Listen":          {func(name string, n int) bool { return name == "Listen" }, exits, 2}, // and what was to follow it
-		"Listen panics":   {func(name string, n int) bool { return name == "Listen" }, panics, 2},
-		"StoreEvent":      {func(name string, n int) bool { return name == "StoreEvent" && n == 1 || name == "Exchange" && n < 3 }, exits, 2},
-		"none":            {func(string, int) bool { return false }, exits, 0},
+		"Exchange":        {func(name string, n int) bool { return name == "Exchange" && n < 3 }, exits, 2, 1},
+		"Exchange panics": {func(name string, n int) bool { return name == "Exchange" && n < 3 }, panics, 2, 1},
+		"Listen":          {func(name string, n int) bool { return name == "Listen" }, exits, 2, 2}, // and what was to follow it
+		"Listen panics":   {func(name string, n int) bool { return name == "Listen" }, panics, 2, 2},
+		"StoreEvent":      {func(name string, n int) bool { return name == "StoreEvent" && n == 1 || name == "Exchange" && n < 3 }, exits, 2, 1},
+		"none":            {func(string, int) bool { return false }, exits, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -252,8 +253,8 @@ func TestLeaseFunctionsThatExit(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if got := calls["StoreEvent"]; got != c.want || calls["Listen"] != 1 {
-					t.Errorf("%d events, want %d; Listen was called %d times", got, c.want, calls["Listen"])
+				if got := calls["StoreEvent"]; got != c.want || calls["Listen"] != c.listens {
+					t.Errorf("%d events, want %d; Listen was called %d times, want %d", got, c.want, calls["Listen"], c.listens)
 				}
 			})
 		})
@@ -490,31 +491,40 @@ func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
 // deafStore fails to send news, so many times.
 type deafStore struct {
 	store.Memory
-	err             error
+	how             func() error
 	fails, listened int
 }
 
 func (s *deafStore) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
 	if s.listened++; s.listened <= s.fails {
-		return nil, s.err
+		return nil, s.how()
 	}
 	return s.Memory.Listen(bucket, hear)
 }
 
-// TestLeaseListensAgain: a Store that has failed to send news is asked for them before each call, until it sends them; not if it has none.
+// TestLeaseListensAgain: a Store that has failed to send news, or panicked, is asked for them again, later and later, until it sends them; not if it has none.
 func TestLeaseListensAgain(t *testing.T) {
-	for err, want := range map[error]int{errors.New("no subscription now"): 3, errors.ErrUnsupported: 1} {
+	for name, c := range map[string]struct {
+		how         func() error
+		fails, want int
+	}{
+		"fails":       {func() error { return errors.New("no subscription now") }, 2, 3},
+		"panics":      {func() error { panic("no subscription now") }, 1, 2},
+		"exits":       {func() error { runtime.Goexit(); return nil }, 1, 2},
+		"always":      {func() error { return errors.New("no subscription") }, 100, 4}, // at 0, 2, 4 and 6 s
+		"has no news": {func() error { return errors.ErrUnsupported }, 2, 1},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &deafStore{err: err, fails: 2}
+			s := &deafStore{how: c.how, fails: c.fails}
 			l := member(t, s, "1/s burst 1")
-			for range 6 {
+			for range 5 {
 				if err := l.Wait(t.Context(), 1); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Second)
 			}
-			if s.listened != want {
-				t.Errorf("%v: asked for news %d times, want %d", err, s.listened, want)
+			if s.listened != c.want {
+				t.Errorf("%s: asked for news %d times, want %d", name, s.listened, c.want)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ import (
 // storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what
 // follows from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one does
 // not return, no other is made. The storeLink is protected by the lock of the tree, but for what belongs to the call under way: it alone writes
-// noNews, learned and stopListening, the latter with the lock, since sayFarewell reads that when no call is under way, or one does not return.
+// tries, learned and stopListening, the latter with the lock, since sayFarewell reads that when no call is under way, or one does not return.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease
@@ -34,7 +34,7 @@ type storeLink struct {
 	overdue       bool       // a call has not returned, and counts as failed
 	closed        bool       // Close was called
 	stopListening func()     // ends listening; nil if not listening
-	noNews        bool       // the store does not send news, or has not returned from Listen
+	tries         link.Tries // of listening
 	timer         monotime.Timer[*storeLink]
 	events        outbox.Outbox[StoreEvent]
 	learned       lease.Learned // used by one call at a time, without the lock
@@ -95,7 +95,7 @@ func (s *storeLink) call(c *storeCall) {
 			return
 		}
 	}
-	if s.stopListening == nil && !s.noNews {
+	if s.stopListening == nil && s.tries.Due(began) {
 		if s.listen(); !overdue.Reset(call.OverdueAfter) {
 			err = call.ErrOverdue // what the request says is of before
 			return
@@ -205,9 +205,8 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 
 // listen asks the store to send news at once.
 func (s *storeLink) listen() {
-	s.noNews = true // unless Listen returns
-	stop, none := link.Listen(s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
-	if s.noNews = none; stop == nil {
+	stop := link.Listen(&s.tries, s.l.root().now(), s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
+	if stop == nil {
 		return
 	}
 	root := s.l.lock()

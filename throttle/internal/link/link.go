@@ -4,9 +4,11 @@ package link
 import (
 	"context"
 	"errors"
+	"time"
 	"weak"
 
 	"github.com/gopacer/pacer/throttle/internal/call"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -27,9 +29,27 @@ func Farewell(to store.Store, next func() *store.Request, told func()) error {
 	return nil
 }
 
+// Tries is when Listen is to be called again, which has failed. The zero Tries is that it has not.
+type Tries struct {
+	next monotime.Time
+	wait time.Duration // how long after its next failure
+}
+
+// Due reports whether to call Listen.
+func (t *Tries) Due(now monotime.Time) bool { return now >= t.next }
+
+// longestWait is until when Listen is called again at the latest: for so long news may be missed that the store has again.
+const longestWait = time.Minute
+
+// fail notes a failure: Listen is called again with the next call, then after a second at the earliest, after two, four and so on.
+func (t *Tries) fail(now monotime.Time) {
+	t.next, t.wait = now.Add(t.wait), min(max(2*t.wait, time.Second), longestWait)
+}
+
 // Listen has news called with what the store tells of a bucket. If nothing else holds the target, it can be collected. Stop
-// is nil if that failed, and only then; none says that the store has no news.
-func Listen[T any](to store.Store, bucket string, target *T, news func(*T, store.News)) (stop func(), none bool) {
+// is nil if that failed, and only then. The tries count a store that panics as well; one that has no news is not called again.
+func Listen[T any](tries *Tries, now monotime.Time, to store.Store, bucket string, target *T, news func(*T, store.News)) (stop func()) {
+	tries.fail(now) // unless Listen returns
 	held := weak.Make(target)
 	stop, err := to.Listen(bucket, func(n store.News) {
 		if t := held.Value(); t != nil && n != (store.News{}) {
@@ -37,12 +57,15 @@ func Listen[T any](to store.Store, bucket string, target *T, news func(*T, store
 		}
 	})
 	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		tries.next = monotime.Time(monotime.Unbounded)
+		return nil
 	case err != nil:
-		return nil, errors.Is(err, errors.ErrUnsupported)
+		return nil
 	case stop == nil:
-		return func() {}, false
+		return func() {}
 	}
-	return stop, false
+	return stop
 }
 
 // Stop calls what Listen has returned.

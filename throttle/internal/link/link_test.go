@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/link"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -64,19 +66,42 @@ func TestFarewell(t *testing.T) {
 	}
 }
 
-// TestListen: news reach the target while something else holds it. There is something to stop unless the store fails, and it may be asked again
-// unless it has no news.
+// TestListen: news reach the target while something else holds it. There is something to stop unless the store fails; it is asked again with the next
+// call then, and later and later, but never if it has no news.
 func TestListen(t *testing.T) {
 	type target struct{ heard []store.News }
-	for err, none := range map[error]bool{nil: false, errors.New("own"): false, fmt.Errorf("own: %w", errors.ErrUnsupported): true} {
-		to, a := &notes{answer: func(int) error { return err }}, &target{}
-		if stop, got := link.Listen(to, "a", a, func(a *target, n store.News) { a.heard = append(a.heard, n) }); (stop == nil) != (err != nil) || got != none {
-			t.Errorf("after the error %v nothing to stop: %v, no news: %v", err, stop == nil, got)
+	const s = time.Second
+	for name, c := range map[string]struct {
+		answer func() error
+		waits  []time.Duration // until it is due again
+	}{
+		"hears":       {func() error { return nil }, []time.Duration{0}},
+		"fails":       {func() error { return errors.New("own") }, []time.Duration{0, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 60 * s}},
+		"panics":      {func() error { panic("own") }, []time.Duration{0, s}},
+		"has no news": {func() error { return fmt.Errorf("own: %w", errors.ErrUnsupported) }, []time.Duration{monotime.Unbounded}},
+	} {
+		var tries link.Tries
+		to, a, now := &notes{answer: func(int) error { return c.answer() }}, &target{}, monotime.Time(1)
+		for _, wait := range c.waits {
+			func() {
+				defer func() { _ = recover() }()
+				if stop := link.Listen(&tries, now, to, "a", a, func(a *target, n store.News) { a.heard = append(a.heard, n) }); (stop == nil) == (name == "hears") {
+					t.Errorf("%s: nothing to stop: %v", name, stop == nil)
+				}
+			}()
+			if wait == monotime.Unbounded {
+				wait -= s
+			} else if now = now.Add(wait); !tries.Due(now) {
+				t.Errorf("%s: not due after %v", name, wait)
+			}
+			if wait > 0 && tries.Due(now-1) {
+				t.Errorf("%s: due before %v are over", name, wait)
+			}
 		}
 		to.news(store.News{})
 		to.news(store.News{Released: true})
 		if len(a.heard) != 1 || !a.heard[0].Released {
-			t.Errorf("heard %v, want what says something", a.heard)
+			t.Errorf("%s: heard %v, want what says something", name, a.heard)
 		}
 		runtime.KeepAlive(a)
 	}
