@@ -12,8 +12,8 @@ import (
 
 	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
-	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/together"
 	"github.com/gopacer/pacer/throttle/internal/tree"
@@ -131,7 +131,7 @@ func (g *Group) enroll(n *bucketNode, l *Limiter) {
 	}
 	g.restore(l)
 	if g.closed && l.Store != nil {
-		_ = l.close(false)
+		l.shut()
 	}
 }
 
@@ -160,7 +160,7 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	l.forgotten.Store(true)
 	l.account.sharers.Leave(&l.server)
 	if l.link != nil {
-		go l.close(true) // takes a round trip; slots that cannot be given back expire soon
+		go l.close() // takes a round trip; slots that cannot be given back expire soon
 	}
 	return true
 }
@@ -278,7 +278,7 @@ func (g *Group) remake(root *Limiter) {
 		l.forgotten.Store(true)
 		l.change(root.now(), l.dismiss)
 		if l.link != nil {
-			go l.close(true)
+			go l.close()
 		}
 		l.unlock(root)
 	}
@@ -300,23 +300,18 @@ func (g *Group) snapshot() []*bucketNode {
 }
 
 // Close closes all buckets that have a Store, also those that are made later, and returns their errors. After a call
-// of a Store that does not return in time, or not at all, no other is made.
+// of a Store that does not return in time, or not at all, no other is made; nor after calls that failed, and took longer than 300 ms together.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	var errs []error
-	overdue := false
+	var all []*Limiter
 	for _, n := range g.snapshot() {
-		if l := n.Value; l.Store != nil {
-			l, root := l.lockCurrent()
-			l.unlock(root)
-			if err := l.close(!overdue); !overdue { // the others fail for the same reason
-				errs, overdue = append(errs, err), call.TookTooLong(err)
-			}
+		if l := n.Value; l.Store != nil && l.shut() {
+			all = append(all, l)
 		}
 	}
-	return errors.Join(errs...)
+	return link.All(all, (*Limiter).leave)
 }
 
 // classBucket returns the bucket below l for claims of a class; l itself if it is forgotten.

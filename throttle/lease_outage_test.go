@@ -443,6 +443,55 @@ func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
+// TestGroupCloseOfAStoreThatIsAway: Close of many buckets takes no longer than that of few, wherever in their calls they are: until the calls under way have ended,
+// and if the store once was there, those of the last calls that fail within 300 ms.
+func TestGroupCloseOfAStoreThatIsAway(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		was    bool // there once
+		errs   int  // of buckets
+		within time.Duration
+	}{
+		"always": {false, 0, 130 * ms},
+		"now":    {true, 3, 130*ms + 3*130*ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var away atomic.Bool
+				away.Store(!c.was)
+				s := &slowStore{Store: new(store.Memory), there: 130 * ms, fail: func(int) error {
+					if away.Load() {
+						return errDown
+					}
+					return nil
+				}}
+				g := Group{New: func(path []string) *Limiter {
+					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s}
+				}}
+				for i := range 100 {
+					go func() {
+						if err := g.Limiter(fmt.Sprint(i)).Wait(t.Context(), 5); (err == nil) != c.was {
+							t.Error(err)
+						}
+					}()
+					time.Sleep(ms)
+				}
+				time.Sleep(time.Second)
+				away.Store(true)
+				start := time.Now()
+				err := g.Close()
+				if d := time.Since(start); d > c.within || (err != nil) != (c.errs > 0) || err != nil && strings.Count(err.Error(), errDown.Error()) != c.errs {
+					t.Errorf("after %v: %v", d, err)
+				}
+				if !g.Limiter("99").isClosed() {
+					t.Error("the last bucket is not closed")
+				}
+				time.Sleep(time.Second) // in which calls under way end
+			})
+		})
+	}
+}
+
 // Close does not wait for StoreEvent, which may wait for what the caller of Close holds: a mutex, say.
 func TestLeaseCloseDoesNotWaitForStoreEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -429,18 +429,26 @@ func (l *Limiter) Close() error {
 	}
 	l, root := l.lockCurrent()
 	l.unlock(root)
-	return l.close(true)
+	return l.close()
 }
 
 // isClosed reports whether Close was called. It requires that mu is held.
 func (l *Limiter) isClosed() bool { return l.link != nil && l.link.closed }
 
-// close is Close for l itself, also when its Group has forgotten it. The store is told if tell is set.
-func (l *Limiter) close(tell bool) error {
-	root := l.lock()
-	if l.link == nil || l.isClosed() {
-		l.unlock(root)
+// close is Close for l itself, also when its Group has forgotten it.
+func (l *Limiter) close() error {
+	if !l.shut() {
 		return nil
+	}
+	return l.leave()
+}
+
+// shut ends all claims, and has no further call be made. It reports whether leave is to make the last ones.
+func (l *Limiter) shut() bool {
+	root := l.lock()
+	defer l.unlock(root)
+	if l.link == nil || l.isClosed() {
+		return false
 	}
 	l.link.closed = true
 	now := root.now()
@@ -453,11 +461,14 @@ func (l *Limiter) close(tell bool) error {
 			b.promote(now)
 		}
 	})
+	return true
+}
+
+// leave says farewell to the Store when the call under way has ended.
+func (l *Limiter) leave() error {
+	root := l.lock()
 	calling := l.link.calling
 	l.unlock(root)
-	if !tell {
-		return call.ErrOverdue
-	}
 	if calling != nil {
 		<-calling.ended
 	}

@@ -29,6 +29,25 @@ func Farewell(to store.Store, next func() *store.Request, told func()) error {
 	return nil
 }
 
+// All has all leave, one after the other, and returns their errors. It ends with one that took too long, or when those that failed took so long together:
+// the others would fail for the same reason.
+func All[T any](all []T, leave func(T) error) error {
+	var errs []error
+	var failing time.Duration
+	for _, one := range all {
+		began := time.Now()
+		err := leave(one)
+		if err == nil {
+			continue
+		}
+		errs, failing = append(errs, err), failing+time.Since(began)
+		if call.TookTooLong(err) || failing >= call.OverdueAfter {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Tries is when Listen is to be called again, which has failed. The zero Tries is that it has not.
 type Tries struct {
 	next monotime.Time

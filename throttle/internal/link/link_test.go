@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/link"
@@ -62,6 +63,41 @@ func TestFarewell(t *testing.T) {
 			if len(to.asked) != c.asked || told != c.told || errors.Is(err, own) != (c.fails > 0) {
 				t.Errorf("asked %d times, told %d times, %v; want %d and %d", len(to.asked), told, err, c.asked, c.told)
 			}
+		})
+	}
+}
+
+// TestAll: all leave, unless one takes too long, or those that fail do so together.
+func TestAll(t *testing.T) {
+	const ms = time.Millisecond
+	own := errors.New("own")
+	type leaves struct {
+		took time.Duration
+		err  error
+	}
+	for name, c := range map[string]struct {
+		all  []leaves
+		left int
+	}{
+		"nobody":             {nil, 0},
+		"slowly":             {[]leaves{{200 * ms, nil}, {200 * ms, nil}, {200 * ms, nil}, {0, own}}, 4},
+		"one takes too long": {[]leaves{{0, nil}, {1, context.DeadlineExceeded}, {0, nil}}, 2},
+		"some fail":          {[]leaves{{299 * ms, own}, {200 * ms, nil}, {0, own}, {1 * ms, own}, {0, nil}}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var want []error
+				left := 0
+				err := link.All(c.all, func(l leaves) error {
+					time.Sleep(l.took)
+					left++
+					want = append(want, l.err)
+					return l.err
+				})
+				if left != c.left || fmt.Sprint(err) != fmt.Sprint(errors.Join(want...)) {
+					t.Errorf("%d left, %v; want %d, %v", left, err, c.left, errors.Join(want...))
+				}
+			})
 		})
 	}
 }
