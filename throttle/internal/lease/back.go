@@ -129,13 +129,14 @@ func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 func (l *Lease) known() monotime.Time { return l.last.end.Add(Horizon) }
 
 // returnUnknown gives back the slots in hand that are farther ahead than any of which the store knows: whoever waited for what a broken store once
-// said, would go on to wait when that is right again. Where the store has lost slots that it is still to be told of, it does not know the last one.
+// said, would go on to wait when that is right again. Where the store has lost slots that it is still to be told of, it does not know the last one. What
+// counts is the earliest instant that a slot may have: the reply that had it may have taken longer than this one.
 func (l *Lease) returnUnknown(now monotime.Time, reply *store.Reply) {
 	last := l.known()
 	if n := len(l.slots.list); n == 0 || l.slots.list[n-1].from <= last || reply.Lost || len(l.unsent.own) > 0 {
 		return
 	}
-	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > last }) {
+	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.at > last }) {
 		l.giveBack(now, s, s.left)
 	}
 }

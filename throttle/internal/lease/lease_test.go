@@ -692,6 +692,17 @@ func TestStepReturnsWhatIsUnknown(t *testing.T) {
 	}
 }
 
+// TestStepKeepsWhatCameLate: a slot whose reply took longer than the next one is no slot of which the store does not know.
+func TestStepKeepsWhatCameLate(t *testing.T) {
+	l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: s})
+	l.Set(0, parse(t, "9/m log"), 0)
+	const took = Horizon + ms
+	l.Step(at(took), at(0), l.Next(at(0), 0, queue(1, 1)), &store.Reply{Slots: in(10 * s), Ahead: 10 * s}, nil, false) // so its instant is 10 s, or up to 501 ms later
+	l.mustCall = true
+	l.Step(at(took), at(took), l.Next(at(took), 0, queue(1, 1)), &store.Reply{Ahead: 10*s - took}, nil, false)
+	equal(t, "hand", l.State(at(took)).Hand, 1)
+}
+
 // TestStepLost: a store that has lost the bucket hands out nothing for a Horizon. Slots of that
 // time are used; nothing goes back of what it handed out before.
 func TestStepLost(t *testing.T) {
