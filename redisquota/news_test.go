@@ -121,9 +121,11 @@ func TestStoreNewsOfWhoCame(t *testing.T) {
 			sends("b", 1, false, 2)
 			sends("a", 2, false, 2)
 			sends("b", 2, true, 1)
-			sends("c", 1, false, 2)
+			sends("b", 3, false, 2)
+			sends("c", 1, false, 3)
+			sends("b", 4, true, 2)
 			sends("d", 1, false, 3)
-			for _, want := range []int{1, 2, 2, 3} {
+			for _, want := range []int{1, 2, 2, 3, 3} {
 				if n := <-heard; n != want {
 					t.Errorf("heard of %d that share, want %d", n, want)
 				}
