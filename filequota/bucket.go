@@ -145,7 +145,7 @@ func (b *bucket) acquire(ctx context.Context) (err error) {
 	for range 10 {
 		id, size, err := identify(b.path)
 		if err == nil && id == b.id {
-			b.short = size < stride+headerSize
+			b.short = size < shortestFile
 			return nil
 		}
 		left := false
@@ -476,18 +476,27 @@ func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 // read reads the file.
 func (b *bucket) read(ctx context.Context, c reading) (s slots, err error) {
 	s, err = readSlots(b.f)
-	if err == nil && !s.ok && !s.later {
-		// A process may be about to make it.
+	if err == nil && (!s.ok || b.short) && !s.later {
+		// A process may be about to make it, or just have done so.
 		if err = b.store.alone(ctx, func() error { return nil }); err == nil {
-			s, err = readSlots(b.f)
+			s, err = b.readAgain()
 		}
-	} else if b.short {
-		s.ok = false // the newest may be what is missing
+		s.ok = s.ok && !b.short // the newest may be what is missing
 	}
 	if err == nil && s.later {
 		err = b.mayReplace(c)
 	}
 	return s, err
+}
+
+// readAgain reads the file and its length.
+func (b *bucket) readAgain() (s slots, err error) {
+	st, err := b.f.Stat()
+	if err != nil {
+		return s, err
+	}
+	b.short = st.Size() < shortestFile
+	return readSlots(b.f)
 }
 
 // mayReplace returns an error while a later version of this package is at work.

@@ -146,6 +146,26 @@ func TestFileDamaged(t *testing.T) {
 	}
 }
 
+// TestFileBeingMade: a file that another process is about to make is new, wherever in that it is when it is found and when it is read.
+func TestFileBeingMade(t *testing.T) {
+	m := newMachine(t)
+	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+	f, err := os.Create(m.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b.clock = sync.OnceValue(func() reading { // when b has found it
+		if err := a.begin(f); err != nil {
+			t.Error(err)
+		}
+		return m.clock
+	})
+	if r := b.exchange(b.request(10)); r.Lost || count(r) != 10 {
+		t.Errorf("lost is %v, with %d slots, want 10", r.Lost, count(r))
+	}
+}
+
 // TestFileSequence: a file whose sequence is near its end is a lost bucket, once; and what is written then counts, for processes that
 // begin later, too.
 func TestFileSequence(t *testing.T) {

@@ -13,6 +13,8 @@ const (
 	allocated  = 8 << 10   // of each slot, when the file is made: what a full disk does not keep from being written
 	headerSize = 192       // with room for fields to come
 	mostState  = stride - headerSize
+
+	shortestFile = stride + headerSize // what is shorter is truncated, or not made yet
 )
 
 // format is the version of the header. What it counts is in the upper bytes of header.version.
