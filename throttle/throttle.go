@@ -336,7 +336,8 @@ func (l *Limiter) Resume() {
 // Burst holds that: a larger one fills up at its rate. Plain, SlidingLog and SlidingWindow are one kind here. Claims that
 // wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a quota is invalid,
 // nothing changes, and the error, which is ErrInvalid, says why. With a Store, what was granted ahead by the quotas of before
-// goes back; but where only a rate changes again within a tenth of a second, by a fifth at most, not before that is over.
+// goes back. But where only a rate changes, by a fifth at most, what is due within 25 ms stays; where it changes by less, so much more: by a hundredth, what is due
+// within half a second. And where it so changes again within a tenth of a second, nothing goes back before that is over.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)

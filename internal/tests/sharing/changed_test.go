@@ -183,6 +183,44 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 	return max(time.Duration((missing+1-float64(q.Burst))/rate*float64(time.Second)), 0)
 }
 
+// TestQuotasThatChangeByALittle: three processes whose rate changes by a hundredth, five times a second, go at the rate all the same.
+func TestQuotasThatChangeByALittle(t *testing.T) {
+	for _, texts := range [][2]string{{"1000/s even", "1010/s even"}, {"1000/s burst 50", "1010/s burst 50"}, {"100/s even", "101/s even"}, {"1000/s log", "1010/s log"}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			var wait sync.WaitGroup
+			var went atomic.Int64
+			s := &away{Memory: new(store.Memory)}
+			for range 3 {
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, New: true, MaxStandstill: throttle.Forever}
+				for range 5 {
+					wait.Go(func() {
+						for l.Wait(ctx, 1) == nil {
+							went.Add(1)
+						}
+					})
+				}
+				wait.Go(func() {
+					for k := 1; ctx.Err() == nil; k++ {
+						time.Sleep(200 * time.Millisecond)
+						if err := l.SetQuotas(quota.MustParse(texts[k%2])); err != nil {
+							t.Error(err)
+						}
+					}
+					if err := l.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wait.Wait()
+			if n, least := int(went.Load()), quota.MustParse(texts[0])[0].N*98/10; n < least {
+				t.Errorf("%s, %s: %d went in 10s, want %d at least", texts[0], texts[1], n, least)
+			}
+		})
+	}
+}
+
 // unsteady is a store whose replies are late, lost, or lost with what was asked, until it is steady.
 type unsteady struct {
 	*store.Memory

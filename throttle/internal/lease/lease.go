@@ -64,6 +64,7 @@ type Lease struct {
 	version  int           // how often the quotas were set
 	changed  monotime.Time // when slots in hand went back for that last
 	then     quota.Quotas  // which they were
+	stay     time.Duration // how far ahead slots in hand stay with the next change, by the quotas since
 	again    monotime.Time // when they are to do so again, since the quotas have changed meanwhile; zero if they have not
 	lateness time.Duration // see late.go
 
@@ -197,7 +198,8 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 			l.last.left[i] = max(l.last.left[i]+l.quotas[i].N-had[of].N, 0)
 		}
 	}
-	if soon := l.changed.Add(changesEvery); l.changed != 0 && now < soon && !l.none && l.outage.since == 0 && slices.EqualFunc(l.quotas, l.then, nearlySame) {
+	l.stay = min(l.stay, staysFor(l.quotas, l.then))
+	if soon := l.changed.Add(changesEvery); l.changed != 0 && now < soon && !l.none && l.outage.since == 0 && l.stay > 0 {
 		l.again = soon
 		l.wakeBy(soon)
 		return
@@ -209,27 +211,44 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 // of the rate is lost, and a call is made.
 const changesEvery = Horizon / 5
 
-// nearlySame reports whether two quotas differ in their rate at most, by a fifth: until changesEvery is over, no more goes by the faster one than what comes
-// back in a quarter of that.
-func nearlySame(p, q quota.Quota) bool {
-	least, most := min(p.N, q.N), max(p.N, q.N)
-	p.N, q.N = 0, 0
-	return p == q && most-least <= most/5
+// staysFor is how far ahead slots in hand stay that were handed out by other quotas, if these differ in their rate at most, by a fifth; else zero. Where it differs by a fifth these are the
+// slots that are near, so that no more goes by the faster one than what comes back in a fifth of that time; where it differs by less, so many more. Else each change would cost what
+// is near, for each of the processes.
+func staysFor(qs, then quota.Quotas) time.Duration {
+	d := monotime.Longest
+	same := slices.EqualFunc(qs, then, func(p, q quota.Quota) bool {
+		least, most := min(p.N, q.N), max(p.N, q.N)
+		if most > least {
+			d = min(d, monotime.Scale(slot.Near(Horizon), int64(most), 5*int64(most-least)))
+		}
+		p.N, q.N = 0, 0
+		return p == q
+	})
+	if !same || d < slot.Near(Horizon) {
+		return 0
+	}
+	return d
 }
 
 // change has what is known follow the quotas, each of which takes over from one of before.
 func (l *Lease) change(now monotime.Time, from []int) {
-	l.changed, l.then, l.again = now, l.quotas, 0
+	stay := l.stay
+	if l.none || l.outage.since != 0 {
+		stay = 0
+	}
+	l.changed, l.then, l.again, l.stay = now, l.quotas, 0, monotime.Longest
 	l.unsent.own = append(l.unsent.own, l.outage.went.before(0, monotime.Time(monotime.Unbounded))...)
 	l.version++
 	l.flown = carry(l.flown, from, -1)
-	for _, s := range l.slots.list {
+	for _, s := range l.slots.remove(func(s *heldSlot) bool { return stay == 0 || s.from > now.Add(stay) }) {
 		if s.epoch == l.slots.epoch {
 			l.unsent.giveBack(s.id, s.left)
 		}
 	}
 	l.lateness = EffectiveLate(l.quotas, l.config.Late)
-	l.slots.reset(len(l.quotas))
+	if stay == 0 {
+		l.slots.reset(len(l.quotas))
+	}
 	l.used = l.used.takenOver(l.quotas, from)
 	l.demand.unit, l.atOnce = nil, nil
 	l.unsent = l.unsent.carried(from)

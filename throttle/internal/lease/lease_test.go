@@ -899,7 +899,7 @@ func TestSetOften(t *testing.T) {
 	} {
 		l := newLease(t, "100/s burst 5", 0)
 		l.Set(at(0), parse(t, "120/s burst 5"), 0)
-		stock(t, l, 10*ms, 130*ms)
+		stock(t, l, 10*ms, 200*ms)
 		l.Set(at(20*ms), parse(t, text), 0)
 		equal(t, text+": in hand", l.State(at(20*ms)).Hand > 0, stays)
 		equal(t, text+": a call at once", l.Next(at(20*ms), 0, queue()) != nil, !stays)
@@ -913,6 +913,51 @@ func TestSetOften(t *testing.T) {
 		equal(t, "back", told.Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
 		equal(t, "numbers", told.Request.Quotas[0].N, parse(t, text)[0].N)
 		equal(t, "in hand then", l.State(at(100*ms)).Hand, 0)
+	}
+}
+
+// TestSetByALittle: where only a rate changes by a little, slots in hand stay which are so near that hardly more goes by the faster one; they are slots of
+// the new quotas.
+func TestSetByALittle(t *testing.T) {
+	for _, c := range []struct {
+		quotas, sets string // one after the other, with a semicolon
+		stay         time.Duration
+	}{
+		{"100/s burst 5", "120/s burst 5", 30 * ms}, // of 100 there are a sixth fewer
+		{"100/s burst 5", "80/s burst 5", 25 * ms},
+		{"100/s burst 5", "99/s burst 5", 500 * ms},
+		{"1000/s burst 5", "999/s burst 5", 5 * s},
+		{"100/s burst 5", "126/s burst 5", -1},
+		{"100/s burst 5", "100/s burst 6", -1},
+		{"100/s burst 5, 9/m log", "99/s burst 5, 9/m log", 500 * ms},
+		{"100/s burst 5, 9/m log", "99/s burst 5, 5/m log", -1},
+		{"100/s burst 5", "80/s burst 5; 100/s burst 5", 25 * ms}, // some may be by the 80
+	} {
+		l := newLease(t, c.quotas, 0)
+		ahead := []time.Duration{10 * ms, max(c.stay, 11*ms), max(c.stay, 11*ms) + 1}
+		for i := range ahead {
+			ahead[i] += s
+		}
+		call(t, l, s, queue(1, 1, 1), store.Reply{Slots: in(10*ms, ahead[1]-s, ahead[2]-s), Bound: -1})
+		for text := range strings.SplitSeq(c.sets, "; ") {
+			l.Set(at(s), parse(t, text), 0)
+		}
+		if l.again != 0 {
+			l.change(at(s), takesOver(l.quotas, l.quotas, 0))
+		}
+		want := 3
+		if c.stay >= 0 {
+			want = 1
+		}
+		equal(t, c.quotas+" "+c.sets+": back", len(l.unsent.back), want)
+		equal(t, c.quotas+" "+c.sets+": in hand", len(l.slots.list), 3-want)
+		if c.stay < 0 {
+			continue
+		}
+		uses := l.Take(nil, at(s+10*ms), at(s+10*ms), requests(1), false, 0)
+		equal(t, "taken", len(uses), 1)
+		l.Return(at(s+10*ms), uses)
+		equal(t, "in hand when returned", len(l.slots.list), 2)
 	}
 }
 
