@@ -82,8 +82,9 @@ type Quota struct {
 	// "5/s burst 10". At most 100 bytes that can be printed.
 	Name string
 
-	// N is how many tokens are granted in Per. Zero means no limit; a negative number is an error,
-	// as is one above MaxN for what is no TokenBucket.
+	// N is how many tokens are granted in Per. Zero means no limit, and is an error beside a Per and any other field
+	// but Name and Unit, since it was forgotten then. A negative number is an error, as is one above MaxN for what is
+	// no TokenBucket.
 	N int
 
 	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
@@ -92,8 +93,8 @@ type Quota struct {
 	Unit string
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
-	// error, as is one below 1 µs, which is a number without a unit, and one above 50 years for a
-	// quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no span, and
+	// error, as is one below 1 µs (in a pacer.Table, 1 ms), which is a number without a unit, and one above 50 years
+	// for a quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no span, and
 	// beside Months.
 	Per time.Duration
 

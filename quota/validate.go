@@ -105,6 +105,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("N", q.N, "a positive number beside Overall or Streamed")
 	case q.N == 0 && q.Kind != Plain:
 		return bad("N", q.N, "a positive number beside a Kind")
+	case q.N == 0 && q.Per != 0:
+		return bad("N", q.N, "a positive number beside a Per")
 	}
 	return nil
 }
