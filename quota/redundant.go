@@ -141,10 +141,10 @@ func coversWindow(x, y Quota, above bool) string {
 		// Each window of y consists of whole windows of x.
 		n, in = float64(x.N)*float64(y.Per/x.Per), " in each window of "
 	case y.Kind == SlidingWindow:
-		span += y.Per / time.Duration(y.Cells) // a token counts for so long at most
+		span = roundUp(span + y.Per/time.Duration(y.Cells)) // a token counts for so long at most
 		n = x.admits(span)
 	case y.Kind == Plain:
-		span += y.Per / PlainCells // its cells
+		span = roundUp(span + y.Per/PlainCells) // its cells
 		if n = x.admits(span); n > 0.8*float64(y.N) {
 			return "" // the last fifth may be spread
 		}
@@ -167,6 +167,20 @@ func coversWindow(x, y Quota, above bool) string {
 		return ""
 	}
 	return "admits at most " + x.tokens(n) + in + span.String()
+}
+
+// roundUp returns a span for people to read, which is no shorter: what is admitted in it is no less.
+func roundUp(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	switch {
+	case d >= time.Minute:
+		unit = time.Second
+	case d >= time.Second:
+		unit = 10 * time.Millisecond
+	case d >= time.Millisecond:
+		unit = 10 * time.Microsecond
+	}
+	return (d + unit - 1).Truncate(unit)
 }
 
 // late is how much longer than computed a span may be: a request goes up to 2 ms after it was due
