@@ -362,8 +362,8 @@ type Mode string
 const (
 	// ModeWait lets the request wait in line.
 	ModeWait Mode = "wait"
-	// ModeReject returns a *throttle.Error at once. Since a bucket starts slowly when it is new, when it has
-	// idled and after a hold, of many requests at the same time only one may go then.
+	// ModeReject returns a *throttle.Error at once. Where no quota in requests is written down, a bucket starts slowly when
+	// it is new and when it has idled, and in any case after a hold: of many requests at the same time only one may go then.
 	ModeReject Mode = "reject"
 	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
 	ModeDegrade Mode = "degrade"

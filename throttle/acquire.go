@@ -185,7 +185,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l.expect(&need, l.account.kinds.Of)
 	now := root.now()
-	l.prepare(now)
+	l.prepare(now, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue))
 	b := l
 	for b != nil && root.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
 		b = b.Parent
@@ -370,9 +370,10 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
 	now := root.now()
-	l.prepare(now)
+	longest := check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
+	l.prepare(now, longest)
 	l.expect(&need, l.account.kinds.Of)
-	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait))
+	f := l.project(now, need, longest, check.Claim(c.MaxWait))
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
 	return g, f

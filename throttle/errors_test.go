@@ -236,7 +236,7 @@ func TestCausesAreIdentifiers(t *testing.T) {
 			t.Errorf("%q is no identifier", c)
 		}
 		want := "throttle: a: not sent: wait over MaxWait: " + strings.ReplaceAll(string(c), "_", " ")
-		if got := (&Error{Bucket: "a", Cause: c, Err: ErrMaxWait}).Error(); got != want && got != want+": are all answers read and closed?" || strings.Contains(got, "_") {
+		if got := (&Error{Bucket: "a", Cause: c, Err: ErrMaxWait}).Error(); !strings.HasPrefix(got, want) || strings.Contains(got, "_") {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -1,12 +1,14 @@
 package pacing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -572,6 +574,69 @@ func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 			if len(told) != 2 {
 				t.Errorf("%s: told of %v, want of two", text, told)
 			}
+		})
+	}
+}
+
+// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, and do not fail for want of an answer to the first. Where
+// none says how many requests may go, or the server has refused, one goes.
+func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
+	for _, test := range []struct {
+		name, quotas string
+		set          func(*pacer.Transport)
+		refused      bool // before
+		want, later  int  // of four that come at once, and when it has idled; as at first, unless set
+	}{
+		{name: "enough", quotas: "5/s", want: 4},
+		{name: "less", quotas: "3/s", want: 3},
+		{name: "in flight", quotas: "2 in flight", want: 2},
+		{name: "of the pattern alone", quotas: "", set: func(tr *pacer.Transport) { tr.Quotas["GET a.example/b"] = quota.MustParse("5/s") }, want: 4},
+		{name: "none", quotas: "", want: 1},
+		{name: "in another unit", quotas: "1000 tokens/m", set: func(tr *pacer.Transport) { tr.Cost = lab.NoCost }, want: 1},
+		{name: "after a refusal", quotas: "5/s", refused: true, want: 1, later: 4},
+		{name: "which may wait", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode = pacer.ModeWait }, want: 1},
+		{name: "MaxWait", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, -1 }, want: 4},
+		{name: "MaxQueue", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.Line.MaxQueue = pacer.ModeWait, -1 }, want: 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent atomic.Int32
+				tr := &pacer.Transport{Rand: lab.Zero, Mode: pacer.ModeReject, Quotas: pacer.Table{"a.example/": quota.MustParse(test.quotas)}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					if sent.Add(1); test.refused {
+						return lab.Answer(req, http.StatusTooManyRequests, ""), nil
+					}
+					time.Sleep(200 * time.Millisecond)
+					return lab.Answer(req, http.StatusOK, ""), nil
+				})}
+				if test.set != nil {
+					test.set(tr)
+				}
+				get := func() {
+					resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/b", ""))
+					if err == nil {
+						resp.Body.Close()
+					} else if test.quotas == "" && err.Error() != "throttle: a.example: not sent: would have to wait: slow start, until an answer comes" {
+						t.Error(err)
+					}
+				}
+				if test.refused {
+					get()
+					time.Sleep(2 * time.Minute) // the hold is over, and the bucket has idled
+					test.refused = false
+				}
+				for _, want := range []int{test.want, cmp.Or(test.later, test.want)} {
+					var wait sync.WaitGroup
+					sent.Store(0)
+					for range 4 {
+						wait.Go(get)
+					}
+					if synctest.Wait(); int(sent.Load()) != want {
+						t.Errorf("%d went at once, want %d", sent.Load(), want)
+					}
+					wait.Wait()
+					time.Sleep(time.Hour) // idle
+				}
+			})
 		})
 	}
 }

@@ -186,6 +186,15 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	return forgot
 }
 
+// Begin is Restart(true). If it is known what may go, there is no slow start, unless the server refused last.
+func (s *Server) Begin(known bool) (forgot bool) {
+	forgot = s.Restart(true)
+	if known && !s.slowStart.refused {
+		s.slowStart.allowed = 0
+	}
+	return forgot
+}
+
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of request,
 // or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {

@@ -24,6 +24,9 @@ type Refusal struct {
 // or closes counts until MaxUnread, and nothing else would say so.
 const inFlight = "in_flight"
 
+// slowStart is throttle.CauseSlowStart, which has no Wait.
+const slowStart = "slow_start"
+
 // String returns the text of the error.
 func (r *Refusal) String() string {
 	var b strings.Builder
@@ -47,8 +50,11 @@ func (r *Refusal) String() string {
 	} else if r.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", Round(r.Wait))
 	}
-	if r.Cause == inFlight {
+	switch r.Cause {
+	case inFlight:
 		b.WriteString(": are all answers read and closed?")
+	case slowStart:
+		b.WriteString(", until an answer comes")
 	}
 	for _, why := range r.Behind {
 		if why != nil {
