@@ -16,8 +16,7 @@
 //
 // An answer passes through the files in this order:
 //
-//   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals, and
-//     row.go, where the server does not say.
+//   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals.
 //   - overload.go: is a failure without explanation a refusal?
 //   - window.go: one window per limit that the server states. It keeps the least Remaining (which behind.go corrects) and
 //     hands the statement to its parts: reset.go (when the limit is restored; by whose clock, skew.go), refill.go (does
@@ -30,13 +29,12 @@
 //   - alone.go: does the server refuse a request, or a kind of requests, whatever happens? And persistence.go: do refused requests
 //     stay refused while others are served, whatever their kinds?
 //   - stray.go: does a refusal come from something in front of the server?
-//   - served.go: the rate at which the server serves while it refuses and no window says why; and
-//     former.go: a rate that once held is tried again, and twice the pace where there is none.
+//   - package pace: the rate at which the server serves while it refuses and no window says why, and when to look again where it does not say.
 //   - slowstart.go: one request first, then more with each answer.
 //
-// A request that wants to go is checked in server.go: slow start, served rate, and each window,
+// A request that wants to go is checked in server.go: slow start, pace, and each window,
 // of which the latest instant counts. Apart from this way lie memory.go (what is learned as
-// data, to be saved and restored; habit.go has what is true after a reset, burst.go what a later run may send at once) and
+// data, to be saved and restored; habit.go has what is true after a reset) and
 // state.go (what is learned as shown to users).
 package adaptive
 

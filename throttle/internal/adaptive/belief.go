@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // Beliefs says in words what is believed of the server, and why: first of its pace and of failures, then of each limit, by unit
 // and name. Instants are by the wall clock of this machine, in UTC. What is not known is left out. There are no more than
 // maxWindows + 3 texts, and names are cut as everywhere.
 func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string) {
-	if text := s.served.belief(now, clock); text != "" {
-		all = append(all, text)
+	if p := s.pace.State(now); p.Rate > 0 {
+		all = append(all, paceBelief(&p, now, clock))
 	}
 	switch s.overload.belief {
 	case meanFailure:
@@ -43,22 +44,19 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 	return all
 }
 
-// belief says at which rate the server serves.
-func (s *servedRate) belief(now monotime.Time, clock *monotime.Clock) string {
-	if !saneRate(s.rateAt(now)) {
-		return ""
+// paceBelief says at which rate the server serves.
+func paceBelief(p *pace.State, now monotime.Time, clock *monotime.Clock) string {
+	clauses := []string{"serves about " + perSecond(p.Rate) + " while it refuses more, measured at " + at(p.SetAt, clock)}
+	switch {
+	case p.Tries > 0:
+		clauses = append(clauses, "tries "+perSecond(p.Tries)+" now")
+	case p.Former > 0:
+		clauses = append(clauses, "served "+perSecond(p.Former)+" before, which is tried again at "+at(p.Next, clock))
+	case p.Next > now:
+		clauses = append(clauses, "tries twice that at "+at(p.Next, clock))
 	}
-	clauses := []string{"serves about " + perSecond(s.rate) + " while it refuses more, measured at " + at(s.setAt, clock)}
-	switch f := &s.former; {
-	case f.trial:
-		clauses = append(clauses, "tries "+perSecond(s.rateAt(now))+" now")
-	case f.rate > 0 && f.fallenTo(s.rate):
-		clauses = append(clauses, "served "+perSecond(f.rate)+" before, which is tried again at "+at(f.next, clock))
-	case f.next > now:
-		clauses = append(clauses, "tries twice that at "+at(f.next, clock))
-	}
-	if n := s.burst.memory(s.rate); n > 0 {
-		clauses = append(clauses, "after idling, "+strconv.Itoa(n)+" at once")
+	if p.Burst > 0 {
+		clauses = append(clauses, "after idling, "+strconv.Itoa(p.Burst)+" at once")
 	}
 	return strings.Join(clauses, "; ")
 }
@@ -71,7 +69,7 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 		}
 	}
 	r := &w.refill
-	say(r.refills && saneRate(r.rate), "refills %s, seen since %s", perSecond(r.rate), at(r.measuredFrom, clock))
+	say(r.refills && pace.Sane(r.rate), "refills %s, seen since %s", perSecond(r.rate), at(r.measuredFrom, clock))
 	say(r.refills && r.raise.on(), "the rate is raised until one is refused")
 	say(!r.refills && w.seen.whole, "all of it comes back at the reset")
 	say(!r.refills && w.span > 0, "a window lasts %s", short(w.span))

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // drip is at which rate a limit comes back, as its resets say: that of a bucket is the time until what is missing is back, so that
@@ -61,5 +62,5 @@ func (d *drip) within(o *outcome) (rate float64, ok bool) {
 	}
 	rate, _ = d.bounds(o.now)
 	rate *= measuredShare
-	return rate, saneRate(rate)
+	return rate, pace.Sane(rate)
 }

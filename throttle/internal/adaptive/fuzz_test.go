@@ -365,7 +365,7 @@ func (c *chaos) checkDue(s *Server) {
 		case n == 1 && s.Open(c.now, of(n), nil, 0) != (d.At <= c.now):
 			c.t.Fatalf("Open and Due disagree: %+v at %d", d, c.now)
 		}
-		if o := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, true); o.At > d.At && s.served.rate == 0 {
+		if o := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, true); o.At > d.At && !s.pace.Known() {
 			c.t.Fatalf("an optimist waits longer: %+v, %+v", o, d)
 		}
 		last = d.At
@@ -386,7 +386,7 @@ func (c *chaos) finish() {
 		// Where the user spreads a limit without a MaxWait, and where the pace was seen to be
 		// slower than that, a request waits longer.
 		bound := max(c.config.MaxHold, patience) + time.Second
-		if at := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(1), nil, 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
+		if at := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(1), nil, 0, false).At; at > c.now.Add(bound) && !s.pace.Known() && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
 			c.t.Fatalf("a request waits for %v, MaxHold is %v", at.Sub(c.now), c.config.MaxHold)
 		}
 		s.Windows(c.now)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // habits returns those of a window.
@@ -13,7 +14,7 @@ func (w *window) habits() (h Habits) {
 		EarlyFailed: w.refill.doubtEarly.failed(), RefillFailed: w.refill.doubtRefills.failed(), BehindFailed: w.behind.failed(),
 		BackAfter: w.seek.least, BackWithin: w.seek.most, BackHeld: min(w.seek.held, halveAfter),
 	}
-	if w.refill.refills && saneRate(w.refill.rate) {
+	if w.refill.refills && pace.Sane(w.refill.rate) {
 		h.Refill, h.Raises = w.refill.rate, w.refill.raise.by > 0
 	}
 	if p := w.price; p != nil && p.known() {
@@ -40,7 +41,7 @@ func (s *Server) resume(now monotime.Time, w *window) {
 	switch {
 	case w.limit != bounded(m.Limit) || w.instances:
 		return
-	case w.limit > 0 && saneRate(m.Refill):
+	case w.limit > 0 && pace.Sane(m.Refill):
 		w.refill.resume(now, w.limit, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
 	case !w.seek.resume(&m.Habits, m.OfNow):
 		return

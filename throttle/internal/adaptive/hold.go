@@ -7,7 +7,7 @@ import (
 )
 
 // firstHold is how long a bucket is held after a refusal for which the server gave neither
-// a hint nor a reset. It doubles with each further refusal, unless a row was served before, see row.
+// a hint nor a reset. It doubles with each further refusal, unless a row was served before, see silentHold.
 const firstHold = 100 * time.Millisecond
 
 // Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it

@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,27 @@ func TestUnsaid(t *testing.T) {
 	}
 	if got := unsaid(1 << 30); got < time.Hour {
 		t.Errorf("after very many: %v", got)
+	}
+}
+
+// TestSilentHold: a server that says nothing is looked at again as a row of it says, if it has served one, until holds are longer than any look.
+func TestSilentHold(t *testing.T) {
+	for _, served := range []bool{false, true} {
+		b := newBucket(t, Config{})
+		if served {
+			b.exchange(Answer{})
+		}
+		b.exchange(Answer{Refused: true})
+		for n := 1; n < 30; n++ {
+			b.refusals = n
+			want := unsaid(n)
+			if served && n > 2 && n < atLongest+2 {
+				want = time.Second // the first look is as soon as a whole second of the row
+			}
+			if got := b.silentHold(b.now); got != want {
+				t.Errorf("a row %v: %v after %d refusals, want %v", served, got, n, want)
+			}
+		}
 	}
 }
 
@@ -84,5 +106,26 @@ func TestHintStretched(t *testing.T) {
 	b.at(now).exchange(says(left(0, 1000, 100*s)))
 	if n := b.window1().vain; n != 0 {
 		t.Errorf("%d in vain after one that was served", n)
+	}
+}
+
+// TestAHintOfNothing: a server that refuses and says "ask now" says nothing. So the looks after a row are those after refusals without a hint.
+func TestAHintOfNothing(t *testing.T) {
+	holds := func(a Answer) (all []time.Duration) {
+		b := newBucket(t, Config{Random: func() float64 { return 1 }})
+		for range 10 {
+			b.exchange(Answer{})
+		}
+		for range 12 {
+			all = append(all, b.exchange(a).Hold)
+			b.at(b.now.Add(all[len(all)-1]).Sub(start))
+		}
+		return all
+	}
+	want := holds(Answer{Refused: true})
+	for _, said := range []time.Duration{0, -time.Hour} {
+		if got := holds(Answer{Refused: true, Hold: said, HoldKnown: true}); !slices.Equal(got, want) {
+			t.Errorf("a hint of %v: holds of %v, want %v as without one", said, got, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // Learn takes in what became of a request of a kind, and returns what that means for all requests of the
@@ -44,17 +45,17 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 // mayRefuse takes in an answer without explanation, served or failed, and reports whether the
 // failure is taken for a refusal.
 func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
-	a := attempt{granted: t.sequence, failed: failed, paced: s.served.rate != 0 && !s.served.provisional}
+	a := attempt{granted: t.sequence, failed: failed, paced: s.pace.Measured()}
 	refused, over := s.overload.take(now, a, s.sequence, s.config.MaxHold)
 	if over { // the failures were no refusals, and say nothing about a pace
-		s.served, s.refusals = servedRate{}, 0
+		s.pace, s.refusals = pace.Rate{}, 0
 	}
 	return refused
 }
 
 // AddServed adds n to the requests that were served. It counts those that ended without Learn, and is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
-	s.served.row.count(n)
+	s.pace.Count(n)
 	if n > 0 && !s.MayRefuse() {
 		s.overload.serve(now, n)
 	}
@@ -94,10 +95,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.silent == 0 && t.sequence >= s.doubted {
 			s.doubted = 0
 		}
-		s.served.addServed(now, t.N, t.sequence < s.refusalHeard && len(s.windows) == 0)
-		if s.served.row.lasted(now) >= rateKept && !saneRate(s.served.rateAt(now)) {
-			s.served = servedRate{} // what is left are the beginnings of a measurement, and they are out of date
-		}
+		s.pace.Serve(now, t.N, t.sequence < s.refusalHeard && len(s.windows) == 0)
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0 && s.priced())
 	}
 }
@@ -189,14 +187,14 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 		s.doubted = s.sequence
 	}
 	if s.silent > 0 || !s.usedUp(now) {
-		s.served.addRefusal(now, a.HoldKnown)
+		s.pace.Refuse(now, a.HoldKnown)
 	}
 	s.Restart(false)
 	return true
 }
 
 // hold returns for how long the bucket is held: for as long as the server has asked. If the server does
-// not say, the hold is firstHold at first, and longer with each refusal in a row, see row; if it refuses again and
+// not say, the hold is firstHold at first, and longer with each refusal in a row, see silentHold; if it refuses again and
 // again after the hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe
 // of its own, neither is done.
 // The jitter is added: up to a hundredth, or, from the second refusal in a row on and
@@ -208,7 +206,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		switch hold = Hold(asked, s.refusals); {
 		case asked > 0 || s.successes == 0:
 		case mute:
-			hold = s.served.row.next(now, s.refusals, !s.MayRefuse()) // the trial of failures counts on looks
+			hold = s.silentHold(now)
 		default:
 			hold = unsaid(s.refusals)
 		}
@@ -223,6 +221,19 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		jitter = min(jitter*50, time.Second)
 	}
 	return s.config.within(hold, jitter)
+}
+
+// silentHold returns for how long nothing goes at a server that says nothing, and has served something before. That is unsaid, or until the look after what it
+// has served in a row. Such looks come as long as unsaid is longestStretch at most.
+func (s *Server) silentHold(now monotime.Time) time.Duration {
+	hold := unsaid(s.refusals)
+	if hold > longestStretch {
+		return hold
+	}
+	if look, ok := s.pace.Look(now, s.refusals, !s.MayRefuse()); ok { // the trial of failures counts on looks
+		return look
+	}
+	return hold
 }
 
 // sooner returns for how long a refusal asks whose hint is in steps, where the windows that it says are used up are known better: they come back token by token,
@@ -283,7 +294,7 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	p.granted = max(t.Granted(), 1) // one that was granted without Take is older than all others
 	v, found := s.persistence.refuse(now, before, p.granted, uint64(s.sequence), t.First, p.alone)
 	if ofKind || found {
-		s.served = servedRate{former: formerRate{rate: s.served.former.rate}} // the refusals said nothing about a pace
+		s.pace.Forget() // the refusals said nothing about a pace
 	}
 	if v == ofBucket && (asked > 0 || p.rounds < patientRounds) {
 		return 0, false
@@ -302,8 +313,8 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 	if stated || len(s.windows) == 0 || s.silent > 0 {
 		return false
 	}
-	paced := s.served.rate > 0
-	if paced && s.served.rateAt(now) > (1+risen)*s.served.rate {
+	paced := s.pace.Known()
+	if paced && s.pace.Risen(now) {
 		s.strays.slow = 0
 		return false
 	}
@@ -315,7 +326,7 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 		return false
 	}
 	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals that it was learned from
-		s.served, s.strays.slow = servedRate{}, 0
+		s.pace, s.strays.slow = pace.Rate{}, 0
 	}
 	s.advance()
 	s.doubted = s.sequence // a quota of the user counts again until the server states its numbers once more, see States

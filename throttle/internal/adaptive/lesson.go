@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // lesson is what a process tells others of a server: a Memory without instants, since clocks differ, and without what is of this process alone.
@@ -51,7 +52,7 @@ func (m *Memory) Lesson(most int) string {
 
 // rounded has two digits.
 func rounded(f float64) float64 {
-	if !saneRate(f) {
+	if !pace.Sane(f) {
 		return 0
 	}
 	two, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 2, 64), 64)
@@ -114,7 +115,5 @@ func (s *Server) Divide(members int) {
 	if s.members = members; before == 0 {
 		return
 	}
-	part := float64(before) / float64(members)
-	s.served.rate *= part
-	s.served.former.rate *= part
+	s.pace.Scale(float64(before) / float64(members))
 }

@@ -81,14 +81,14 @@ func TestLessonIsHarmless(t *testing.T) {
 func TestDivide(t *testing.T) {
 	b := newBucket(t, Config{})
 	refuseAtRate(b)
-	rate := b.served.rate
+	rate := b.rate()
 	for _, step := range []struct {
 		members int
 		want    float64
 	}{{1, rate}, {2, rate / 2}, {0, rate / 2}, {4, rate / 4}, {1, rate}} {
 		b.Divide(step.members)
-		if b.served.rate != step.want {
-			t.Errorf("%d processes: %v, want %v", step.members, b.served.rate, step.want)
+		if b.rate() != step.want {
+			t.Errorf("%d processes: %v, want %v", step.members, b.rate(), step.want)
 		}
 	}
 }

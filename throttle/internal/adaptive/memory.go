@@ -9,6 +9,7 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of
@@ -46,8 +47,8 @@ type Memory struct {
 
 // How long what was learned is kept for a bucket that nobody asks for.
 const (
-	rateKept = 24 * time.Hour // a rate, or a price; also the beginnings of a rate, in a bucket that is asked for and not refused
-	kept     = longestWindow  // all else, if its reset or its end is so far away
+	rateKept = pace.Kept     // a rate, or a price
+	kept     = longestWindow // all else, if its reset or its end is so far away
 )
 
 // Prune takes out of m what is out of date: what remains of limits whose reset is not known or has passed, of which the Habits are left;
@@ -69,7 +70,7 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 		*m = Memory{At: m.At, Used: m.Used}
 		return len(m.Used) > 0
 	}
-	if age >= rateKept || !saneRate(m.Rate) {
+	if age >= rateKept || !pace.Sane(m.Rate) {
 		m.Rate, m.Growth, m.Former, m.Burst = 0, 0, 0, 0
 	}
 	if !m.Held.After(now) {
@@ -137,16 +138,15 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	}
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
 	m.FailuresRefuse, m.Members = s.overload.belief == meanRefusal, s.members
-	if rate := s.served.seen(); saneRate(rate) {
-		m.Rate, m.Growth, m.At = rate, s.served.growth, clock.Date(s.served.lastGrant)
-		m.Former, m.Burst = s.served.former.rate, s.served.burst.memory(rate)
+	if p, known := s.pace.Memory(); known {
+		m.Rate, m.Growth, m.Former, m.Burst, m.At = p.Rate, p.Growth, p.Former, p.Burst, clock.Date(p.At)
 	}
 	return m
 }
 
 // Fresh reports whether s has learned nothing yet.
 func (s *Server) Fresh() bool {
-	return len(s.windows) == 0 && s.served.measuredFrom == 0 && s.refusals == 0
+	return len(s.windows) == 0 && s.pace.Fresh() && s.refusals == 0
 }
 
 // Remember takes over m as what a server has learned, if it is Fresh. Of windows whose reset has passed by the
@@ -166,20 +166,15 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 	if m.FailuresRefuse {
 		s.overload.believe()
 	}
-	age := now.Sub(clock.At(m.At))
-	if len(s.windows) > 0 || !saneRate(m.Rate) || !(m.Growth >= 0) || age >= rateKept {
+	if len(s.windows) > 0 {
 		return false
 	}
-	growth := min(max(m.Growth, minGrowth), maxGrowth)
-	rate := max(m.Rate, slowestRate(s.config.MaxHold))
-	s.served = servedRate{measuredFrom: now, lastGrant: now, rate: rate, growth: growth, setAt: now, pacedTo: now}
-	if saneRate(m.Former) {
-		s.served.former.resume(now, rate, m.Former)
-	}
-	if s.served.burst.resume(m.Burst, rate, age) {
+	p := pace.Memory{Rate: m.Rate, Growth: m.Growth, At: clock.At(m.At), Former: m.Former, Burst: m.Burst}
+	known, atOnce := s.pace.Resume(now, &p, slowestRate(s.config.MaxHold))
+	if atOnce {
 		s.Restart(false)
 	}
-	return true
+	return known
 }
 
 // hearsay is what is known of a limit from elsewhere: a Memory or another process.

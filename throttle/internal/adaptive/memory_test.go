@@ -117,8 +117,8 @@ func TestRememberLeavesOutStale(t *testing.T) {
 	} {
 		b := newBucket(t, Config{})
 		known := b.Remember(b.now, &test.m, clock)
-		if len(b.windows) != test.windows || b.served.rate != test.rate || known != (test.rate > 0) {
-			t.Errorf("%s: %d windows, rate %v, known %v; want %d windows, rate %v", test.name, len(b.windows), b.served.rate, known, test.windows, test.rate)
+		if len(b.windows) != test.windows || b.rate() != test.rate || known != (test.rate > 0) {
+			t.Errorf("%s: %d windows, rate %v, known %v; want %d windows, rate %v", test.name, len(b.windows), b.rate(), known, test.windows, test.rate)
 		}
 	}
 }
@@ -142,8 +142,8 @@ func TestMemoryOfAPaceThatHasGrown(t *testing.T) {
 	b := newBucket(t, Config{})
 	refuseAtRate(b)
 	refused, measured := b.now, b.Memory(b.now, clock)
-	if measured.Rate != b.served.rate || !measured.At.Equal(clock.Date(refused)) {
-		t.Fatalf("%+v when a rate of %v was measured", measured, b.served.rate)
+	if measured.Rate != b.rate() || !measured.At.Equal(clock.Date(refused)) {
+		t.Fatalf("%+v when a rate of %v was measured", measured, b.rate())
 	}
 	if m := b.at(time.Hour).Memory(b.now, clock); m.Rate != measured.Rate || !m.At.Equal(measured.At) {
 		t.Errorf("an hour later %+v, want %+v", m, measured)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // raise is how the rate of a limit below fewTokens grows: Remaining never shows how many more tokens come back, so the rate grows with
@@ -34,7 +35,7 @@ const (
 	gentleRaise = 1.25
 
 	// laterRaise is the same for when the rate is raised again, after the raise has ended: the limit may have risen. That is after
-	// raiseAfter, and later each time, as with trials of a pace (see formerRate), unless the rate has doubled.
+	// raiseAfter, and later each time, as with trials of a pace (see package pace), unless the rate has doubled.
 	laterRaise = 1.06
 	raiseAfter = 15 * time.Second
 
@@ -68,7 +69,7 @@ func (ra *raise) again(now monotime.Time, rate float64) {
 		ra.at = now.Add(ra.gap)
 	case now >= ra.at:
 		ra.by, ra.from, ra.at = laterRaise, rate, 0
-		ra.gap = min(time.Duration(upGrowth*float64(ra.gap)), longestUp)
+		ra.gap = pace.Later(ra.gap)
 	}
 }
 
@@ -138,7 +139,7 @@ func (ra *raise) refused(rate float64, served int) (factor float64) {
 // fell takes in that a refusal has lowered a rate that was not being raised: the limit has fallen, perhaps for a moment, if that is far
 // below where the raise began. Then the rate is raised again soon.
 func (ra *raise) fell(rate float64) {
-	if rate < fallen*ra.from {
+	if pace.Fallen(rate, ra.from) {
 		ra.gap, ra.at = raiseAfter, 0
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // TestRaiseHeld: the rate that was held is that of two tokens over the time in which they came back: of two intervals at a limit of one, and of three at one
@@ -203,7 +204,7 @@ func TestRaiseIsBounded(t *testing.T) {
 	for i := range 100 {
 		b.at(time.Duration(i+1) * time.Second).exchange(says(quota.Statement{Name: "one", Limit: 1}))
 	}
-	if r := w.refill.rate; !saneRate(r) || r < 1000 {
+	if r := w.refill.rate; !pace.Sane(r) || r < 1000 {
 		t.Errorf("a rate of %v/s", r)
 	}
 }

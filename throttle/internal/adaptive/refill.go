@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // refill is how a limit comes back: all at once at the reset, or token by token (token bucket,
@@ -166,9 +167,6 @@ func (r *refill) leastInCrowd() float64 { return max(crowdLeast*r.crowdMost, slo
 // slowestRate returns the least rate that is believed: one token per MaxHold. It is infinite if
 // MaxHold is zero.
 func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
-
-// saneRate reports whether a rate can be computed with: no NaN, nothing infinite.
-func saneRate(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
 
 // timeFor returns how long n tokens take to come back: n/rate. An optimist expects the highest rate that is possible
 // after the first token; and while the rate is raised with each answer, n such answers: 1 + 1/raise + … + 1/raise^(n−1).
@@ -365,7 +363,7 @@ func (r *refill) measure(o *outcome) {
 	if o.limit < fewTokens {
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
-	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see saneRate
+	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see pace.Sane
 	r.follow(o)
 	if !o.newest {
 		return
@@ -405,7 +403,7 @@ func (r *refill) follow(o *outcome) {
 	if r.rate > most {
 		r.rate = max(measuredShare*most, slowestRate(r.maxHold))
 	}
-	if least *= measuredShare; r.served > servedInRow && r.rate < least && saneRate(least) {
+	if least *= measuredShare; r.served > servedInRow && r.rate < least && pace.Sane(least) {
 		r.rate = min(gentleRaise*r.rate, least)
 	}
 	r.atMost = max(r.atMost, r.rate)

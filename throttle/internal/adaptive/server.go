@@ -10,10 +10,11 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // Server is what a bucket has learned of its server. A request must pass three checks: the slow
-// start, the served rate, and each window. This file has the checks and counts what is in
+// start, the pace, and each window. This file has the checks and counts what is in
 // flight; learn.go takes in the answers.
 type Server struct {
 	config     Config
@@ -46,7 +47,7 @@ type Server struct {
 	marked      []*window      // what Count counts: the windows of the answers that the mark stands for, in their order
 	mark        *inside.Mark   // nil before Stated was called, and from when a window comes or goes
 	doubted     sequence       // the latest refusal that no used-up window explains; zero if a later request was served with a statement
-	served      servedRate     // while refusals are not explained by windows
+	pace        pace.Rate      // while refusals are not explained by windows
 	overload    overload
 
 	timed        bool  // what requests cost of a marked limit is learned, or how fast it comes back
@@ -181,7 +182,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant, refused: s.refusals > 0}
 	if forget {
 		s.overload.again()
-		forgot, s.served = s.served.rate > 0, servedRate{}
+		forgot, s.pace = s.pace.Known(), pace.Rate{}
 	}
 	return forgot
 }
@@ -198,7 +199,7 @@ func (s *Server) Begin(known bool) (forgot bool) {
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of request,
 // or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.slowStart.open(now) || s.served.due(now, 0, d.N, false) > now {
+	if !s.slowStart.open(now) || s.pace.Due(now, 0, d.N, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -213,7 +214,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 // OpenForAll is Open for several requests that cost d together: it reports whether the server allows all of them now.
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
-	return s.Open(now, d, nil, share) && (one || s.served.rate == 0 && s.slowStart.openFor(d.Claims))
+	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims))
 }
 
 // Hurry has no request be kept back for others that are not seen which a claim cannot outlast that waits for so long at most: for ever if that is zero, and not
@@ -237,8 +238,8 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 	if s.slowStart.allowed > 0 {
 		s.slowStart.due(due, ahead.N, optimist)
 	}
-	if s.served.rate > 0 {
-		if at := s.served.due(due.At, ahead.N, d.N, optimist); at > due.At {
+	if s.pace.Known() {
+		if at := s.pace.Due(due.At, ahead.N, d.N, optimist); at > due.At {
 			due.Until(at, at, limit.Pace, "what the server was seen to allow")
 		}
 	}
@@ -278,12 +279,12 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	}
 	// The row has as many as the one before: more would be refused, so a slow start begins. While failures are on trial, flights are left as
 	// they were.
-	if s.served.rate == 0 && len(s.windows) == 0 && s.overload.belief == meanFailure && s.served.row.over(s.inFlight-d.N) {
+	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight-d.N) {
 		s.Restart(false)
 	}
 	t.First = s.slowStart.first()
 	s.slowStart.take(now)
-	s.served.take(now, asked, d.N)
+	s.pace.Take(now, asked, d.N)
 	t.sequence, t.probe = s.sequence, false
 	for _, w := range s.windows {
 		if w.take(now, s.inFlightOn(w)+reserved(w.limit, w.costOf(d, kind), share)) {
@@ -347,7 +348,7 @@ func (s *Server) ProbeOver(t *Ticket) {
 // something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
 	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && s.persistence == nil && len(s.windows) == 0 &&
-		s.served.measuredFrom == 0 && s.overload.failed == 0 && !s.overload.recurrence.known()
+		s.pace.Fresh() && s.overload.failed == 0 && !s.overload.recurrence.known()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -247,14 +246,14 @@ func TestServedRate(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.wantDue(0)
 	refuseAtRate(b) // ten between 0.2 and 2 s: an episode that lasted for 1.9 s
-	if got, want := b.served.rate, paceShare*(10/1.9); got != want {
+	if got, want := b.rate(), 0.95*(10/1.9); got != want {
 		t.Errorf("rate %v, want %v", got, want)
 	}
 	b.wantPaced()
 	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.Cause != limit.Pace {
 		t.Errorf("cause %q", d.Cause)
 	}
-	if b.Restart(true); b.served.rate == 0 {
+	if b.Restart(true); b.rate() == 0 {
 		t.Error("forgotten, although there are no slow starts")
 	}
 }
@@ -274,165 +273,34 @@ func TestServedRateRefusalsOnly(t *testing.T) {
 			}
 			b.exchange(refuses(left(0, 10, time.Second)))
 		}
-		if paced := b.served.rate > 0; paced != test.paced {
+		if paced := b.pace.Known(); paced != test.paced {
 			t.Errorf("paced %v, want %v, if it says %v when it serves", paced, test.paced, test.served.Statements)
 		}
 	}
 }
 
-// TestServedRateProvisional: less than an episode gives a rate, too; the next one takes its place.
-func TestServedRateProvisional(t *testing.T) {
-	b := newBucket(t, Config{})
-	b.exchange(Answer{Refused: true})
-	b.at(time.Second).exchange(Answer{})
-	b.at(2 * time.Second).exchange(Answer{Refused: true})
-	if got := b.served; got.rate != paceShare/2 || !got.provisional || got.episodeCount != 1 {
-		t.Errorf("%+v, want one served in two seconds", got)
-	}
-}
-
-// TestServedRateRises: exactly as the formula says, and only with time.
-func TestServedRateRises(t *testing.T) {
-	s := servedRate{rate: 10, setAt: start, growth: maxGrowth}
-	last := 0.0
-	for d := range 60 {
-		got := s.rateAt(start.Add(time.Duration(d) * time.Second))
-		if got <= last {
-			t.Errorf("after %d s: %v, %v before", d, got, last)
-		}
-		last = got
-	}
-	if got := s.rateAt(start.Add(-time.Second)); got != 10 {
-		t.Errorf("before it was set: %v, want 10", got)
-	}
-	if got, want := s.rateAt(start.Add(10*time.Second)), 10*math.Exp(0.2*10*(1+0.15*10)); got != want {
-		t.Errorf("after 10 s: %v, want %v: a rate that is a hundredth of what is allowed is found within 10 s", got, want)
-	}
-}
-
 // TestServedRateLate: what was on its way when a refusal came does not count to the episode that the refusal begins.
 func TestServedRateLate(t *testing.T) {
-	b := newBucket(t, Config{})
-	var sent []*Ticket
-	for range 2 * sameEpisode {
-		sent = append(sent, b.send())
-	}
-	b.done(sent[0], Answer{Refused: true})
-	b.at(50 * time.Millisecond)
-	for _, r := range sent[1:] {
-		b.done(r, Answer{})
-	}
-	if s := b.served; s.servedSince != 0 || s.episodeCount != 1 || s.episodes[0].served != 0 || s.episodes[0].start != b.now {
-		t.Errorf("%+v, want an episode that begins now, of which nothing is served", s)
-	}
-	b.at(150 * time.Millisecond).exchange(Answer{Refused: true})
-	if s := b.served; s.rate != 0 {
-		t.Errorf("a rate of %v/s, want none", s.rate)
-	}
-	b.at(time.Second).exchange(Answer{})
-	if s := b.served; s.servedSince != 1 || s.episodes[0].served != 1 || s.episodes[0].servedFrom != b.now {
-		t.Errorf("%+v, want one served", s)
-	}
-}
-
-// TestServedRateGrowthHalves: a rise that was refused makes the next ones slower.
-func TestServedRateGrowthHalves(t *testing.T) {
-	s := servedRate{}
-	now, want := start, maxGrowth
-	s.addRefusal(now, true)
-	for i := range 20 {
-		s.addServed(now, sameEpisode, false)
-		now = now.Add(time.Second)
-		s.addRefusal(now, true)
-		if i > 0 {
-			want = max(want/2, minGrowth)
+	for _, late := range []bool{true, false} {
+		b := newBucket(t, Config{})
+		var sent []*Ticket
+		refused := b.send()
+		for range 15 {
+			sent = append(sent, b.send())
 		}
-		if s.growth != want {
-			t.Errorf("episode %d: growth %v, want %v", i, s.growth, want)
+		b.done(refused, Answer{Refused: true})
+		b.at(50 * time.Millisecond)
+		for _, r := range sent {
+			if !late {
+				b.End(r, nil)
+				r = b.send()
+			}
+			b.done(r, Answer{})
 		}
-		if want := min(i+2, maxEpisodes); s.episodeCount != want {
-			t.Errorf("%d episodes, want %d", s.episodeCount, want)
+		b.at(150 * time.Millisecond).exchange(Answer{Refused: true})
+		if b.pace.Known() == late {
+			t.Errorf("late %v: a rate of %v/s", late, b.rate())
 		}
-	}
-	if s.growth != minGrowth {
-		t.Errorf("growth %v, want %v", s.growth, minGrowth)
-	}
-}
-
-// TestServedRateExtraRefusals: refusals after a few served requests belong to one episode, but only so
-// many.
-func TestServedRateExtraRefusals(t *testing.T) {
-	s := servedRate{}
-	now := start
-	s.addRefusal(now, false)
-	for i := range 5 {
-		if s.episodeCount != 1 || s.extraRefusals != i {
-			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
-		}
-		s.addServed(now, sameEpisode-1, false)
-		now = now.Add(time.Second)
-		s.addRefusal(now, false)
-	}
-	if s.episodeCount != 2 || s.provisional {
-		t.Errorf("%d episodes, provisional %v; want 2 after four extra refusals, and a measured rate", s.episodeCount, s.provisional)
-	}
-}
-
-// TestServedRateIsCutInVain: a pace that is refused whatever it is is not lowered for ever.
-func TestServedRateIsCutInVain(t *testing.T) {
-	s := servedRate{}
-	now, wait := start, time.Second
-	s.addRefusal(now, true)
-	var rates []float64
-	for range 10 {
-		s.addServed(now, sameEpisode, false)
-		now = now.Add(wait)
-		s.addRefusal(now, true)
-		rates = append(rates, s.rate)
-		wait *= 2
-	}
-	for i := 1; i < len(rates); i++ {
-		if lower := rates[i] < rates[i-1]; lower != (i <= maxUselessCuts) {
-			t.Errorf("episode %d: rate %v after %v", i, rates[i], rates[i-1])
-		}
-	}
-}
-
-// TestServedRateProven: between what was served while the pace rose and the pace that was refused
-// lies the new pace.
-func TestServedRateProven(t *testing.T) {
-	for _, test := range []struct{ rate, want float64 }{
-		{20, math.Sqrt(16*20) * paceShare}, // 20·exp(0.23) were refused: at most 1.25·16 counts
-		{10, 16 * paceShare},               // 10·exp(0.23) are less than 16
-	} {
-		s := servedRate{rate: test.rate, setAt: start, growth: maxGrowth, servedSince: provenServed, episodeCount: 1}
-		s.episodes[0] = episode{start: start, lastRefusal: start, servedFrom: start, served: 16}
-		if s.measure(start.Add(time.Second)); s.rate != test.want {
-			t.Errorf("rate %v after %v, want %v", s.rate, test.rate, test.want)
-		}
-	}
-}
-
-// TestServedRatePause: what a server serves while nobody asks for more is not measured.
-func TestServedRatePause(t *testing.T) {
-	b := newBucket(t, Config{})
-	refuseAtRate(b) // until 2 s
-	b.at(2*time.Second + askingPause).send()
-	if b.served.episodeCount != 2 {
-		t.Errorf("%d episodes after a short pause, want 2", b.served.episodeCount)
-	}
-	before := b.served.rateAt(b.now.Add(askingPause))
-	b.at(3*time.Second + 2*askingPause).send()
-	if s := b.served; s.episodeCount != 1 || s.measuredFrom != b.now || s.servedSince != 0 {
-		t.Errorf("after a pause: %+v", s)
-	}
-	if got := b.served.rateAt(b.now); got != before || got <= b.served.rate {
-		t.Errorf("the pace is %v after a pause of two seconds, want %v as after one", got, before)
-	}
-	b.at(3*time.Second + 6*askingPause) // an answer set the pace while the next request waited in line
-	b.served.setAt = b.now
-	if b.served.take(b.now, b.now.Add(-2*askingPause), 1); b.served.setAt != b.now.Add(-askingPause) {
-		t.Errorf("the pace has risen for %v in the pause, want one", b.now.Sub(b.served.setAt))
 	}
 }
 
@@ -1079,10 +947,6 @@ func TestRefusalIsForgotten(t *testing.T) {
 	for name, refuse := range map[string]func(b *bucket){
 		"one refusal":           func(b *bucket) { b.exchange(Answer{Refused: true, Hold: time.Second, HoldKnown: true}) },
 		"one that says no time": func(b *bucket) { b.exchange(Answer{Refused: true}) },
-		"a pace that has risen above all": func(b *bucket) {
-			refuseAtRate(b)
-			b.served.former.next = 0 // or it would be tried, and not rise
-		},
 	} {
 		b := newBucket(t, Config{})
 		refuse(b)
@@ -1094,7 +958,7 @@ func TestRefusalIsForgotten(t *testing.T) {
 			b.exchange(Answer{})
 		}
 		if !b.Unknown() {
-			t.Errorf("%s: not forgotten after a day: %+v", name, b.served)
+			t.Errorf("%s: not forgotten after a day: %+v", name, b.pace)
 		}
 	}
 }
@@ -1106,8 +970,8 @@ func TestPaceIsNotForgotten(t *testing.T) {
 	for range 3 * 24 * 60 {
 		b.at(b.now.Sub(start) + time.Minute).exchange(Answer{})
 	}
-	if b.Unknown() || !saneRate(b.served.rateAt(b.now)) {
-		t.Errorf("after three days: %+v", b.served)
+	if b.Unknown() || b.rate() == 0 {
+		t.Errorf("after three days: %+v", b.pace)
 	}
 }
 

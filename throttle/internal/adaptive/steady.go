@@ -14,7 +14,7 @@ import (
 // is nothing to find out. Then OpenSteady and TakeSteady do what Open and Take do, and Count does what Learn does, for
 // requests that say no cost in other units. That remains so until another method is called that changes s.
 func (s *Server) Steady() bool {
-	if s.slowStart.allowed != 0 || s.refusals != 0 || s.doubted != 0 || s.served.measuredFrom != 0 || s.contradicted ||
+	if s.slowStart.allowed != 0 || s.refusals != 0 || s.doubted != 0 || !s.pace.Fresh() || s.contradicted ||
 		s.unserved.any() || s.persistence != nil || len(s.otherUnits) > 0 || len(s.windows) == 0 {
 		return false
 	}

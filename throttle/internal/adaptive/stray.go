@@ -19,9 +19,6 @@ const (
 	// maxStrays is how many strays may come at once. Where two of 100 are refused by chance, half as many did once in some
 	// 500 strays.
 	maxStrays = 8
-	// risen is the share by which a pace that was learned must have risen to be the reason of a refusal: it was set to
-	// less than what the server was seen to allow.
-	risen = 0.03
 	// enoughSlow is how many strays in a row show that the pace is not the reason of refusals.
 	enoughSlow = 3
 )

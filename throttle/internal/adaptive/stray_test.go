@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // TestStrays: which refusals are those of something in front of the server. A dot was served, with something left; 0 was the
@@ -65,19 +67,19 @@ func TestStrayHold(t *testing.T) {
 func TestStrayAndPace(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(5, 10, time.Hour)))
-	b.served = servedRate{measuredFrom: b.now, rate: 10, setAt: b.now, growth: 0.02}
+	b.pace.Resume(b.now, &pace.Memory{Rate: 10, Growth: 0.02, At: b.now}, 0)
 	want := func(after time.Duration, stray, paced bool) {
 		t.Helper()
 		b.at(after)
 		_, got := b.Refuse(b.now, b.send(), &Past{}, Kind{}, 0, false)
-		if got != stray || b.served.rate > 0 != paced {
-			t.Errorf("after %v: stray %v, paced %v, want %v, %v", after, got, b.served.rate > 0, stray, paced)
+		if got != stray || b.pace.Known() != paced {
+			t.Errorf("after %v: stray %v, paced %v, want %v, %v", after, got, b.pace.Known(), stray, paced)
 		}
 	}
 	want(0, true, true)
 	want(time.Second, true, true)
 	want(2*time.Second, false, true) // 2 % a second: 4 %
-	b.served.setAt = b.now
+	b.pace.Resume(b.now, &pace.Memory{Rate: 10, Growth: 0.02, At: b.now}, 0)
 	for range 100 {
 		b.strays.serve()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // window is what is known of one limit that the server states.
@@ -506,7 +507,7 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	soon := now.Sub(p.at) <= sameBurst*now.Sub(sent)
 	spent, missing := before-float64(remaining), float64(w.limit-remaining)
 	switch {
-	case soon && (refills && saneRate(w.refill.rate) || !refills && !another && spent >= 0):
+	case soon && (refills && pace.Sane(w.refill.rate) || !refills && !another && spent >= 0):
 		p.learn(spent)
 	case another && p.known() && served && missing >= 0 && missing < p.of(kind):
 		// It has cost no more than is missing of the new window. Where so much must remain that one request goes in each

@@ -1,10 +1,20 @@
-package adaptive
+package pace
 
 import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
+
+// next returns for how long nothing goes after the n-th refusal in a row, where holds double as long as the row says nothing.
+func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
+	if hold, ok := r.look(now, n, later); ok {
+		return hold
+	}
+	return 100 * time.Millisecond << (n - 1)
+}
 
 // TestRowLooks: after a row that a silent server served, the first two looks are those of a bucket. Each later one comes after half
 // as long again as nothing was served, at a whole second of the row.
@@ -42,12 +52,12 @@ func TestRowLooks(t *testing.T) {
 	r := row{}
 	for n := 1; n < 30; n++ {
 		r.refuse(start)
-		if got, want := r.next(start.Add(time.Hour), n, true), unsaid(n); got != want {
-			t.Errorf("where nothing was served: %v after %d refusals, want %v", got, n, want)
+		if hold, ok := r.look(start.Add(time.Hour), n, true); ok {
+			t.Errorf("where nothing was served: a look in %v after %d refusals", hold, n)
 		}
 	}
-	if r.serve(start, 1); r.next(start, atLongest+2, true) != 2*longestStretch {
-		t.Errorf("after 19 refusals in a row: %v, want %v", r.next(start, atLongest+2, true), 2*longestStretch)
+	if hold, ok := new(row).look(start, 3, true); ok {
+		t.Errorf("of no row and no refusal: a look in %v", hold)
 	}
 }
 
@@ -78,8 +88,8 @@ func TestRowLooksLate(t *testing.T) {
 	looks(1050) // at least as long as the first look for buckets
 	again := r
 	again.refuse(now)
-	if got := again.next(now, 1, false); got != firstHold {
-		t.Errorf("a hold of %v where no look is to be left out, want %v", got, firstHold)
+	if hold, ok := again.look(now, 1, false); ok {
+		t.Errorf("a look in %v where none is to be left out", hold)
 	}
 	now = now.Add(1 * ms)
 	looks(999)
@@ -134,26 +144,5 @@ func TestRowOver(t *testing.T) {
 	refuse()
 	if serve(1); r.over(18) || !r.over(19) {
 		t.Error("not over after as many as were served while nothing was known")
-	}
-}
-
-// TestAHintOfNothing: a server that refuses and says "ask now" says nothing. So the looks after a row are those after refusals without a hint.
-func TestAHintOfNothing(t *testing.T) {
-	holds := func(a Answer) (all []time.Duration) {
-		b := newBucket(t, Config{Random: func() float64 { return 1 }})
-		for range 10 {
-			b.exchange(Answer{})
-		}
-		for range 12 {
-			all = append(all, b.exchange(a).Hold)
-			b.at(b.now.Add(all[len(all)-1]).Sub(start))
-		}
-		return all
-	}
-	want := holds(Answer{Refused: true})
-	for _, said := range []time.Duration{0, -time.Hour} {
-		if got := holds(Answer{Refused: true, Hold: said, HoldKnown: true}); !slices.Equal(got, want) {
-			t.Errorf("a hint of %v: holds of %v, want %v as without one", said, got, want)
-		}
 	}
 }

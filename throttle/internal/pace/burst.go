@@ -1,6 +1,7 @@
-package adaptive
+package pace
 
 import (
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -32,10 +33,13 @@ func (b *burst) take(now monotime.Time, n int) {
 	b.left = max(b.left-n, 0)
 }
 
+// mostCounted bounds what is counted, so that no sum overflows.
+const mostCounted = math.MaxInt / 32
+
 // serve counts what was served.
 func (b *burst) serve(n int) {
 	if b.took == 0 {
-		b.served = min(b.served+n, maxTokens)
+		b.served = min(b.served+n, mostCounted)
 	}
 }
 
@@ -59,7 +63,7 @@ func (b *burst) memory(rate float64) int {
 
 // resume takes over what an earlier run has found, of a server that has idled for so long. It reports whether the burst may go at once.
 func (b *burst) resume(size int, rate float64, idle time.Duration) bool {
-	b.lent = bounded(size)
+	b.lent = min(max(size, 0), mostCounted)
 	if idle > monotime.Seconds(float64(b.lent)/rate) {
 		b.left = b.lent
 	}

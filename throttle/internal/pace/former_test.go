@@ -1,4 +1,4 @@
-package adaptive
+package pace
 
 import (
 	"math"
@@ -95,27 +95,27 @@ func TestFormerRateGapIsBounded(t *testing.T) {
 }
 
 // fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial.
-func fallenTo1() servedRate {
-	s := servedRate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}}
-	s.take(start, start, 1)
+func fallenTo1() Rate {
+	s := Rate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}}
+	s.Take(start, start, 1)
 	s.former.tried = 0
 	return s
 }
 
 // ask has requests go in an open trial until so long after its start, as fast as the pace allows, or at most every so often.
-func (s *servedRate) ask(until, every time.Duration) {
+func (r *Rate) ask(until, every time.Duration) {
 	for last := start; ; {
-		now := max(s.due(last, 0, 1, false), last.Add(every))
+		now := max(r.Due(last, 0, 1, false), last.Add(every))
 		if now > start.Add(until) {
 			return
 		}
-		s.take(now, now, 1)
+		r.Take(now, now, 1)
 		last = now
 	}
 }
 
-// TestServedRateTrial: the pace doubles with each second up to the former rate, and what becomes of it.
-func TestServedRateTrial(t *testing.T) {
+// TestRateTrial: the pace doubles with each second up to the former rate, and what becomes of it.
+func TestRateTrial(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		served  int
@@ -138,9 +138,9 @@ func TestServedRateTrial(t *testing.T) {
 		s := fallenTo1()
 		s.ask(test.after, 0)
 		now := start.Add(test.after)
-		s.addServed(now, test.served, false)
+		s.Serve(now, test.served, false)
 		if test.refused {
-			s.addRefusal(now, false)
+			s.Refuse(now, false)
 		}
 		if got := s.rateAt(now); math.Abs(got-test.want) > 1e-9 || s.former.trial != test.trial {
 			t.Errorf("%s, after %v: %v/s, trial %v, want %v/s, %v", test.name, test.after, got, s.former.trial, test.want, test.trial)
@@ -151,20 +151,20 @@ func TestServedRateTrial(t *testing.T) {
 	}
 }
 
-// TestServedRateFall: five short rows in a row show that the limit has fallen, whatever was served before.
-func TestServedRateFall(t *testing.T) {
-	s := servedRate{}
+// TestRateFall: five short rows in a row show that the limit has fallen, whatever was served before.
+func TestRateFall(t *testing.T) {
+	s := Rate{}
 	now := start
-	s.addRefusal(now, true)
+	s.Refuse(now, true)
 	for range maxEpisodes {
 		now = now.Add(10 * time.Second)
-		s.addServed(now, 100, false)
-		s.addRefusal(now, true)
+		s.Serve(now, 100, false)
+		s.Refuse(now, true)
 	}
 	for range maxExtraRefusals + 1 {
 		now = now.Add(time.Second)
-		s.addServed(now, 1, false)
-		s.addRefusal(now, true)
+		s.Serve(now, 1, false)
+		s.Refuse(now, true)
 	}
 	if want := paceShare * 1.0; s.rate != want {
 		t.Errorf("rate %v, want %v", s.rate, want)
@@ -184,7 +184,7 @@ func TestFormerRateLittleDemand(t *testing.T) {
 	} {
 		s := fallenTo1()
 		s.ask(time.Minute, test.every)
-		s.addServed(start.Add(time.Minute), provenServed, false)
+		s.Serve(start.Add(time.Minute), provenServed, false)
 		if got := s.rateAt(start.Add(time.Minute)); got > test.most || s.former.trial != test.trial {
 			t.Errorf("a request each %v: the pace is %v, trial %v; want %v at most, %v", test.every, got, s.former.trial, test.most, test.trial)
 		}
@@ -228,17 +228,17 @@ func TestFormerRateRise(t *testing.T) {
 	}
 }
 
-// TestServedRateDebt: what a trial took beyond the rate is missing afterwards.
-func TestServedRateDebt(t *testing.T) {
+// TestRateDebt: what a trial took beyond the rate is missing afterwards.
+func TestRateDebt(t *testing.T) {
 	s := fallenTo1()
-	s.addServed(start.Add(2*time.Second), 10, false)
-	s.addRefusal(start.Add(2*time.Second), false)
+	s.Serve(start.Add(2*time.Second), 10, false)
+	s.Refuse(start.Add(2*time.Second), false)
 	if got, want := s.pacedTo.Sub(start.Add(2*time.Second)), 7500*time.Millisecond; got != want { // 0.95 · 10 − 2, at 1/s
 		t.Errorf("nothing goes for %v, want %v", got, want)
 	}
 	s = fallenTo1()
-	s.addServed(start.Add(2*time.Second), 15, false)
-	s.addRefusal(start.Add(2*time.Second), false)
+	s.Serve(start.Add(2*time.Second), 15, false)
+	s.Refuse(start.Add(2*time.Second), false)
 	if got := s.pacedTo.Sub(start.Add(2 * time.Second)); got != longestDebt {
 		t.Errorf("nothing goes for %v, want %v", got, longestDebt)
 	}

@@ -1,4 +1,4 @@
-package adaptive
+package pace
 
 import (
 	"cmp"
@@ -87,7 +87,15 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 }
 
 // fallenTo reports whether a pace is so much below the former rate that the former rate is tried.
-func (f *formerRate) fallenTo(pace float64) bool { return pace < fallen*f.rate }
+func (f *formerRate) fallenTo(pace float64) bool { return Fallen(pace, f.rate) }
+
+// Fallen reports whether a rate is so much below a former one that it will not soon rise to that by itself.
+func Fallen(rate, former float64) bool { return rate < fallen*former }
+
+// Later returns how long after a failed trial of more than ever held the next one comes, if that was so long before.
+func Later(gap time.Duration) time.Duration {
+	return min(time.Duration(upGrowth*float64(gap)), longestUp)
+}
 
 // goal is what is tried if the pace is so much.
 func (f *formerRate) goal(pace float64) float64 {
@@ -115,7 +123,7 @@ func (f *formerRate) during(pace, d float64) float64 {
 func (f *formerRate) fail(now monotime.Time) {
 	f.trial = false
 	if f.up {
-		f.upGap = min(time.Duration(upGrowth*float64(f.upGap)), longestUp)
+		f.upGap = Later(f.upGap)
 		f.next = now.Add(max(f.upGap, now.Sub(f.refused)))
 		f.refused = now
 		return

@@ -1,4 +1,4 @@
-package adaptive
+package pace
 
 import (
 	"time"
@@ -17,7 +17,7 @@ import (
 //
 // A window also has as many requests in each row. So a second row is expected to end where the first one did (over).
 //
-// In come requests that were served (serve, count) and refusals (refuse). Out comes how long the next hold is (next), and whether a slow
+// In come requests that were served (serve, count) and refusals (refuse). Out comes when the next look is (look), and whether a slow
 // start is to begin again in the row (over).
 type row struct {
 	from    monotime.Time // the first request of it was served; zero if there is none
@@ -28,8 +28,15 @@ type row struct {
 }
 
 const (
+	// leastRow is how many must be served in a row to be expected again.
+	leastRow = 8
+
 	// shortLooks is how many looks after a row come for buckets.
 	shortLooks = 2
+
+	// leastLook is how far away a look is at least, before that is made a whole second of the row, and longestLook at most.
+	leastLook   = 100 * time.Millisecond
+	longestLook = 30 * time.Second
 
 	// lateFrom is for how long nothing is served where a window comes back, and no bucket. With half a second, an estimated window of 50
 	// in 2 s takes 1.11 times the least, and not 1.10. What it is worth stands in internal/tests/matrix/README.md.
@@ -81,14 +88,13 @@ func (r *row) refuse(now monotime.Time) {
 	}
 }
 
-// next returns for how long nothing goes after the n-th refusal in a row, if that is unsaid(n) where there was no row. Later says that looks
-// for buckets may be left out.
-func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
-	hold := unsaid(n)
-	if n <= shortLooks && (!later || !r.late) || hold > longestStretch || r.from == 0 || r.refused == 0 {
-		return hold
+// look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later says that looks for buckets may be
+// left out.
+func (r *row) look(now monotime.Time, n int, later bool) (hold time.Duration, ok bool) {
+	if n <= shortLooks && (!later || !r.late) || r.from == 0 || r.refused == 0 {
+		return 0, false
 	}
 	lasted := now.Sub(r.from)
-	look := lasted + max(now.Sub(r.refused)/2, firstHold)
-	return min((look+time.Second-1).Truncate(time.Second)-lasted, longestStretch)
+	look := lasted + max(now.Sub(r.refused)/2, leastLook)
+	return min((look+time.Second-1).Truncate(time.Second)-lasted, longestLook), true
 }

@@ -1,0 +1,30 @@
+package pace
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBurstThatIsRefused: what an earlier run has found may go at once when all of it has come back, and is forgotten if it is refused.
+func TestBurstThatIsRefused(t *testing.T) {
+	kept := Memory{Rate: 10, Growth: 0.2, At: start, Burst: 5}
+	var r Rate
+	if known, atOnce := r.Resume(start.Add(500*time.Millisecond), &kept, 0); !known || atOnce {
+		t.Errorf("known %v, at once %v, before the burst has come back", known, atOnce)
+	}
+	now := start.Add(time.Hour)
+	if known, atOnce := r.Resume(now, &kept, 0); !known || !atOnce {
+		t.Errorf("known %v, at once %v an hour later", known, atOnce)
+	}
+	if r.Due(now, 2, 3, false) != now || r.Due(now, 3, 3, false) == now {
+		t.Error("not five go at once")
+	}
+	if s := r.State(now); s.Burst != 5 {
+		t.Errorf("%+v, want a burst of 5", s)
+	}
+	r.serve(now)
+	r.Refuse(now, false)
+	if m, _ := r.Memory(); m.Burst != 0 || r.burst.left != 0 || r.Due(now, 0, 1, false) == now {
+		t.Errorf("a burst of %d is known although it was refused, and %d may go", m.Burst, r.burst.left)
+	}
+}

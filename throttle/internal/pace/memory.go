@@ -1,0 +1,92 @@
+package pace
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Kept is for how long a rate is kept that nobody asks for. As long after a refusal, while requests are served, the beginnings of a measurement are
+// out of date.
+const Kept = 24 * time.Hour
+
+// Memory is what is kept of a Rate for a later run.
+type Memory struct {
+	Rate   float64       // tokens per second
+	Growth float64       // share of Rate by which it grows per second
+	At     monotime.Time // of the latest request
+	Former float64       // the highest rate that was served for long; zero if there is none
+	Burst  int           // tokens that the server serves at once, beyond Rate, when it has idled; zero if that is not known
+}
+
+// State is what people are told of a Rate.
+type State struct {
+	Rate   float64       // tokens per second that are served while more are refused; zero if that is not known
+	SetAt  monotime.Time // when it was measured
+	Tries  float64       // the pace of a trial that is under way; zero if there is none
+	Former float64       // what was served before the limit fell, and is tried at Next; zero if twice the Rate is
+	Next   monotime.Time // when the next trial is due; zero if there is nothing to try
+	Burst  int           // as in Memory
+}
+
+// Sane reports whether a rate can be computed with: no NaN, nothing infinite.
+func Sane(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
+
+// Memory returns what is to be kept, and whether a rate is known.
+func (r *Rate) Memory() (m Memory, known bool) {
+	rate := r.seen()
+	if !Sane(rate) {
+		return Memory{}, false
+	}
+	return Memory{Rate: rate, Growth: r.growth, At: r.lastGrant, Former: r.former.rate, Burst: r.burst.memory(rate)}, true
+}
+
+// seen is the rate that the server was seen to serve, when the latest request went. The pace grows with time, also while nobody asks and while
+// something else delays requests. So no more of that counts than was served since the latest refusal; and nothing of what is tried.
+func (r *Rate) seen() float64 {
+	if r.former.trial {
+		return r.rate
+	}
+	took := max(r.lastGrant.Sub(r.measuredFrom), askingPause)
+	return min(r.rateAt(r.lastGrant), max(r.rate, float64(r.servedSince)/took.Seconds()))
+}
+
+// Resume takes over what was kept, if it is not too old and says a rate, which is slowest at least. Known reports whether it does, and atOnce whether a burst may go.
+func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atOnce bool) {
+	idle := now.Sub(m.At)
+	if !Sane(m.Rate) || !(m.Growth >= 0) || idle >= Kept {
+		return false, false
+	}
+	rate := max(m.Rate, slowest)
+	*r = Rate{measuredFrom: now, lastGrant: now, rate: rate, growth: min(max(m.Growth, minGrowth), maxGrowth), setAt: now, pacedTo: now}
+	if Sane(m.Former) {
+		r.former.resume(now, rate, m.Former)
+	}
+	return true, r.burst.resume(m.Burst, rate, idle)
+}
+
+// State returns what people are told.
+func (r *Rate) State(now monotime.Time) State {
+	pace, f := r.rateAt(now), &r.former
+	if !Sane(pace) {
+		return State{}
+	}
+	s := State{Rate: r.rate, SetAt: r.setAt, Next: f.next, Burst: r.burst.memory(r.rate)}
+	switch {
+	case f.trial:
+		s.Tries = pace
+	case f.fallenTo(r.rate):
+		s.Former = f.rate
+	}
+	return s
+}
+
+// Forget forgets all that refusals said about a pace. Only the former rate is left.
+func (r *Rate) Forget() { *r = Rate{former: formerRate{rate: r.former.rate}} }
+
+// Scale makes the rate such a part of itself: that of this process, when others come or go.
+func (r *Rate) Scale(part float64) {
+	r.rate *= part
+	r.former.rate *= part
+}

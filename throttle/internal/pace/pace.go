@@ -1,0 +1,369 @@
+// Package pace finds the rate of a server that refuses some requests and states nothing that explains it.
+//
+// The rate at which the server serves while it also refuses is a rate that it allows, whatever it counts. So requests go at just under this
+// rate. The pace rises, to find out whether more is allowed, and it rises more slowly each time a rise was refused.
+//
+// In come refusals ([Rate.Refuse]), what was served ([Rate.Serve]) and grants ([Rate.Take]). Out come when a request may go ([Rate.Due]) and
+// when to look again after a refusal ([Rate.Look]). What was learned is kept for a later run ([Rate.Memory], [Rate.Resume]).
+//
+// The package is a state machine, which is given the instant: it has no lock, no clock and no timer. It does not know what requests ask for, who waits,
+// or which limits the server states.
+//
+//   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
+//   - former.go: a rate that once held is tried again, and twice the pace where there is none.
+//   - row.go: what is served in a row, and when to look again after it.
+//   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
+package pace
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Rate is what was found out about one server. Nothing is known before the first refusal: the zero Rate knows nothing, and to set a Rate to
+// zero is to forget all.
+type Rate struct {
+	measuredFrom monotime.Time // the latest refusal, or the end of a pause in asking
+	servedSince  int           // tokens served since measuredFrom
+	lastGrant    monotime.Time // of the latest request
+
+	rate    float64       // tokens per second at setAt; zero if it is not known
+	setAt   monotime.Time // when the rate was set
+	growth  float64       // share of the rate by which it grows per second
+	pacedTo monotime.Time // until when the granted requests have used up the rate
+
+	episodes      [maxEpisodes]episode // the latest, oldest first
+	episodeCount  int
+	extraRefusals int  // refusals after a few served requests, counted to the same episode
+	provisional   bool // the rate is from less than an episode
+	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
+
+	row    row        // what is served in a row, and the hold after it
+	former formerRate // is tried again after a fall
+	burst  burst      // may go at once when the server has idled
+}
+
+// episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
+// what follows until the next refusal: some time in which nothing is served, and then what is
+// served.
+type episode struct {
+	start       monotime.Time // the first refusal
+	lastRefusal monotime.Time
+	servedFrom  monotime.Time // when something was served again; zero if nothing was
+	hinted      bool          // the server said for how long it would refuse
+	served      int           // tokens
+}
+
+// lasted returns how long the episode lasted until end. If the server did not say when it would
+// serve again, it began to at some instant between the last refusal and the first request that
+// was served: half of that time is left out.
+func (e *episode) lasted(end monotime.Time) time.Duration {
+	d := end.Sub(e.start)
+	if !e.hinted && e.servedFrom > e.lastRefusal {
+		d -= e.servedFrom.Sub(e.lastRefusal) / 2
+	}
+	return d
+}
+
+const (
+	// paceShare is the share of the served rate at which requests go: at exactly the server's
+	// rate, the jitter of the network alone would have requests refused.
+	paceShare = 0.95
+	// maxGrowth is how fast the pace begins to rise: by a fifth per second. It is halved with
+	// each episode, down to minGrowth, a two-thousandth per second.
+	maxGrowth, minGrowth = 0.2, 0.0005
+	// acceleration is by which share of itself the growth grows in a second without a refusal,
+	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
+	// server's windows again and again.
+	acceleration = 0.15
+	// askingPause is after how long without a request a measurement begins anew: a rate can
+	// only be measured while requests ask for more than it.
+	askingPause = time.Second
+	// maxEpisodes is over how many episodes a rate is measured: what a window lets through at
+	// once is part of it, and so is the wait for the next window.
+	maxEpisodes = 4
+	// sameEpisode: with fewer tokens served between two refusals, the refusals belong to one
+	// episode. A window that opens lets some through before it is full again.
+	sameEpisode = 8
+	// maxExtraRefusals is how many such refusals an episode may have. At a server that never
+	// serves sameEpisode in a row, an episode would else not end, and no rate be measured.
+	maxExtraRefusals = 4
+	// provenServed is how many tokens served show that a pace was right when it was set.
+	provenServed = 16
+	// maxUselessCuts is how often in a row the pace is lowered although that does not help. The
+	// pace follows what was served, so it is soon low enough, if the pace is the reason at all.
+	maxUselessCuts = 4
+	// longestDebt bounds for how long nothing goes because more went before than the rate.
+	longestDebt = 10 * time.Second
+	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than what the server was seen to
+	// allow.
+	risen = 0.03
+	// maxOverPace bounds the pace that was refused, as a multiple of the served rate, where
+	// both are averaged.
+	maxOverPace = 1.25
+)
+
+// Known reports whether there is a rate at which requests go.
+func (r *Rate) Known() bool { return r.rate != 0 }
+
+// Measured reports whether the rate is known from a whole episode at least.
+func (r *Rate) Measured() bool { return r.rate != 0 && !r.provisional }
+
+// Fresh reports whether nothing was refused yet, and nothing was taken over.
+func (r *Rate) Fresh() bool { return r.measuredFrom == 0 }
+
+// Risen reports whether the pace has risen by so much that it may be the reason of a refusal.
+func (r *Rate) Risen(now monotime.Time) bool { return r.rateAt(now) > (1+risen)*r.rate }
+
+// rateAt returns the rate at t: rate · exp(growth · d · (1 + acceleration · growth/maxGrowth · d)),
+// d seconds after it was set. It rises the faster the longer nothing is refused: the measured rate
+// may be far too low, if the server was not serving then.
+func (r *Rate) rateAt(t monotime.Time) float64 {
+	if r.former.trial {
+		return r.former.during(r.rate, r.former.tried)
+	}
+	return r.rate * r.grown(max(t.Sub(r.setAt), 0).Seconds())
+}
+
+// grown returns by what the rate grows in d seconds.
+func (r *Rate) grown(d float64) float64 {
+	return math.Exp(r.growth * d * (1 + acceleration*r.growth/maxGrowth*d))
+}
+
+// mostAt returns the highest rate that is possible at t. If a trial of the former rate is under way, or due by then, it is not
+// refused, and the rate grows afterwards.
+func (r *Rate) mostAt(t monotime.Time) float64 {
+	d := max(t.Sub(r.setAt), 0).Seconds()
+	switch {
+	case r.former.trial:
+		return r.former.during(r.rate, d) * r.grown(d)
+	case r.former.due(t):
+		return r.former.during(r.rate, t.Sub(r.former.next).Seconds()) * r.grown(d)
+	}
+	return r.rate * r.grown(d)
+}
+
+// Due returns when n tokens may go, not before t, if ahead tokens go before. The rate rises meanwhile, until something is refused: an
+// optimist expects that of the time in which others go before, too.
+func (r *Rate) Due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
+	if r.rate == 0 || r.burst.allows(ahead+n) {
+		return t
+	}
+	need := float64(ahead + n)
+	least, in := 0.0, need/r.rateAt(t)
+	if r.pacedTo.Add(monotime.Seconds(in)) <= t {
+		return t
+	}
+	rateAt, from := r.rateAt, r.pacedTo
+	optimist = optimist && ahead > 0
+	if optimist {
+		rateAt, from = r.mostAt, max(r.pacedTo, t)
+	}
+	// What is needed, over the rate at an end of the search, is an end from the other side. Mostly one step is left between these.
+	low := need / rateAt(from.Add(monotime.Seconds(in)))
+	high := need / rateAt(from.Add(monotime.Seconds(low)))
+	for range 16 { // they go when d · rateAt(d) is what they need, at the soonest, since the rate is lower until then
+		if d := (least + in) / 2; d < low || d <= high && d*rateAt(from.Add(monotime.Seconds(d))) < need {
+			least = d
+		} else {
+			in = d
+		}
+	}
+	if optimist {
+		in = least
+	}
+	return max(t, r.pacedTo.Add(monotime.Seconds(in)))
+}
+
+// Take counts a grant, now, of n tokens to a request that came at the instant asked.
+func (r *Rate) Take(now, asked monotime.Time, n int) {
+	r.burst.take(now, n)
+	if r.measuredFrom == 0 {
+		return
+	}
+	if asked.Sub(r.lastGrant) > askingPause && asked.Sub(r.measuredFrom) > askingPause {
+		r.setAt = r.setAt.Add(max(asked.Sub(max(r.lastGrant, r.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
+		r.measuredFrom, r.servedSince = now, 0
+		r.beginMeasuring(now)
+	}
+	r.lastGrant = now
+	if r.rate > 0 {
+		if r.former.due(now) {
+			r.try(now)
+		}
+		// A timer that is late by up to limit.Lag does not lower the rate.
+		took := float64(n) / r.rateAt(now)
+		paced, lag := r.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)
+		if r.former.trial && paced >= lag {
+			r.former.take(took)
+		}
+		r.pacedTo = max(paced, lag)
+	}
+}
+
+// try begins a trial of the former rate.
+func (r *Rate) try(now monotime.Time) {
+	pace := r.rateAt(now)
+	if r.former.up { // the pace may have grown to the limit, where more are refused: so it grows again afterwards
+		pace = r.rate
+	}
+	r.rate, r.setAt = pace, now
+	r.former.begin()
+	r.measuredFrom, r.servedSince = now, 0
+	r.beginMeasuring(now)
+}
+
+// beginMeasuring begins a measurement, with an episode that is being served.
+func (r *Rate) beginMeasuring(now monotime.Time) {
+	r.episodes[0], r.episodeCount, r.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
+}
+
+// Serve counts n tokens that were served. Late says that the request was on its way when the latest refusal came. If the server
+// did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered.
+func (r *Rate) Serve(now monotime.Time, n int, late bool) {
+	r.burst.serve(n)
+	if late && r.episodeCount > 0 && !r.former.trial {
+		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
+			if e.served == 0 {
+				e.start, e.lastRefusal, r.measuredFrom = now, now, now
+			}
+			return
+		}
+	}
+	r.row.serve(now, n)
+	r.servedSince += n
+	if r.former.trial && r.former.holds(r.rate, r.servedSince) {
+		r.rate, r.setAt = r.former.goal(r.rate), now
+		r.uselessCuts = 0 // it may have held too soon: then the pace is the reason for refusals
+		r.former.hold(now)
+	}
+	if r.episodeCount > 0 {
+		e := &r.episodes[r.episodeCount-1]
+		e.served += n
+		if e.servedFrom == 0 {
+			e.servedFrom = now
+		}
+	}
+	if r.row.lasted(now) >= Kept && !Sane(r.rateAt(now)) {
+		*r = Rate{}
+	}
+}
+
+// Count counts n tokens that were served while nothing was known.
+func (r *Rate) Count(n int) { r.row.count(n) }
+
+// RowOver reports, once in a row and while no rate is known, whether as many are served or in flight as the row before had: more would be refused.
+func (r *Rate) RowOver(inFlight int) bool { return r.rate == 0 && r.row.over(inFlight) }
+
+// Look returns for how long nothing goes after the n-th refusal in a row, if the server does not say, and whether what was served before shows that. Later says
+// that looks for buckets may be left out.
+func (r *Rate) Look(now monotime.Time, n int, later bool) (hold time.Duration, ok bool) {
+	return r.row.look(now, n, later)
+}
+
+// Refuse takes in a refusal: it is the first of all, or belongs to the latest episode, or ends
+// that and begins the next. Hinted says that the server said for how long it would refuse.
+func (r *Rate) Refuse(now monotime.Time, hinted bool) {
+	r.burst.refuse(now)
+	r.row.refuse(now)
+	switch {
+	case r.former.trial:
+		r.endTrial(now)
+		fallthrough
+	case r.episodeCount == 0:
+		r.beginMeasuring(now)
+		r.episodes[0].servedFrom, r.episodes[0].hinted = 0, hinted
+	case r.servedSince < sameEpisode && (r.servedSince == 0 || r.extraRefusals < maxExtraRefusals):
+		r.continueEpisode(now)
+	case now > r.episodes[r.episodeCount-1].start:
+		r.measure(now)
+		if r.episodeCount == maxEpisodes {
+			copy(r.episodes[:], r.episodes[1:])
+			r.episodeCount--
+		}
+		r.episodes[r.episodeCount] = episode{start: now, lastRefusal: now, hinted: hinted}
+		r.episodeCount++
+		r.extraRefusals = 0
+	}
+	r.measuredFrom, r.servedSince = now, 0
+}
+
+// endTrial ends a trial of the former rate with a refusal. The rate is what it was before; or, after a long row, that of the
+// row: then the limit has risen, but not as far.
+func (r *Rate) endTrial(now monotime.Time) {
+	row, before := paceShare*float64(r.servedSince), r.rate*now.Sub(r.setAt).Seconds()
+	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
+	if r.servedSince >= provenServed && before > 0 && row > longRow*before && (!r.former.up || r.former.tried >= heldFor.Seconds()) {
+		r.rate *= row / before
+		owed = 0
+	}
+	r.setAt, r.pacedTo = now, now.Add(min(monotime.Seconds(owed/r.rate), longestDebt))
+	r.former.fail(now)
+}
+
+// continueEpisode takes in a refusal that belongs to the latest episode.
+func (r *Rate) continueEpisode(now monotime.Time) {
+	e := &r.episodes[r.episodeCount-1]
+	e.lastRefusal, e.servedFrom = now, 0
+	if r.servedSince > 0 {
+		r.extraRefusals++
+	}
+	switch {
+	case r.rate > 0:
+		r.setAt, r.pacedTo = now, now
+	case e.served > 0 && now > e.start:
+		// A rate from less than an episode is better than none.
+		r.rate, r.growth, r.setAt, r.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
+		r.provisional = true
+	}
+}
+
+// measure sets the rate at the end of an episode: to the rate over all episodes or over the latest
+// one, whichever is higher.
+func (r *Rate) measure(end monotime.Time) {
+	var served int
+	var total, last time.Duration
+	for i := range r.episodeCount {
+		e, until := &r.episodes[i], end
+		if i < r.episodeCount-1 {
+			until = r.episodes[i+1].start
+		}
+		last = e.lasted(until)
+		total += last
+		served += e.served
+	}
+	if served == 0 || last <= 0 {
+		return
+	}
+	all := float64(served) / total.Seconds()
+	rate := float64(r.episodes[r.episodeCount-1].served) / last.Seconds()
+	if r.extraRefusals < maxExtraRefusals { // else one row after another was refused: the limit has fallen
+		rate = max(rate, all)
+	}
+	if r.rate > 0 && r.servedSince >= provenServed {
+		// The rate served while the pace rose is below what the server allows, and the pace that
+		// was refused is above: the geometric mean of both.
+		rate = math.Sqrt(rate * min(max(r.rateAt(end), rate), maxOverPace*rate))
+	}
+	rate *= paceShare
+	switch {
+	case r.servedSince >= provenServed:
+		r.uselessCuts = 0
+	case rate >= r.rate || r.provisional:
+	case r.uselessCuts >= maxUselessCuts:
+		rate = r.rate // the pace is not the reason of the refusals
+	default:
+		r.uselessCuts++
+	}
+	if r.growth = max(r.growth/2, minGrowth); r.rate == 0 || r.provisional {
+		r.growth = maxGrowth
+	}
+	if r.episodes[0].servedFrom == r.episodes[0].start {
+		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
+	}
+	r.former.note(end, all, total, rate)
+	r.rate, r.setAt, r.pacedTo, r.provisional = rate, end, end, false
+}

@@ -1,0 +1,231 @@
+package pace
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// start is the first instant of the tests.
+const start = monotime.Time(1000 * time.Hour)
+
+// serve has a request go and be served in the same instant.
+func (r *Rate) serve(now monotime.Time) {
+	r.Take(now, now, 1)
+	r.Serve(now, 1, false)
+}
+
+// refusedAtRate is of a server that has refused, served 10 in 2 s, and refused again.
+func refusedAtRate() (r Rate) {
+	r.Refuse(start, false)
+	for i := range 10 {
+		r.serve(start.Add(time.Duration(i+1) * 200 * time.Millisecond))
+	}
+	now := start.Add(2 * time.Second)
+	r.Take(now, now, 1)
+	r.Refuse(now, false)
+	return r
+}
+
+// TestRate: the rate is just under that at which the server served while it refused, and a request goes when the pace lets it, not later: it rises meanwhile.
+func TestRate(t *testing.T) {
+	var unknown Rate
+	if at := unknown.Due(start, 5, 5, false); at != start || unknown.Known() || !unknown.Fresh() {
+		t.Errorf("due %v after the start, known %v, fresh %v, before anything is known", at.Sub(start), unknown.Known(), unknown.Fresh())
+	}
+	r := refusedAtRate() // ten between 0.2 and 2 s: an episode that lasted for 1.9 s
+	if want := paceShare * (10 / 1.9); r.rate != want || !r.Measured() || r.Fresh() {
+		t.Errorf("rate %v, want %v", r.rate, want)
+	}
+	var slow Rate
+	slow.Resume(start, &Memory{Rate: 1e-300, At: start}, 1./60)
+	for name, r := range map[string]*Rate{"measured": &r, "kept": &slow} {
+		now := r.setAt
+		at := r.Due(now, 0, 1, false)
+		waited := at.Sub(r.pacedTo)
+		for _, test := range []struct {
+			before time.Duration
+			open   bool
+		}{{0, true}, {waited>>16 + time.Microsecond, false}} {
+			then := at.Add(-test.before)
+			if got := r.rateAt(then) * then.Sub(r.pacedTo).Seconds(); got >= 1 != test.open {
+				t.Errorf("%s: a request may go in %v; the pace lets %v of it go %v before", name, at.Sub(now), got, test.before)
+			}
+		}
+		if at <= now || at > now.Add(time.Minute) {
+			t.Errorf("%s: a request may go in %v, want more than nothing and a minute at most", name, at.Sub(now))
+		}
+	}
+}
+
+// TestRateProvisional: less than an episode gives a rate, too; the next one takes its place.
+func TestRateProvisional(t *testing.T) {
+	var s Rate
+	s.Refuse(start, false)
+	s.serve(start.Add(time.Second))
+	s.Refuse(start.Add(2*time.Second), false)
+	if s.Measured() || !s.Known() {
+		t.Errorf("measured %v, known %v; want a rate from less than an episode", s.Measured(), s.Known())
+	}
+	if got := s; got.rate != paceShare/2 || !got.provisional || got.episodeCount != 1 {
+		t.Errorf("%+v, want one served in two seconds", got)
+	}
+}
+
+// TestRateRises: exactly as the formula says, and only with time.
+func TestRateRises(t *testing.T) {
+	s := Rate{rate: 10, setAt: start, growth: maxGrowth}
+	last := 0.0
+	for d := range 60 {
+		got := s.rateAt(start.Add(time.Duration(d) * time.Second))
+		if got <= last {
+			t.Errorf("after %d s: %v, %v before", d, got, last)
+		}
+		last = got
+	}
+	if got := s.rateAt(start.Add(-time.Second)); got != 10 {
+		t.Errorf("before it was set: %v, want 10", got)
+	}
+	if got, want := s.rateAt(start.Add(10*time.Second)), 10*math.Exp(0.2*10*(1+0.15*10)); got != want {
+		t.Errorf("after 10 s: %v, want %v: a rate that is a hundredth of what is allowed is found within 10 s", got, want)
+	}
+}
+
+// TestRateLate: what was on its way when a refusal came does not count to the episode that the refusal begins.
+func TestRateLate(t *testing.T) {
+	var s Rate
+	s.Refuse(start, false)
+	now := start.Add(50 * time.Millisecond)
+	for range 2*sameEpisode - 1 {
+		s.Serve(now, 1, true)
+	}
+	if s.servedSince != 0 || s.episodeCount != 1 || s.episodes[0].served != 0 || s.episodes[0].start != now {
+		t.Errorf("%+v, want an episode that begins now, of which nothing is served", s)
+	}
+	if s.Refuse(start.Add(150*time.Millisecond), false); s.rate != 0 {
+		t.Errorf("a rate of %v/s, want none", s.rate)
+	}
+	now = start.Add(time.Second)
+	if s.serve(now); s.servedSince != 1 || s.episodes[0].served != 1 || s.episodes[0].servedFrom != now {
+		t.Errorf("%+v, want one served", s)
+	}
+}
+
+// TestRateGrowthHalves: a rise that was refused makes the next ones slower.
+func TestRateGrowthHalves(t *testing.T) {
+	s := Rate{}
+	now, want := start, maxGrowth
+	s.Refuse(now, true)
+	for i := range 20 {
+		s.Serve(now, sameEpisode, false)
+		now = now.Add(time.Second)
+		s.Refuse(now, true)
+		if i > 0 {
+			want = max(want/2, minGrowth)
+		}
+		if s.growth != want {
+			t.Errorf("episode %d: growth %v, want %v", i, s.growth, want)
+		}
+		if want := min(i+2, maxEpisodes); s.episodeCount != want {
+			t.Errorf("%d episodes, want %d", s.episodeCount, want)
+		}
+	}
+	if s.growth != minGrowth {
+		t.Errorf("growth %v, want %v", s.growth, minGrowth)
+	}
+}
+
+// TestRateExtraRefusals: refusals after a few served requests belong to one episode, but only so
+// many.
+func TestRateExtraRefusals(t *testing.T) {
+	s := Rate{}
+	now := start
+	s.Refuse(now, false)
+	for i := range 5 {
+		if s.episodeCount != 1 || s.extraRefusals != i {
+			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
+		}
+		s.Serve(now, sameEpisode-1, false)
+		now = now.Add(time.Second)
+		s.Refuse(now, false)
+	}
+	if s.episodeCount != 2 || s.provisional {
+		t.Errorf("%d episodes, provisional %v; want 2 after four extra refusals, and a measured rate", s.episodeCount, s.provisional)
+	}
+}
+
+// TestRateIsCutInVain: a pace that is refused whatever it is is not lowered for ever.
+func TestRateIsCutInVain(t *testing.T) {
+	s := Rate{}
+	now, wait := start, time.Second
+	s.Refuse(now, true)
+	var rates []float64
+	for range 10 {
+		s.Serve(now, sameEpisode, false)
+		now = now.Add(wait)
+		s.Refuse(now, true)
+		rates = append(rates, s.rate)
+		wait *= 2
+	}
+	for i := 1; i < len(rates); i++ {
+		if lower := rates[i] < rates[i-1]; lower != (i <= maxUselessCuts) {
+			t.Errorf("episode %d: rate %v after %v", i, rates[i], rates[i-1])
+		}
+	}
+}
+
+// TestRateProven: between what was served while the pace rose and the pace that was refused
+// lies the new pace.
+func TestRateProven(t *testing.T) {
+	for _, test := range []struct{ rate, want float64 }{
+		{20, math.Sqrt(16*20) * paceShare}, // 20·exp(0.23) were refused: at most 1.25·16 counts
+		{10, 16 * paceShare},               // 10·exp(0.23) are less than 16
+	} {
+		s := Rate{rate: test.rate, setAt: start, growth: maxGrowth, servedSince: provenServed, episodeCount: 1}
+		s.episodes[0] = episode{start: start, lastRefusal: start, servedFrom: start, served: 16}
+		if s.measure(start.Add(time.Second)); s.rate != test.want {
+			t.Errorf("rate %v after %v, want %v", s.rate, test.rate, test.want)
+		}
+	}
+}
+
+// TestRatePause: what a server serves while nobody asks for more is not measured.
+func TestRatePause(t *testing.T) {
+	s := refusedAtRate() // until 2 s
+	now := start.Add(2*time.Second + askingPause)
+	s.Take(now, now, 1)
+	if s.episodeCount != 2 {
+		t.Errorf("%d episodes after a short pause, want 2", s.episodeCount)
+	}
+	before := s.rateAt(now.Add(askingPause))
+	now = start.Add(3*time.Second + 2*askingPause)
+	if s.Take(now, now, 1); s.episodeCount != 1 || s.measuredFrom != now || s.servedSince != 0 {
+		t.Errorf("after a pause: %+v", s)
+	}
+	if got := s.rateAt(now); got != before || got <= s.rate {
+		t.Errorf("the pace is %v after a pause of two seconds, want %v as after one", got, before)
+	}
+	now = start.Add(3*time.Second + 6*askingPause) // an answer set the pace while the next request waited in line
+	s.setAt = now
+	if s.Take(now, now.Add(-2*askingPause), 1); s.setAt != now.Add(-askingPause) {
+		t.Errorf("the pace has risen for %v in the pause, want one", now.Sub(s.setAt))
+	}
+}
+
+// TestRateIsForgotten: a pace that has risen above all is forgotten when requests were served for a day.
+func TestRateIsForgotten(t *testing.T) {
+	const step = 10 * time.Second
+	r := refusedAtRate()
+	r.former.next = 0 // or it would be tried, and not rise
+	first := start.Add(2*time.Second + step)
+	for now := first; now < first.Add(Kept); now = now.Add(step) {
+		if r.serve(now); r.Fresh() {
+			t.Fatalf("forgotten after %v", now.Sub(first))
+		}
+	}
+	if r.serve(first.Add(Kept)); !r.Fresh() || r.Known() {
+		t.Errorf("not forgotten after a day: %+v", r)
+	}
+}
