@@ -17,16 +17,15 @@ func TestBehind(t *testing.T) {
 		"1R01R":  3,
 		"1R1R1R": 2,
 	} {
-		var b behind
-		before := 9
+		w := window{remaining: 9}
 		for _, c := range said {
 			if c == 'R' {
-				before = b.remaining(0, before, 1, true, false, 0)
+				w.remaining = w.stands(0, 1, true, false)
 			} else {
-				before = b.remaining(int(c-'0'), before, 1, false, false, 0)
+				w.remaining = w.stands(int(c-'0'), 1, false, false)
 			}
 		}
-		if got := b.remaining(3, before, 1, false, false, 0); got != want {
+		if got := w.stands(3, 1, false, false); got != want {
 			t.Errorf("%s: 3 stands for %d, want %d", said, got, want)
 		}
 	}

@@ -169,8 +169,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
 		sent: t.Sent, now: now, n: n, refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.behind.remaining(bounded(st.Remaining), w.remaining, n, a.Refused, t.probe, w.others.perOurToken), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, soonestBefore: w.reset.soonest(w.hinted && w.wholeSteps != wrong), spentSince: w.spentSince,
+		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining,
 	}
+	w.before(&o)
 	before := w.limit
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
@@ -214,6 +215,24 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	w.takeHint(now, a)
+}
+
+// before notes what was known, before the answer, of when the window comes back.
+func (w *window) before(o *outcome) {
+	o.leastThen, o.heardThen, o.spentSince = w.leastThen, w.heardThen, w.spentSince
+	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
+}
+
+// stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one remained and the request cost no more. It is none
+// of a probe, which goes although nothing remains, or where others are likely to have taken the last one.
+func (w *window) stands(remaining, n int, refused, probe bool) int {
+	if !refused {
+		return w.behind.serve(remaining)
+	}
+	if w.remaining == 1 && n == 1 && !probe && w.others.perOurToken <= othersSeen {
+		w.behind.fail(1)
+	}
+	return remaining
 }
 
 // blame finds out whether a refusal is by another limit: then a look has found out nothing.
