@@ -50,7 +50,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 	case o.refused && o.probe:
 		l.least, l.held = max(l.least, took), 0
 	case o.refused:
-	case o.probe && o.whole():
+	case o.probe && o.whole() && !(limited && l.inBits(took)):
 		if l.held++; took < l.least { // the window has become shorter
 			l.least, l.held = 0, 0
 		}
@@ -59,7 +59,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		}
 		l.restored(max(took, shortestLook))
 		l.from = o.now
-	case o.probe: // it comes back bit by bit, or others were there first
+	case o.probe: // it comes back bit by bit, or others were there first; or they have gone since
 		l.most, l.from = max(l.perToken(took, o.remaining+o.n), min(took, firstLook), shortestLook), o.now
 		l.least, l.held = l.most, 0
 	case o.whole(): // it was restored meanwhile
@@ -79,6 +79,9 @@ func (l *seek) restored(took time.Duration) {
 	}
 	l.least = min(l.least, l.most)
 }
+
+// inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was thought.
+func (l *seek) inBits(took time.Duration) bool { return l.least == l.most && took < 2*l.most }
 
 // perToken returns how long a token takes to come back, where so many did. Up to one more was nearly back before: what was known stays if that explains it.
 func (l *seek) perToken(took time.Duration, tokens int) time.Duration {

@@ -183,6 +183,21 @@ func TestSeekTokenNearlyBack(t *testing.T) {
 	}
 }
 
+// TestSeekOthersHaveGone: a look after 1.7 s found one token of four, since others took the rest. The next one finds all four, so that a token takes less than
+// half a second: the looks come a second after the limit is used up from then on. A look after a pause does not tell when
+// all was back.
+func TestSeekOthersHaveGone(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct{ took, want time.Duration }{{1700 * ms, time.Second}, {time.Hour, 3 * time.Second}} {
+		l := seek{from: start, least: 1700 * ms, most: 1700 * ms}
+		at := start.Add(test.took)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 4, remaining: 3, probe: true}, false, true)
+		if got := l.next(at, 0).Sub(at); got != test.want {
+			t.Errorf("all was back after %v: the next look comes after %v, want %v", test.took, got, test.want)
+		}
+	}
+}
+
 // TestSeekIsKept: the first run has used up a limit and looked after 1, 2, 3, 5, 8 and 12 s, when the limit was back. When the first look of a second run
 // comes, which hears that nothing remains; and when any request goes that the second run begins with.
 func TestSeekIsKept(t *testing.T) {
