@@ -53,7 +53,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	}
 	early, late := r.interval(sent, now, st, limit)
 	passed := st.Reset > 0 && sent >= r.late
-	if r.late == 0 || passed || early > r.late || late < r.early {
+	if r.late == 0 || passed || early > r.late || late < r.early || r.follows(early, now) {
 		change.another, change.moved = true, r.hasMoved(early, now, limit, passed)
 		change.back = late < r.early && now < r.early
 		r.halfRoundTrip = now.Sub(sent) / 2
@@ -65,6 +65,12 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.late = late
 	}
 	return change
+}
+
+// follows reports whether a reset that is at early at the soonest is the next one: it only touches the known one, which may have come. Instants in whole steps do
+// that, as what was rounded up is not at the early end of its step; taken for the same reset, both would be where the two touch.
+func (r *reset) follows(early, now monotime.Time) bool {
+	return r.resolution > 0 && early == r.late && now >= r.early
 }
 
 // hasMoved reports whether the known reset has not come, and has moved on: another one is stated, which is at early at the soonest. The known one has passed if that says so.
