@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -16,13 +17,19 @@ import (
 type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
+
+	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
+	farAt monotime.Time // when that was
 }
 
 // drifts is by which share intervals may miss one another: clocks are not exact.
 const drifts = 1.02
 
-// note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down.
-func (d *drip) note(o *outcome, roundsDown bool) {
+// note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down. After is the reset as the answer left it.
+func (d *drip) note(o *outcome, after *reset) {
+	if in := after.early.Sub(o.now); in > d.farIn || o.otherLimit || o.now > d.farAt.Add(2*d.farIn) {
+		d.farIn, d.farAt = max(in, 0), o.now
+	}
 	missing := float64(o.limit - o.remaining)
 	if o.limit <= 0 || missing < 1 || o.resetIn <= 0 {
 		return
@@ -32,7 +39,7 @@ func (d *drip) note(o *outcome, roundsDown bool) {
 		surely = min(max(surely, float64(o.n)), missing) // what the request took is missing, whatever had been there
 	}
 	late := o.resetIn
-	if roundsDown {
+	if after.roundsDown {
 		late += o.resetStep
 	}
 	least, most := surely/late.Seconds(), math.Inf(1)
@@ -40,7 +47,7 @@ func (d *drip) note(o *outcome, roundsDown bool) {
 		most = missing / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
-		*d = drip{least, most, o.now.Add(o.resetIn)}
+		d.least, d.most, d.known = least, most, o.now.Add(o.resetIn)
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)

@@ -42,7 +42,7 @@ func TestDrip(t *testing.T) {
 	} {
 		var d drip
 		for _, o := range test.answers {
-			d.note(o, test.roundsDown)
+			d.note(o, &reset{roundsDown: test.roundsDown})
 		}
 		if least, most := d.bounds(start.Add(test.at)); math.Abs(least-test.least) > 1e-9 || most != test.most && math.Abs(most-test.most) > 1e-9 {
 			t.Errorf("%s: from %v to %v, want from %v to %v", test.name, least, most, test.least, test.most)

@@ -46,7 +46,6 @@ type refill struct {
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
 	windows      int           // on so many occasions yet it is no question that the limit is a window, see sawWindow
 	emptyReset   bool          // a reset brought nothing
-	emptyIn      time.Duration // in how long the reset was to come when nothing remained first: the limit is not full sooner
 	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
 	foundAll     int           // probes in a row that looked earlier than a reset and found the whole limit
 
@@ -183,7 +182,7 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold = maxHold
-	r.drip.note(o, after.roundsDown)
+	r.drip.note(o, after)
 	if r.refills {
 		r.seeOthers(o)
 		r.measure(o)
@@ -231,7 +230,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 		missing := max(o.limit-o.remaining, 1)
 		perToken := float64(o.limit) / float64(missing)
 		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
-		r.start(o, o.now, max(full, r.emptyIn), max(least, r.emptyIn))
+		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)

@@ -68,6 +68,28 @@ func TestRefillOfALog(t *testing.T) {
 	}
 }
 
+// TestRefillOfALogAtItsEnd: a log is used up just before its oldest requests are forgotten, which is stated then and moves on by as little. It was far before, and so
+// it is no bucket of thousands per second. Of a reset that was stated two of its times ago nothing follows any more.
+func TestRefillOfALogAtItsEnd(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		pause time.Duration
+		want  float64
+	}{{0, 10. / 2}, {2031 * ms, 10 / 0.03}} {
+		b := newBucket(t, Config{})
+		for n := 9; n > 0; n-- {
+			b.exchange(says(left(n, 10, 2000*ms)))
+		}
+		end := 1980*ms + test.pause
+		b.at(end).exchange(says(left(0, 10, 20*ms)))
+		b.at(end + 10*ms).exchange(says(left(0, 10, 30*ms)))
+		r := b.window1().refill // most of what came back meanwhile is taken for others'
+		if !r.refills || math.Abs(r.crowdMost-test.want) > 1e-9 {
+			t.Errorf("after a pause of %v refills %v at %v/s for all, want %v", test.pause, r.refills, r.crowdMost, test.want)
+		}
+	}
+}
+
 // TestRefillPaces: with nothing left, one token goes at a time, at the rate that was seen; what
 // comes back faster is spent at once; a refusal lowers the rate, and two in a row end it.
 func TestRefillPaces(t *testing.T) {

@@ -292,7 +292,6 @@ func (w *window) noteSpent(o *outcome) {
 		w.spentSince = 0
 	case w.spentSince == 0, o.probe && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
 		w.spentSince = o.now
-		w.refill.emptyIn = max(w.reset.early.Sub(o.now), 0)
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
 		w.refill.windows = max(w.refill.windows-1, 0)
