@@ -2,6 +2,7 @@ package lease
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
@@ -103,13 +104,14 @@ func (l *Lease) trim(now monotime.Time, line Line) {
 
 // returnFarSlots gives back the slots in hand that are far ahead if the head of the line needs one of them: the same call asks
 // again, and what it gets is not later. Far is a tenth of the Horizon, and this happens once in so long at most; if claims
-// settle low, which brings room all the time, it is what is not near to a store, and twice as often.
+// settle low, which brings room all the time, it is what is not near to a store, and twice as often. Of many members that hear of the same room few find any: so where they are more than
+// 40, each does so that much more seldom, but each second or so: up to a thousand of them together make 1600 such calls a second at the most.
 func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 	reach := 2 * slot.Near(Horizon)
 	if l.settledLow != 0 && now.Sub(l.settledLow) < Horizon {
 		reach = slot.Near(Horizon)
 	}
-	if again := l.farReturned.Add(reach); again > now && l.farReturned != 0 {
+	if again := l.farReturned.Add(reach * time.Duration(min(max(l.last.members, 40), 1000)) / 40); again > now && l.farReturned != 0 {
 		l.wakeBy(again)
 		return
 	}

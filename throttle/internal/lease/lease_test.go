@@ -457,7 +457,7 @@ func TestAskNotBefore(t *testing.T) {
 }
 
 // TestNextReturnsFar: when the store may have earlier slots, those that are further ahead than a tenth of a Horizon go back
-// if the first claim needs one of them, once in so long; a twentieth if claims have cost less lately.
+// if the first claim needs one of them, once in so long; a twentieth if claims have cost less lately. Among many members, each does so more seldom.
 func TestNextReturnsFar(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
@@ -465,13 +465,15 @@ func TestNextReturnsFar(t *testing.T) {
 		back   int
 		often  time.Duration
 		less   bool // a claim has cost less
+		among  int  // how many members
 	}{
-		"far":                {"9/m log", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10, false},
-		"far, and cost less": {"9/m log", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 20, true},
-		"not far":            {"9/m log", []time.Duration{Horizon / 10, 3 * s}, 0, 0, false},
-		"near":               {"9/m log", []time.Duration{Horizon / 20, 3 * s}, 0, 0, true},
-		"an early":           {"9/m log", []time.Duration{0, 3 * s}, 0, 0, false},
-		"far on the clock":   {"9/m window grid", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10, false},
+		"far":                {"9/m log", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10, false, 1},
+		"far, and cost less": {"9/m log", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 20, true, 1},
+		"far, among many":    {"9/m log", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 8, true, 100},
+		"not far":            {"9/m log", []time.Duration{Horizon / 10, 3 * s}, 0, 0, false, 1},
+		"near":               {"9/m log", []time.Duration{Horizon / 20, 3 * s}, 0, 0, true, 1},
+		"an early":           {"9/m log", []time.Duration{0, 3 * s}, 0, 0, false, 1},
+		"far on the clock":   {"9/m window grid", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10, false, 1},
 	} {
 		l := newLease(t, c.quotas, 0)
 		stock(t, l, c.slots...)
@@ -490,7 +492,7 @@ func TestNextReturnsFar(t *testing.T) {
 		if got == nil {
 			continue
 		}
-		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Ahead: 4 * s, Bound: -1}, nil, false)
+		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Ahead: 4 * s, Bound: -1, Members: c.among}, nil, false)
 		l.Heard(0, store.News{Room: true})
 		if l.Next(at(ms), 0, line) != nil || l.Next(at(c.often-1), 0, line) != nil {
 			t.Errorf("%s: far slots were given back twice in %v", name, c.often)
