@@ -13,6 +13,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 )
 
@@ -119,6 +120,9 @@ func TestInstances(t *testing.T) {
 		{5, "sticky", 0.75, one}, // what others hold is out of reach
 		{2, "random", 0.9, []int{20, 100, 500}},
 	} {
+		if w.n == 3 && !whole.Wanted() {
+			continue
+		}
 		t.Run(fmt.Sprintf("%d, %s, %d", w.n, w.how, w.limits), func(t *testing.T) {
 			var shares, refusals []float64
 			failed := 0

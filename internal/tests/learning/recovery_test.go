@@ -47,6 +47,9 @@ func TestRecovery(t *testing.T) {
 	const fall, rise, end = 5 * time.Minute, 6 * time.Minute, 9 * time.Minute
 	for _, says := range spoken[:2] {
 		for k, kind := range courseKinds {
+			if !whole.Part(2, says.name+", "+kind.name) {
+				continue
+			}
 			var back, during, after spread
 			each(t, func(seed uint64) {
 				c, rate := drawn(seed, k, fastest())
