@@ -37,6 +37,8 @@ import "strconv"
 // instants at which they arrive, and one request may travel faster than another. Where the
 // server's windows are exact, Per should be longer than the server's by as much as the latency
 // varies.
+//
+// The examples of package throttle show each of them.
 type Kind int
 
 const (

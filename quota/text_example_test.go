@@ -1,7 +1,6 @@
 package quota_test
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle"
 )
 
 func ExampleParse() {
@@ -31,13 +29,12 @@ func ExampleParse() {
 // Quotas in the literal of a program. A text that cannot be read is a mistake of the program, and
 // panics.
 func ExampleMustParse() {
-	limiter := throttle.Limiter{Quotas: quota.MustParse("5000/h, 10/s burst 20")}
-	fmt.Println(limiter.Quotas, limiter.Wait(context.Background(), 1))
+	fmt.Println(quota.MustParse("5000/h, 10/s burst 20")) // for the Quotas of a throttle.Limiter, or in a pacer.Table
 
 	defer func() { fmt.Println(recover()) }()
 	quota.MustParse("5000 per hour")
 	// Output:
-	// 5000/h, 10/s burst 20 <nil>
+	// 5000/h, 10/s burst 20
 	// quota: MustParse("5000 per hour"): column 6: "per", did you mean "5000/h"
 }
 
