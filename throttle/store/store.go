@@ -242,7 +242,7 @@ type Request struct {
 
 	// Serial counts the requests of a member from 1. A request which failed may have been done. So the next has the
 	// same Serial, Quotas, Back, More, Own and Asks, also if quotas were replaced meanwhile: what it gets then comes back
-	// with the request after it, of the quotas that took over. If that one fails as well, maybe because of these quotas, the next has
+	// with the request after it, of the quotas that took over. If ten such ones fail as well, maybe because of these quotas, the next has
 	// the ones of now, no Asks, and Back, More and Own of the quotas that took over. If the failed one had none of these, or only Asks while there is something for Own since, the next has a later Serial.
 	//
 	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing: the reply has the slots that the request

@@ -76,7 +76,7 @@ type Lease struct {
 	wake   monotime.Time // when the owner is to call Tick; zero if not
 
 	// What the store is to be told. A call that failed may have arrived: what it told of slots is
-	// told again, and it asks again for the same, unchanged and with the same serial. So it does once by quotas that were replaced meanwhile. With that serial nothing else is told of
+	// told again, and it asks again for the same, unchanged and with the same serial. So it does mostOldTries times by quotas that were replaced meanwhile. With that serial nothing else is told of
 	// slots, nor asked: the store would take it for what it knows.
 	unsent     slotReport
 	sent       slotReport
@@ -92,7 +92,7 @@ type Lease struct {
 	calling       bool          // a call is under way
 	flown         []int         // from which quota of sentOf each takes over
 	sentVersion   int           // the version of sentOf
-	sentOld       bool          // a call was made by sentOf after the quotas were replaced
+	oldTries      int           // how many calls were made by sentOf after the quotas were replaced
 	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted
 	notBefore     monotime.Time // no call is made before

@@ -119,15 +119,22 @@ func (l *Lease) stayKnown(now monotime.Time) {
 	}
 }
 
+// mostOldTries is how often a request is repeated by quotas that were replaced since it was made. What it may have got lapses after that, and stays charged: so an outage
+// of two or three seconds costs nothing. A store that fails because of these quotas is told of those of now that much later.
+const mostOldTries = 10
+
 // request returns a request that tells the store what there is to tell, and asks for nothing. Again reports whether it repeats one
-// that failed: then it is to ask for the same. Quotas that were replaced meanwhile are repeated once: the store may fail because of them.
+// that failed: then it is to ask for the same. Quotas that were replaced meanwhile are repeated mostOldTries times: the store may fail because of them.
 func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
-	if old := l.serialUsed && l.sentVersion != l.version; old && l.sentOld {
+	switch old := l.serialUsed && l.sentVersion != l.version; {
+	case !old:
+		l.oldTries = 0
+	case l.oldTries < mostOldTries:
+		l.oldTries++
+	default:
 		l.outage.lapse = l.outage.lapse || len(l.asked) > 0
 		l.sent, l.asked = l.sent.carried(l.flown), nil
 		l.sendOf()
-	} else {
-		l.sentOld = old
 	}
 	if l.sent.empty() {
 		l.tellAlone(now)
