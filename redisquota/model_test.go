@@ -37,6 +37,7 @@ type user struct {
 	has    []store.Part
 	sent   *store.Request
 	at     time.Time // when that was sent last
+	life   int64     // of the bucket, of which it has told all
 }
 
 // history has random members of a store.Ledger that loses what it does not know, as a server may.
@@ -77,6 +78,9 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 				continue
 			}
 			u.sent, u.at = &req, time.Now()
+			if r.IntN(3) > 0 {
+				u.life = reply.Life
+			}
 			for _, s := range reply.Slots {
 				cost := slices.Clone(req.Asks[s.Ask].Cost)
 				for i := range cost {
@@ -155,7 +159,10 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 			u.serial++
 			req.Serial = u.serial
 		}
-		req.Answered = req.Serial - 1
+		req.Answered, req.Sharing = req.Serial-1, r.IntN(5)
+		if r.IntN(4) > 0 {
+			req.Life = u.life
+		}
 	}
 	if r.IntN(2) == 0 {
 		req.Standstill = time.Duration(1+r.IntN(3)) * 50 * time.Millisecond
@@ -251,6 +258,9 @@ func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time
 		for k := range req.Back {
 			req.Back[k].Slot = translate(start, req.Back[k].Slot)
 		}
+		if req.Life != 0 {
+			req.Life = translate(start, req.Life)
+		}
 		s.Mini.SetTime(st.at)
 		got, err := store.Exchange(t.Context(), &req)
 		if err != nil {
@@ -262,7 +272,7 @@ func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time
 			want.Slots[k].ID = translate(start, want.Slots[k].ID)
 			want.Slots[k].In = up(want.Slots[k].In)
 		}
-		want.Next, want.Ahead = up(want.Next), up(want.Ahead)
+		want.Life, want.Next, want.Ahead = translate(start, want.Life), up(want.Next), up(want.Ahead)
 		want.Statements = slices.Clone(want.Statements)
 		for k := range want.Statements {
 			if !want.Statements[k].ResetKnown {
@@ -320,6 +330,9 @@ func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard <-chan s
 		req.Back = slices.Clone(req.Back)
 		for k := range req.Back {
 			req.Back[k].Slot = translate(start, req.Back[k].Slot)
+		}
+		if req.Life != 0 {
+			req.Life = translate(start, req.Life)
 		}
 		s.Mini.SetTime(st.at)
 		if _, err := by.Exchange(t.Context(), &req); err != nil {

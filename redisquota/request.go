@@ -121,6 +121,8 @@ func encode(r *store.Request, prefix, channel string, logs int, set bool) (names
 	a.up(max(r.Since, -1))
 	a.flag(set)
 	a.number(max(r.Answered, 0))
+	a.text(strconv.FormatInt(max(r.Life, 0), 10))
+	a.number(int64(max(r.Sharing, 0)))
 	a.text(channel)
 	a.text(r.Bucket)
 	a.described(r.Quotas)

@@ -24,6 +24,8 @@ local request = {
   since = number(), -- how long ago it sent its latest request that was answered
   set = text() == '1', -- the member knows that the server's clock was set
   answered = number(), -- the serial of that request
+  life = number(), -- of the bucket, for which the member has told all; 0 if there is none
+  sharing = number(), -- as how many members had the bucket, as far as it knows; 0 if it does not
   channel = text(),
   bucket = text(),
   described = text(), -- the quotas, as people write them

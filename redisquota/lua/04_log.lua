@@ -184,13 +184,18 @@ function log.drop(q, at, n)
   end
 end
 
--- release: of what is beyond n, the latest goes. A cell of which a part is still to come does not count as gone: that part is handed out for when
--- what came before has left. Alone it has no more than n either.
-function log.release(q, t)
+-- trust: all that went was told.
+function log.trust(q)
   for _, a in ipairs(q.assumed) do
     q:drop(a.at, a.count)
   end
   q.assumed = {}
+end
+
+-- release: of what is beyond n, the latest goes. A cell of which a part is still to come does not count as gone: that part is handed out for when
+-- what came before has left. Alone it has no more than n either.
+function log.release(q, t)
+  q:trust()
   q:purge(t)
   local _, later = log.later(q, t)
   local excess = q.used - later - q.n

@@ -76,7 +76,7 @@ function grid.own(q, now, at, n)
   end
 end
 
-function grid.release(q)
+local function forget_assumed(q)
   q.walked = nil
   local a, w, name = q.assumed, q.w, q.names[2]
   local previous = w.previous or 0
@@ -86,9 +86,23 @@ function grid.release(q)
   elseif w.start == a.start + q.per then
     previous = previous - a.current
   end
-  w[name] = math.min(math.max(w[name], 0), q.n)
-  w.previous = w.previous and math.min(math.max(previous, 0), q.n)
+  w.previous = w.previous and previous
   q.assumed = { start = 0, current = 0, previous = 0 }
+end
+
+-- trust: all that went was told.
+function grid.trust(q)
+  forget_assumed(q)
+  if q.w.last == q.since then -- nothing came after what was assumed
+    q.w.last = math.min(q.w.last, math.max(now, q.w.start))
+  end
+end
+
+function grid.release(q)
+  forget_assumed(q)
+  local w, name = q.w, q.names[2]
+  w[name] = math.min(math.max(w[name], 0), q.n)
+  w.previous = w.previous and math.min(math.max(w.previous, 0), q.n)
 end
 
 -- left is nothing if there are slots in a later window.

@@ -6,12 +6,12 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 14 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
+local version = 15 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
 local in_use = 10 * second -- a later release counts as in use for so long
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
-if n[1] == version and #n == 20 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], second = n[12], asked_at = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20] }
+if n[1] == version and #n == 23 then
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], second = n[12], asked_at = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20], had = n[21], heard = n[22], parted = n[23] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -27,22 +27,24 @@ local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages 
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
 local serial, called, asked_late = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) (%d+) ')
 called = tonumber(called) -- when the member asked last
+local other_life = request.answered > 0 and request.life ~= 0 and request.life ~= state.born -- the answer was of another life of the bucket
 local excess = called and request.since > 0 and tonumber(serial) <= request.serial and now - called - request.since or 0
 if not lost and excess > off and not request.set then
   return { 'late ' .. whole(excess) }
 end
 lost = lost or excess > off
-lost = lost or called and tonumber(serial) < request.answered -- what was done since is lost
+lost = lost or called and tonumber(serial) < request.answered and not other_life -- what was done since is lost
 -- Who was answered before the bucket was said to be new knows better, as long as that matters.
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, second = 0, asked_at = now,
-    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0,
+    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0, had = 0, heard = 0, parted = 0,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
 end
 now = math.max(now, state.now)
+other_life = other_life or lost and request.answered > 0 and request.life ~= 0
 local learn = state.learn -- nothing is handed out before, but for what is spare while some are unheard
 local served, unheard = state.served, state.unheard -- when the latest call came that asked for something
 local fresh = state.fresh -- a member said that the bucket is new

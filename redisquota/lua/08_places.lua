@@ -4,6 +4,7 @@
 
 local kinds = { bucket = bucket, log = log, clock = clock, estimate = estimate }
 local most_kept, kept_for = 16, 60 * second -- places by which the member that asks does not ask; and for how long, or for its Per
+local too_many = 2 ^ 30 -- as so many count members of which nobody knows how many they are
 local most_logs = 64 -- logs, beside those of the member
 
 local quotas = {} -- of the bucket, each at its place
@@ -271,6 +272,7 @@ for _, q in ipairs(quotas) do
       q:empty()
     else
       q:drain(q.since, first(q.since))
+      state.had = lost and 0 or too_many -- what members told before is not charged to this place
     end
     renew = true
   end

@@ -1,16 +1,16 @@
 -- Members: until when they are active, in a sorted set, for others to count: those that are active, and those that share the bucket,
 -- which are the ones that were active within the last minute. Those that do not send their parts while they cannot call are there
 -- with what is below zero; those that have left, with zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last and with which Late, the Serial of the
--- reply that was the latest to say that what it had is lost, and the slots that its latest request got (see 12_slots.lua): who saw no reply repeats it.
+-- reply that was the latest to say that what it had is lost, 1 if it had the bucket before that was lost, and has not told all yet, and the slots that its latest request got (see 12_slots.lua): who saw no reply repeats it.
 
-local member = { serial = 0, lost = 0, active = 0, stored = 0, shared = false, slots = '' }
+local member = { serial = 0, lost = 0, had = 0, active = 0, stored = 0, shared = false, slots = '' }
 
 local function read_member()
-  local serial, sign, active, told, slots = string.match(not lost and record or '', '^(%d+) (%-?)(%d+) %d+ %d+ %d+ (%d+) ?(.*)$')
+  local serial, sign, active, told, had, slots = string.match(not lost and record or '', '^(%d+) (%-?)(%d+) %d+ %d+ %d+ (%d+) (%d) ?(.*)$')
   if not serial then
     return false
   end
-  member.serial, member.lost, member.active, member.slots = tonumber(serial), tonumber(told), tonumber(active), slots
+  member.serial, member.lost, member.had, member.active, member.slots = tonumber(serial), tonumber(told), tonumber(had), tonumber(active), slots
   member.stored, member.shared = member.active, sign == ''
   return true
 end
@@ -66,14 +66,14 @@ end
 local function write_member()
   if request.leave then
     if not member.new then -- what comes again finds it
-      redis.call('HSET', key.members, request.member, string.format('%.0f 0 %.0f %.0f 0 0', request.serial, now + 2 * second, now))
+      redis.call('HSET', key.members, request.member, string.format('%.0f 0 %.0f %.0f 0 0 0', request.serial, now + 2 * second, now))
       redis.call('ZADD', key.active, '0', request.member)
     end
     return false
   end
   local known = math.max(member.active + shares, now + request.know)
   local score = request.shares and member.active or -member.active
-  local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f', request.serial, score, known, now, request.late, member.lost)
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %d', request.serial, score, known, now, request.late, member.lost, member.had)
   if member.slots ~= '' then
     text = text .. ' ' .. member.slots
   end

@@ -150,12 +150,50 @@ local function hear_alone()
   start(math.min(math.max(now, last), learn), ages) -- what goes from now on is told, and charged
 end
 
+-- hear_lost notes that the member had the bucket when it was lost. One that has asked for nothing in a minute is not among those which it, and others, counted.
+local function hear_lost()
+  if not other_life or request.sharing > 0 and request.since > shares then
+    return
+  elseif request.sharing <= 0 then
+    state.had = too_many
+  else
+    state.had, member.had = math.max(state.had, math.min(request.sharing, too_many)), 1
+  end
+end
+
+-- all_told reports whether all that had the bucket when it was lost have told what they sent.
+local function all_told()
+  return state.had > 0 and state.had <= state.heard
+end
+
+-- tell notes that the member has told all of before the loss. When all have, the windows are known, of which those that were counted can tell. Buckets are not: they
+-- remain empty until the horizon is over.
+local function tell()
+  if member.had == 0 or other_life then
+    return
+  end
+  member.had, state.heard = 0, state.heard + 1
+  if not all_told() then
+    return
+  end
+  for _, q in ipairs(quotas) do
+    local counts = q.kind == 'estimate' and 2 * q.per or q.per
+    if q.kind ~= 'bucket' and counts <= shares then
+      q:trust()
+      q.since = math.min(q.since, now)
+    end
+  end
+  if learn == state.born + horizon then -- else it waits for something else
+    learn, served = math.min(learn, now), math.min(served, now)
+  end
+end
+
 local function exchange()
   fill()
   local known = read_member()
   member.new = not known
   reply.learned = known and '' or learned()
-  if not known and request.serial > 1 or request.answered > 0 and request.answered < member.lost then
+  if not known and request.serial > 1 or request.answered > 0 and request.answered < member.lost or other_life then
     reply.lost = true -- until the member has heard of it
   end
   if reply.lost then
@@ -165,6 +203,7 @@ local function exchange()
     return
   end
   local again = known and request.serial == member.serial -- its reply was not seen
+  hear_lost()
   if not again then
     wake()
   end
@@ -179,6 +218,7 @@ local function exchange()
     own()
     more(request.more) -- also what is owed beyond what own charges
   end
+  tell()
   hear_alone()
   if now < served and not fresh then -- the bucket was lost
     local t = now + math.min(request.ahead, ages)
@@ -205,7 +245,7 @@ local function exchange()
   reply.room = came_back > 0 and (last > now + horizon or came_back >= horizon / 8 and last > now + near)
   member.write = true
   if request.leave then
-    member.gone = true
+    member.gone, state.parted = true, now
     return
   end
   renew = renew or not known
@@ -222,6 +262,7 @@ local function exchange()
   end
 end
 
+local told_before = all_told()
 exchange()
 local left = {}
 for i, p in ipairs(places) do
@@ -243,9 +284,10 @@ local function write()
   local values = {
     'bucket',
     string.format(
-      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d %.0f',
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d %.0f %.0f %.0f %.0f',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.second, state.asked_at, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut, told
+      state.second, state.asked_at, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut, told,
+      state.had, state.heard, state.parted
     ),
   }
   for i, q in ipairs(quotas) do
@@ -289,7 +331,7 @@ local function write()
     end
   end
   -- News that nobody may publish are no reason to fail: a hold is in the next reply too.
-  if lost or reply.asks then
+  if lost or reply.asks or all_told() and not told_before then
     redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
   end
   if jumped then
@@ -321,9 +363,9 @@ for _, q in ipairs(quotas) do
 end
 local out = {
   string.format(
-    '%.0f %d %.0f %d %.0f %d %d %.0f %d %.0f %.0f %s',
+    '%.0f %d %.0f %d %.0f %d %d %.0f %d %.0f %.0f %.0f %d %s',
     now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, sharing, math.max(hold - now, 0), reply.lost and 1 or 0, late,
-    now - state.born + 1, table.concat(left, ' ')
+    now - state.born + 1, state.born, state.parted > 0 and now - state.parted < shares and 1 or 0, table.concat(left, ' ')
   ),
   reply.learned,
   reply.granted or '',

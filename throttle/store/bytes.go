@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 14
+const version = 15
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -27,6 +27,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.longest), l.asked.second), l.asked.at)
 	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.told), l.heldUntil), l.lastUsed)
 	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
+	b = varint.Append(varint.Append(varint.Append(b, l.loss.had), l.loss.told), l.parted)
 	b = varint.Append(b, len(l.places))
 	for p := range l.places {
 		o := &l.places[p]
@@ -46,7 +47,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 		m := l.members[name]
 		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
 		b = varint.Append(b, m.late)
-		b = varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares)
+		b = varint.AppendBool(varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares), m.had)
 		b = l.appendRuns(b, m.got)
 	}
 	b = varint.Append(b, len(l.statements))
@@ -84,6 +85,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
 	read.lastSlot, read.told, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time(), r.Time()
 	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
+	read.loss, read.parted = loss{readCount(r), readCount(r)}, r.Time()
 	for range r.Len() {
 		read.readPlace(r)
 	}
@@ -100,7 +102,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.members = map[string]*member{}
 	for range r.Len() {
 		name := r.String()
-		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readLate(r), r.Time(), r.Time(), r.Bool(), readRuns(r)}
+		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readLate(r), r.Time(), r.Time(), r.Bool(), r.Bool(), readRuns(r)}
 	}
 	for range r.Len() {
 		read.readStatement(r)

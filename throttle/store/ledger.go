@@ -47,6 +47,8 @@ type Ledger struct {
 	learnsUntil monotime.Time // nothing is handed out before: members may still say what they have
 	unheard     int           // how many may have something to say, where what they leave is spare; else zero
 	cut         bool          // somebody was told to wait until then, or that all wait
+	loss        loss
+	parted      monotime.Time // when a member left last
 }
 
 // returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed
@@ -65,6 +67,7 @@ type member struct {
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
 	shares     bool          // see Request.Shares; of its latest request
+	had        bool          // it had the bucket before it was lost, and has not told all yet
 	got        []run         // the slots that its latest request got
 }
 
@@ -125,7 +128,7 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 // serve is Exchange for a request that was checked, by a clock that cannot be set.
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
-	if m := l.members[r.Member]; m != nil && m.serial < r.Answered {
+	if m := l.members[r.Member]; m != nil && m.serial < r.Answered && !l.otherLife(r) {
 		l.Lose() // what was done since
 	}
 	if l.members[r.Member] == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters() {
@@ -133,6 +136,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	}
 	others := l.others(r, t)
 	lost := l.open(r, t)
+	allTold := l.loss.all()
 	l.dropPassed(t)
 	held, shared, until, cut := l.heldUntil, l.sharing(t), l.learnsUntil, l.cut
 	reply, room := l.exchange(r, t)
@@ -141,10 +145,11 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	if m := l.members[r.Member]; m != nil && reply.Lost {
 		m.lost = max(m.lost, r.Serial)
 	}
-	reply.Known = t.Sub(l.born) + time.Microsecond
+	reply.Known, reply.Life = t.Sub(l.born)+time.Microsecond, int64(l.born)
+	reply.Parted = l.parted > 0 && t.Sub(l.parted) < SharesFor
 	reply.Others = others
 	asks := l.cut && l.unheard > 0 && (!cut || l.learnsUntil != until) // somebody waits for what others may have to tell
-	news := News{Room: room, Lost: lost || asks, Released: r.Release}
+	news := News{Room: room, Lost: lost || asks || l.loss.all() && !allTold, Released: r.Release}
 	if ahead := l.lastSlot.Sub(t); !lost && ahead > max(r.Horizon, l.told.Sub(t)/4*5) {
 		l.told = l.lastSlot
 		if l.othersShare(r, t.Add(-SharesFor)) > 0 { // who comes later knows it by its first reply
@@ -243,6 +248,9 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		fresh = l.fresh
 	}
 	l.arrange(r, now, fresh)
+	if lost {
+		l.loss = loss{}
+	}
 	l.known, l.lost = true, false
 	return lost
 }
@@ -256,10 +264,11 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if !known {
 		m = &member{}
 	}
-	reply = &Reply{Bound: -1, Lost: m.unaware(r, known)}
+	reply = &Reply{Bound: -1, Lost: m.unaware(r, known) || l.otherLife(r)}
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
+	l.hearLost(r, m)
 	if !again {
 		l.wake(r, m, now)
 	}
@@ -274,6 +283,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.own(r, now)
 		l.overdraw(r.More, now) // also what is owed beyond what Own charges
 	}
+	l.tell(r, m, now)
 	l.hearAlone(r, now)
 	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost
 		l.startAfter(at, first(r, now, at))
@@ -288,6 +298,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	l.teach(r, reply, known, now)
 	room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
+		l.parted = now
 		if known {
 			*m = member{serial: r.Serial, at: now, knownTill: now.Add(activeFor)} // what comes again finds it
 		}
@@ -322,6 +333,11 @@ func (l *Ledger) handOut(r *Request, reply *Reply, m *member, again bool, now mo
 // unaware reports whether what a member had is lost, and the member has not heard of it.
 func (m *member) unaware(r *Request, known bool) bool {
 	return !known && r.Serial > 1 || 0 < r.Answered && r.Answered < m.lost
+}
+
+// otherLife reports whether the latest answer of which a member has told all was of another life of the bucket.
+func (l *Ledger) otherLife(r *Request) bool {
+	return r.Answered > 0 && r.Life != 0 && r.Life != int64(l.born)
 }
 
 // teach tells a member that is not known what another one has learned of the server, and notes what it tells itself.

@@ -153,6 +153,7 @@ func (l *Ledger) seat(q *quota.Quota, r *Request, now monotime.Time, fresh bool)
 	if !fresh {
 		o.noneBefore = max(now.Add(r.Horizon), l.lastSlot)
 		o.ledger.Assume(o.noneBefore, first(r, now, o.noneBefore))
+		l.loss.had = tooMany // unless the bucket was lost just now: what members told before is not charged to this place
 	}
 	l.places = append(l.places, o)
 	for i := range l.returned {

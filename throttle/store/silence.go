@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
@@ -139,4 +140,42 @@ func (l *Ledger) spares(cost []int, now monotime.Time) bool {
 		}
 	}
 	return l.unheard > 0
+}
+
+// hearLost notes that a member which asks had the bucket when it was lost. One that has asked for nothing in SharesFor is not among those which it, and others,
+// counted.
+func (l *Ledger) hearLost(r *Request, m *member) {
+	switch {
+	case !l.otherLife(r) || r.Sharing > 0 && r.Since > SharesFor:
+	case r.Sharing <= 0:
+		l.loss.had = tooMany
+	default:
+		l.loss.had, m.had = max(l.loss.had, min(r.Sharing, tooMany)), true
+	}
+}
+
+// tell notes that a member has told all of before the loss. When all have, the windows are known, of which those that were counted can tell. Buckets are not: they
+// remain empty until the Horizon is over.
+func (l *Ledger) tell(r *Request, m *member, now monotime.Time) {
+	if !m.had || l.otherLife(r) {
+		return
+	}
+	m.had = false
+	if l.loss.told++; !l.loss.all() {
+		return
+	}
+	for p := range l.places {
+		o := &l.places[p]
+		counts := o.quota.Per
+		if o.quota.Kind == quota.EstimatedWindow {
+			counts = monotime.Scale(counts, 2, 1)
+		}
+		if o.quota.Kind != quota.TokenBucket && counts <= SharesFor {
+			o.ledger.Trust(now, o.noneBefore)
+			o.noneBefore = min(o.noneBefore, now)
+		}
+	}
+	if l.learnsUntil == l.born.Add(r.Horizon) { // else it waits for something else
+		l.learnsUntil, l.served = min(l.learnsUntil, now), min(l.served, now)
+	}
 }

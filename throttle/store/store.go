@@ -154,6 +154,10 @@ import (
 //   - a window of the clock has used up N times the part of it that is over at h, rounded up, and the
 //     window before it has used up N. What a member tells takes the place of that, too.
 //
+// If all members that had the bucket have told what they sent, which is as many as any of them says ([Request.Sharing]), nothing is unknown of a window of at most a minute
+// (SharesFor; of an estimate, half of it): nothing is assumed of it any more, slots of it are handed out at once, and those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had
+// none that counts. Who tells is one that says another Life first, and this one then. It is not known if others ask by other quotas.
+//
 // If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋ in all at twice, four times
 // that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
 //
@@ -253,8 +257,16 @@ type Request struct {
 	Serial int64
 
 	// Answered is the Serial of the latest request that the store has answered, which is before that of this one; zero if none was. A store that knows the member, and
-	// no request of it with that Serial or a later one, has lost what it did since, as a replica does that took over too early: the bucket is lost.
+	// no request of it with that Serial or a later one, has lost what it did since, unless Life says that another life of the bucket answered, as a replica does that took over too early: the bucket is lost.
 	Answered int64
+
+	// Life is the latest [Reply.Life] for which the member has told all that it had and sent before, with this request at the latest. If it is another one than that of the bucket,
+	// the bucket was lost since, and what the member had is lost: also if the store knows the member, since a copy of an earlier request came first. Zero if there is none.
+	Life int64
+
+	// Sharing is how many members shared the bucket at once (see Reply.Sharing) within the last minute (SharesFor), as far as the member knows; zero if it
+	// does not know, or if one left (see Reply.Parted). See Store, "What a store forgets".
+	Sharing int
 
 	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none
 	// was. If by the store's clock more than two seconds more have passed since the member's latest request, and this is no older one, that
@@ -429,6 +441,12 @@ type Reply struct {
 	// was above 1: slots that it got before cannot come back. All replies to the member say so until one was answered (Request.Answered),
 	// since a reply may get lost.
 	Lost bool
+
+	// Life names the life of the bucket: each loss begins another one. Zero if the store does not say: then Request.Answered alone tells whether a member has heard of a loss.
+	Life int64
+
+	// Parted says that a member left within the last minute (SharesFor): what it sent, nobody will tell.
+	Parted bool
 
 	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and slots from
 	// before, are what the member tells as Own. Zero if the store does not know that; then it takes no Own.

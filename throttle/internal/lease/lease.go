@@ -103,6 +103,9 @@ type Lease struct {
 	prefetchAlone monotime.Time // since when a call would be for prefetching alone; zero if it would not
 	noPrefetch    monotime.Time // no prefetching before: the store had nothing
 
+	life   int64 // of the bucket, by the latest reply
+	told   int64 // the life for which the store was told all of before
+	shared mostSharing
 	last   lastReply
 	came   cameNews
 	far    farNews

@@ -752,14 +752,43 @@ func TestStepLostTellsWhatWent(t *testing.T) {
 			l.Take(nil, at(1500*ms), at(1500*ms), requests(2), false, 0)
 			l.mustCall = true
 			call(t, l, 2*s, queue(), store.Reply{Lost: true, Known: c.known, Bound: -1})
-			if c.want == nil {
-				equal(t, "nothing to tell", l.mustCall, false)
-				return
-			}
 			told, _ := call(t, l, 2*s, queue(), store.Reply{Bound: -1})
 			equal(t, "own", told.Request.Own, c.want)
 		})
 	}
+}
+
+// TestStepLostIsToldOnce: what a store that lost the bucket does not know is told once, in as many requests as it takes. Only with the last of them the member says that it has
+// told all: of another life of the bucket it tells all anew.
+func TestStepLostIsToldOnce(t *testing.T) {
+	l := newLease(t, "900/10s log", 0)
+	call(t, l, s, queue(1), store.Reply{Slots: in(0), Bound: -1, Members: 1, Sharing: 3, Life: 7})
+	costs := make([]int, 80)
+	for i := range costs { // in hand, one by one
+		costs[i] = 1
+	}
+	var slots []time.Duration
+	for i := range costs {
+		slots = append(slots, time.Duration(i+1)*s)
+	}
+	told, _ := call(t, l, s, queue(costs...), store.Reply{Slots: in(slots...), Bound: -1, Members: 1, Ahead: 80 * s, Life: 7})
+	equal(t, "life", told.Request.Life, int64(7))
+	for _, life := range []int64{8, 9} {
+		l.mustCall = true
+		call(t, l, 2*s, queue(), store.Reply{Lost: true, Known: 1, Bound: -1, Ahead: 80 * s, Life: life})
+		for i, want := range []int{64, 15, 0} { // of 79 in hand
+			l.mustCall = true
+			told, _ := call(t, l, 2*s, queue(), store.Reply{Lost: i < 1, Known: 1, Bound: -1, Ahead: 80 * s, Life: life})
+			equal(t, "own", len(told.Request.Own), want)
+			equal(t, "told all", told.Request.Life == life, i > 0)
+			equal(t, "shared by", told.Request.Sharing, 3)
+		}
+	}
+	l.mustCall = true
+	call(t, l, 2*s, queue(), store.Reply{Bound: -1, Ahead: 80 * s, Life: 9, Parted: true})
+	l.mustCall = true
+	left, _ := call(t, l, 2*s, queue(), store.Reply{Bound: -1, Ahead: 80 * s, Life: 9})
+	equal(t, "shared by, where one has left", left.Request.Sharing, 0)
 }
 
 // TestStepAfterSet: slots of a reply that comes after the quotas were replaced are of other

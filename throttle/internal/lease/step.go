@@ -64,6 +64,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.last.sharing = max(reply.Sharing, l.last.members)
+	l.hearLife(now, reply)
 	if l.came.at < sent {
 		l.came = cameNews{} // the reply counts whoever came
 	}
@@ -75,7 +76,8 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if l.far.at != 0 && l.far.at >= sent {
 		l.takeFar() // nobody knows whether the reply was made before
 	}
-	if reply.Lost {
+	if again := reply.Life == l.life && reply.Life != c.Request.Life; reply.Lost && !again {
+		l.life = reply.Life
 		l.lost(now, answered, span(reply.Known), &e)
 	}
 	if reply.Hold > 0 {
@@ -332,7 +334,6 @@ func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effect
 	if answered <= until {
 		until = now
 	}
-	if all := append(l.used.before(now, until), l.slots.before(until)...); len(all) > 0 {
-		l.unsent.own, l.mustCall = append(l.unsent.own, all...), true
-	}
+	l.unsent.own = append(append(l.unsent.own, l.used.before(now, until)...), l.slots.before(until)...)
+	l.mustCall = true // also if there is nothing to tell: the store waits for all that had the bucket
 }

@@ -340,6 +340,9 @@ func (b *Bucket) Own(now, at, _ monotime.Time, n int) {
 	}
 }
 
+// Trust implements Ledger. What went of a bucket nobody tells.
+func (b *Bucket) Trust(_, _ monotime.Time) {}
+
 // Release implements Ledger. It leaves the bucket empty, and what went before does not come back beside that.
 func (b *Bucket) Release(t monotime.Time) {
 	b.settle(t)

@@ -234,8 +234,16 @@ func (g *grid) Own(now, at, _ monotime.Time, n int) {
 	}
 }
 
-// Release implements Ledger.
-func (g *grid) Release(monotime.Time) {
+// Trust implements Ledger.
+func (g *grid) Trust(now, assumed monotime.Time) {
+	g.forgetAssumed()
+	if l := g.near; l.Last == assumed { // nothing came after that
+		l.Last = min(l.Last, max(now, l.Start))
+	}
+}
+
+// forgetAssumed has what Assume has charged, and Own has not taken over, not count.
+func (g *grid) forgetAssumed() {
 	l := g.near
 	switch g.assumed.Start {
 	case l.Start:
@@ -244,8 +252,14 @@ func (g *grid) Release(monotime.Time) {
 	case l.Start.Add(-g.per):
 		l.Previous -= g.assumed.Current
 	}
-	l.Current, l.Previous = min(max(l.Current, 0), l.N()), min(max(l.Previous, 0), l.N())
 	g.assumed = limit.Counts{}
+}
+
+// Release implements Ledger.
+func (g *grid) Release(monotime.Time) {
+	l := g.near
+	g.forgetAssumed()
+	l.Current, l.Previous = min(max(l.Current, 0), l.N()), min(max(l.Previous, 0), l.N())
 }
 
 // Left implements Ledger. If there are slots in a later window, nothing is.

@@ -54,6 +54,9 @@ type Ledger interface {
 	// takes what may still be there at t. One token is there so soon after t, at the latest.
 	Assume(t monotime.Time, first time.Duration)
 
+	// Trust ends what Assume has assumed up to an instant: all that went was told, at now.
+	Trust(now, assumed monotime.Time)
+
 	// Release ends what was charged up to t beyond what the quota grants, and what Assume has assumed. What was handed out
 	// stays charged. Nothing is handed out before t.
 	Release(t monotime.Time)

@@ -156,13 +156,18 @@ func (w *window) Own(now, at, assumed monotime.Time, n int) {
 	w.log.Join(at, n, w.quota.Per/coarse)
 }
 
-// Release implements Ledger. Of what is beyond N, the latest goes. An entry of which a part is still to come does not count as gone: that part is
-// handed out for when what came before has left. Alone it has no more than N either.
-func (w *window) Release(t monotime.Time) {
+// Trust implements Ledger.
+func (w *window) Trust(_, _ monotime.Time) {
 	for _, a := range w.assumed {
 		w.log.Give(a.at, int(a.n))
 	}
 	w.assumed = nil
+}
+
+// Release implements Ledger. Of what is beyond N, the latest goes. An entry of which a part is still to come does not count as gone: that part is
+// handed out for when what came before has left. Alone it has no more than N either.
+func (w *window) Release(t monotime.Time) {
+	w.Trust(t, t)
 	w.log.Purge(t)
 	live := w.log.Live()
 	i := sort.Search(len(live), func(i int) bool { return live[i].Last > t })

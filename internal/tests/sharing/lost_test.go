@@ -1,0 +1,67 @@
+package sharing
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// average is how much was sent until an instant of the last Per, on average: whenever windows end.
+func average(text string, sends []sent, end time.Duration) float64 {
+	per, sum := quota.MustParse(text).Explicit()[0].Per, 0.0
+	for _, s := range sends {
+		if s.at < end {
+			sum += float64(s.n) * min(end-s.at, per).Seconds()
+		}
+	}
+	return sum / per.Seconds()
+}
+
+// TestALostWindowCostsNothing: all processes that had a window which the store has lost say what they sent. So from two seconds after the loss on as
+// much goes as if nothing had been lost, but for a hundredth. It is the same if the store was away before that.
+func TestALostWindowCostsNothing(t *testing.T) {
+	for _, text := range []string{"60/2s log", "60/2s sliding", "60/2s window", "60/2s window grid", "60/2s estimate"} {
+		for _, away := range []time.Duration{0, 2 * time.Second} {
+			if away > 0 && text == "60/2s estimate" {
+				continue // after a pause its second window lets go evenly what the first lets go at once: what goes later depends on when the pause ends
+			}
+			for begin := 6 * time.Second; begin < 8*time.Second; begin += 190 * time.Millisecond {
+				t.Run(fmt.Sprint(text, " away ", away, " from ", begin), func(t *testing.T) {
+					lost, kept := lossOf(t, text, begin, away, true), lossOf(t, text, begin, away, false)
+					if n := over(text, lost.sends); n > 0 {
+						t.Errorf("%d over", n)
+					}
+					fault := begin + away
+					went := func(f *fleet) float64 {
+						return average(text, f.sends, fault+10*time.Second) - average(text, f.sends, fault+2*time.Second)
+					}
+					if got, want := went(lost), went(kept); got < want-2.4 { // of 240
+						t.Errorf("%.1f went, %.1f where nothing was lost", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// lossOf is what five processes send if the store is away from an instant on, and loses what it knew, if it does.
+func lossOf(t *testing.T, text string, begin, lasts time.Duration, loses bool) (f *fleet) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := new(store.Memory)
+		f = &fleet{start: time.Now(), end: begin + lasts + 10*time.Second}
+		a := &away{Memory: s, down: func() bool { d := time.Since(f.start); return d >= begin && d < begin+lasts }}
+		if loses {
+			time.AfterFunc(begin+lasts, s.Lose)
+		}
+		f.run(t, text, throttle.OutageClosed, []int{1, 1, 1}, slices.Repeat([]store.Store{a}, 5)...)
+		f.wait.Wait()
+	})
+	return f
+}

@@ -1,0 +1,47 @@
+package lease
+
+import (
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// This file is what a process knows of the life of a bucket, which ends when a store loses it: which one the store was told all of, and how many
+// processes had the bucket.
+
+// hearLife takes in the life of a bucket, and how many share it.
+func (l *Lease) hearLife(now monotime.Time, reply *store.Reply) {
+	if !reply.Lost {
+		l.life, l.told = reply.Life, reply.Life
+	}
+	l.shared.note(now, l.sharing(), reply.Parted)
+}
+
+// mostSharing is how many processes shared a bucket lately at the most.
+type mostSharing struct {
+	most, second int           // second is the most since at
+	at           monotime.Time // when it was the most last
+	parted       monotime.Time // when the store said last that one had left lately; zero if never
+}
+
+// note notes how many share the bucket now. What is the most counts for three times SharesFor at the longest.
+func (m *mostSharing) note(now monotime.Time, n int, parted bool) {
+	if parted {
+		m.parted = now
+	}
+	switch d := now.Sub(m.at); {
+	case n >= m.most || d >= 2*store.SharesFor:
+		m.most, m.second, m.at = n, 0, now
+	case d >= store.SharesFor:
+		m.most, m.second, m.at = max(m.second, n), 0, now
+	default:
+		m.second = max(m.second, n)
+	}
+}
+
+// among returns how many shared the bucket lately at once, if so many do now; zero if one has left, which nobody counts.
+func (m *mostSharing) among(now monotime.Time, n int) int {
+	if m.parted != 0 && now.Sub(m.parted) < store.SharesFor {
+		return 0
+	}
+	return max(m.most, n)
+}

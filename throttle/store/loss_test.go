@@ -1,0 +1,148 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// losing are two members of a bucket of 100 that may be lost.
+type losing struct {
+	t       *testing.T
+	l       *Ledger
+	kind    quota.Kind
+	serial  [3]int64
+	life    [3]int64 // of which each has told all
+	sharing [3]int   // as each says
+}
+
+// send has a member tell what it sent just before, and returns the reply. Who sees it, knows the life of the bucket.
+func (o *losing) send(at time.Duration, who, own int, sees bool) *Reply {
+	o.t.Helper()
+	o.serial[who]++
+	r := o.request(who, own)
+	reply := exchange(o.t, o.l, at, r)
+	if sees {
+		o.life[who] = reply.Life
+	}
+	return reply
+}
+
+func (o *losing) request(who, own int) *Request {
+	r := request(quota.Quotas{{N: 100, Per: 10 * time.Second, Kind: o.kind}}.Explicit(), o.serial[who])
+	r.Member, r.Answered, r.Life, r.Sharing = fmt.Sprint(who), o.serial[who]-1, o.life[who], o.sharing[who]
+	if own > 0 {
+		r.Own = []Own{{In: -100 * time.Millisecond, Cost: []int{own}}}
+	}
+	return r
+}
+
+var windows = []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow, quota.ClockWindow, quota.EstimatedWindow}
+
+// TestStoreLostWindowIsKnownWhenAllHaveTold: of a window that was lost all is assumed to be used, but for what members tell. Nothing is assumed any more, and nobody waits for the end of
+// the Horizon, once as many have told all as say that they had it.
+func TestStoreLostWindowIsKnownWhenAllHaveTold(t *testing.T) {
+	const lost = 18 * time.Second
+	for _, kind := range windows {
+		for name, c := range map[string]struct {
+			sharing [3]int // as the two say
+			told    int    // of the two
+			known   bool
+		}{
+			"all have told":     {[3]int{2, 2}, 2, true},
+			"one has told":      {[3]int{2, 2}, 1, false},
+			"one knows of more": {[3]int{3, 2}, 2, false},
+			"one does not know": {[3]int{2, 0}, 2, false},
+		} {
+			t.Run(fmt.Sprint(kind, " ", name), func(t *testing.T) {
+				o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: kind, sharing: c.sharing}
+				o.send(lost-1, 0, 0, true)
+				o.send(lost-1, 1, 0, true)
+				o.l.Lose()
+				for who := range 2 {
+					if r := o.send(lost, who, 0, true); !r.Lost {
+						t.Errorf("member %d does not hear of the loss", who)
+					}
+				}
+				for who := range c.told {
+					o.send(lost+time.Millisecond, who, 20, true)
+				}
+				b, err := o.l.MarshalBinary()
+				if err != nil || o.l.UnmarshalBinary(b) != nil {
+					t.Error("the ledger cannot be written and read")
+				}
+				r := o.request(0, 0)
+				r.Serial, r.Asks = r.Serial+1, []Ask{{Cost: []int{1}, Count: 1, Within: -1}}
+				reply := exchange(t, o.l, lost+2*time.Millisecond, r)
+				if known := len(reply.Slots) == 1 && reply.Slots[0].In == 0 && reply.Left[0] == 59; known != c.known {
+					t.Errorf("slots %v, %d are left: known is %v", reply.Slots, reply.Left[0], known)
+				}
+			})
+		}
+	}
+}
+
+// TestStoreLossIsTold: who listens hears that all have told, since slots are handed out from then on.
+func TestStoreLossIsTold(t *testing.T) {
+	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog, sharing: [3]int{1}}
+	o.send(time.Second, 0, 0, true)
+	o.l.Lose()
+	o.send(2*time.Second, 0, 0, true)
+	for _, want := range []bool{true, false} {
+		o.serial[0]++
+		if _, news, err := o.l.Exchange(2*time.Second, o.request(0, 1)); err != nil || news.Lost != want {
+			t.Errorf("news %+v, %v, want Lost: %v", news, err, want)
+		}
+	}
+}
+
+// TestStoreCopyDoesNotHideALoss: a copy of a request from before a loss, which the member has an answer to, comes first. The member hears of the loss all the same.
+func TestStoreCopyDoesNotHideALoss(t *testing.T) {
+	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog}
+	o.send(time.Second, 0, 0, true)
+	o.send(time.Second, 0, 0, true)
+	o.l.Lose()
+	exchange(t, o.l, 2*time.Second, o.request(0, 0)) // the copy
+	if !o.send(3*time.Second, 0, 0, false).Lost || !o.send(3*time.Second, 0, 0, true).Lost {
+		t.Error("the member does not hear of the loss")
+	}
+	life := o.life[0]
+	if r := o.send(3*time.Second, 0, 0, true); r.Lost || r.Life != life {
+		t.Errorf("the member has heard of it, and is told %+v", r)
+	}
+}
+
+// TestStoreCopyIsNoLoss: a member knows of answers that the store does not know of, of a life before. That is not lost again.
+func TestStoreCopyIsNoLoss(t *testing.T) {
+	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog}
+	o.send(time.Second, 0, 0, true)
+	first := o.request(0, 0)
+	o.send(time.Second, 0, 0, true)
+	o.send(time.Second, 0, 0, true)
+	o.l.Lose()
+	life := exchange(t, o.l, 2*time.Second, first).Life
+	if r := o.send(3*time.Second, 0, 0, true); !r.Lost || r.Life != life {
+		t.Errorf("got %+v, want Lost of life %d", r, life)
+	}
+}
+
+// TestStoreParted: members hear that one has left, for as long as it would count among those that share the bucket.
+func TestStoreParted(t *testing.T) {
+	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog}
+	o.send(0, 0, 0, true)
+	o.send(0, 1, 0, true)
+	o.serial[0]++
+	leave := o.request(0, 0)
+	leave.Leave = true
+	exchange(t, o.l, time.Second, leave)
+	for at, want := range map[time.Duration]bool{time.Second: true, time.Second + SharesFor - 1: true} {
+		if r := o.send(at, 1, 0, true); r.Parted != want {
+			t.Errorf("at %v Parted is %v", at, r.Parted)
+		}
+	}
+	if r := o.send(time.Second+SharesFor, 1, 0, true); r.Parted {
+		t.Error("Parted a minute later")
+	}
+}
