@@ -17,7 +17,7 @@ var targets = []load.Target{{OS: "linux", Arch: "386"}, {OS: "darwin", Arch: "ar
 
 // api returns a sorted line for each exported name of the module in directory dir. A line that does not hold
 // for all targets names those for which it does.
-func api(l *load.Loader, dir string) (lines []string, err error) {
+func api(l *load.Loader, dir string, targets []load.Target) (lines []string, err error) {
 	where := map[[2]string][]string{} // by package and what it exports
 	for _, target := range targets {
 		m, err := l.Load(dir, target)

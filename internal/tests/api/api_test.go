@@ -19,10 +19,10 @@ import (
 
 const root = "../../.." // of the repository
 
-var loader = load.NewLoader() // one for all tests: most of what they load, they have in common
+var loader = declared() // one for all tests: most of what they load, they have in common
 
 // What is exported is a promise: a change of it is a change of the text, which a reader of the commit sees. What nested modules import takes
-// seconds to read: their texts are compared in a step of the gate, with PACER_WHOLE=1.
+// seconds to read, and so does each further system: their texts are compared in a step of the gate, with PACER_WHOLE=1.
 func TestText(t *testing.T) {
 	for dir, file := range texts {
 		t.Run(dir, func(t *testing.T) {
@@ -32,11 +32,12 @@ func TestText(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
 				t.Skip("not in this copy: a module has no other modules in it")
 			}
-			got, err := api(loader, filepath.Join(root, dir))
+			on := whole.Or(targets[:1], targets)
+			got, err := api(loader, filepath.Join(root, dir), on)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := changes(read(t, file), got); diff != "" {
+			if diff := changes(heldOn(on, read(t, file)), got); diff != "" {
 				t.Errorf("API changed:\n%sif that is a decision, run: go run ./internal/tests/api", diff)
 			}
 		})
@@ -166,6 +167,25 @@ func read(t *testing.T, file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
+// heldOn returns what a text says of a target, if that is the only one; else all of it.
+func heldOn(on []load.Target, text []string) (of []string) {
+	if len(on) > 1 {
+		return text
+	}
+	system := regexp.MustCompile(`^(pkg \S+) \((\S+)\), `)
+	for _, l := range text {
+		m := system.FindStringSubmatch(l)
+		switch {
+		case m == nil:
+			of = append(of, l)
+		case m[2] == on[0].OS+"-"+on[0].Arch:
+			of = append(of, m[1]+", "+l[len(m[0]):])
+		}
+	}
+	slices.Sort(of)
+	return of
+}
+
 // changes returns a line for each that is in only one of two sorted texts.
 func changes(old, got []string) string {
 	var lines []string
@@ -205,7 +225,7 @@ func TestFixture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := api(loader, dir)
+	got, err := api(loader, dir, targets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,9 +24,9 @@ var texts = map[string]string{
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("api: ")
-	l := load.NewLoader()
+	l := declared()
 	for dir, file := range texts {
-		lines, err := api(l, dir)
+		lines, err := api(l, dir, targets)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -34,4 +34,11 @@ func main() {
 			log.Fatal("run it at the root of the repository: ", err)
 		}
 	}
+}
+
+// declared returns a Loader of what packages declare.
+func declared() *load.Loader {
+	l := load.NewLoader()
+	l.Declared = true
+	return l
 }

@@ -59,6 +59,9 @@ type listed struct {
 
 // Loader loads modules, and what they have in common once.
 type Loader struct {
+	// Declared says that nobody asks what is in functions: then nothing is there of Uses.
+	Declared bool
+
 	fset   *token.FileSet
 	trees  map[string]*ast.File     // by path
 	shared map[place]*types.Package // those that were imported by another package
@@ -164,7 +167,7 @@ func (l *Loader) check(m *Module, p *listed) (*Package, error) {
 		checked.Files = append(checked.Files, &File{Name: name, Tree: trees[i]})
 	}
 	conf := types.Config{
-		IgnoreFuncBodies: p.DepOnly, FakeImportC: true, Sizes: m.sizes,
+		IgnoreFuncBodies: p.DepOnly || l.Declared, FakeImportC: true, Sizes: m.sizes,
 		Importer: imports(func(path string) *types.Package {
 			if there, ok := p.ImportMap[path]; ok { // what the standard library has in its vendor directory
 				path = there
@@ -174,8 +177,8 @@ func (l *Loader) check(m *Module, p *listed) (*Package, error) {
 	}
 	var err error
 	info := &types.Info{Uses: checked.Uses}
-	if p.DepOnly {
-		info = nil // nobody asks
+	if conf.IgnoreFuncBodies {
+		info = nil
 	}
 	checked.Types, err = conf.Check(p.ImportPath, l.fset, trees, info)
 	return checked, err
