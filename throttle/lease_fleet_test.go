@@ -64,7 +64,7 @@ func jain(each []int) float64 {
 }
 
 func TestLeaseFleetSaturated(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		text       string
 		members    int
 		roundTrips float64 // at most, per request
@@ -82,6 +82,9 @@ func TestLeaseFleetSaturated(t *testing.T) {
 		{"1000/s log", 10, 0.1},
 		{"1000/s sliding", 10, 0.1},
 	} {
+		if *times == 1 && i%2 == 0 {
+			continue // each takes half a second
+		}
 		t.Run(fmt.Sprintf("%s by %d", c.text, c.members), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
