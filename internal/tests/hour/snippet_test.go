@@ -189,11 +189,14 @@ func (m *compiled) list(t *testing.T, module string, paths []string) {
 	if !slices.ContainsFunc(paths, func(path string) bool { return m.files[path] == "" }) {
 		return
 	}
-	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
-	if module == "" {
-		args = append(args, "./...")
+	for _, meanings := range packages { // what other snippets need of the module, too: one call takes as long as another
+		for _, of := range meanings {
+			if of.module == module {
+				paths = append(paths, of.path)
+			}
+		}
 	}
-	out, err := run(module, append(args, paths...)...)
+	out, err := run(module, append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}, paths...)...)
 	switch {
 	case err == nil:
 	case module != "":
