@@ -118,7 +118,7 @@ func TestGroupForgetsTheLeastFirst(t *testing.T) {
 // A crawl of ever new hosts, all of which refuse, fills no memory: there are 100,000 buckets at most, each of which weighs
 // some 2 kB. What it costs to forget does not grow with how many there are: see TestFullIsRare of package tree.
 func TestGroupIsBoundedByDefault(t *testing.T) {
-	if *times == 1 {
+	if testing.Short() {
 		t.Skip("100,000 buckets")
 	}
 	synctest.Test(t, func(t *testing.T) {
