@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -25,12 +26,13 @@ type raise struct {
 	held   float64          // the highest rate at which requests were served one after the other; zero if that is not known
 	went   [3]monotime.Time // when the latest ones went that were served while nothing remained
 	others int              // others are likely to share the limit until so many more are served
+	trips  float64          // so many requests go in a round trip at the rate, if that is more than one
 	blind  bool             // a round trip is longer than one token takes: so it may vary by as much
 }
 
 const (
-	// firstRaise is by what the rate of a limit of one is first multiplied with each served answer. It is gentleRaise at more, which may be a window of a second after
-	// all, and where several answers are on their way.
+	// firstRaise is by what the rate of a limit of one is first multiplied with each served answer, or with all of a round trip where several are on their way. It is
+	// gentleRaise at more, which may be a window of a second after all.
 	firstRaise  = 2.0
 	gentleRaise = 1.25
 
@@ -76,9 +78,8 @@ func (ra *raise) again(now monotime.Time, rate float64) {
 // serve takes in that a request was served at a rate, which was sent then and answered after so long; spent says that nothing remained. Of a limit of one, two intervals of requests that found one token each are two tokens. Of more than one,
 // up to a token may have been there when nothing remained first.
 func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent bool, rate float64) {
-	if ra.blind = took.Seconds()*rate > 1; ra.blind {
-		ra.by = min(ra.by, gentleRaise)
-	}
+	ra.trips = max(took.Seconds()*rate, 1)
+	ra.blind = ra.trips > 1
 	from := ra.went[0]
 	if limit == 1 {
 		from = ra.went[1]
@@ -103,7 +104,7 @@ func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 		if ra.again(now, rate); !ra.on() && !ra.blind {
 			return max(1, min(othersRaise, othersBelow*ra.held/rate))
 		}
-		return ra.by
+		return math.Pow(ra.by, 1/ra.trips) // what is on its way was sent at a lower rate
 	}
 	if ra.others--; ra.others == 0 {
 		ra.at = now
