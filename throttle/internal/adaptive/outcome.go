@@ -18,6 +18,7 @@ type outcome struct {
 	elsewhere bool  // another limit has refused the request, see elsewhere.go
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did
+	flight    int   // what was under way with it
 	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
 	used      used  // of the limit so far
 	newest    bool  // the server wrote the answer after all answers before

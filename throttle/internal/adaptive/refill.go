@@ -22,6 +22,7 @@ import (
 //   - After a reset only a part of the limit is there.
 //   - Before a reset more comes back than two windows have.
 //   - The limit is full each time, and the reset nearer than the server is (drip).
+//   - Within some round trips more comes back than two windows have (blind).
 //   - Before the reset a part is there. One probe looks for it (guessRefill) where the reset is
 //     so near that rounding hides the first of these ways, and where a reset brought nothing. It
 //     goes when one token would be back if the reset were the time to full.
@@ -69,6 +70,7 @@ type refill struct {
 	sentBefore    int // cost of the requests granted before whose answers came since: some of it belongs to remainingThen
 
 	raise         raise
+	blind         blind
 	refusalsInRow int           // of paced requests
 	found         int           // how often a paced request found something, see proven
 	crowd         int           // others are likely to share the limit until so many more requests are served
@@ -185,12 +187,19 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.drip.note(o, after)
 	if r.refills {
 		r.seeOthers(o)
+		r.seeMore(o)
 		r.measure(o)
 		return
 	}
 	if rate, ok := r.drip.within(o); ok && r.doubtRefills.skip == 0 {
 		full := monotime.Seconds(float64(o.limit) / rate)
 		r.start(o, o.now, full, full)
+		return
+	}
+	if rate, ok := r.blind.note(o); ok && r.doubtRefills.skip == 0 {
+		full := monotime.Seconds(float64(o.limit) / rate)
+		r.start(o, o.now, full, full)
+		r.blind.on, r.found = true, proven
 		return
 	}
 	if o.probe && o.guess == guessRefill && o.refused {
@@ -314,6 +323,16 @@ func (r *refill) seeOthers(o *outcome) {
 	}
 }
 
+// seeMore finds out whether the limit is full again within a round trip, at whatever rate it was taken to come back.
+func (r *refill) seeMore(o *outcome) {
+	if r.blind.on || r.raise.by > 0 || r.crowd > 0 {
+		return
+	}
+	if rate, ok := r.blind.note(o); ok {
+		r.rate, r.found, r.blind.on = max(r.rate, rate), proven, true
+	}
+}
+
 // remeasure has the rate be measured anew, from an instant on at which so much was left.
 func (r *refill) remeasure(from monotime.Time, left int) {
 	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = from, left, 0, 0
@@ -342,7 +361,7 @@ func (r *refill) measure(o *outcome) {
 			r.doubt()
 		}
 		r.slowDown()
-		r.pacedFrom, r.served = o.now, 0
+		r.pacedFrom, r.served, r.blind.refused = o.now, 0, true
 		if r.raise.by > 0 { // others took the token, or the pace was too fast: it is back after that of one, however slow the pace is
 			r.pacedFrom = o.now.Add(r.token() - r.timeFor(1, false))
 		}
@@ -363,7 +382,9 @@ func (r *refill) measure(o *outcome) {
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
 	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see pace.Sane
+	r.rate = r.blind.grow(o, r.rate)
 	r.follow(o)
+	r.atMost = max(r.atMost, r.rate)
 	if !o.newest {
 		return
 	}
@@ -429,7 +450,7 @@ func (r *refill) wrong() {
 // early reports whether paced requests have found tokens long before the stated reset, which therefore says nothing of the next one: at a limit of few tokens
 // that comes back token by token.
 func (r *refill) early() bool {
-	return r.refills && r.raise.by > 0 && (r.found >= foundEarly || r.raise.held > 0)
+	return r.refills && (r.blind.on || r.raise.by > 0 && (r.found >= foundEarly || r.raise.held > 0))
 }
 
 // token returns how long one token takes to come back at most, as far as that was seen.
@@ -441,6 +462,7 @@ func (r *refill) stop() {
 	r.refills, r.resumed, r.found, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 	r.raise.held, r.raise.others = 0, 0
+	r.blind = blind{}
 }
 
 // slowDown lowers the rate after a refusal.

@@ -1,0 +1,56 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// blind is about a limit that is full again within a round trip. As many requests as it has tokens go in each, and are served, but what remains never shows
+// how much faster the limit comes back.
+//
+// It is known by this: more came back within some round trips than two windows have. (A window lasts longer than four of them.) That is a rate which the limit
+// keeps. From then on requests are paced, so that more may be under way than remain, and each answer that finds the whole limit raises the rate: as the window of TCP, by one
+// request per round trip for each, until one is refused, and by one for all of a round trip after that.
+//
+// In come outcomes (note, grow) and refusals; out comes the rate.
+type blind struct {
+	from   monotime.Time // an answer, from which on is counted
+	left   int           // so much remained then
+	served int           // tokens of requests that were sent since, and served
+	trip   time.Duration // the shortest round trip since
+
+	on      bool // the rate is raised
+	refused bool // and a request was refused meanwhile
+}
+
+// blindTrips is within how many round trips so much must come back.
+const blindTrips = 8
+
+// note takes in an outcome, and reports whether more came back than two windows have; and at which rate it comes back at least.
+func (b *blind) note(o *outcome) (rate float64, ok bool) {
+	took, trip := o.now.Sub(b.from), o.now.Sub(o.sent)
+	if b.from == 0 || o.refused || o.otherLimit || took > blindTrips*min(trip, b.trip) {
+		*b = blind{from: o.now, left: o.remaining, trip: trip}
+		return 0, false
+	}
+	b.trip = min(b.trip, trip)
+	if o.sent >= b.from {
+		b.served += o.n
+	}
+	back := b.served + o.remaining - b.left - 1 // up to one token may have been there before
+	return measuredShare * float64(back) / took.Seconds(), o.newest && o.limit > 0 && back > 2*o.limit
+}
+
+// grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of what was under way: nobody has tried it.
+func (b *blind) grow(o *outcome, rate float64) float64 {
+	trip := o.now.Sub(o.sent).Seconds()
+	if !b.on || trip <= 0 || o.remaining+o.n < o.limit {
+		return rate
+	}
+	by := float64(o.n) / trip
+	if b.refused {
+		by /= max(rate*trip, 1)
+	}
+	return max(rate, min(rate+by, 2*float64(o.flight)/trip))
+}
