@@ -121,3 +121,15 @@ func TestRefillFollows(t *testing.T) {
 		t.Errorf("%v/s after a rate that was too high, want %v", r.rate, want)
 	}
 }
+
+// TestRefillNoFasterThanResetsSay: the rate of a limit of many tokens is not above what resets say that were stated for as long as the first of them was to come.
+func TestRefillNoFasterThanResetsSay(t *testing.T) {
+	const ms = time.Millisecond
+	r := refill{refills: true, rate: 68, fullSpan: time.Hour, maxHold: time.Minute}
+	for i, want := range []float64{68, measuredShare * 64} {
+		r.observe(drops(time.Duration(i)*1000*ms, 128, 64, false, 1000*ms, 0), &reset{}, time.Minute)
+		if math.Abs(r.rate-want) > 1e-9 {
+			t.Errorf("answer %d: %v/s, want %v", i, r.rate, want)
+		}
+	}
+}

@@ -412,16 +412,16 @@ func (r *refill) awaitReset(now, late monotime.Time) bool {
 	return first
 }
 
-// follow has the rate follow what the resets say where Remaining does not show what comes back: at a limit of few tokens, and where the
-// limit is full again within a round trip. The rate is not above that; and if it is below, it is raised with each answer, once so
-// many were served in a row that others are not likely to share the limit.
+// follow has the rate follow what the resets say: it is not above that. Where Remaining does not show what comes back, at a limit of few tokens, and where the
+// limit is full again within a round trip, a rate below that is raised with each answer, once so many were served in a row that others are not likely to share
+// the limit.
 func (r *refill) follow(o *outcome) {
-	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
-		return
-	}
 	least, most := r.drip.bounds(o.now)
 	if r.rate > most {
 		r.rate = max(measuredShare*most, slowestRate(r.maxHold))
+	}
+	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
+		return
 	}
 	if least *= measuredShare; r.served > servedInRow && r.rate < least && pace.Sane(least) {
 		r.rate = min(gentleRaise*r.rate, least)
