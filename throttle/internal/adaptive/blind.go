@@ -9,7 +9,7 @@ import (
 // blind is about a limit that is full again within a round trip. As many requests as it has tokens go in each, and are served, but what remains never shows
 // how much faster the limit comes back.
 //
-// It is known by this: more came back within some round trips than two windows have. (A window lasts longer than four of them.) That is a rate which the limit
+// It is known by this: more came back within some round trips than two windows have. (A window lasts longer than five of them.) That is a rate which the limit
 // keeps. From then on requests are paced, so that more may be under way than remain, and each answer that finds the whole limit raises the rate: as the window of TCP, by one
 // request per round trip for each, until one is refused, and by one for all of a round trip after that.
 //
@@ -25,7 +25,7 @@ type blind struct {
 }
 
 // blindTrips is within how many round trips so much must come back.
-const blindTrips = 8
+const blindTrips = 10
 
 // note takes in an outcome, and reports whether more came back than two windows have; and at which rate it comes back at least.
 func (b *blind) note(o *outcome) (rate float64, ok bool) {
