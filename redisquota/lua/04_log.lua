@@ -10,8 +10,16 @@ local log = {
 }
 
 function log.set(q)
-  q.width = q.cell >= 0 and q.cell or q.late -- of a cell
+  q.width = math.min(q.cell >= 0 and q.cell or q.late, math.max(math.floor(q.per / 100), second / 100)) -- of a cell
   q.span = q.per + q.late -- what was sent up to late has left Per before what is sent on time
+end
+
+-- ends returns when a cell leaves whose last slot is at an instant: where late becomes shorter, when it has at the latest.
+function log.ends(q, slot)
+  if q.falls == 0 then
+    return slot + q.span
+  end
+  return math.min(slot + q.span, math.max(q.falls, slot + q.per + q.to))
 end
 
 -- get returns the i-th cell of all, oldest first. Those that were there are read as they are needed;
@@ -275,7 +283,7 @@ function log.leaves(q, t, excess)
       return t
     end
     if c.count >= excess then
-      return math.max(t, c.last + q.span)
+      return math.max(t, q:ends(c.last))
     end
     steps = steps + 1
     excess = excess - c.count
@@ -288,7 +296,7 @@ end
 function log.gone(q, t)
   local sum, i = 0, q.oldest
   local c = log.get(q, i)
-  while c and c.last + q.span <= t do
+  while c and q:ends(c.last) <= t do
     steps = steps + 1
     sum = sum + c.count
     i = i + 1
@@ -303,7 +311,7 @@ function log.bears(q, t, later, k, before, n)
   for i = k, #later do
     steps = steps + 1
     local c = later[i]
-    if c.first >= t + q.span then
+    if c.first >= q:ends(t) then
       break
     end
     before = before + c.count

@@ -24,7 +24,7 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 	}{
 		{"10/m log", time.Minute + late - start, 4},
 		{"10/m window", time.Minute + late - start, 4},
-		{"10/m sliding", time.Minute + late - start, 3},
+		{"10/m sliding", time.Minute + late - start, 4},
 		{"10/m window grid", 59 * time.Second, 4},
 		{"10/m estimate", 59*time.Second + 3*time.Second + 1, 4},
 		{"20/s burst 11, 10/m log", time.Minute + late - start, 4},

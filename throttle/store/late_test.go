@@ -153,6 +153,34 @@ func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
 	}
 }
 
+// TestStoreLateFallsAhead: when a Late falls is known before. What is handed out for later reckons with it, and with nothing before that.
+func TestStoreLateFallsAhead(t *testing.T) {
+	const ms = time.Millisecond
+	for _, kind := range []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow} {
+		l := &Ledger{Epoch: time.Unix(1e9, 0)}
+		send := func(at time.Duration, member string, serial int64, late time.Duration, n int) *Reply {
+			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: kind}}.Explicit(), serial)
+			r.Member, r.Late = member, late
+			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
+			return exchange(t, l, at, r)
+		}
+		send(1000*ms, "a", 1, 200*ms, 5)
+		send(1000*ms, "b", 1, 200*ms, 5)
+		for _, c := range []struct {
+			member string
+			at     time.Duration
+			want   time.Duration
+		}{
+			{"a", 1100 * ms, 2200 * ms}, // b may use its slots for 200 ms
+			{"b", 1150 * ms, 2150 * ms}, // nobody uses anything for longer than 10 ms from now on
+		} {
+			if got := c.at + send(c.at, c.member, 2, 10*ms, 1).Next; got != c.want {
+				t.Errorf("%v: when %s has asked for less, the next slot is at %v, want %v", kind, c.member, got, c.want)
+			}
+		}
+	}
+}
+
 // TestStoreLateAskedFor: the longest Late of a horizon counts, whoever asks, and for as long as somebody asked for it.
 func TestStoreLateAskedFor(t *testing.T) {
 	const ms, horizon = time.Millisecond, 500 * time.Millisecond

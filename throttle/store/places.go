@@ -91,6 +91,7 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		if p >= len(had) || o.quota != had[p] || was != o.late.late || l.horizon != r.Horizon {
 			o.ledger.Set(now, o.quota, o.late.late, r.Horizon)
 		}
+		o.ledger.Fall(o.late.falls, o.late.to)
 	}
 	l.horizon = r.Horizon
 	l.forgetPlaces(now)

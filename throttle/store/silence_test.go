@@ -288,7 +288,7 @@ func TestNewsOfSlotsAhead(t *testing.T) {
 		"who asks is none":  {"b", []int{100, 1}, []time.Duration{0, 9610 * time.Millisecond}},
 		"none are that far": {"ab", []int{100, 0, 0}, []time.Duration{0, 0, 0}},
 		"farther and farther": {"ab", []int{-1, -1, -1, -1, -1, -1, -1}, []time.Duration{
-			0, 9610 * time.Millisecond, 19220 * time.Millisecond, 28830 * time.Millisecond, 38440 * time.Millisecond, 48050 * time.Millisecond, 0,
+			0, 9610 * time.Millisecond, 19220 * time.Millisecond, 28820 * time.Millisecond, 38420 * time.Millisecond, 48020 * time.Millisecond, 0,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

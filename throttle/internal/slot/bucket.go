@@ -340,6 +340,9 @@ func (b *Bucket) Own(now, at, _ monotime.Time, n int) {
 	}
 }
 
+// Fall implements Ledger. What is missing comes back that much later then.
+func (b *Bucket) Fall(monotime.Time, time.Duration) {}
+
 // Trust implements Ledger. What went of a bucket nobody tells.
 func (b *Bucket) Trust(_, _ monotime.Time) {}
 

@@ -50,6 +50,9 @@ func (g *grid) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration) 
 	g.near.SetN(q.N)
 }
 
+// Fall implements Ledger.
+func (g *grid) Fall(monotime.Time, time.Duration) {}
+
 // end returns when the window of t ends.
 func (g *grid) end(t monotime.Time) monotime.Time { return t.Tick(g.per, g.wall).Add(g.per) }
 

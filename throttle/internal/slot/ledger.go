@@ -50,6 +50,10 @@ type Ledger interface {
 	// Slots that are near are handed out in their order; before those that are farther there may be others.
 	Set(now monotime.Time, q quota.Quota, late, horizon time.Duration)
 
+	// Fall says when late becomes shorter, and what it becomes then, as far as is known: what is handed out for later reckons with it. The instant is zero
+	// if it does not.
+	Fall(at monotime.Time, to time.Duration)
+
 	// Assume makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
 	// takes what may still be there at t. One token is there so soon after t, at the latest.
 	Assume(t monotime.Time, first time.Duration)

@@ -20,6 +20,9 @@ type window struct {
 	quota quota.Quota
 	near  time.Duration // slots no farther ahead are handed out in their order
 
+	falls monotime.Time // when late becomes shorter; zero if it does not
+	per   time.Duration // for how long a slot counts then
+
 	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
 	assumed  []handedOut   // what Assume has charged, and Own has not taken over
 }
@@ -37,6 +40,19 @@ func (w *window) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration
 	if q.Kind == quota.SlidingWindow {
 		w.log.Cell = q.Per / time.Duration(q.Cells)
 	}
+	w.log.Cell = min(w.log.Cell, max(q.Per/100, 10*time.Millisecond)) // all of a cell leaves with its last slot
+}
+
+// Fall implements Ledger.
+func (w *window) Fall(at monotime.Time, to time.Duration) { w.falls, w.per = at, w.quota.Per+to }
+
+// leaves returns when an entry leaves that goes up to an instant.
+func (w *window) leaves(last monotime.Time) monotime.Time {
+	at := last.Add(w.log.Per)
+	if w.falls != 0 {
+		at = min(at, max(w.falls, last.Add(w.per)))
+	}
+	return at
 }
 
 // When implements Ledger.
@@ -61,17 +77,17 @@ func (w *window) room(live []limit.Entry, t monotime.Time, later, n int) monotim
 		return t
 	}
 	i := sort.Search(later, func(i int) bool { return live[i].Number >= before })
-	return max(t, live[i].Last.Add(w.log.Per))
+	return max(t, w.leaves(live[i].Last))
 }
 
 // bears returns t if all later entries remain right with n at t, or the first for which it is
 // too much.
 func (w *window) bears(live []limit.Entry, t monotime.Time, later, n int) monotime.Time {
 	for _, e := range live[later:] {
-		if e.First >= t.Add(w.log.Per) {
+		if e.First >= w.leaves(t) {
 			break
 		}
-		i := sort.Search(later, func(i int) bool { return live[i].Last.Add(w.log.Per) > e.First })
+		i := sort.Search(later, func(i int) bool { return w.leaves(live[i].Last) > e.First })
 		if e.Number-w.log.Before(i)+min(int64(n), quota.MaxN) > int64(w.quota.N) {
 			return e.Last
 		}

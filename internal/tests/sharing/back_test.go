@@ -65,3 +65,34 @@ func lossOf(t *testing.T, text string, begin, lasts time.Duration, loses bool) (
 	})
 	return f
 }
+
+// TestAWindowIsBackAfterASlowStore: what went while slots might be used late, leaves a window as soon as it is certain that nothing goes late any more. So from two seconds after the
+// store was near again on, as much goes as if it had always been, but for a fiftieth.
+func TestAWindowIsBackAfterASlowStore(t *testing.T) {
+	for _, text := range []string{"60/2s log", "60/2s sliding", "60/2s window"} {
+		for _, slow := range []time.Duration{30 * time.Millisecond, 70 * time.Millisecond} { // each way
+			for begin := 6 * time.Second; begin < 8*time.Second; begin += 190 * time.Millisecond {
+				t.Run(fmt.Sprint(text, " ", slow, " from ", begin), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						end := begin + 2*time.Second
+						f := &fleet{start: time.Now(), end: end + 10*time.Second}
+						s := &away{Memory: new(store.Memory), delay: func() time.Duration {
+							if d := time.Since(f.start); d >= begin && d < end {
+								return slow
+							}
+							return 0
+						}}
+						f.run(t, text, throttle.OutageClosed, []int{1, 1, 1}, slices.Repeat([]store.Store{s}, 5)...)
+						f.wait.Wait()
+						if n := over(text, f.sends); n > 0 {
+							t.Errorf("%d over", n)
+						}
+						if went := average(text, f.sends, end+10*time.Second) - average(text, f.sends, end+2*time.Second); went < 236 {
+							t.Errorf("%.1f went from two seconds after on, want 236 of 240", went)
+						}
+					})
+				})
+			}
+		}
+	}
+}
