@@ -258,7 +258,7 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 		q.From, err = p.from(q)
 	case "in":
 		if p.word == "flight" {
-			return unexpected(column, word, wantedClause)
+			return unexpected(column, word, `"in flight" without a span ("10 in flight"), or behind a comma ("5/s, 10 in flight")`)
 		}
 		q.Zone, err = p.zone()
 	case "as":

@@ -133,7 +133,7 @@ func TestParseErrors(t *testing.T) {
 		"5 in, 6/s":                         `column 5: ",", want "flight" after "in"`,
 		"5 in flight/s":                     `column 6: "flight/s", want "flight" after "in"`,
 		"5 points in in flight":             `column 13: "in", want "flight" after "in"`,
-		"5/s in flight":                     `column 5: "in", want a comma, even, burst`,
+		"5/s in flight":                     `column 5: "in", want "in flight" without a span ("10 in flight"), or behind a comma ("5/s, 10 in flight")`,
 		"5 in flight log":                   `column 13: "log", want only one kind`,
 		"5 in flight burst 2":               `column 13: "5 burst 2 in flight": Burst is 2, want 0 for a Kind other than TokenBucket`,
 		"5 in flight debt":                  `column 13: "5 debt in flight": Debt is true, want false for a Kind other than TokenBucket`,

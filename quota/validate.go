@@ -106,7 +106,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	case q.N == 0 && q.Kind != Plain:
 		return bad("N", q.N, "a positive number beside a Kind")
 	case q.N == 0 && q.Per != 0:
-		return bad("N", q.N, "a positive number beside a Per")
+		return bad("N", q.N, "a positive number beside a Per of "+q.Per.String())
 	}
 	return nil
 }
