@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // blind is about a limit that is full again within a round trip. As many requests as it has tokens go in each, and are served, but what remains never shows
@@ -39,7 +40,8 @@ func (b *blind) note(o *outcome) (rate float64, ok bool) {
 		b.served += o.n
 	}
 	back := b.served + o.remaining - b.left - 1 // up to one token may have been there before
-	return measuredShare * float64(back) / took.Seconds(), o.newest && o.limit > 0 && back > 2*o.limit
+	rate = measuredShare * float64(back) / took.Seconds()
+	return rate, o.newest && o.limit > 0 && back > 2*o.limit && pace.Sane(rate) // answers that come at one instant show no rate
 }
 
 // grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of what was under way: nobody has tried it.

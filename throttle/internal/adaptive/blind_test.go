@@ -26,6 +26,7 @@ func TestBlindNote(t *testing.T) {
 		{"seven, some of which are still missing", 7, s / 8, 4, 23, measuredShare * 15 / 2.875},
 		{"five windows of five seconds", 2, 5 * s / 2, 1, -1, 0},
 		{"of a limit that is not known", 0, s / 2, 1, -1, 0},
+		{"all at one instant", 2, 0, 1, -1, 0},
 	} {
 		var b blind
 		got, rate := -1, 0.0
