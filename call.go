@@ -364,6 +364,7 @@ const (
 	ModeWait Mode = "wait"
 	// ModeReject returns a *throttle.Error at once. Where no quota in requests is written down, a bucket starts slowly when
 	// it is new and when it has idled, and in any case after a hold: of many requests at the same time only one may go then.
+	// So it does after requests that may wait, while the first of these is not answered.
 	ModeReject Mode = "reject"
 	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
 	ModeDegrade Mode = "degrade"

@@ -264,7 +264,7 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 
 // prepare is called before a claim is looked at, which must not wait for longer than longest: see check.MaxWait. It forgets a hold that is over for
 // so long that nobody counts from an earlier instant, starts the bucket slowly if it is new or has idled, and has those go first who are due, but
-// whose timer is late. A claim that must not wait goes by the quotas, if they say how many requests may go: it would fail for want of an answer.
+// whose timer is late. Claims that might fail for want of an answer to the first go by the quotas, if these say how many requests may go.
 func (l *Limiter) prepare(now monotime.Time, longest time.Duration) {
 	if l.hold <= now.Add(-limit.Lag) {
 		l.hold = 0
@@ -272,7 +272,7 @@ func (l *Limiter) prepare(now monotime.Time, longest time.Duration) {
 	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused
 	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
 		l.gate.Shut()
-		forgot = l.server.Begin(longest < 0 && l.stated())
+		forgot = l.server.Begin((l.MaxQueue != 0 || longest != 0 && longest < adaptive.Patience) && l.stated())
 	}
 	if forgot || l.root().agenda.Due(now) {
 		l.run(now)

@@ -578,7 +578,8 @@ func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 	}
 }
 
-// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, and do not fail for want of an answer to the first. Where
+// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, and do not fail for want of an answer to the first; also of
+// those that may wait, but not for as long as an answer may take, or not in a line of any length. Where
 // none says how many requests may go, or the server has refused, one goes.
 func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 	for _, test := range []struct {
@@ -595,6 +596,9 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 		{name: "in another unit", quotas: "1000 tokens/m", set: func(tr *pacer.Transport) { tr.Cost = lab.NoCost }, want: 1},
 		{name: "after a refusal", quotas: "5/s", refused: true, want: 1, later: 4},
 		{name: "which may wait", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode = pacer.ModeWait }, want: 1},
+		{name: "for long", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, 5*time.Second }, want: 1},
+		{name: "not for long", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, 5*time.Second-1 }, want: 4},
+		{name: "in a short line", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.Line.MaxQueue = pacer.ModeWait, 9 }, want: 4},
 		{name: "MaxWait", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, -1 }, want: 4},
 		{name: "MaxQueue", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.Line.MaxQueue = pacer.ModeWait, -1 }, want: 4},
 	} {

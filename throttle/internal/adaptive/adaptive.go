@@ -74,9 +74,9 @@ type Config struct {
 }
 
 const (
-	// patience is how long requests wait for the answer to one request that went ahead of
+	// Patience is how long requests wait for the answer to one request that went ahead of
 	// them. After it, one more goes ahead.
-	patience = 5 * time.Second
+	Patience = 5 * time.Second
 )
 
 // Ticket is what is known at the moment of a grant. The answer to the request is learned

@@ -385,7 +385,7 @@ func (c *chaos) finish() {
 		}
 		// Where the user spreads a limit without a MaxWait, and where the pace was seen to be
 		// slower than that, a request waits longer.
-		bound := max(c.config.MaxHold, patience) + time.Second
+		bound := max(c.config.MaxHold, Patience) + time.Second
 		if at := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(1), nil, 0, false).At; at > c.now.Add(bound) && !s.pace.Known() && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
 			c.t.Fatalf("a request waits for %v, MaxHold is %v", at.Sub(c.now), c.config.MaxHold)
 		}

@@ -210,7 +210,7 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 		}
 		return o.suspect(now, a.failed, answer), false
 	}
-	if now.Sub(o.lastAnswer) > patience {
+	if now.Sub(o.lastAnswer) > Patience {
 		o.served, o.failed, o.lastServed = 0, 0, now // after a pause in asking, the pace has to be found anew
 	}
 	o.lastAnswer = now
@@ -218,7 +218,7 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	switch {
 	case o.inVain(now, a):
 		o.usual, over = o.serving.rate(now), true
-	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, patience):
+	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, Patience):
 		o.broken, over = true, true
 	case a.granted < o.trialFrom || !a.paced:
 		return a.failed, false // granted before the trial, or while the pace is still searched for
@@ -259,7 +259,7 @@ func (o *overload) score(now monotime.Time, a attempt) {
 // suspect counts answers from the first failure on, of which one that is served before shows that the server serves, and begins a trial if
 // enough of them are failures. It reports whether it did.
 func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool {
-	if now.Sub(o.countingSince) > patience {
+	if now.Sub(o.countingSince) > Patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
 	}
 	if failed {
@@ -270,7 +270,7 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 			o.served++
 		}
 		if o.broken {
-			o.broken, o.since, o.noTrialBefore = false, counted{}, min(o.noTrialBefore, now.Add(doubled(patience, o.unsuccessful)))
+			o.broken, o.since, o.noTrialBefore = false, counted{}, min(o.noTrialBefore, now.Add(doubled(Patience, o.unsuccessful)))
 		}
 	}
 	if o.failed > 0 {
@@ -286,7 +286,7 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 
 // try begins a trial.
 func (o *overload) try(now monotime.Time, answer sequence) {
-	unserved := patience
+	unserved := Patience
 	if now.Sub(o.begun) < newFor || o.helped() && o.served > 0 {
 		unserved = newUnserved
 	}
@@ -299,7 +299,7 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 
 // after returns what is left of a trial that failed. If nothing was served any more, the next one begins after maxHold at the
 // soonest, or soon after something is served again. Else the pace may have been wrong, and it begins after nextTrial, or after
-// patience if most fail without a pace. Both double with each trial.
+// Patience if most fail without a pace. Both double with each trial.
 func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
 	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
 	if o.broken {
@@ -308,7 +308,7 @@ func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
 	}
 	gap := nextTrial
 	if o.mostFail() {
-		gap = patience
+		gap = Patience
 	}
 	next.noTrialBefore = now.Add(min(doubled(gap, next.unsuccessful), maxHold))
 	return next
@@ -322,7 +322,7 @@ func (o *overload) again() { o.begun = 0 }
 
 // longestHold is for how long at most nothing goes after failures that are taken for refusals without a hint: while nothing is
 // served, a request must go often enough for the trial to go on.
-const longestHold = patience / 2
+const longestHold = Patience / 2
 
 // believe takes failures for refusals, as an earlier run has found.
 func (o *overload) believe() { o.belief = meanRefusal }

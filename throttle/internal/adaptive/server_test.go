@@ -232,9 +232,9 @@ func TestSlowStartAfterARefusal(t *testing.T) {
 	b.Restart(true)
 	b.exchange(Answer{Refused: true})
 	b.send()
-	b.wantDue(patience)
-	last := b.at(b.now.Sub(start) + patience).send()
-	b.wantDue(patience)
+	b.wantDue(Patience)
+	last := b.at(b.now.Sub(start) + Patience).send()
+	b.wantDue(Patience)
 	b.done(last, Answer{})
 	b.send()
 	b.wantDue(slowStartStep)
@@ -479,8 +479,8 @@ func TestOverloadUnserved(t *testing.T) {
 		{0, 0, false, 75 * time.Second},
 		{newFor - 1, 0, false, 75 * time.Second},
 		{newFor - 1, 0, true, 15 * time.Second},
-		{newFor, 0, false, patience},
-		{newFor, 0, true, patience},
+		{newFor, 0, false, Patience},
+		{newFor, 0, true, Patience},
 		{newFor, 40 * time.Second, false, 100 * time.Second},
 		{0, 40 * time.Second, true, 100 * time.Second},
 	} {
@@ -572,7 +572,7 @@ func TestOverloadShared(t *testing.T) {
 
 // TestOverloadBroken: after a trial in which nothing was served, the next one begins after MaxHold, or soon after something was served.
 func TestOverloadBroken(t *testing.T) {
-	for want, served := range map[time.Duration]bool{time.Hour: false, 2 * patience: true} {
+	for want, served := range map[time.Duration]bool{time.Hour: false, 2 * Patience: true} {
 		o := overload{broken: true, unsuccessful: 1, begun: start}
 		o = o.after(start, time.Hour)
 		if served {
@@ -675,7 +675,7 @@ func TestOverloadEndedTooEarly(t *testing.T) {
 			t.Errorf("%+v: another trial %v", test, got)
 		}
 	}
-	for after, want := range map[string]time.Duration{"FFFFFFFF": patience, "F.FFFFFFFFFFF": newUnserved} { // a dead server is not waited for as at the beginning
+	for after, want := range map[string]time.Duration{"FFFFFFFF": Patience, "F.FFFFFFFFFFF": newUnserved} { // a dead server is not waited for as at the beginning
 		hour := start.Add(time.Hour)
 		o := overload{begun: start, paced: counted{20, 30}}
 		o = o.after(hour, time.Hour)

@@ -14,7 +14,7 @@ import (
 //
 // A server may be slow without refusing: a long poll, or requests that are answered only together. So
 // when no request could go for slowStartStep, one more goes, and twice as many may be in flight. After a
-// refusal, until something is served again, it takes patience, and no more may be in flight for that.
+// refusal, until something is served again, it takes Patience, and no more may be in flight for that.
 type slowStart struct {
 	allowed   int           // requests that may be in flight; zero if there is no slow start
 	restart   sequence      // when it began: only requests granted later are counted
@@ -43,7 +43,7 @@ func (s *slowStart) openFor(n int) bool { return s.allowed == 0 || s.inFlight+n 
 // nextAnyway is when one more may go without an answer.
 func (s *slowStart) nextAnyway() monotime.Time {
 	if s.refused {
-		return s.lastGrant.Add(patience)
+		return s.lastGrant.Add(Patience)
 	}
 	return s.lastGrant.Add(slowStartStep)
 }

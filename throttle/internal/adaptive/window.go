@@ -70,7 +70,7 @@ type window struct {
 
 	// The probe is under way. A Ticket does not say of which window its request is a probe: every
 	// request draws on every window, so that while one window is probed nothing probes another,
-	// until patience is over.
+	// until Patience is over.
 	probing bool
 
 	hinted  bool // the latest refusal asked to be left alone until the reset, as at the end of a window
@@ -130,7 +130,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	case crowded && optimist:
 		return t
 	case w.probing && t >= w.probeAt && !optimist:
-		return max(t, w.probeSent.Add(patience))
+		return max(t, w.probeSent.Add(Patience))
 	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
 		return t // the answers to what is in flight may leave something over
 	}

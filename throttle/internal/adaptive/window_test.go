@@ -113,7 +113,7 @@ func TestWindowIsForgotten(t *testing.T) {
 	b.exchange(says(left(0, 10, time.Second)))
 	b.at(time.Second).wantDue(0)
 	probe := b.send()
-	b.wantDue(patience) // one goes ahead, the others wait for its answer
+	b.wantDue(Patience) // one goes ahead, the others wait for its answer
 	b.done(probe, Answer{})
 	if len(b.windows) != 0 {
 		t.Error("not forgotten")
@@ -141,7 +141,7 @@ func TestOneProbe(t *testing.T) {
 	b.exchange(says(first, second))
 	b.at(time.Second)
 	b.send() // the probe; it takes what remains of the other window
-	b.at(2 * time.Second).wantDue(patience - time.Second)
+	b.at(2 * time.Second).wantDue(Patience - time.Second)
 	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now {
 		t.Errorf("an optimist waits for %v", d.At.Sub(b.now))
 	}
@@ -483,7 +483,7 @@ func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
 		b.wantDue(5 * time.Second)
 		b.at(5 * time.Second)
 		probe := b.send()
-		b.wantDue(patience)
+		b.wantDue(Patience)
 		b.done(probe, says(minute))
 		b.send()
 		if got := b.dueAfter(0, 1); got != 0 {
