@@ -25,7 +25,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-var stride = flag.Uint64("stride", whole.Or[uint64](4, 1), "of how many worlds of TestEveryNanosecondIsTold one is played")
+var stride = flag.Uint64("stride", whole.Or[uint64](8, 1), "of how many worlds of TestEveryNanosecondIsTold one is played")
 
 // TestEveryNanosecondIsTold has requests of two tenants, in all modes, with all priorities and ways to end, wait at servers that say,
 // refuse and break whatever comes, while quotas are replaced, and hooks ask the Transport, replace its quotas and cancel requests.

@@ -16,7 +16,7 @@ import (
 // limit; it knows neither when the others send nor how long a request is on its way. Half of them are next to never refused; but
 // where fewer tokens are there at once than processes, one of three requests is, and more.
 func TestCellBound(t *testing.T) {
-	for _, column := range []string{"1-long", "3-long", "10-long"} {
+	for _, column := range whole.Or([]string{"1-long", "3-long"}, []string{"1-long", "3-long", "10-long"}) {
 		var all, few []float64
 		for seed := range uint64(2) {
 			for i := range 48 {
@@ -57,6 +57,9 @@ func TestCellSearch(t *testing.T) {
 		column                string
 		slowest, fewest, most float64 // in half of the cells
 	}{{"1-long", 1.03, 0, 0.1}, {"3-long", 1.15, 0.5, 5}, {"10-long", 1.30, 3, 15}} {
+		if tt.column == "10-long" && *simulations <= usual {
+			continue // it takes as long as the others together
+		}
 		for member := range members {
 			var took, refused []float64
 			for i := range cells {
