@@ -166,8 +166,8 @@ const (
 )
 
 // Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a refusal by a
-// server, a request that is not sent, or not sent again, a retry budget that is used up, and a store that cannot be reached. For
-// each Label, there is at most one line of a kind in a second, with a count of those that were left out. A line shows
+// server, a request that is not sent, or not sent again (at Info if its context has ended), a retry budget that is used up, and a
+// store that cannot be reached. For each Label, there is at most one line of a kind in a second, with a count of those that were left out. A line shows
 // the method and the Label, but nothing else of a request, and of an error of others the kind and not the text. If logger is
 // nil, it is slog.Default().
 //

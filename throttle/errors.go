@@ -71,8 +71,8 @@ type Wait struct {
 // Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The
 // server may be asked sooner, after MaxHold. Bounds (MaxWait, MaxStandstill, a deadline) are compared with the
 // earlier instant: a claim that may be the one that goes to ask is not refused. Where only an answer ends the wait
-// ([CauseSlowStart], [CauseInFlight]), Wait is zero, since the answer may come any moment: a caller that sleeps for
-// Wait and tries again needs a least pause of its own.
+// ([CauseSlowStart], [CauseInFlight]), Wait is zero and At the present, since the answer may come any moment: a caller that
+// sleeps for Wait and tries again needs a least pause of its own.
 //
 // errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
 // also finds the context's error and its cause, and Timeout reports whether that was a deadline.

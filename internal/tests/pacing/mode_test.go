@@ -644,3 +644,48 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyWithAQuotaFailsForASlowStart: of 50 that come at once to a new host with a quota, all are sent, whatever bounds their waits. Only who must not wait fails
+// while the slow start of another one is on, which may wait.
+func TestNobodyWithAQuotaFailsForASlowStart(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		tr   *pacer.Transport
+		mode pacer.Mode // of all but the first
+		want int32
+	}{
+		{"MaxQueue", &pacer.Transport{Line: pacer.Line{MaxQueue: 10}}, pacer.ModeWait, 50},
+		{"MaxWait", &pacer.Transport{MaxWait: 50 * time.Millisecond}, pacer.ModeWait, 50},
+		{"a longer MaxWait", &pacer.Transport{MaxWait: time.Second}, pacer.ModeWait, 50},
+		{"a long MaxWait", &pacer.Transport{MaxWait: time.Minute}, pacer.ModeWait, 50},
+		{"behind one that may wait", &pacer.Transport{}, pacer.ModeReject, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent atomic.Int32
+				test.tr.Quotas = pacer.Table{"a.example/": quota.MustParse("100/s")}
+				test.tr.Base = lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					sent.Add(1)
+					time.Sleep(100 * time.Millisecond)
+					return lab.Answer(req, http.StatusOK, ""), nil
+				})
+				var wait sync.WaitGroup
+				mode := pacer.ModeWait
+				for range 50 {
+					req := lab.Request(t, "GET", "http://a.example/", "")
+					req = req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: mode}))
+					wait.Go(func() {
+						if resp, err := test.tr.RoundTrip(req); err == nil {
+							resp.Body.Close()
+						}
+					})
+					mode = test.mode
+					synctest.Wait()
+				}
+				if wait.Wait(); sent.Load() != test.want {
+					t.Errorf("%d were sent, want %d", sent.Load(), test.want)
+				}
+			})
+		})
+	}
+}
