@@ -67,3 +67,25 @@ func TestBlindGrow(t *testing.T) {
 		}
 	}
 }
+
+// TestRaiseBeginsWhereAllIsFound: a paced request finds two tokens of a limit of two, whose resets are in whole seconds. More may have come back, so the rate is raised by a
+// quarter with each answer from then on. It is not where one token of two is found, nor where one may have been there before, nor where resets in finer steps say how fast the limit comes back.
+func TestRaiseBeginsWhereAllIsFound(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, test := range []struct {
+		name              string
+		remaining, before int
+		step              time.Duration
+		want              float64
+	}{{"all", 1, 0, s, gentleRaise * gentleRaise}, {"a part", 0, 0, s, 1}, {"paced by what remains", 1, 1, s, 1}, {"in milliseconds", 1, 0, ms, 1}} {
+		r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Hour}
+		for n := range 3 {
+			o := trips(time.Duration(n+1)*s, ms, 2, test.remaining)
+			o.remainingBefore, o.resetStep = test.before, test.step
+			r.observe(o, &reset{}, time.Hour)
+		}
+		if math.Abs(r.rate-test.want) > 1e-9 {
+			t.Errorf("%s: %v/s after three answers, want %v", test.name, r.rate, test.want)
+		}
+	}
+}

@@ -78,8 +78,10 @@ func (ra *raise) again(now monotime.Time, rate float64) {
 // serve takes in that a request was served at a rate, which was sent then and answered after so long; spent says that nothing remained. Of a limit of one, two intervals of requests that found one token each are two tokens. Of more than one,
 // up to a token may have been there when nothing remained first.
 func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent bool, rate float64) {
-	ra.trips = max(took.Seconds()*rate, 1)
-	ra.blind = ra.trips > 1
+	ra.trips = took.Seconds() * rate
+	if ra.blind = ra.trips > 1; !ra.blind { // or it is no number
+		ra.trips = 1
+	}
 	from := ra.went[0]
 	if limit == 1 {
 		from = ra.went[1]

@@ -379,6 +379,7 @@ func (r *refill) measure(o *outcome) {
 		return
 	}
 	if o.limit < fewTokens {
+		r.raiseWhole(o)
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
 	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see pace.Sane
@@ -397,6 +398,14 @@ func (r *refill) measure(o *outcome) {
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+	}
+}
+
+// raiseWhole begins to raise the rate where a paced request finds all of a limit of two or three, so that more may have come back than Remaining can say: if the steps of
+// resets say nothing of the rate either, and requests go as slowly as a look at half a step.
+func (r *refill) raiseWhole(o *outcome) {
+	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= 0 && o.remaining+o.n >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
+		r.raise.by = gentleRaise
 	}
 }
 
