@@ -23,7 +23,7 @@ func TestHeardOfAll(t *testing.T) {
 		granted  int          // how many go at once after that
 		answered time.Duration
 	}{
-		"others use the limit":                {remains: []int{93}, granted: 7},
+		"others use the limit":                {remains: []int{93}, granted: 3},
 		"the server says the same as a quota": {quotas: hundred, sibling: 60, remains: []int{99, 98, 97}, granted: 97, answered: time.Second},
 	} {
 		for how, end := range map[string]throttle.Answer{"without the lock": {}, "with the lock": {Spent: quota.Costs{}}} {

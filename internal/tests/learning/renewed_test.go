@@ -52,15 +52,15 @@ func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 		trip                         time.Duration
 		least, most                  time.Duration
 	}{
-		{"whole seconds", &renewed{limit: 50, window: 2 * s}, pacertest.XRateLimitDelta, 3, 16, 300, 5 * ms, 10 * s, 13 * s},
-		{"decimals", &renewed{limit: 50, window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 13 * s},
+		{"whole seconds", &renewed{limit: 50, window: 2 * s}, pacertest.XRateLimitDelta, 3, 16, 300, 5 * ms, 10 * s, 13100 * ms},
+		{"decimals", &renewed{limit: 50, window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 13100 * ms},
 		{"ten processes", &renewed{limit: 100, window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 600, 50 * ms, 50 * s, 66 * s},
 		{"slow", &renewed{limit: 100, window: 10 * s}, pacertest.XRateLimitDelta, 3, 4, 600, 300 * ms, 50 * s, 90 * s},
 		{"refusals fill it", &pacertest.EstimatedWindow{Limit: 200, Window: 2 * s, CountRefused: true}, exact, 10, 16, 1000, 5 * ms, 8 * s, 12 * s},
 		{"alone", &renewed{limit: 50, window: 2 * s}, pacertest.XRateLimitDelta, 1, 16, 300, 5 * ms, 10 * s, 10200 * ms},
 		{"honest", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, pacertest.XRateLimitDelta, 3, 16, 300, 5 * ms, 10 * s, 11 * s},
 		{"honest, decimals", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 10200 * ms},
-		{"honest, ten processes", &pacertest.FixedWindow{Limit: 100, Window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 600, 50 * ms, 50 * s, 53 * s},
+		{"honest, ten processes", &pacertest.FixedWindow{Limit: 100, Window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 600, 50 * ms, 50 * s, 53100 * ms},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // Nobody knows what other clients have in flight, but they have as much as they use. Without the
 // estimate, each of several processes would spend all that the server says remains.
 //
-// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), also by others that are not seen yet (withUnseen).
+// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much must remain for that (room).
 type otherUsers struct {
 	began       monotime.Time // when the request went whose answer restored the limit
 	atStart     int           // Remaining at began; zero if no answer has spoken of it
@@ -144,13 +144,15 @@ const few = 4
 // before they hear of ours.
 func (u *otherUsers) withOthers(n int) int { return n + int(2*u.perOurToken*float64(n)) }
 
-// withUnseen is withOthers at the instant t, also of others that are not seen yet: of processes that begin together, the one whose request comes first finds all
-// that there is. Until most of what it sends next is answered, which shows the others, one token may be theirs for each of ours.
-func (u *otherUsers) withUnseen(t monotime.Time, n int) int {
-	if t < u.unseenUntil && u.perOurToken < unseenPerToken {
-		return n + 2*unseenPerToken*n
+// room returns how much must remain at the instant t so that n tokens of ours may be in flight: n + roomForOthers · perOurToken · n. It is also for others
+// that are not seen yet: of processes that begin together, the one whose request comes first finds all that there is. Until most of what it sends next is
+// answered, which shows the others, one token may be theirs for each of ours, and another one sent before they hear of ours.
+func (u *otherUsers) room(t monotime.Time, n int) int {
+	theirs := roomForOthers * u.perOurToken
+	if t < u.unseenUntil {
+		theirs = max(theirs, 2*unseenPerToken)
 	}
-	return u.withOthers(n)
+	return n + int(theirs*float64(n))
 }
 
 // unseen returns when a request may go that may not before at, where it is kept back for others (crowded), at the instant t: no later than others may be unseen.
@@ -162,6 +164,10 @@ func (u *otherUsers) unseen(t, at monotime.Time, crowded bool) monotime.Time {
 }
 
 const (
+	// roomForOthers is how many times as much as others used must remain for them, so that each client has about a third of its part of what remains in
+	// flight. With 2 times, of ten that begin together those that saw only some of the others sent far more than their part.
+	roomForOthers = 4
+
 	unseenPerToken = 1
 
 	// unseenTrips is for how many round trips others may be unseen: one until the next answers come, which may take much longer than the first did. What is

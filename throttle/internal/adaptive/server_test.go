@@ -826,7 +826,7 @@ func TestOtherUsersUnseen(t *testing.T) {
 			t.Errorf("a limit of %d, after %v: %d requests go, want %d", test.limit, test.until, got, want)
 		}
 	}
-	for taken, want := range map[int][2]int{0: {8, 17}, 12: {4, 3}} { // of 25 that remain, 8 + 2·8, and then all; of 13, 4 + 2·4, and then as much as others use
+	for taken, want := range map[int][2]int{0: {8, 17}, 12: {4, 0}} { // of 25 that remain, 8 + 2·8, and then all; of 13, 4 + 2·4, and then none until more is answered
 		b := newBucket(t, Config{})
 		first := b.send()
 		b.at(20*ms).done(first, says(left(37, 38, time.Minute)))
@@ -863,16 +863,16 @@ func TestOtherUsersUnseenOfARefill(t *testing.T) {
 // missing, others may have gone long ago.
 func TestOtherUsersBegin(t *testing.T) {
 	for _, test := range []struct{ limit, remaining, want int }{
-		{38, 37, 37},   // nobody else
-		{38, 36, 12},   // one other, which has as much in flight for each of ours, and sends as much again: 12 + 2·12 = 36
-		{38, 35, 7},    // two: 7 + 2·2·7 = 35
-		{38, 29, 1},    // eight
-		{38, 28, 28},   // nine: more than a quarter is missing
-		{10, 7, 1},     // two of ten
-		{10, 6, 6},     // three
-		{3, 2, 2},      // nobody else
-		{3, 1, 1},      // one of three
-		{200, 191, 11}, // eight of two hundred: 11 + 2·8·11 = 187
+		{38, 37, 37},  // nobody else
+		{38, 36, 7},   // one other, for which four times as much as it used is left: 7 + 4·7 = 35
+		{38, 35, 3},   // two: 3 + 4·2·3 = 27
+		{38, 29, 1},   // eight
+		{38, 28, 28},  // nine: more than a quarter is missing
+		{10, 7, 1},    // two of ten
+		{10, 6, 6},    // three
+		{3, 2, 2},     // nobody else
+		{3, 1, 1},     // one of three
+		{200, 191, 5}, // eight of two hundred: 5 + 4·8·5 = 165
 		{200, 190, 190},
 		{1, 0, 0},
 	} {
@@ -907,7 +907,7 @@ func TestOtherUsersBegin(t *testing.T) {
 	}
 }
 
-// TestOtherUsersHoldBack: with another client that uses as much, only a third goes at once.
+// TestOtherUsersHoldBack: with another client that uses as much, only a fifth goes at once.
 func TestOtherUsersHoldBack(t *testing.T) {
 	b := newBucket(t, Config{})
 	for i := range 5 {
@@ -922,7 +922,7 @@ func TestOtherUsersHoldBack(t *testing.T) {
 		b.send()
 		got++
 	}
-	if want := 30; got != want { // n + 2·1·n ≤ 90
+	if want := 18; got != want { // n + 4·1·n ≤ 90
 		t.Errorf("%d requests go at once, want %d", got, want)
 	}
 }

@@ -97,8 +97,8 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
-	// as much again. A request of ours that goes alone is never kept back for that.
-	crowded := inFlight+ahead > 0 && w.others.withUnseen(t, inFlight+ahead+n) > w.remaining-reserve
+	// more. A request of ours that goes alone is never kept back for that.
+	crowded := inFlight+ahead > 0 && w.others.room(t, inFlight+ahead+n) > w.remaining-reserve
 	switch {
 	case crowded:
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
