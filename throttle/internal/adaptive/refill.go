@@ -120,6 +120,10 @@ const (
 	// a small limit, a quarter.
 	keptForOthers = 5
 
+	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is known well enough for the pace of what is kept
+	// back for others. If all is back within a step, the rate may be many times as high.
+	surelySteps = 4
+
 	// crowdFlights is how many others are taken to have as much in flight in a crowd.
 	crowdFlights = 2
 )
