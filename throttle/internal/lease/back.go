@@ -122,7 +122,12 @@ func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 		return
 	}
 	l.farReturned = now
-	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > far }) {
+	l.returnBeyond(now, far)
+}
+
+// returnBeyond gives back the slots in hand that are later than an instant.
+func (l *Lease) returnBeyond(now, at monotime.Time) {
+	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > at }) {
 		l.giveBack(now, s, s.left)
 	}
 }

@@ -86,13 +86,14 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	e.Statements = reply.Statements
 	l.last.others = reply.Others
 	defer l.tellOthers(reply.Others, &e)
-	if c.version != l.version { // these slots are of other quotas
+	if stay := l.staysOf(c); stay == 0 { // these slots are of other quotas
 		l.decline(c.Request, reply)
 	} else {
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
 			l.last.next = now.Add(span(reply.Next))
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
+		l.returnBeyond(now, now.Add(stay))
 		l.returnUnknown(now, reply)
 		l.last.note(c.Request.Asks, got)
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
