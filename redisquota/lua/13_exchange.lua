@@ -166,14 +166,17 @@ local function all_told()
   return state.had > 0 and state.had <= state.heard
 end
 
--- tell notes that the member has told all of before the loss. When all have, the windows are known, of which those that were counted can tell. Buckets are not: they
--- remain empty until the horizon is over.
+-- tell notes that the member has told all of before the loss.
 local function tell()
-  if member.had == 0 or other_life then
-    return
+  if member.had == 1 and not other_life then
+    member.had, state.heard = 0, state.heard + 1
   end
-  member.had, state.heard = 0, state.heard + 1
-  if not all_told() then
+end
+
+-- trust has nothing be assumed of windows of which all have told that were counted. One that came just before the loss, and of which not all others had heard, has a quarter of the
+-- horizon to say so. Of buckets nobody tells: they remain empty until the horizon is over.
+local function trust()
+  if not all_told() or now < state.born + math.floor(horizon / 4) then
     return
   end
   for _, q in ipairs(quotas) do
@@ -185,6 +188,7 @@ local function tell()
   end
   if learn == state.born + horizon then -- else it waits for something else
     learn, served = math.min(learn, now), math.min(served, now)
+    reply.known = learn < state.born + horizon
   end
 end
 
@@ -219,6 +223,7 @@ local function exchange()
     more(request.more) -- also what is owed beyond what own charges
   end
   tell()
+  trust()
   hear_alone()
   if now < served and not fresh then -- the bucket was lost
     local t = now + math.min(request.ahead, ages)
@@ -262,7 +267,6 @@ local function exchange()
   end
 end
 
-local told_before = all_told()
 exchange()
 local left = {}
 for i, p in ipairs(places) do
@@ -331,7 +335,7 @@ local function write()
     end
   end
   -- News that nobody may publish are no reason to fail: a hold is in the next reply too.
-  if lost or reply.asks or all_told() and not told_before then
+  if lost or reply.asks or reply.known then
     redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
   end
   if jumped then

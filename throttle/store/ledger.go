@@ -136,9 +136,8 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	}
 	others := l.others(r, t)
 	lost := l.open(r, t)
-	allTold := l.loss.all()
 	l.dropPassed(t)
-	held, shared, until, cut := l.heldUntil, l.sharing(t), l.learnsUntil, l.cut
+	was := standing{l.heldUntil, l.learnsUntil, l.sharing(t), l.cut}
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
@@ -148,24 +147,36 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	reply.Known, reply.Life = t.Sub(l.born)+time.Microsecond, int64(l.born)
 	reply.Parted = l.parted > 0 && t.Sub(l.parted) < SharesFor
 	reply.Others = others
-	asks := l.cut && l.unheard > 0 && (!cut || l.learnsUntil != until) // somebody waits for what others may have to tell
-	news := News{Room: room, Lost: lost || asks || l.loss.all() && !allTold, Released: r.Release}
-	if ahead := l.lastSlot.Sub(t); !lost && ahead > max(r.Horizon, l.told.Sub(t)/4*5) {
+	l.report(reply, t)
+	reply.Sharing = max(l.sharing(t), 1)
+	return reply, l.news(&was, r, t, room, lost)
+}
+
+// standing is what of a Ledger is news, if a request changes it.
+type standing struct {
+	held, until monotime.Time // learnsUntil
+	sharing     int
+	cut         bool
+}
+
+// news is what there is to tell those who listen after a request, before which the Ledger was so.
+func (l *Ledger) news(was *standing, r *Request, now monotime.Time, room, lost bool) News {
+	asks := l.cut && l.unheard > 0 && (!was.cut || l.learnsUntil != was.until)               // somebody waits for what others may have to tell
+	known := l.loss.all() && l.learnsUntil < was.until && was.until == l.born.Add(r.Horizon) // slots are handed out again
+	news := News{Room: room, Lost: lost || asks || known, Released: r.Release}
+	if ahead := l.lastSlot.Sub(now); !lost && ahead > max(r.Horizon, l.told.Sub(now)/4*5) {
 		l.told = l.lastSlot
-		if l.othersShare(r, t.Add(-SharesFor)) > 0 { // who comes later knows it by its first reply
+		if l.othersShare(r, now.Add(-SharesFor)) > 0 { // who comes later knows it by its first reply
 			news.Ahead = ahead
 		}
 	}
-	if l.heldUntil > held {
-		news.Hold = l.heldUntil.Sub(t)
+	if l.heldUntil > was.held {
+		news.Hold = l.heldUntil.Sub(now)
 	}
-	l.report(reply, t)
-	n := l.sharing(t)
-	reply.Sharing = max(n, 1)
-	if n > shared {
+	if n := l.sharing(now); n > was.sharing {
 		news.Sharing = n
 	}
-	return reply, news
+	return news
 }
 
 // check returns why a Ledger cannot do what a request says.
@@ -283,7 +294,8 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.own(r, now)
 		l.overdraw(r.More, now) // also what is owed beyond what Own charges
 	}
-	l.tell(r, m, now)
+	l.tell(r, m)
+	l.trust(r, now)
 	l.hearAlone(r, now)
 	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost
 		l.startAfter(at, first(r, now, at))

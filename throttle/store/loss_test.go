@@ -41,7 +41,7 @@ func (o *losing) request(who, own int) *Request {
 
 var windows = []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow, quota.ClockWindow, quota.EstimatedWindow}
 
-// TestStoreLostWindowIsKnownWhenAllHaveTold: of a window that was lost all is assumed to be used, but for what members tell. Nothing is assumed any more, and nobody waits for the end of
+// TestStoreLostWindowIsKnownWhenAllHaveTold: of a window that was lost all is assumed to be used, but for what members tell. Nothing is assumed any more, and nobody waits for longer than a quarter of
 // the Horizon, once as many have told all as say that they had it.
 func TestStoreLostWindowIsKnownWhenAllHaveTold(t *testing.T) {
 	const lost = 18 * time.Second
@@ -75,7 +75,7 @@ func TestStoreLostWindowIsKnownWhenAllHaveTold(t *testing.T) {
 				}
 				r := o.request(0, 0)
 				r.Serial, r.Asks = r.Serial+1, []Ask{{Cost: []int{1}, Count: 1, Within: -1}}
-				reply := exchange(t, o.l, lost+2*time.Millisecond, r)
+				reply := exchange(t, o.l, lost+horizon/4, r)
 				if known := len(reply.Slots) == 1 && reply.Slots[0].In == 0 && reply.Left[0] == 59; known != c.known {
 					t.Errorf("slots %v, %d are left: known is %v", reply.Slots, reply.Left[0], known)
 				}
@@ -90,10 +90,13 @@ func TestStoreLossIsTold(t *testing.T) {
 	o.send(time.Second, 0, 0, true)
 	o.l.Lose()
 	o.send(2*time.Second, 0, 0, true)
-	for _, want := range []bool{true, false} {
+	for _, c := range []struct {
+		at   time.Duration
+		lost bool
+	}{{2 * time.Second, false}, {2*time.Second + horizon/4 - 1, false}, {2*time.Second + horizon/4, true}, {2*time.Second + horizon/4, false}} {
 		o.serial[0]++
-		if _, news, err := o.l.Exchange(2*time.Second, o.request(0, 1)); err != nil || news.Lost != want {
-			t.Errorf("news %+v, %v, want Lost: %v", news, err, want)
+		if _, news, err := o.l.Exchange(c.at, o.request(0, 1)); err != nil || news.Lost != c.lost {
+			t.Errorf("at %v news are %+v, %v, want Lost: %v", c.at, news, err, c.lost)
 		}
 	}
 }

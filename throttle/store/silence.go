@@ -154,14 +154,18 @@ func (l *Ledger) hearLost(r *Request, m *member) {
 	}
 }
 
-// tell notes that a member has told all of before the loss. When all have, the windows are known, of which those that were counted can tell. Buckets are not: they
-// remain empty until the Horizon is over.
-func (l *Ledger) tell(r *Request, m *member, now monotime.Time) {
-	if !m.had || l.otherLife(r) {
-		return
+// tell notes that a member has told all of before the loss.
+func (l *Ledger) tell(r *Request, m *member) {
+	if m.had && !l.otherLife(r) {
+		m.had = false
+		l.loss.told++
 	}
-	m.had = false
-	if l.loss.told++; !l.loss.all() {
+}
+
+// trust has nothing be assumed of windows of which all have told that were counted. One that came just before the loss, and of which not all others had heard, has a quarter of the
+// Horizon to say so. Of buckets nobody tells: they remain empty until the Horizon is over.
+func (l *Ledger) trust(r *Request, now monotime.Time) {
+	if !l.loss.all() || now < l.born.Add(r.Horizon/4) {
 		return
 	}
 	for p := range l.places {

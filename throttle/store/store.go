@@ -155,7 +155,7 @@ import (
 //     window before it has used up N. What a member tells takes the place of that, too.
 //
 // If all members that had the bucket have told what they sent, which is as many as any of them says ([Request.Sharing]), nothing is unknown of a window of at most a minute
-// (SharesFor; of an estimate, half of it): nothing is assumed of it any more, slots of it are handed out at once, and those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had
+// (SharesFor; of an estimate, half of it): nothing is assumed of it any more, slots of it are handed out when a quarter of the Horizon is over, and those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had
 // none that counts. Who tells is one that says another Life first, and this one then. It is not known if others ask by other quotas.
 //
 // If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋ in all at twice, four times

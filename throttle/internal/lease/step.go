@@ -64,7 +64,6 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.last.sharing = max(reply.Sharing, l.last.members)
-	l.hearLife(now, reply)
 	if l.came.at < sent {
 		l.came = cameNews{} // the reply counts whoever came
 	}
@@ -76,8 +75,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if l.far.at != 0 && l.far.at >= sent {
 		l.takeFar() // nobody knows whether the reply was made before
 	}
-	if again := reply.Life == l.life && reply.Life != c.Request.Life; reply.Lost && !again {
-		l.life = reply.Life
+	if l.hearLife(now, c.Request, reply) {
 		l.lost(now, answered, span(reply.Known), &e)
 	}
 	if reply.Hold > 0 {
