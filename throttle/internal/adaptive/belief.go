@@ -46,6 +46,9 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 
 // paceBelief says at which rate the server serves.
 func paceBelief(p *pace.State, now monotime.Time, clock *monotime.Clock) string {
+	if p.Window > 0 {
+		return "serves " + strconv.Itoa(p.Window) + " in each window of " + short(p.Lasts) + ", all at once; tries more at " + at(p.Next, clock)
+	}
 	clauses := []string{"serves about " + perSecond(p.Rate) + " while it refuses more, measured at " + at(p.SetAt, clock)}
 	switch {
 	case p.Tries > 0:

@@ -50,7 +50,17 @@ func TestBeliefs(t *testing.T) {
 			b.exchange(says(left(5, 10, time.Minute)))
 			b.window1().behind.fail(0)
 		}, []string{"the server's limit of 10: states what remained before the request: one less counts"}},
-		"a pace":   {refuseAtRate, []string{"serves about 5/s while it refuses more, measured at " + date(2*time.Second) + "; tries twice that at " + date(32*time.Second)}},
+		"a pace": {refuseAtRate, []string{"serves about 5/s while it refuses more, measured at " + date(2*time.Second) + "; tries twice that at " + date(32*time.Second)}},
+		"a window": {func(b *bucket) {
+			for turn := range 3 {
+				b.at(time.Duration(turn) * 3 * time.Second)
+				for range 8 {
+					b.exchange(Answer{})
+				}
+				b.exchange(refuses())
+				b.at(time.Duration(turn)*3*time.Second + 2*time.Second).exchange(refuses())
+			}
+		}, []string{"serves 8 in each window of 3s, all at once; tries more at " + date(36*time.Second)}},
 		"failures": {func(b *bucket) { b.overload.believe() }, []string{"failures without explanation, such as a 503, are refusals: they end when requests go more slowly"}},
 		"an earlier run": {func(b *bucket) {
 			b.Remember(b.now, &Memory{Windows: []WindowMemory{{Name: "a", Habits: Habits{Floors: true}}}}, clock)

@@ -34,7 +34,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	e.Refused, e.Contradicted = a.Refused, s.contradicted
 	switch {
 	case a.Refused || a.HoldKnown:
-		e.PushedBack = s.refused(now, t, a)
+		e.PushedBack = s.refused(now, t, a, asked)
 		e.Hold, e.Said = s.hold(now, a, asked), min(a.Hold, monotime.Longest)
 	case !a.Lost:
 		s.refusals = 0
@@ -175,7 +175,7 @@ func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
 
 // refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one
 // signal: a refused request that was granted before the latest refusal came back says nothing new.
-func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bool) {
+func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Duration) (pushedBack bool) {
 	if !a.Refused || t.sequence < s.refusalHeard {
 		return false
 	}
@@ -188,6 +188,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 	}
 	if s.silent > 0 || !s.usedUp(now) {
 		s.pace.Refuse(now, a.HoldKnown)
+		s.pace.Hint(now, asked, a.HoldStep)
 	}
 	s.Restart(false)
 	return true
@@ -210,7 +211,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		default:
 			hold = unsaid(s.refusals)
 		}
-		if asked <= 0 && s.overload.belief != meanFailure {
+		if _, _, windowed := s.pace.Window(); asked <= 0 && !windowed && s.overload.belief != meanFailure {
 			hold = min(hold, longestHold)
 		}
 	}

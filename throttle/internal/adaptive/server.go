@@ -282,6 +282,9 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight-d.N) {
 		s.Restart(false)
 	}
+	if s.pace.Alone(now, d.N) {
+		s.Restart(false)
+	}
 	t.First = s.slowStart.first()
 	s.slowStart.take(now)
 	s.pace.Take(now, asked, d.N)

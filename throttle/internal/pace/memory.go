@@ -28,6 +28,9 @@ type State struct {
 	Former float64       // what was served before the limit fell, and is tried at Next; zero if twice the Rate is
 	Next   monotime.Time // when the next trial is due; zero if there is nothing to try
 	Burst  int           // as in Memory
+
+	Window int           // tokens that the server serves in each window that it does not state; zero if none is known
+	Lasts  time.Duration // how long such a window lasts
 }
 
 // Sane reports whether a rate can be computed with: no NaN, nothing infinite.
@@ -73,6 +76,9 @@ func (r *Rate) State(now monotime.Time) State {
 		return State{}
 	}
 	s := State{Rate: r.rate, SetAt: r.setAt, Next: f.next, Burst: r.burst.memory(r.rate)}
+	if size, lasts, known := r.Window(); known {
+		s.Window, s.Lasts, s.Next = size, lasts, r.window.next
+	}
 	switch {
 	case f.trial:
 		s.Tries = pace
@@ -89,4 +95,5 @@ func (r *Rate) Forget() { *r = Rate{former: formerRate{rate: r.former.rate}} }
 func (r *Rate) Scale(part float64) {
 	r.rate *= part
 	r.former.rate *= part
+	r.window = window{}
 }

@@ -12,6 +12,7 @@
 //   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
 //   - former.go: a rate that once held is tried again, and twice the pace where there is none.
 //   - row.go: what is served in a row, and when to look again after it.
+//   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which all goes at once.
 //   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
 package pace
 
@@ -42,6 +43,7 @@ type Rate struct {
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 
 	row    row        // what is served in a row, and the hold after it
+	window window     // as many in each row
 	former formerRate // is tried again after a fall
 	burst  burst      // may go at once when the server has idled
 }
@@ -152,6 +154,9 @@ func (r *Rate) Due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
 	if r.rate == 0 || r.burst.allows(ahead+n) {
 		return t
 	}
+	if r.window.known() {
+		return r.window.due(t, ahead+n)
+	}
 	need := float64(ahead + n)
 	least, in := 0.0, need/r.rateAt(t)
 	if r.pacedTo.Add(monotime.Seconds(in)) <= t {
@@ -190,7 +195,8 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 		r.beginMeasuring(now)
 	}
 	r.lastGrant = now
-	if r.rate > 0 {
+	r.window.take(now, n)
+	if r.rate > 0 && !r.window.known() {
 		if r.former.due(now) {
 			r.try(now)
 		}
@@ -225,6 +231,7 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 // did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered.
 func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	r.burst.serve(n)
+	r.window.serve(now, n, late)
 	if late && r.episodeCount > 0 && !r.former.trial {
 		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
 			if e.served == 0 {
@@ -253,7 +260,18 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 }
 
 // Count counts n tokens that were served while nothing was known.
-func (r *Rate) Count(n int) { r.row.count(n) }
+func (r *Rate) Count(n int) {
+	r.row.count(n)
+	r.window.count(n)
+}
+
+// Alone reports whether requests are to go one at a time from one of n tokens on that goes now, since it shows whether a window has begun, or has more than before.
+func (r *Rate) Alone(now monotime.Time, n int) bool { return r.window.alone(now, n) }
+
+// Window returns how many tokens the server serves in each window that it does not state, and how long a window lasts, if that was seen.
+func (r *Rate) Window() (size int, lasts time.Duration, known bool) {
+	return r.window.size, r.window.lasts(r.window.least), r.window.known()
+}
 
 // RowOver reports, once in a row and while no rate is known, whether as many are served or in flight as the row before had: more would be refused.
 func (r *Rate) RowOver(inFlight int) bool { return r.rate == 0 && r.row.over(inFlight) }
@@ -261,6 +279,9 @@ func (r *Rate) RowOver(inFlight int) bool { return r.rate == 0 && r.row.over(inF
 // Look returns for how long nothing goes after the n-th refusal in a row, if the server does not say, and whether what was served before shows that. Later says
 // that looks for buckets may be left out.
 func (r *Rate) Look(now monotime.Time, n int, later bool) (hold time.Duration, ok bool) {
+	if hold, ok := r.window.look(now, n); ok {
+		return hold, hold > 0
+	}
 	return r.row.look(now, n, later)
 }
 
@@ -269,6 +290,7 @@ func (r *Rate) Look(now monotime.Time, n int, later bool) (hold time.Duration, o
 func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.burst.refuse(now)
 	r.row.refuse(now)
+	r.window.refuse(now)
 	switch {
 	case r.former.trial:
 		r.endTrial(now)
@@ -290,6 +312,9 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	}
 	r.measuredFrom, r.servedSince = now, 0
 }
+
+// Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
+func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
 
 // endTrial ends a trial of the former rate with a refusal. The rate is what it was before; or, after a long row, that of the
 // row: then the limit has risen, but not as far.

@@ -1,0 +1,271 @@
+package pace
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// client is one caller, who always asks, and the server that it asks. Each way takes 5 ms.
+type client struct {
+	Rate
+	now     monotime.Time
+	admits  func(now monotime.Time) bool
+	hint    func(now monotime.Time) time.Duration // what a refusal asks for, in whole seconds; nil if it does not say
+	holds   bool                                  // the latest answer was a refusal
+	inARow  int                                   // refusals
+	refused []monotime.Time                       // all refusals
+	turns   []int                                 // how many were served, of those that came within a second of each other
+	latest  monotime.Time                         // the latest that was served
+}
+
+// run asks until an instant.
+func (c *client) run(until monotime.Time) {
+	for {
+		at := c.Due(c.now, 0, 1, false)
+		if at > until {
+			c.now = until
+			return
+		}
+		c.Take(at, at, 1)
+		c.now = at.Add(10 * time.Millisecond)
+		if c.admits(at.Add(5 * time.Millisecond)) {
+			c.Serve(c.now, 1, false)
+			if c.inARow = 0; c.latest == 0 || c.now.Sub(c.latest) >= time.Second {
+				c.turns = append(c.turns, 0)
+			}
+			c.latest = c.now
+			c.turns[len(c.turns)-1]++
+			continue
+		}
+		c.inARow++
+		c.refused = append(c.refused, c.now)
+		c.Refuse(c.now, c.hint != nil)
+		hold := 100 * time.Millisecond << min(c.inARow-1, 8)
+		if c.hint != nil {
+			asked := c.hint(c.now)
+			c.Hint(c.now, asked, time.Second)
+			if asked > 0 {
+				c.now = c.now.Add(asked)
+				continue
+			}
+		}
+		if look, ok := c.Look(c.now, c.inARow, true); ok {
+			hold = look
+		}
+		c.now = c.now.Add(hold)
+	}
+}
+
+// fixed is a server that admits so many in each window, which begins with the first request.
+func fixed(limit *int, lasts *time.Duration) func(now monotime.Time) bool {
+	var from monotime.Time
+	var used int
+	return func(now monotime.Time) bool {
+		if from == 0 || now >= from.Add(*lasts) {
+			from, used = now, 0
+		}
+		used++
+		return used <= *limit
+	}
+}
+
+// sliding is a server that admits so many in any span.
+func sliding(limit int, span time.Duration) func(now monotime.Time) bool {
+	var all []monotime.Time
+	return func(now monotime.Time) bool {
+		all = slices.DeleteFunc(all, func(t monotime.Time) bool { return t <= now.Add(-span) })
+		if len(all) >= limit {
+			return false
+		}
+		all = append(all, now)
+		return true
+	}
+}
+
+// TestWindow: where as many are served in each window, and nothing else, a window is known after the second. From then on, as many go at once in each, and
+// nothing is refused but one request now and then that finds out whether there are more.
+func TestWindow(t *testing.T) {
+	limit, lasts := 20, 7*time.Second
+	hints := map[string]func(now monotime.Time) time.Duration{
+		"silent": nil,
+		"hint":   nil, // below
+	}
+	for name := range hints {
+		c := client{now: start, admits: fixed(&limit, &lasts)}
+		if name == "hint" {
+			admits, ends := c.admits, monotime.Time(0)
+			c.admits = func(now monotime.Time) bool {
+				if ends == 0 || now >= ends {
+					ends = now.Add(lasts)
+				}
+				return admits(now)
+			}
+			c.hint = func(now monotime.Time) time.Duration {
+				return (ends.Sub(now) + time.Second - 1).Truncate(time.Second)
+			}
+		}
+		c.run(start.Add(25 * time.Second))
+		if size, span, known := c.Window(); !known || size != 20 || span != lasts {
+			t.Fatalf("%s: after 25 s: %d in %v, known %v, want 20 in 7s", name, size, span, known)
+		}
+		c.refused, c.turns, c.latest = nil, nil, 0
+		c.run(start.Add(45 * time.Second))
+		if !slices.Equal(c.turns, []int{20, 20, 20}) || len(c.refused) > 1 {
+			t.Errorf("%s: from 25 to 45 s, %v were served at once, and %d refused, want 20 three times, and one at most", name, c.turns, len(c.refused))
+		}
+		limit = 31
+		c.turns, c.latest = nil, 0
+		c.run(start.Add(2 * time.Minute))
+		if got := c.turns[len(c.turns)-1]; got != 31 {
+			t.Errorf("%s: within 75 s after the limit rose to 31, %d go at once", name, got)
+		}
+		limit = 12
+		c.turns, c.latest = nil, 0
+		c.run(start.Add(150 * time.Second))
+		if got := c.turns[len(c.turns)-1]; got != 12 {
+			t.Errorf("%s: after the limit fell to 12, %v go at once", name, c.turns)
+		}
+		limit = 20
+	}
+}
+
+// TestWindowSlides: of a window that slides, requests come back one by one. There are a few refusals where a turn comes a little too soon, and then turns begin later.
+func TestWindowSlides(t *testing.T) {
+	c := client{now: start, admits: sliding(50, 4*time.Second)}
+	c.run(start.Add(20 * time.Second))
+	if size, span, known := c.Window(); !known || size != 50 || span != 4*time.Second {
+		t.Fatalf("after 20 s: %d in %v, known %v, want 50 in 4s", size, span, known)
+	}
+	c.refused, c.turns, c.latest = nil, nil, 0
+	c.run(start.Add(80 * time.Second))
+	var served int
+	for _, n := range c.turns {
+		served += n
+	}
+	if served < 14*50 || len(c.refused) > 4 {
+		t.Errorf("in a minute %d were served and %d refused, want 700 of 750 at least, and 4 at most", served, len(c.refused))
+	}
+	// The first request of a turn comes too soon: the turn before goes on. After mostStumbles, no window is known.
+	from := c.window.turn.from
+	for i := range mostStumbles {
+		now := c.window.turn.from.Add(c.window.period())
+		c.window.turn.granted, c.window.turn.refused, c.window.next = c.window.size, 0, now.Add(time.Hour)
+		if !c.Alone(now, 1) {
+			t.Fatalf("after %d: the first request of a turn does not go alone", i)
+		}
+		c.Take(now, now, 1)
+		c.Refuse(now, false)
+		if _, _, known := c.Window(); known != (i < mostStumbles-1) {
+			t.Errorf("after %d turns that were refused too soon, a window is known: %v", i+1, known)
+		}
+	}
+	if c.window.turn.from != from {
+		t.Error("a turn that was refused at once has begun")
+	}
+}
+
+// TestNoWindow: no window is seen where there is none, whatever is served at once.
+func TestNoWindow(t *testing.T) {
+	bucket := func(rate, burst float64) func(now monotime.Time) bool {
+		level, at := burst, start
+		return func(now monotime.Time) bool {
+			level = min(level+rate*now.Sub(at).Seconds(), burst)
+			if at = now; level < 1 {
+				return false
+			}
+			level--
+			return true
+		}
+	}
+	second := func(monotime.Time) time.Duration { return time.Second }
+	minute := func(monotime.Time) time.Duration { return time.Minute }
+	for name, c := range map[string]*client{
+		"bucket":                         {admits: bucket(20, 30)},
+		"bucket, few tokens":             {admits: bucket(20, 2)},
+		"slow bucket":                    {admits: bucket(1, 12)},
+		"bucket that says a second":      {admits: bucket(20, 10), hint: second},
+		"slow bucket that says a second": {admits: bucket(2, 50), hint: second},
+		"small windows":                  {admits: sliding(leastRow-1, 3*time.Second)},
+		"no limit":                       {admits: func(monotime.Time) bool { return true }},
+	} {
+		c.now = start
+		for range 60 {
+			c.run(c.now.Add(time.Second))
+			if size, span, known := c.Window(); known {
+				t.Errorf("%s: a window of %d in %v is seen after %v", name, size, span, c.now.Sub(start))
+				break
+			}
+		}
+	}
+	// Who always says a minute, and serves as many after it each time, cannot be told from a window.
+	c := client{now: start, admits: bucket(20, 20), hint: minute}
+	c.run(start.Add(5 * time.Minute))
+	if _, _, known := c.Window(); !known {
+		t.Error("no window is seen although as many are served after a minute each time")
+	}
+}
+
+// TestWindowGone: where a turn that goes on is not refused any more, there is no window.
+func TestWindowGone(t *testing.T) {
+	limit, lasts := 20, 3*time.Second
+	c := client{now: start, admits: fixed(&limit, &lasts)}
+	c.run(start.Add(15 * time.Second))
+	if _, _, known := c.Window(); !known {
+		t.Fatal("no window is known")
+	}
+	copied := c.Rate
+	if copied.Scale(0.5); copied.window != (window{}) {
+		t.Error("a window is known after others came")
+	}
+	limit = 1 << 30
+	c.run(start.Add(time.Minute))
+	if _, _, known := c.Window(); known {
+		t.Error("a window is known where nothing was refused for half a minute")
+	}
+}
+
+// TestWindowDue: who is behind others waits for as many windows as these need.
+func TestWindowDue(t *testing.T) {
+	w := window{size: 10, alike: 1, sudden: true, least: 4500 * time.Millisecond, most: 5300 * time.Millisecond, next: start.Add(time.Hour)}
+	w.turn = turn{from: start, granted: 4}
+	for _, test := range []struct {
+		tokens int
+		want   time.Duration
+	}{{6, 0}, {7, 5 * time.Second}, {16, 5 * time.Second}, {17, 10 * time.Second}, {10_006, 5000 * time.Second}} {
+		if got := w.due(start, test.tokens).Sub(start); got != test.want {
+			t.Errorf("%d tokens: in %v, want %v", test.tokens, got, test.want)
+		}
+	}
+	w.least = 2500 * time.Millisecond // three, four or five seconds
+	if got := w.lasts(w.least); got != 4*time.Second {
+		t.Errorf("a window of 2.5 to 5.3 s is tried after %v, want 4s", got)
+	}
+	if got := w.lasts(5100 * time.Millisecond); got != w.most {
+		t.Errorf("a window of 5.1 to 5.3 s is tried after %v, want %v", got, w.most)
+	}
+}
+
+// TestWindowNear: a hint is over, and the server says that it takes no step more. So looks come soon, and not after half of the row.
+func TestWindowNear(t *testing.T) {
+	var r Rate
+	r.serve(start)
+	now := start.Add(50 * time.Millisecond)
+	r.Refuse(now, true)
+	r.Hint(now, 9*time.Second, time.Second)
+	now = now.Add(9 * time.Second)
+	r.Refuse(now, true)
+	r.Hint(now, 0, time.Second)
+	if hold, ok := r.Look(now, 3, true); ok {
+		t.Errorf("the look after a hint of 9 s comes in %v, want it soon", hold)
+	}
+	var other Rate
+	other.serve(start)
+	other.Refuse(now, true)
+	other.Hint(now, 0, time.Second) // it never said more
+	if _, ok := other.Look(now, 3, true); !ok {
+		t.Error("no look after the row, where no hint said more than nothing")
+	}
+}
