@@ -200,10 +200,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 		r.start(o, o.now, full, full)
 		return
 	}
-	if rate, ok := r.blind.note(o); ok && r.doubtRefills.skip == 0 {
-		full := monotime.Seconds(float64(o.limit) / rate)
-		r.start(o, o.now, full, full)
-		r.blind.on, r.found = true, proven
+	if r.startBlind(o) {
 		return
 	}
 	if o.probe && o.guess == guessRefill && o.refused {
@@ -325,6 +322,18 @@ func (r *refill) seeOthers(o *outcome) {
 	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
 		r.joinCrowd(o, 0)
 	}
+}
+
+// startBlind takes the server for one that refills if the limit is full again within a round trip.
+func (r *refill) startBlind(o *outcome) bool {
+	rate, ok := r.blind.note(o)
+	if !ok || r.doubtRefills.skip > 0 {
+		return false
+	}
+	full := monotime.Seconds(float64(o.limit) / rate)
+	r.start(o, o.now, full, full)
+	r.blind.on, r.found = true, proven
+	return true
 }
 
 // seeMore finds out whether the limit is full again within a round trip, at whatever rate it was taken to come back.

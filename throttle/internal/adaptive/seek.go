@@ -50,7 +50,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 	case o.refused && o.probe:
 		l.least, l.held = max(l.least, took), 0
 	case o.refused:
-	case o.probe && o.whole() && !(limited && l.inBits(took)):
+	case o.probe && o.whole() && (!limited || !l.inBits(took)):
 		if l.held++; took < l.least { // the window has become shorter
 			l.least, l.held = 0, 0
 		}
