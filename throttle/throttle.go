@@ -339,6 +339,7 @@ func (l *Limiter) Resume() {
 // nothing changes, and the error, which is ErrInvalid, says why. With a Store, what was granted ahead by the quotas of before
 // goes back. But where only a rate changes, by a fifth at most, what is due within 25 ms stays; where it changes by less, so much more: by a hundredth, what is due
 // within half a second. And where it so changes again within a tenth of a second, nothing goes back before that is over.
+// Leave four round trips to the Store between larger changes: nothing is granted while they come faster than its replies.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
