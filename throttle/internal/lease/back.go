@@ -122,12 +122,7 @@ func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 		return
 	}
 	l.farReturned = now
-	l.returnBeyond(now, far)
-}
-
-// returnBeyond gives back the slots in hand that are later than an instant.
-func (l *Lease) returnBeyond(now, at monotime.Time) {
-	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > at }) {
+	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > far }) {
 		l.giveBack(now, s, s.left)
 	}
 }

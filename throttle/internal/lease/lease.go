@@ -201,8 +201,8 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 			l.last.left[i] = max(l.last.left[i]+l.quotas[i].N-had[of].N, 0)
 		}
 	}
-	l.stay = min(l.stay, l.stays(l.then))
-	if soon := l.changed.Add(changesEvery); l.changed != 0 && now < soon && l.outage.since == 0 && l.stay > 0 {
+	l.stay = min(l.stay, staysFor(l.quotas, l.then))
+	if soon := l.changed.Add(changesEvery); l.changed != 0 && now < soon && !l.none && l.outage.since == 0 && l.stay > 0 {
 		l.again = soon
 		l.wakeBy(soon)
 		return
@@ -214,12 +214,12 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 // of the rate is lost, and a call is made.
 const changesEvery = Horizon / 5
 
-// stays is how far ahead slots in hand stay that were handed out by other quotas, if these differ in their rate at most, by a fifth; else zero. Where it differs by a fifth these are the
+// staysFor is how far ahead slots in hand stay that were handed out by other quotas, if these differ in their rate at most, by a fifth; else zero. Where it differs by a fifth these are the
 // slots that are near, so that no more goes by the faster one than what comes back in a fifth of that time; where it differs by less, so many more. Else each change would cost what
 // is near, for each of the processes.
-func (l *Lease) stays(then quota.Quotas) time.Duration {
+func staysFor(qs, then quota.Quotas) time.Duration {
 	d := monotime.Longest
-	same := slices.EqualFunc(l.quotas, then, func(p, q quota.Quota) bool {
+	same := slices.EqualFunc(qs, then, func(p, q quota.Quota) bool {
 		least, most := min(p.N, q.N), max(p.N, q.N)
 		if most > least {
 			d = min(d, monotime.Scale(slot.Near(Horizon), int64(most), 5*int64(most-least)))
@@ -227,24 +227,16 @@ func (l *Lease) stays(then quota.Quotas) time.Duration {
 		p.N, q.N = 0, 0
 		return p == q
 	})
-	if l.none || !same || d < slot.Near(Horizon) {
+	if !same || d < slot.Near(Horizon) {
 		return 0
 	}
 	return d
 }
 
-// staysOf is how far ahead slots stay that a call gets.
-func (l *Lease) staysOf(c *Call) time.Duration {
-	if c.version == l.version {
-		return monotime.Longest
-	}
-	return l.stays(c.Request.Quotas)
-}
-
 // change has what is known follow the quotas, each of which takes over from one of before.
 func (l *Lease) change(now monotime.Time, from []int) {
 	stay := l.stay
-	if l.outage.since != 0 {
+	if l.none || l.outage.since != 0 {
 		stay = 0
 	}
 	l.changed, l.then, l.again, l.stay = now, l.quotas, 0, monotime.Longest
@@ -256,19 +248,19 @@ func (l *Lease) change(now monotime.Time, from []int) {
 			l.unsent.giveBack(s.id, s.left)
 		}
 	}
+	l.lateness = EffectiveLate(l.quotas, l.config.Late)
 	if stay == 0 {
-		l.lateness = EffectiveLate(l.quotas, l.config.Late)
 		l.slots.reset(len(l.quotas))
-		l.demand.unit, l.atOnce = nil, nil
 	}
 	l.used = l.used.takenOver(l.quotas, from)
+	l.demand.unit, l.atOnce = nil, nil
 	l.unsent = l.unsent.carried(from)
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
 	if l.outage.since == 0 {
 		l.notBefore = 0 // the store had nothing by the quotas of before
 	}
-	l.mustCall = l.mustCall || l.last.at != 0 && (stay == 0 || !l.unsent.empty()) // else the quotas of before hold on for others, while they may be about
+	l.mustCall = l.mustCall || l.last.at != 0 // else the quotas of before hold on for others, while they may be about
 }
 
 func (l *Lease) add(qs quota.Quotas) {

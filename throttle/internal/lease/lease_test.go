@@ -997,30 +997,6 @@ func TestSetByALittle(t *testing.T) {
 	}
 }
 
-// TestSetByALittleUnderWay: where only a rate changes by a little while a call is under way, what the call gets stays as far ahead as what was in hand, how long round trips take is
-// known, and no call is made for that alone.
-func TestSetByALittleUnderWay(t *testing.T) {
-	l := New(Config{Name: "api", Bucket: "b", Member: "m"})
-	l.Set(0, parse(t, "100/s burst 5"), 0)
-	step := func(sent, got time.Duration, line *testLine, reply store.Reply, then func()) {
-		t.Helper()
-		c := l.Next(at(sent), 0, line)
-		then()
-		l.Step(at(got), at(sent), c, &reply, nil, false)
-	}
-	for _, sent := range []time.Duration{s, 2 * s, 3 * s} {
-		step(sent, sent+60*ms, queue(1), store.Reply{Bound: -1}, func() {})
-	}
-	equal(t, "Late", l.lateness, 120*ms)
-	step(4*s, 4*s+60*ms, queue(1, 1), store.Reply{Slots: in(70*ms, 501*ms), Ahead: 501 * ms, Bound: -1}, func() { l.Set(at(4*s+ms), parse(t, "99/s burst 5"), 0) })
-	equal(t, "Late", l.lateness, 120*ms)
-	equal(t, "in hand", l.State(at(4*s+60*ms)).Hand, 1)
-	equal(t, "back", l.unsent.back, []store.Part{{Slot: 2, Cost: []int{1}}})
-	step(4*s+60*ms, 4*s+120*ms, queue(1, 1), store.Reply{Bound: -1}, func() {})
-	l.Set(at(5*s), parse(t, "100/s burst 5"), 0)
-	equal(t, "a call", l.Next(at(5*s), 0, queue()) != nil, false)
-}
-
 // TestSetAfterReply: what the last reply said is of the old quotas.
 func TestSetAfterReply(t *testing.T) {
 	for _, quotas := range []string{"9/s burst 5", "9/s burst 5, 9/m log, 20/m window"} {

@@ -5,20 +5,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// This file is what a process knows of the life of a bucket, which ends when a store loses it: which one the store was told all of, and how many
-// processes had the bucket.
-
-// hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
-func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
-	l.shared.note(now, l.sharing(), reply.Parted)
-	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
-	if l.life = reply.Life; !reply.Lost {
-		l.told = reply.Life
-	}
-	return lost
-}
-
-// mostSharing is how many processes shared a bucket lately at the most.
+// mostSharing is how many processes shared a bucket lately at the most: so many have something to tell when a store has lost it.
 type mostSharing struct {
 	most, second int           // second is the most since at
 	at           monotime.Time // when it was the most last

@@ -84,14 +84,13 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	e.Statements = reply.Statements
 	l.last.others = reply.Others
 	defer l.tellOthers(reply.Others, &e)
-	if stay := l.staysOf(c); stay == 0 { // these slots are of other quotas
+	if c.version != l.version { // these slots are of other quotas
 		l.decline(c.Request, reply)
 	} else {
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
 			l.last.next = now.Add(span(reply.Next))
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
-		l.returnBeyond(now, now.Add(stay))
 		l.returnUnknown(now, reply)
 		l.last.note(c.Request.Asks, got)
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
@@ -313,6 +312,16 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 	l.tellOwed(now)
 	e.Events = append(e.Events, Event{After: now.Sub(since)})
 	l.outage, l.err = outage{}, nil
+}
+
+// hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
+func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
+	l.shared.note(now, l.sharing(), reply.Parted)
+	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
+	if l.life = reply.Life; !reply.Lost {
+		l.told = reply.Life
+	}
+	return lost
 }
 
 // lost notes that the store no longer knows the slots that it has handed out. They may be used all the same; nothing
