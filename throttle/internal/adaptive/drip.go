@@ -18,8 +18,8 @@ type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
 
-	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
-	farAt monotime.Time // when that was
+	farIn   time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
+	farTo monotime.Time // until then, after two such times
 }
 
 // drifts is by which share intervals may miss one another: clocks are not exact.
@@ -27,9 +27,6 @@ const drifts = 1.02
 
 // note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down. After is the reset as the answer left it.
 func (d *drip) note(o *outcome, after *reset) {
-	if in := after.early.Sub(o.now); in > d.farIn || o.otherLimit || o.now > d.farAt.Add(2*d.farIn) {
-		d.farIn, d.farAt = max(in, 0), o.now
-	}
 	missing := float64(o.limit - o.remaining)
 	if o.limit <= 0 || missing < 1 || o.resetIn <= 0 {
 		return
@@ -51,6 +48,13 @@ func (d *drip) note(o *outcome, after *reset) {
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)
+}
+
+// noteFar takes in an answer, and the reset as it left it.
+func (d *drip) noteFar(o *outcome, after *reset) {
+	if in := after.early.Sub(o.now); in > d.farIn || o.now > d.farTo || o.otherLimit {
+		d.farIn, d.farTo = max(in, 0), o.now.Add(2*max(in, 0))
+	}
 }
 
 // bounds returns between which bounds the rate is: zero and infinity if it is not known.

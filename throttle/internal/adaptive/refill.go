@@ -191,23 +191,23 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.drip.note(o, after)
 	if r.refills {
 		r.seeOthers(o)
-		r.seeMore(o)
+		if o.mayBeBlind() {
+			r.seeMore(o)
+		}
 		r.measure(o)
 		return
 	}
+	r.drip.noteFar(o, after)
 	if rate, ok := r.drip.within(o); ok && r.doubtRefills.skip == 0 {
 		full := monotime.Seconds(float64(o.limit) / rate)
 		r.start(o, o.now, full, full)
 		return
 	}
-	if r.startBlind(o) {
+	if o.mayBeBlind() && r.startBlind(o) {
 		return
 	}
-	if o.probe && o.guess == guessRefill && o.refused {
-		r.doubtEarly.fail(0)
-		r.foundAll = 0
-	} else if o.probe && o.guess == guessRefill && o.whole() {
-		r.foundAll++
+	if o.probe && o.guess == guessRefill {
+		r.looked(o)
 	}
 	if r.more(o, after) && r.doubtRefills.skip == 0 {
 		took := o.now.Sub(r.rowSince)
@@ -324,6 +324,16 @@ func (r *refill) seeOthers(o *outcome) {
 	}
 }
 
+// looked takes in a look before the stated reset.
+func (r *refill) looked(o *outcome) {
+	if o.refused {
+		r.doubtEarly.fail(0)
+		r.foundAll = 0
+	} else if o.whole() {
+		r.foundAll++
+	}
+}
+
 // startBlind takes the server for one that refills if the limit is full again within a round trip.
 func (r *refill) startBlind(o *outcome) bool {
 	rate, ok := r.blind.note(o)
@@ -396,9 +406,11 @@ func (r *refill) measure(o *outcome) {
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
 	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see pace.Sane
-	r.rate = r.blind.grow(o, r.rate)
+	if r.blind.on {
+		r.rate = r.blind.grow(o, r.rate)
+		r.atMost = max(r.atMost, r.rate)
+	}
 	r.follow(o)
-	r.atMost = max(r.atMost, r.rate)
 	if !o.newest {
 		return
 	}
