@@ -12,7 +12,7 @@ import (
 //
 // It is known by this: more came back within some round trips than two windows have. (A window lasts longer than five of them.) That is a rate which the limit
 // keeps. From then on requests are paced, so that more may be under way than remain, and each answer that finds the whole limit raises the rate: as the window of TCP, by one
-// request per round trip for each, until one is refused, and by one for all of a round trip after that.
+// request per round trip for each, until one is refused, and by one for all of a round trip after that, a hundredth with each answer at most.
 //
 // In come outcomes (note, grow) and refusals; out comes the rate.
 type blind struct {
@@ -55,7 +55,7 @@ func (b *blind) grow(o *outcome, rate float64) float64 {
 	}
 	by := float64(o.n) / trip
 	if b.refused {
-		by /= max(rate*trip, 1)
+		by = min(by/max(rate*trip, 1), (othersRaise-1)*rate) // where few are under way, one more is much
 	}
 	return max(rate, min(rate+by, 2*float64(o.flight)/trip))
 }

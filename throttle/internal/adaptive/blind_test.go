@@ -57,7 +57,7 @@ func TestBlindGrow(t *testing.T) {
 		{"after a refusal", blind{on: true, refused: true}, 4, 100 * ms, 20, 101},
 		{"of what was under way", blind{on: true}, 4, 100 * ms, 5, 100},
 		{"a part", blind{on: true}, 3, 100 * ms, 20, 100},
-		{"a round trip is shorter than a token takes", blind{on: true, refused: true}, 4, 5 * ms, 20, 300},
+		{"a round trip is shorter than a token takes", blind{on: true, refused: true}, 4, 5 * ms, 20, 101},
 		{"not known to be full within a round trip", blind{}, 4, 100 * ms, 20, 100},
 	} {
 		o := trips(time.Second, test.trip, 5, test.remaining)

@@ -18,7 +18,7 @@ type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
 
-	farIn   time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
+	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
 	farTo monotime.Time // until then, after two such times
 }
 
