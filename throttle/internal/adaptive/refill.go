@@ -450,13 +450,15 @@ func (r *refill) awaitReset(now, late monotime.Time) bool {
 // limit is full again within a round trip, a rate below that is raised with each answer, once so many were served in a row that others are not likely to share
 // the limit.
 func (r *refill) follow(o *outcome) {
-	least, most := r.drip.bounds(o.now)
-	if r.rate > most {
-		r.rate = max(measuredShare*most, slowestRate(r.maxHold))
+	if r.rate > r.drip.most { // rarely, once that is known
+		if _, most := r.drip.bounds(o.now); r.rate > most {
+			r.rate = max(measuredShare*most, slowestRate(r.maxHold))
+		}
 	}
 	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
 		return
 	}
+	least, _ := r.drip.bounds(o.now)
 	if least *= measuredShare; r.served > servedInRow && r.rate < least && pace.Sane(least) {
 		r.rate = min(gentleRaise*r.rate, least)
 	}
