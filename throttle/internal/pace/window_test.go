@@ -14,7 +14,6 @@ type client struct {
 	now     monotime.Time
 	admits  func(now monotime.Time) bool
 	hint    func(now monotime.Time) time.Duration // what a refusal asks for, in whole seconds; nil if it does not say
-	holds   bool                                  // the latest answer was a refusal
 	inARow  int                                   // refusals
 	refused []monotime.Time                       // all refusals
 	turns   []int                                 // how many were served, of those that came within a second of each other
