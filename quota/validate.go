@@ -99,10 +99,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Cells", q.Cells, "at least 0 (0 is 10)")
 	case q.Cells > 0 && q.Kind != SlidingWindow:
 		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
-	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0):
-		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue or a WarmUp")
-	case q.N == 0 && (q.Overall || q.Streamed):
-		return bad("N", q.N, "a positive number beside Overall or Streamed")
+	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0 || q.Overall || q.Streamed):
+		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue, a WarmUp, Overall or Streamed")
 	case q.N == 0 && q.Kind != Plain:
 		return bad("N", q.N, "a positive number beside a Kind")
 	case q.N == 0 && q.Per != 0:
