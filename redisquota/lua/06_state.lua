@@ -39,9 +39,12 @@ lost = lost or not called and state.fresh and request.since > now - state.born a
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, second = 0, asked_at = now,
-    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0, had = 0, heard = 0, parted = 0,
+    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0, had = 0, heard = 0, parted = now,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
+  if state.fresh then
+    state.parted = 0 -- else who had it is not known here
+  end
 end
 now = math.max(now, state.now)
 other_life = other_life or lost and request.answered > 0 and request.life ~= 0

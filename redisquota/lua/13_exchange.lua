@@ -179,6 +179,9 @@ local function trust()
   if not all_told() or now < state.born + math.floor(horizon / 4) then
     return
   end
+  if state.parted == state.born then -- nobody has left since
+    state.parted = 0
+  end
   for _, q in ipairs(quotas) do
     local counts = q.kind == 'estimate' and 2 * q.per or q.per
     if q.kind ~= 'bucket' and counts <= shares then

@@ -48,7 +48,7 @@ type Ledger struct {
 	unheard     int           // how many may have something to say, where what they leave is spare; else zero
 	cut         bool          // somebody was told to wait until then, or that all wait
 	loss        loss
-	parted      monotime.Time // when a member left last
+	parted      monotime.Time // when a member left last; or when the bucket was lost, until all that had it have told
 }
 
 // returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed
@@ -260,7 +260,9 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	}
 	l.arrange(r, now, fresh)
 	if lost {
-		l.loss = loss{}
+		if l.loss = (loss{}); !l.fresh {
+			l.parted = now // who had it is not known here
+		}
 	}
 	l.known, l.lost = true, false
 	return lost

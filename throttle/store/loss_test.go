@@ -149,3 +149,26 @@ func TestStoreParted(t *testing.T) {
 		t.Error("Parted a minute later")
 	}
 }
+
+// TestStorePartedUntilAllHaveTold: after a loss it is not known who shares the bucket, until all that had it have told.
+func TestStorePartedUntilAllHaveTold(t *testing.T) {
+	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog, sharing: [3]int{2, 2}}
+	o.send(0, 0, 0, true)
+	o.send(0, 1, 0, true)
+	o.l.Lose()
+	for i, who := range []int{2, 0, 1, 0, 2} { // the third one has come since
+		if r := o.send(time.Second, who, 0, true); !r.Parted {
+			t.Errorf("call %d: not Parted", i)
+		}
+	}
+	if r := o.send(time.Second, 1, 0, true); r.Parted {
+		t.Error("Parted, though all have told")
+	}
+	o.l.Lose()
+	if r := o.send(2*time.Second+SharesFor-1, 2, 0, true); !r.Parted {
+		t.Error("not Parted before a minute has passed")
+	}
+	if r := o.send(2*time.Second+2*SharesFor-1, 2, 0, true); r.Parted {
+		t.Error("Parted a minute after the loss")
+	}
+}

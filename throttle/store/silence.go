@@ -168,6 +168,9 @@ func (l *Ledger) trust(r *Request, now monotime.Time) {
 	if !l.loss.all() || now < l.born.Add(r.Horizon/4) {
 		return
 	}
+	if l.parted == l.born { // nobody has left since
+		l.parted = 0
+	}
 	for p := range l.places {
 		o := &l.places[p]
 		counts := o.quota.Per

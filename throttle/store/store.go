@@ -445,7 +445,8 @@ type Reply struct {
 	// Life names the life of the bucket: each loss begins another one. Zero if the store does not say: then Request.Answered alone tells whether a member has heard of a loss.
 	Life int64
 
-	// Parted says that a member left within the last minute (SharesFor): what it sent, nobody will tell.
+	// Parted says that a member left within the last minute (SharesFor): what it sent, nobody will tell. So it does after the store has lost the bucket, until all
+	// that had it have told: Sharing counts those alone that came since.
 	Parted bool
 
 	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and slots from

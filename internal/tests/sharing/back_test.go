@@ -1,6 +1,7 @@
 package sharing
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -94,5 +95,41 @@ func TestAWindowIsBackAfterASlowStore(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestWhoIsNotCounted: a lost window is assumed to be used until nobody is left who may have sent, and has not told: also if it is lost twice, and who came in between
+// knows of nobody else, since those that had it could not reach the store.
+func TestWhoIsNotCounted(t *testing.T) {
+	for _, text := range []string{"60/30s log", "60/30s sliding", "60/30s window"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(store.Memory)
+				f := &fleet{start: time.Now()}
+				cut := &away{Memory: s, down: func() bool { d := time.Since(f.start); return d > 4900*time.Millisecond && d < 7*time.Second }}
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				member := func(s store.Store, isNew bool) *throttle.Limiter {
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: throttle.OutageClosed, MaxStandstill: throttle.Forever, New: isNew}
+					t.Cleanup(func() { _ = l.Close() })
+					return l
+				}
+				many := func(l *throttle.Limiter, by, n int) {
+					for range n {
+						f.wait.Go(func() { _ = f.send(ctx, l, by, 1) })
+					}
+				}
+				many(member(cut, true), 0, 58)
+				time.Sleep(5 * time.Second)
+				s.Lose()
+				many(member(s, false), 1, 60)
+				time.Sleep(100 * time.Millisecond)
+				s.Lose()
+				f.wait.Wait()
+				if n := over(text, f.sends); n > 0 {
+					t.Errorf("%d over", n)
+				}
+			})
+		})
 	}
 }

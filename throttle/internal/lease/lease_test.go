@@ -789,6 +789,9 @@ func TestStepLostIsToldOnce(t *testing.T) {
 	l.mustCall = true
 	left, _ := call(t, l, 2*s, queue(), store.Reply{Bound: -1, Ahead: 80 * s, Life: 9})
 	equal(t, "shared by, where one has left", left.Request.Sharing, 0)
+	l.mustCall = true
+	all, _ := call(t, l, 2*s, queue(), store.Reply{Bound: -1, Ahead: 80 * s, Life: 9})
+	equal(t, "shared by, where none has left any more", all.Request.Sharing, 3)
 }
 
 // TestStepAfterSet: slots of a reply that comes after the quotas were replaced are of other

@@ -316,11 +316,14 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 
 // hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
 func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
-	l.shared.note(now, l.sharing(), reply.Parted)
 	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
 	if l.life = reply.Life; !reply.Lost {
 		l.told = reply.Life
+		if !reply.Parted { // nor did one in the life before, since the store would not know that all have told
+			l.shared.parted = 0
+		}
 	}
+	l.shared.note(now, l.sharing(), reply.Parted)
 	return lost
 }
 
