@@ -161,7 +161,8 @@ func TestStorePartedUntilAllHaveTold(t *testing.T) {
 			t.Errorf("call %d: not Parted", i)
 		}
 	}
-	if r := o.send(time.Second, 1, 0, true); r.Parted {
+	o.send(time.Second, 1, 0, true)
+	if r := o.send(1200*time.Millisecond, 1, 0, true); r.Parted { // a quarter of the Horizon is over
 		t.Error("Parted, though all have told")
 	}
 	o.l.Lose()
