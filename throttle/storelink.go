@@ -105,7 +105,7 @@ func (s *storeLink) call(c *storeCall) {
 	defer cancel()
 	c.Request.Learned = s.teach()
 	luck, sent = s.l.draw(), s.l.root().now()
-	reply, err = s.l.Store.Exchange(ctx, c.At(sent))
+	reply, err = s.l.Store.Exchange(ctx, c.At(sent, s.stopListening != nil))
 }
 
 // teach returns what others are to be told of the server, if that is new.

@@ -265,7 +265,7 @@ type Request struct {
 	Life int64
 
 	// Sharing is how many members shared the bucket at once (see Reply.Sharing) within the last minute (SharesFor), as far as the member knows; zero if it
-	// does not know, or if one left (see Reply.Parted). See Store, "What a store forgets".
+	// does not know, as without news (Listen), or if one left (see Reply.Parted). See Store, "What a store forgets".
 	Sharing int
 
 	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none

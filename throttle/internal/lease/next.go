@@ -18,8 +18,11 @@ type Call struct {
 }
 
 // At returns the request, which is sent at an instant. A process may have been stopped since the request was made: to the store, that is not to look like
-// a clock that was set.
-func (c *Call) At(sent monotime.Time) *store.Request {
+// a clock that was set. A process that does not hear news does not know who came since the last reply, and so not how many share the bucket.
+func (c *Call) At(sent monotime.Time, hears bool) *store.Request {
+	if !hears {
+		c.Request.Sharing = 0
+	}
 	if c.Request.Answered > 0 {
 		c.Request.Since += sent.Sub(c.made)
 	}

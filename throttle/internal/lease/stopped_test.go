@@ -22,7 +22,7 @@ func (m *member) sendStopped(c *Call, asked []*claim) {
 		m.fleet.after(m.upTo(3*ms), func() {
 			var reply *store.Reply
 			if !m.down() {
-				r := *c.At(m.clock())
+				r := *c.At(m.clock(), true)
 				reply = m.exchange(&r)
 				if m.fails && m.r.IntN(4) == 0 {
 					m.fleet.after(m.upTo(1900*ms), func() { m.exchange(&r) }) // once more: a store with a clock of its own leaves out what is later
@@ -116,13 +116,22 @@ func TestFleetStopped(t *testing.T) {
 	}
 }
 
+// TestCallAtWithoutNews: who hears of nobody that comes does not know how many share the bucket.
+func TestCallAtWithoutNews(t *testing.T) {
+	l := newLease(t, "10/s even", 0)
+	call(t, l, s, queue(1), store.Reply{Bound: -1, Sharing: 2})
+	equal(t, "shared by", l.Next(at(3*s), 0, queue(1)).At(at(3*s), false).Sharing, 0)
+}
+
 // TestCallAt: a store is told how long ago a request was answered when this one was sent.
 func TestCallAt(t *testing.T) {
 	l := newLease(t, "10/s even", 0)
-	if r := l.Next(at(0), 0, queue(1)).At(at(s)); r.Since != 0 {
+	if r := l.Next(at(0), 0, queue(1)).At(at(s), true); r.Since != 0 {
 		t.Errorf("Since is %v, and none was answered", r.Since)
 	}
 	l = newLease(t, "10/s even", 0)
-	call(t, l, s, queue(1), store.Reply{Bound: -1})
-	equal(t, "Since", l.Next(at(3*s), 0, queue(1)).At(at(13*s)).Since, 12*s)
+	call(t, l, s, queue(1), store.Reply{Bound: -1, Sharing: 2})
+	r := l.Next(at(3*s), 0, queue(1)).At(at(13*s), true)
+	equal(t, "Since", r.Since, 12*s)
+	equal(t, "shared by", r.Sharing, 2)
 }
