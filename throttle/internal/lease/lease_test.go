@@ -794,6 +794,20 @@ func TestStepLostIsToldOnce(t *testing.T) {
 	equal(t, "shared by, where none has left any more", all.Request.Sharing, 3)
 }
 
+// TestStepLostForEver: a store that says in each reply that it has lost what it knew is not called all the time.
+func TestStepLostForEver(t *testing.T) {
+	l := newLease(t, "10/s log", 0)
+	l.mustCall = true
+	n := 0
+	for now := at(0); now < at(s); now = now.Add(ms) {
+		if c := l.Next(now, 0, queue()); c != nil {
+			n++
+			l.Step(now, now, c, &store.Reply{Lost: true, Known: 1, Bound: -1, Life: 7}, nil, false)
+		}
+	}
+	equal(t, "calls in a second", n, 6)
+}
+
 // TestStepAfterSet: slots of a reply that comes after the quotas were replaced are of other
 // quotas, and so is what the reply says of the next one.
 func TestStepAfterSet(t *testing.T) {

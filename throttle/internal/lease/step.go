@@ -75,7 +75,11 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if l.far.at != 0 && l.far.at >= sent {
 		l.takeFar() // nobody knows whether the reply was made before
 	}
+	before := l.life
 	if l.hearLife(now, c.Request, reply) {
+		if reply.Life == before && before != 0 { // it may say so for ever
+			l.notBefore = max(l.notBefore, now.Add(probeEvery))
+		}
 		l.lost(now, answered, span(reply.Known), &e)
 	}
 	if reply.Hold > 0 {
