@@ -34,7 +34,7 @@ func (o *outcome) mayBeBlind() bool { return blindTrips*o.flight > 2*o.limit }
 // note takes in an outcome, and reports whether more came back than two windows have; and at which rate it comes back at least.
 func (b *blind) note(o *outcome) (rate float64, ok bool) {
 	took, trip := o.now.Sub(b.from), o.now.Sub(o.sent)
-	if b.from == 0 || o.refused || o.otherLimit || took > blindTrips*min(trip, b.trip) {
+	if b.from == 0 || o.refused || o.failed || o.otherLimit || took > blindTrips*min(trip, b.trip) {
 		*b = blind{from: o.now, left: o.remaining, trip: trip}
 		return 0, false
 	}
@@ -50,7 +50,7 @@ func (b *blind) note(o *outcome) (rate float64, ok bool) {
 // grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of what was under way: nobody has tried it.
 func (b *blind) grow(o *outcome, rate float64) float64 {
 	trip := o.now.Sub(o.sent).Seconds()
-	if !b.on || trip <= 0 || o.remaining+o.n < o.limit {
+	if !b.on || o.failed || trip <= 0 || o.remaining+o.n < o.limit {
 		return rate
 	}
 	by := float64(o.n) / trip

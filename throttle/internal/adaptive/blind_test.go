@@ -41,6 +41,23 @@ func TestBlindNote(t *testing.T) {
 	}
 }
 
+// TestBlindFailures: requests that failed in a way in which some servers refuse were not surely served.
+func TestBlindFailures(t *testing.T) {
+	const s = time.Second
+	var b blind
+	for n := range 100 {
+		o := trips(time.Duration(n)*s/2, s, 2, 1)
+		o.failed = n%2 == 0
+		if rate, ok := b.note(o); ok {
+			t.Fatalf("%v/s after %d answers, of which every other one failed", rate, n)
+		}
+		b := blind{on: true}
+		if got := b.grow(o, 1); o.failed && got != 1 {
+			t.Errorf("the rate is %v after one that failed, want 1", got)
+		}
+	}
+}
+
 // TestBlindGrow: each answer that finds the whole limit raises the rate by one request per round trip, and by one for all of a round trip after a refusal; but not above twice
 // of what was under way.
 func TestBlindGrow(t *testing.T) {

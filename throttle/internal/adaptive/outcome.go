@@ -15,6 +15,7 @@ type outcome struct {
 	span      time.Duration // of the window
 	remaining int
 	refused   bool
+	failed    bool  // the request failed in a way in which some servers refuse, but was not taken for refused
 	elsewhere bool  // another limit has refused the request, see elsewhere.go
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did

@@ -171,7 +171,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
-		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
+		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, probe: t.probe && w.probing, guess: w.guess,
 		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining,
 	}
 	w.before(&o)
