@@ -75,11 +75,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if l.far.at != 0 && l.far.at >= sent {
 		l.takeFar() // nobody knows whether the reply was made before
 	}
-	before := l.life
 	if l.hearLife(now, c.Request, reply) {
-		if reply.Life == before && before != 0 { // it may say so for ever
-			l.notBefore = max(l.notBefore, now.Add(probeEvery))
-		}
 		l.lost(now, answered, span(reply.Known), &e)
 	}
 	if reply.Hold > 0 {
@@ -321,6 +317,9 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 // hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
 func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
 	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
+	if lost && reply.Life == l.life && l.life != 0 { // it may say so for ever
+		l.notBefore = max(l.notBefore, now.Add(probeEvery))
+	}
 	if l.life = reply.Life; !reply.Lost {
 		l.told = reply.Life
 		if !reply.Parted { // nor did one in the life before, since the store would not know that all have told
