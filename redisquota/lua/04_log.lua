@@ -10,7 +10,7 @@ local log = {
 }
 
 function log.set(q)
-  q.width = math.min(q.cell >= 0 and q.cell or q.late, math.max(math.floor(q.per / 100), second / 100)) -- of a cell
+  q.width = math.min(q.cell >= 0 and q.cell or q.late, math.max(math.floor(q.per / 100), second / 50)) -- of a cell
   q.span = q.per + q.late -- what was sent up to late has left Per before what is sent on time
 end
 

@@ -100,11 +100,11 @@ import (
 //     s, or before any later slot: what was sent up to E late has left Per before what is sent on
 //     time. Of slots that are near, each later one is not before.
 //     Slots that are near together join a cell, which leaves Per + E after the last of it: Per/Cells
-//     of a SlidingWindow, E of the others, but of either no more than Per/100, or 10 ms; of what is charged without a slot, Per/1000 if that is longer, on either side. That bounds what is to be remembered. A FixedWindow is
+//     of a SlidingWindow, E of the others, but of either no more than Per/100, or 20 ms; of what is charged without a slot, Per/1000 if that is longer, on either side. That bounds what is to be remembered. A FixedWindow is
 //     counted as a SlidingLog: its first request tells when the server's window begins, and nobody
 //     knows which of the slots that is.
-//     Example: of 3 in a second, asks at 0, 10, 300 and 300 ms get 0, 10, 300 and 1110 ms: the slots
-//     of 0 and 10 ms join a cell, which leaves 1100 ms after 10 ms.
+//     Example: of 3 in a second, asks at 0, 20, 300 and 300 ms get 0, 20, 300 and 1120 ms: the slots
+//     of 0 and 20 ms join a cell, which leaves 1100 ms after 20 ms.
 //   - ClockWindow: no more than N slots are in each window of the store's clock, and none in its last
 //     E: what is sent late is sent in the same window. Of slots of the window that runs which are near, each later one is not before. Before the
 //     others, of which 32 are remembered, others may come with which they remain right. Of more,

@@ -709,9 +709,9 @@ func TestStoreSlotsOfEachKind(t *testing.T) {
 	for quotas, c := range map[string]struct{ asked, want []time.Duration }{
 		"10/s burst 5":    {make([]time.Duration, 5), []time.Duration{0, 0, 0, 0, 100 * ms}},
 		"10/s even":       {make([]time.Duration, 3), []time.Duration{0, 110 * ms, 220 * ms}},
-		"3/s log":         {[]time.Duration{0, 10 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 10 * ms, 300 * ms, 1110 * ms}},
-		"3/s sliding":     {[]time.Duration{0, 10 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 10 * ms, 300 * ms, 1110 * ms}},
-		"3/s window":      {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1100 * ms}},
+		"3/s log":         {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
+		"3/s sliding":     {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
+		"3/s window":      {[]time.Duration{0, 21 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 21 * ms, 300 * ms, 1100 * ms}},
 		"3/s window grid": {[]time.Duration{850 * ms, 850 * ms, 950 * ms}, []time.Duration{850 * ms, 850 * ms, 1000 * ms}},
 		"4/s estimate":    {[]time.Duration{0, 0, 0, 0, 1000 * ms, 1000 * ms}, []time.Duration{0, 0, 0, 0, 1125 * ms, 1375 * ms}},
 	} {

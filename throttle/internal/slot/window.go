@@ -40,7 +40,7 @@ func (w *window) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration
 	if q.Kind == quota.SlidingWindow {
 		w.log.Cell = q.Per / time.Duration(q.Cells)
 	}
-	w.log.Cell = min(w.log.Cell, max(q.Per/100, 10*time.Millisecond)) // all of a cell leaves with its last slot
+	w.log.Cell = min(w.log.Cell, max(q.Per/100, 20*time.Millisecond)) // all of a cell leaves with its last slot
 }
 
 // Fall implements Ledger.
