@@ -423,7 +423,8 @@ func TestLeaseSetQuotasTold(t *testing.T) {
 	})
 }
 
-// TestLeaseSetQuotasOften: numbers that change each 5 ms neither keep what waits from going nor cost a call each time.
+// TestLeaseSetQuotasOften: numbers that change each 5 ms neither keep what waits from going nor cost a call each time. There are some 100 calls for
+// 400 changes, and a few more or less by the order in which those that wait come.
 func TestLeaseSetQuotasOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &countingStore{Store: nearStore()}
@@ -439,15 +440,16 @@ func TestLeaseSetQuotasOften(t *testing.T) {
 				}
 			})
 		}
-		for i := 1; ctx.Err() == nil; i++ {
+		changes := int64(0)
+		for ; ctx.Err() == nil; changes++ {
 			time.Sleep(5 * time.Millisecond)
-			if err := l.SetQuotas(quotas(t, []string{"100/s even", "120/s even"}[i%2])); err != nil {
+			if err := l.SetQuotas(quotas(t, []string{"120/s even", "100/s even"}[changes%2])); err != nil {
 				t.Fatal(err)
 			}
 		}
 		wait.Wait()
-		if went, calls := went.Load(), shared.calls.Load(); went < 2*90 || calls > 2*50 {
-			t.Errorf("%d went, with %d calls; want 180 at least, with 100 at most", went, calls)
+		if went, calls := went.Load(), shared.calls.Load(); went < 2*90 || calls > changes/3 {
+			t.Errorf("%d went, with %d calls; want 180 at least, with %d at most", went, calls, changes/3)
 		}
 	})
 }
