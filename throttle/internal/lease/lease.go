@@ -106,6 +106,7 @@ type Lease struct {
 	life   int64 // of the bucket, by the latest reply
 	told   int64 // the life for which the store was told all of before
 	shared mostSharing
+	lostAt monotime.Time // when the store said last that it has lost the bucket; zero if never
 	last   lastReply
 	came   cameNews
 	far    farNews

@@ -317,8 +317,11 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 // hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
 func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
 	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
-	if lost && reply.Life == l.life && l.life != 0 { // it may say so for ever
-		l.notBefore = max(l.notBefore, now.Add(probeEvery))
+	if lost {
+		if l.lostAt != 0 && now.Sub(l.lostAt) < Horizon { // it may say so for ever
+			l.notBefore = max(l.notBefore, now.Add(probeEvery))
+		}
+		l.lostAt = now
 	}
 	if l.life = reply.Life; !reply.Lost {
 		l.told = reply.Life
