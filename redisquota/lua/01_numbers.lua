@@ -40,6 +40,11 @@ local function whole(n)
   return string.format('%.0f', n)
 end
 
+-- words returns numbers as text, a space before each.
+local function words(all)
+  return string.format(string.rep(' %.0f', #all), unpack(all))
+end
+
 -- numbers returns those in a text. Nothing that this script writes is 2^53; what somebody else wrote is cut to it, also where Lua reads no
 -- number that is so large.
 local function numbers(text)

@@ -8,7 +8,8 @@ local function text()
 end
 
 local function number()
-  return tonumber(text())
+  argument = argument + 1
+  return tonumber(ARGV[argument])
 end
 
 local request = {
@@ -85,10 +86,17 @@ request.look = text() == '1' -- then nothing is written
 request.own = list(function()
   return { from = number(), cost = costs() }
 end)
-request.asks = list(function()
-  return { count = number(), within = number(), cost = costs() }
-end)
+request.asks = number() -- how many; most often there is more to do than for the first of them
+local before_asks = argument
+argument = argument + request.asks * (2 + #asked)
 request.statements = list(function()
   return { id = text(), remaining = number(), known = text() == '1', reset = number(), doubt = number(), rest = text() }
 end)
+
+-- ask returns the i-th of the asks.
+local function ask_of(i)
+  argument = before_asks + (i - 1) * (2 + #asked)
+  return { count = number(), within = number(), cost = costs() }
+end
+
 request.learned = text() -- of the server, as Limiters read it; empty if there is nothing new

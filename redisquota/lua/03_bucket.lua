@@ -72,20 +72,19 @@ local function full_after(f, full)
   return math.min(math.max(full, f.at) + f.work, f.last + ages)
 end
 
--- link notes what all slots in far bear up to the i-th, after that one has changed, or the one after it has gone.
-function bucket.link(q, i)
-  local later = q.far[i + 1]
-  for k = i, 1, -1 do
-    local f = q.far[k]
+-- link notes what all slots in far bear, from the k-th on: of so many that are unlinked that is not known.
+function bucket.link(q, k)
+  steps = steps + q.unlinked - k
+  local later = q.far[q.unlinked + 1]
+  for i = q.unlinked, k, -1 do
+    local f = q.far[i]
     local all = f.bears + q.tolerance
-    if later then
-      all = math.min(all, later.all_bear - f.work)
-    end
-    if f.all_bear == all and k < i then
-      return
+    if later and later.all_bear - f.work < all then
+      all = later.all_bear - f.work
     end
     f.all_bear, later = all, f
   end
+  q.unlinked = k - 1
 end
 
 function bucket.read(q, state)
@@ -107,27 +106,25 @@ function bucket.read(q, state)
     q.far[#q.far + 1] = f
     i = i + 3
   end
-  q:link(#q.far)
+  q.unlinked = #q.far
   for k = i, #state - 1, 2 do
     q.at[#q.at + 1], q.missing[#q.missing + 1] = state[k], state[k + 1]
   end
 end
 
 function bucket.write(q)
-  local state = { whole(q.full), whole(q.order), whole(#q.far) }
+  local state, n = { q.full, q.order, #q.far }, 3
   for _, f in ipairs(q.far) do
-    local n = #state
-    state[n + 1], state[n + 2] = whole(f.first), whole(f.n)
+    state[n + 1], state[n + 2], state[n + 3] = f.first, f.n, 0
+    n = n + 3
     if f.several then
-      state[n + 3], state[n + 4] = whole(f.last - f.first + 1), whole(f.at - f.first)
-      state[n + 5], state[n + 6] = whole(f.first - f.bears), whole(f.work)
-    else
-      state[n + 3] = '0'
+      state[n], state[n + 1], state[n + 2], state[n + 3] = f.last - f.first + 1, f.at - f.first, f.first - f.bears, f.work
+      n = n + 3
     end
   end
   for i = 1, #q.at do
-    state[#state + 1] = whole(q.at[i])
-    state[#state + 1] = whole(q.missing[i])
+    state[n + 1], state[n + 2] = q.at[i], q.missing[i]
+    n = n + 2
   end
   return state
 end
@@ -152,7 +149,7 @@ end
 function bucket.start(q, t, first)
   if t > math.max(q:emptied(), q.since) then
     if #q.far > 0 then
-      q.order, q.far = math.max(q.order, q.far[#q.far].last), {}
+      q.order, q.far, q.unlinked = math.max(q.order, q.far[#q.far].last), {}, 0
     end
     q.full = math.max(q.full, t + q.tolerance - q:sooner(first))
     q.since, last = math.max(q.since, t), math.max(last, t)
@@ -165,7 +162,7 @@ function bucket.sooner(q, first)
 end
 
 function bucket.empty(q)
-  q.full, q.order, q.at, q.missing, q.far = 0, 0, {}, {}, {}
+  q.full, q.order, q.at, q.missing, q.far, q.unlinked = 0, 0, {}, {}, {}, 0
 end
 
 function bucket.drain(q, t, first)
@@ -192,6 +189,9 @@ function bucket.when(q, t, n)
   while true do
     steps = steps + 1
     local s, f = math.max(t, order, full - ahead), q.far[k]
+    if k <= q.unlinked then
+      q:link(k)
+    end
     if not f or s <= f.first and math.max(full, s) + work <= f.all_bear then
       return s
     end
@@ -242,7 +242,7 @@ function bucket.remember(q, slot, n)
     q.walked = nil
   end
   table.insert(far, i, q:one(slot, math.min(n, most)))
-  q:link(i)
+  q.unlinked = math.max(q.unlinked + 1, i)
   local apart = math.max(near, 1)
   while #q.far > bucket.most do
     q:join(apart)
@@ -257,7 +257,6 @@ function bucket.join(q, apart)
   steps = steps + 2 * #q.far
   for _, f in ipairs(q.far) do
     local o = joined[#joined]
-    f.all_bear = nil
     if o and f.last - o.first < apart then
       as_one(o)
       as_one(f)
@@ -270,14 +269,14 @@ function bucket.join(q, apart)
       joined[#joined + 1] = f
     end
   end
-  q.far, q.walked = joined, nil
-  q:link(#joined)
+  q.far, q.walked, q.unlinked = joined, nil, #joined
 end
 
 -- settle has the slots in far up to t be in order, and those that are there as one with them.
 function bucket.settle(q, t)
   while q.far[1] and q.far[1].first <= t do
     local f = table.remove(q.far, 1)
+    q.unlinked = math.max(q.unlinked - 1, 0)
     q:charge(f.at, f.last, f.work)
   end
 end
@@ -385,10 +384,7 @@ function bucket.change(q)
       q.missing[i] = rescaled(q.missing[i])
     end
     q:note(t + 1, math.min(rescaled(full - t), math.max(q.full - t, 0))) -- what it could not hold, or cannot any more, is gone
-    q.ledger = {}
-    for i, text in ipairs(q:write()) do
-      q.ledger[i] = tonumber(text)
-    end
+    q.ledger = q:write()
   end
   q.n, q.per, q.burst, q.late = n, per, burst, late
 end
@@ -416,14 +412,12 @@ function bucket.give(q, now, slot, n)
       if f.n > part and f.several then
         f.n = f.n - part
         pace(f, comeback(q, f.n))
-        q:link(i)
       elseif f.n > part then
         q.far[i] = q:one(slot, f.n - part)
-        q:link(i)
       else
         table.remove(q.far, i)
-        q:link(i - 1)
       end
+      q.unlinked = math.min(math.max(q.unlinked, i), #q.far)
     end
   end
   if n == 0 then

@@ -43,14 +43,16 @@ function log.get(q, i)
   return q.cells[i]
 end
 
+local function within(n)
+  return n and math.min(tonumber(n) or 2 ^ 53, 2 ^ 53) or 0
+end
+
 -- parse returns the cell of a text, and the same for the same.
 function log.parse(q, t)
   if t and not q.known[t] then
-    local n = numbers(t)
-    if #n ~= 3 then
-      n = { 0, 0, 0 } -- somebody else has written it
-    end
-    q.known[t] = { first = n[1], last = n[1] + n[2], count = n[3], was = t }
+    local first, width, count = string.match(t, '^(%d+):(%d+):(%d+)$')
+    first, width, count = within(first), within(width), within(count) -- somebody else may have written it
+    q.known[t] = { first = first, last = first + width, count = count, was = t, was_first = first, was_last = first + width, was_count = count }
   end
   return q.known[t]
 end
@@ -126,10 +128,10 @@ function log.read(q, state)
 end
 
 function log.write(q)
-  local state = { whole(q.used), whole(q.order) }
+  local state = { q.used, q.order }
   for _, a in ipairs(q.assumed) do -- also when it has left: Per may become longer
-    state[#state + 1] = whole(a.at)
-    state[#state + 1] = whole(a.count)
+    state[#state + 1] = a.at
+    state[#state + 1] = a.count
   end
   return state
 end
@@ -140,12 +142,11 @@ function log.flush(q)
   end
   local changed = {}
   for _, c in pairs(q.known) do
-    c.score = c.last
-    c.text = nil
-    if c.count > 0 then
-      c.text = string.format('%.0f:%.0f:%.0f', c.first, c.last - c.first, c.count)
+    if c.count == 0 or c.count ~= c.was_count or c.first ~= c.was_first or c.last ~= c.was_last then
+      c.score = c.last
+      c.text = c.count > 0 and string.format('%.0f:%.0f:%.0f', c.first, c.last - c.first, c.count) or nil
+      changed[#changed + 1] = c
     end
-    changed[#changed + 1] = c
   end
   replace(q.key, changed)
 end
@@ -292,9 +293,9 @@ function log.leaves(q, t, excess)
   return t
 end
 
--- gone returns how much has left at t.
-function log.gone(q, t)
-  local sum, i = 0, q.oldest
+-- gone returns how much has left at t, and the cell up to which it has: it goes on with what had left at an instant before.
+function log.gone(q, t, sum, i)
+  sum, i = sum or 0, i or q.oldest
   local c = log.get(q, i)
   while c and q:ends(c.last) <= t do
     steps = steps + 1
@@ -302,20 +303,22 @@ function log.gone(q, t)
     i = i + 1
     c = log.get(q, i)
   end
-  return sum
+  return sum, i
 end
 
 -- bears returns t if those later ones from the k-th on remain right with n at t, or the first for which
 -- it is too much. So much is in all cells before.
 function log.bears(q, t, later, k, before, n)
+  local ends, gone, oldest = q:ends(t), nil, nil
   for i = k, #later do
     steps = steps + 1
     local c = later[i]
-    if c.first >= q:ends(t) then
+    if c.first >= ends then
       break
     end
     before = before + c.count
-    if before - log.gone(q, c.first) + n > q.n then
+    gone, oldest = log.gone(q, c.first, gone, oldest)
+    if before - gone + n > q.n then
       return c.last
     end
   end

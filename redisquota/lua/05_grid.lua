@@ -38,15 +38,13 @@ end
 function grid.write(q)
   local state = {}
   for _, name in ipairs(q.names) do
-    state[#state + 1] = whole(q.w[name])
+    state[#state + 1] = q.w[name]
   end
-  state[#state + 1] = whole(q.assumed.start)
-  state[#state + 1] = whole(q.assumed.current)
-  state[#state + 1] = whole(q.assumed.previous)
+  local n = #state + 3
+  state[n - 2], state[n - 1], state[n] = q.assumed.start, q.assumed.current, q.assumed.previous
   for _, f in ipairs(q.far) do
-    state[#state + 1] = whole(f.first)
-    state[#state + 1] = whole(f.last)
-    state[#state + 1] = whole(f.n)
+    state[n + 1], state[n + 2], state[n + 3] = f.first, f.last, f.n
+    n = n + 3
   end
   return state
 end

@@ -15,13 +15,22 @@ local closed = {} -- which places are no more, in turn: see 09_holes.lua
 -- parse_place returns the quota of a place, and the numbers of its ledger; nil if somebody else has written it.
 local function parse_place(text)
   local kind, tag, rest = string.match(text, '^(%l+) (%S+) (.*)$')
-  local n = {}
+  local n, ledger, many = {}, {}, 0
   for word in string.gmatch(rest or '', '%S+') do
-    n[#n + 1] = tonumber(word)
-    if not (n[#n] and math.abs(n[#n]) <= 2 ^ 53) or #n > 1000 then -- a NaN is neither more nor less
+    local value, least = tonumber(word), 0
+    many = many + 1
+    if many == 5 or many == 12 then
+      least = -2 ^ 53
+    end
+    if not (value and least <= value and value <= 2 ^ 53) or many > 1000 then -- a NaN is neither more nor less
       return nil
+    elseif many <= 13 then
+      n[many] = value
+    else
+      ledger[many - 13] = value
     end
   end
+  steps = steps + 2 * many -- which are read here, and written again
   if not kinds[kind] or #n < 13 or n[1] < 1 or n[2] < 1 or n[7] > most_logs + #asked then
     return nil
   end
@@ -30,20 +39,15 @@ local function parse_place(text)
     log = n[7], -- which key it has, if it is a log
     since = n[8], late = n[9], falls = n[10], to = n[11], spare = n[12], part = n[13],
   }
-  for i = 1, #n do
-    if n[i] < 0 and i ~= 5 and i ~= 12 then
-      return nil
-    end
-  end
-  q.ledger, q.was_n, q.was_per, q.was_burst, q.was_late = { unpack(n, 14) }, q.n, q.per, q.burst, q.late
+  q.ledger, q.was_n, q.was_per, q.was_burst, q.was_late = ledger, q.n, q.per, q.burst, q.late
   return q
 end
 
 local function write_place(q)
   return string.format(
-    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f ', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
+    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
     q.since, q.late, q.falls, q.to, q.spare, q.part
-  ) .. table.concat(q:write(), ' ')
+  ) .. words(q:write())
 end
 
 -- find returns at which places quotas are; nothing for one that has none. Of several that look the same, the first one is at

@@ -20,6 +20,7 @@ if state.holes > 0 then
     steps = steps + 2 + #cost
   end
 end
+steps = math.min(steps, most_steps / 2) -- however much there was to read, something is handed out
 
 -- covers reports whether a hole is enough for a cost. One of other quotas never is.
 local function covers(hole, cost)

@@ -39,7 +39,7 @@ local function earliest(cost)
       end
     end
   end
-  local text = 'of ' .. table.concat(cost, ':') -- of one number, some servers make that number, and a large key takes room for all below it
+  local text = cost.text
   local i = looked[text] or 1
   while holes[i] and holes[i].slot <= at do
     steps = steps + 2
@@ -104,8 +104,8 @@ local function usable()
   for text in string.gmatch(member.slots, '%S+') do
     local first, sign, bound, run = string.match(text, '^(%d+:%d+:%d+):(%-?)(%d+):?(%d*:?%d*)$')
     local slot, ask, count = unpack(numbers(first or ''))
-    local asked = ask and request.asks[ask + 1]
-    if asked then
+    if ask and ask < request.asks then
+      local asked = ask_of(ask + 1)
       local step, n = unpack(numbers(run))
       bound = sign == '' and numbers(bound)[1] or -1
       bound = bound < #places and bound or -1 -- else it is of other quotas, as no Limiter sends it
@@ -136,9 +136,11 @@ local function grant(again)
       missed, reply.next, reply.bound = true, slot - now, index(bound)
     end
   end
-  for i, ask in ipairs(request.asks) do
+  for i = 1, request.asks do
+    local ask = ask_of(i)
     if fits(ask.cost) then
       local cost = spread(ask.cost)
+      cost.text = 'of ' .. table.concat(cost, ':') -- of one number, some servers make that number, and a large key takes room for all below it
       steps, one = steps + #quotas, cost
       local within = ask.within >= 0 and math.min(ask.within, ages) or ages -- what is beyond cannot be reckoned with
       for _ = 1, ask.count - (had[i] or 0) do

@@ -81,7 +81,7 @@ local function wake()
     hear_member()
     return
   end
-  if #request.asks == 0 or now <= math.max(served + horizon, last, hold) + request.late then
+  if request.asks == 0 or now <= math.max(served + horizon, last, hold) + request.late then
     return
   end
   local since = served - shares
@@ -260,7 +260,7 @@ local function exchange()
   member.active = math.max(member.active, now + math.max(2 * second, 2 * horizon))
   if again then
     reply.slots = usable()
-  elseif #request.asks > 0 then
+  elseif request.asks > 0 then
     served = math.max(served, now)
   end
   grant(again)
