@@ -450,8 +450,13 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 // active is how many members are.
 func (l *Ledger) active(now monotime.Time) int { return l.activeAfter(now) }
 
-// sharing is how many members share the bucket: see Reply.Sharing.
-func (l *Ledger) sharing(now monotime.Time) int { return l.activeAfter(now.Add(-SharesFor)) }
+// sharing is how many members share the bucket: see Reply.Sharing. If all that are remembered do, there may be more, and nobody knows how many.
+func (l *Ledger) sharing(now monotime.Time) int {
+	if n := l.activeAfter(now.Add(-SharesFor)); n < mostMembers {
+		return n
+	}
+	return tooMany
+}
 
 // activeAfter is how many members were, or are, active after an instant.
 func (l *Ledger) activeAfter(t monotime.Time) (n int) {

@@ -167,7 +167,7 @@ import (
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
 // Serial of a member that has not left for the longest Per, and for a minute at least. A Ledger remembers 512 members: the
-// one that was silent for longest goes, and is told that it was lost, should it come back.
+// one that was silent for longest goes, and is told that it was lost, should it come back. If 512 share a bucket, there may be more: see [Reply.Sharing].
 type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes
 	// between, and in the order of its fields: quotas, what comes back, what went,
@@ -431,7 +431,7 @@ type Reply struct {
 
 	// Sharing is how many members divide the quotas among them if the store cannot be reached: those that were active within
 	// the last minute (SharesFor) and have not left, with the one that asked. Never less than Members; zero if the store does
-	// not say, and then Members are taken for all.
+	// not say, and then Members are taken for all. A store that cannot count so many says 1<<30: then next to nothing is sent meanwhile.
 	Sharing int
 
 	// Hold is for how long from now nothing is to be sent; zero if it is not held.

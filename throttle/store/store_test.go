@@ -478,6 +478,39 @@ func TestStoreAfterALeave(t *testing.T) {
 	}
 }
 
+// TestMoreShareThanAreRemembered: where all members that are remembered share the bucket, nobody knows how many do, until a minute after there were so many.
+func TestMoreShareThanAreRemembered(t *testing.T) {
+	qs := quotas(t, "1000000/s even").Explicit()
+	var ledger Ledger
+	now := time.Duration(0)
+	send := func(who int, serial int64) (int, int) {
+		now += time.Millisecond
+		r := request(qs, serial)
+		r.Member = fmt.Sprint(who)
+		reply, news, err := ledger.Exchange(now, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Sharing, news.Sharing
+	}
+	for i := 1; i <= mostMembers+100; i++ {
+		share, news := i, i
+		if i >= mostMembers {
+			share, news = 1<<30, 1<<30
+		}
+		if i > mostMembers {
+			news = 0 // it is none
+		}
+		if reply, told := send(i, 1); reply != share || told != news {
+			t.Fatalf("with %d members %d share, and news are %d, want %d and %d", i, reply, told, share, news)
+		}
+	}
+	now += SharesFor + 3*time.Second
+	if n, _ := send(mostMembers+100, 2); n != 1 {
+		t.Errorf("when the others were silent for a minute, %d share, want 1", n)
+	}
+}
+
 // TestOldRequestSaysNothingOfTheClock: a request that comes after a later one, and late, loses no bucket.
 func TestOldRequestSaysNothingOfTheClock(t *testing.T) {
 	qs := quotas(t, "60/4s log").Explicit()

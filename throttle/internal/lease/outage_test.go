@@ -38,7 +38,9 @@ func TestOutage(t *testing.T) {
 		due     []time.Duration // of claims that are there from the beginning, and go one after the other
 	}{
 		// 10/s among 3, nine tenths of it: one each 333,333,334 ns.
-		"share":                  {Share, 3, 100 * ms, []time.Duration{700*ms + 333333334, 700*ms + 2*333333334, 700*ms + 3*333333334}},
+		"share": {Share, 3, 100 * ms, []time.Duration{700*ms + 333333334, 700*ms + 2*333333334, 700*ms + 3*333333334}},
+		// Nobody knows how many: one in 100 ms · 2^30 / 0.9, which is almost four years.
+		"share, of too many":     {Share, 1 << 30, 100 * ms, []time.Duration{700*ms + 119304647*s + 111111117}},
 		"share, long after":      {Share, 3, 2 * s, []time.Duration{2600*ms + 333333334, 2600*ms + 2*333333334}},
 		"share of an unknown":    {Share, 0, 100 * ms, []time.Duration{100*ms + never}},
 		"share of very many":     {Share, math.MaxInt, 100 * ms, []time.Duration{700*ms + monotime.Longest/10}},
