@@ -95,6 +95,7 @@ type Lease struct {
 	oldTries      int           // how many calls were made by sentOf after the quotas were replaced
 	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted
+	heardLost     bool          // so it is since the store lost the bucket while a call is under way, whose reply may be of before
 	notBefore     monotime.Time // no call is made before
 	lineShrunk    bool          // a claim left the line without going: slots in hand may be too many
 	earlierRoom   bool          // the store may have slots that are earlier than those in hand

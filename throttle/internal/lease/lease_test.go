@@ -796,6 +796,73 @@ func TestStepLostIsToldOnce(t *testing.T) {
 	equal(t, "shared by, where none has left any more", all.Request.Sharing, 3)
 }
 
+// TestHeardLost: who hears that the store has lost the bucket calls it at once, since the store waits for what members know. If a call is under way, so it does after the reply, which may
+// be of before the loss: also a process that has no other reply, and one for which the store was out of reach; one that was refused, and would ask later, within a quarter of the Horizon.
+func TestHeardLost(t *testing.T) {
+	never := func(*testing.T, *Lease) {}
+	known := func(t *testing.T, l *Lease) {
+		t.Helper()
+		stock(t, l, 9*s)
+	}
+	out := func(t *testing.T, l *Lease) {
+		t.Helper()
+		stock(t, l, 9*s)
+		l.mustCall = true
+		l.Step(at(0), at(0), l.Next(at(0), 0, queue()), nil, errDown, false)
+	}
+	news := store.News{Lost: true}
+	for name, c := range map[string]struct {
+		before func(*testing.T, *Lease)
+		claims []int
+		news   store.News
+		lost   bool          // the reply says so
+		want   time.Duration // until the next call
+	}{
+		"a first call":                 {never, []int{1}, news, false, 0},
+		"a call in an outage":          {out, []int{1}, news, false, 0},
+		"a refusal":                    {known, []int{1, 1, 1}, news, false, Horizon / 4},
+		"a refusal, other news":        {known, []int{1, 1, 1}, store.News{Sharing: 2}, false, Horizon},
+		"a first refusal, of after it": {never, []int{1, 1, 1}, news, true, Horizon},
+		"a refusal, of after it":       {known, []int{1, 1, 1}, news, true, 0}, // a slot in hand is to be told
+		"a first call, and other news": {never, []int{1}, store.News{Sharing: 2}, false, 2 * s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLease(t, "9/10s log", 0)
+			c.before(t, l)
+			sent := at(200 * ms)
+			first := l.Next(sent, 0, queue(c.claims...))
+			if first == nil {
+				t.Fatal("no call")
+			}
+			l.Heard(sent, c.news)
+			reply := &store.Reply{Next: 8 * s, Lost: c.lost, Known: 1, Bound: -1, Members: 1}
+			if len(c.claims) == 1 {
+				reply.Slots, reply.Ahead, c.claims = in(8*s), 8*s, nil
+			}
+			e := l.Step(sent, sent, first, reply, nil, false)
+			l.AskNotBefore(e.Retry)
+			got := monotime.Longest
+			for d := time.Duration(0); d <= 2*s; d += Horizon / 20 {
+				if l.Next(sent.Add(d), 0, queue(c.claims...)) != nil {
+					got = d
+					break
+				}
+			}
+			equal(t, "next call", got, c.want)
+		})
+	}
+	t.Run("no call is under way", func(t *testing.T) {
+		l := newLease(t, "9/10s log", 0)
+		out(t, l)
+		l.Heard(at(100*ms), news)
+		equal(t, "calls before a probe is due", l.Next(at(200*ms-1), 0, queue()) != nil, false)
+		equal(t, "calls then", l.Next(at(200*ms), 0, queue()) != nil, true)
+		idle := newLease(t, "9/10s log", 0)
+		idle.Heard(at(0), news)
+		equal(t, "calls of who has nothing to tell", idle.Next(at(0), 0, queue()) != nil, false)
+	})
+}
+
 // TestStepLostForEver: a store that says in each reply, or in each other one, that it has lost what it knew is not called all the time, whatever it says of the bucket's life.
 func TestStepLostForEver(t *testing.T) {
 	for name, reply := range map[string]func(n int) store.Reply{

@@ -64,7 +64,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	if len(asks) == 0 && !l.mustCall {
 		return nil
 	}
-	l.mustCall, l.prefetchAlone = false, 0
+	l.mustCall, l.heardLost, l.prefetchAlone = false, false, 0
 	r, again := l.request(now, held)
 	waiting := asked
 	switch {

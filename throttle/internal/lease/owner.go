@@ -37,13 +37,16 @@ func (l *Lease) TellHold(now monotime.Time) { l.wakeBy(now) }
 func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
 
 // Heard takes in news, and reports whether to call Next. If the store has lost the bucket it is told at once what is known
-// here; if a person has ended a hold or a debt it is asked at once.
+// here, or once it can be reached; and after the call under way, whose reply may be of before the loss. If a person has ended a hold or a debt it is asked at once.
 func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	l.earlierRoom = l.earlierRoom || n.Room || n.Released
 	l.hearWhoCame(now, n.Sharing)
 	l.hearAhead(now, n.Ahead)
-	if n.Lost && l.last.at != 0 && l.outage.since == 0 {
-		l.mustCall, l.notBefore = true, min(l.notBefore, now)
+	if n.Lost && (l.last.at != 0 || l.calling) {
+		l.mustCall, l.heardLost = true, l.calling
+		if l.outage.since == 0 {
+			l.notBefore = min(l.notBefore, now)
+		}
 	}
 	if n.Released {
 		l.holdKnown = min(l.holdKnown, now)

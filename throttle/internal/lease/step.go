@@ -260,14 +260,19 @@ func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
 
 // askLater has the store not be asked again at once if it had nothing at all. It returns when to ask
 // again for claims in line; zero if at once. That is sooner than Next, a quarter of the time until then, since others may
-// give back slots that are earlier, of which no news comes: 13 calls in a Horizon in which nothing is handed out.
+// give back slots that are earlier, of which no news comes: 13 calls in a Horizon in which nothing is handed out. A store that has lost the bucket waits for a Horizon
+// to be told what is known here.
 func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.Time) {
 	if len(got) == 0 || !slot.Empty(got) || len(l.unsent.own) > 0 {
 		return 0
 	}
 	next := l.last.next.Sub(now)
 	if len(c.asked) > 0 {
-		return now.Add(min(max(next/4, 10*time.Millisecond), Horizon))
+		longest := Horizon
+		if l.heardLost {
+			longest /= 4
+		}
+		return now.Add(min(max(next/4, 10*time.Millisecond), longest))
 	}
 	l.noPrefetch = now.Add(min(max(next, 10*time.Millisecond), Horizon))
 	return 0
@@ -316,6 +321,7 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 
 // hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
 func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
+	l.heardLost = l.heardLost && !reply.Lost
 	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
 	if lost {
 		if l.lostAt != 0 && now.Sub(l.lostAt) < Horizon { // it may say so for ever
