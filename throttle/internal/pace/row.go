@@ -39,7 +39,7 @@ const (
 	longestLook = 30 * time.Second
 
 	// lateFrom is for how long nothing is served where a window comes back, and no bucket. With half a second, an estimated window of 50
-	// in 2 s takes 1.11 times the least, and not 1.10. What it is worth stands in internal/tests/matrix/README.md.
+	// in 2 s takes 1.11 times the least, and not 1.10. What it is worth stands in internal/tests/matrix/tried.md.
 	lateFrom = time.Second
 )
 
