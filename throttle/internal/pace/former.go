@@ -31,6 +31,7 @@ type formerRate struct {
 	// refused is when the pace was refused last, in a trial or not: the next trial of twice the pace is not sooner than that is ago.
 	refused monotime.Time
 	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
+	owedTo  monotime.Time // until when nothing goes if the next request is refused, too, as a trial took more than the rate; zero once one was served
 }
 
 const (

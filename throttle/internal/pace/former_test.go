@@ -228,18 +228,37 @@ func TestFormerRateRise(t *testing.T) {
 	}
 }
 
-// TestRateDebt: what a trial took beyond the rate is missing afterwards.
+// TestRateDebt: what a trial took beyond the rate is missing afterwards, if the server says for how long it refuses, or refuses the next request as well.
 func TestRateDebt(t *testing.T) {
-	s := fallenTo1()
-	s.Serve(start.Add(2*time.Second), 10, false)
-	s.Refuse(start.Add(2*time.Second), false)
-	if got, want := s.pacedTo.Sub(start.Add(2*time.Second)), 7500*time.Millisecond; got != want { // 0.95 · 10 − 2, at 1/s
-		t.Errorf("nothing goes for %v, want %v", got, want)
-	}
-	s = fallenTo1()
-	s.Serve(start.Add(2*time.Second), 15, false)
-	s.Refuse(start.Add(2*time.Second), false)
-	if got := s.pacedTo.Sub(start.Add(2 * time.Second)); got != longestDebt {
-		t.Errorf("nothing goes for %v, want %v", got, longestDebt)
+	end := start.Add(2 * time.Second)
+	for _, test := range []struct {
+		served int
+		want   time.Duration
+	}{
+		{10, 7500 * time.Millisecond}, // 0.95 · 10 − 2, at 1/s
+		{15, longestDebt},
+	} {
+		hinted, silent := fallenTo1(), fallenTo1()
+		for _, s := range []*Rate{&hinted, &silent} {
+			s.Serve(end, test.served, false)
+		}
+		hinted.Refuse(end, true)
+		if got := hinted.pacedTo.Sub(end); got != test.want {
+			t.Errorf("%d served, a hint: nothing goes for %v, want %v", test.served, got, test.want)
+		}
+		silent.Refuse(end, false)
+		if silent.pacedTo != end {
+			t.Errorf("%d served, no hint: nothing goes for %v, want 0", test.served, silent.pacedTo.Sub(end))
+		}
+		again := silent
+		silent.Refuse(end.Add(time.Second), false)
+		if got := silent.pacedTo.Sub(end); got != test.want {
+			t.Errorf("%d served, the next one refused: nothing goes for %v, want %v", test.served, got, test.want)
+		}
+		again.Serve(end.Add(time.Second), 1, false)
+		again.Refuse(end.Add(2*time.Second), false)
+		if got := again.pacedTo.Sub(end); got != 2*time.Second {
+			t.Errorf("%d served, the next one served: nothing goes until %v, want 2 s", test.served, got)
+		}
 	}
 }

@@ -240,6 +240,7 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	}
 	r.row.serve(now, n)
 	r.servedSince += n
+	r.former.owedTo = 0
 	if r.former.trial && r.former.holds(r.rate, r.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
 		r.useless = cuts{} // it may have held too soon: then the pace is the reason for refusals
@@ -291,7 +292,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.window.refuse(now)
 	switch {
 	case r.former.trial:
-		r.endTrial(now)
+		r.endTrial(now, hinted)
 		fallthrough
 	case r.episodeCount == 0:
 		r.beginMeasuring(now)
@@ -315,16 +316,20 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
 
 // endTrial ends a trial of the former rate with a refusal. The rate is what it was before; or, after a long row, that of the
-// row: then the limit has risen, but not as far.
-func (r *Rate) endTrial(now monotime.Time) {
+// row: then the limit has risen, but not as far. Unless the server says for how long it refuses, what went beyond the rate is only missing if the next request is refused
+// as well: of a bucket, which serves it, nothing is.
+func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 	row, before := paceShare*float64(r.servedSince), r.rate*now.Sub(r.setAt).Seconds()
 	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
 	if r.servedSince >= provenServed && before > 0 && row > longRow*before && (!r.former.up || r.former.tried >= heldFor.Seconds()) {
 		r.rate *= row / before
 		owed = 0
 	}
-	r.setAt, r.pacedTo = now, now.Add(min(monotime.Seconds(owed/r.rate), longestDebt))
+	r.setAt, r.pacedTo = now, now
 	r.former.fail(now)
+	if r.former.owedTo = now.Add(min(monotime.Seconds(owed/r.rate), longestDebt)); hinted {
+		r.pacedTo = r.former.owedTo
+	}
 }
 
 // continueEpisode takes in a refusal that belongs to the latest episode.
@@ -336,7 +341,7 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 	}
 	switch {
 	case r.rate > 0:
-		r.setAt, r.pacedTo = now, now
+		r.setAt, r.pacedTo = now, max(now, r.former.owedTo)
 	case e.served > 0 && now > e.start:
 		// A rate from less than an episode is better than none.
 		r.rate, r.growth, r.setAt, r.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
