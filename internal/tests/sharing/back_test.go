@@ -98,6 +98,41 @@ func TestAWindowIsBackAfterASlowStore(t *testing.T) {
 	}
 }
 
+// TestAWindowIsBackAfterTheLastSlowReply: while a call is under way that takes long, its process may use slots late. So where replies take 100 to 700 ms, a window is back two
+// seconds after the last of them, which comes up to 0.7 s after the store is near again.
+func TestAWindowIsBackAfterTheLastSlowReply(t *testing.T) {
+	for _, text := range []string{"60/2s log", "60/2s sliding", "60/2s window"} {
+		for begin := 6 * time.Second; begin < 8*time.Second; begin += 190 * time.Millisecond {
+			t.Run(fmt.Sprint(text, " from ", begin), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					end := begin + 10*time.Second
+					f := &fleet{start: time.Now(), end: end + 15*time.Second}
+					var last time.Duration
+					s := &away{Memory: new(store.Memory), delay: func() time.Duration {
+						d := time.Since(f.start)
+						if d < begin || d >= end {
+							return 0
+						}
+						each := 50*time.Millisecond + d*7919%(300*time.Millisecond)
+						f.mu.Lock()
+						defer f.mu.Unlock()
+						last = max(last, d+2*each)
+						return each
+					}}
+					f.run(t, text, throttle.OutageClosed, []int{1, 1, 1}, slices.Repeat([]store.Store{s}, 5)...)
+					f.wait.Wait()
+					if n := over(text, f.sends); n > 0 {
+						t.Errorf("%d over", n)
+					}
+					if went := average(text, f.sends, last+10*time.Second) - average(text, f.sends, last+2*time.Second); went < 236 {
+						t.Errorf("the last slow reply came %v after: %.1f went from two seconds after that on, want 236 of 240", last-end, went)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestWhoIsNotCounted: a lost window is assumed to be used until nobody is left who may have sent, and has not told: also if it is lost twice, and who came in between
 // knows of nobody else, since those that had it could not reach the store.
 func TestWhoIsNotCounted(t *testing.T) {
