@@ -203,15 +203,15 @@ end
 
 -- release: of what is beyond n, the latest goes. A cell of which a part is still to come does not count as gone: that part is handed out for when
 -- what came before has left. Alone it has no more than n either.
-function log.release(q, t)
+function log.release(q, t, n)
   q:trust()
   q:purge(t)
   local _, later = log.later(q, t)
-  local excess = q.used - later - q.n
+  local excess = q.used - later - n
   local _, straddles = log.around(q, t)
   if straddles and straddles.first <= t and straddles.last > t then
     excess = excess - straddles.count
-    q:drop(straddles.last, math.max(straddles.count - q.n, 0))
+    q:drop(straddles.last, math.max(straddles.count - n, 0))
   end
   while excess > 0 do
     local before, c = log.around(q, t)

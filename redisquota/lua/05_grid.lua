@@ -96,11 +96,11 @@ function grid.trust(q)
   end
 end
 
-function grid.release(q)
+function grid.release(q, _, n)
   forget_assumed(q)
   local w, name = q.w, q.names[2]
-  w[name] = math.min(math.max(w[name], 0), q.n)
-  w.previous = w.previous and math.min(math.max(w.previous, 0), q.n)
+  w[name] = math.min(math.max(w[name], 0), n)
+  w.previous = w.previous and math.min(math.max(w.previous, 0), n)
 end
 
 -- left is nothing if there are slots in a later window.

@@ -24,20 +24,21 @@ local function parse_place(text)
     end
     if not (value and least <= value and value <= 2 ^ 53) or many > 1000 then -- a NaN is neither more nor less
       return nil
-    elseif many <= 13 then
+    elseif many <= 15 then
       n[many] = value
     else
-      ledger[many - 13] = value
+      ledger[many - 15] = value
     end
   end
   steps = steps + 2 * many -- which are read here, and written again
-  if not kinds[kind] or #n < 13 or n[1] < 1 or n[2] < 1 or n[7] > most_logs + #asked then
+  if not kinds[kind] or #n < 15 or n[1] < 1 or n[2] < 1 or n[7] > most_logs + #asked then
     return nil
   end
   local q = {
     kind = kind, tag = tag, n = n[1], per = n[2], burst = n[3], debt = n[4], cell = n[5], asked = n[6],
     log = n[7], -- which key it has, if it is a log
     since = n[8], late = n[9], falls = n[10], to = n[11], spare = n[12], part = n[13],
+    larger = n[14], larger_till = n[15], -- the largest N by which slots were handed out before it fell, until none of these counts any more
   }
   q.ledger, q.was_n, q.was_per, q.was_burst, q.was_late = ledger, q.n, q.per, q.burst, q.late
   return q
@@ -45,8 +46,8 @@ end
 
 local function write_place(q)
   return string.format(
-    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
-    q.since, q.late, q.falls, q.to, q.spare, q.part
+    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
+    q.since, q.late, q.falls, q.to, q.spare, q.part, q.larger, q.larger_till
   ) .. words(q:write())
 end
 
@@ -112,7 +113,7 @@ local function seat(o, taken)
     local q = quotas[at]
     q.n, q.per, q.burst, q.debt, q.cell = o.n, o.per, o.burst, o.debt, o.cell
   else
-    local q = { kind = o.kind, tag = o.tag, n = o.n, per = o.per, burst = o.burst, debt = o.debt, cell = o.cell, asked = now, log = 0, spare = 0, part = 0 }
+    local q = { kind = o.kind, tag = o.tag, n = o.n, per = o.per, burst = o.burst, debt = o.debt, cell = o.cell, asked = now, log = 0, spare = 0, part = 0, larger = 0, larger_till = 0 }
     if q.kind == 'log' then
       number_log(q)
     end
@@ -182,6 +183,11 @@ local function follow(q, late)
   if q.falls == 0 or late > q.to or used <= late and (late < q.to or falls < q.falls) then
     q.falls, q.to = falls, late
   end
+end
+
+-- largest is the largest N that matters now, where N is n.
+local function largest(q, n)
+  return now < q.larger_till and math.max(n, q.larger) or n
 end
 
 local function on_clock(q)
@@ -255,6 +261,10 @@ for _, q in ipairs(quotas) do
   local known = q.ledger
   if known then
     follow(q, longest)
+    if q.n < q.was_n then
+      q.larger = largest(q, q.was_n)
+      q.larger_till = math.max(now, last) + math.min(math.min(2 * math.max(q.per, q.was_per), ages) + q.late, ages)
+    end
     if q.n ~= q.was_n or q.per ~= q.was_per or q.burst ~= q.was_burst then
       state.rose = last -- what comes back of slots up to there was granted by other numbers
     end

@@ -238,7 +238,7 @@ local function exchange()
     last = math.min(last, t + horizon) -- members hear of it, and return what is further ahead for what is sooner now
     state.told = math.min(state.told, last)
     for _, q in ipairs(quotas) do
-      q:release(t)
+      q:release(t, largest(q, q.n))
       q.since = math.min(q.since, t)
     end
     many, forget_said, reply.released = 0, true, true

@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 15
+const version = 16
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -33,6 +33,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 		o := &l.places[p]
 		b = varint.Append(varint.Append(varint.Append(varint.Append(appendQuota(b, &o.quota), o.noneBefore), o.asked), o.spare), o.part)
 		b = varint.Append(varint.Append(varint.Append(b, o.late.late), o.late.falls), o.late.to)
+		b = varint.Append(varint.Append(b, o.larger.n), o.larger.till)
 		b = o.ledger.Append(b)
 	}
 	b = varint.Append(b, len(l.returned))
@@ -157,6 +158,7 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 	}
 	o.noneBefore, o.asked, o.spare, o.part = r.Time(), r.Time(), int(r.Int(-math.MaxInt, math.MaxInt)), readCount(r)
 	o.late = ledgerLate{readLate(r), r.Time(), readLate(r)}
+	o.larger = largerN{readCount(r), r.Time()}
 	o.ledger = slot.New(o.quota, o.late.late, l.horizon, l.Epoch.UnixNano()-1)
 	o.ledger.Restore(r)
 	l.places = append(l.places, o)

@@ -90,7 +90,7 @@ func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
 	l.told = min(l.told, l.lastSlot)
 	for p := range l.places {
 		o := &l.places[p]
-		o.ledger.Release(at)
+		o.ledger.Release(at, o.larger.most(o.quota.N, now))
 		o.noneBefore = min(o.noneBefore, at)
 	}
 }

@@ -20,6 +20,27 @@ type place struct {
 	binds      bool          // a list that has it is about
 	spare      int           // how much may be handed out until learnsUntil
 	part       int           // how much more when one of unheard says that it sent nothing
+	larger     largerN
+}
+
+// largerN is the largest N by which slots were handed out before it fell, until none of these counts any more: what went by it is
+// nothing that a person may have forgotten.
+type largerN struct {
+	n    int
+	till monotime.Time
+}
+
+// fell notes that N was so much until now. The last slot is at an instant, and counts for as long as two windows and a late at the most.
+func (l *largerN) fell(was int, now, last monotime.Time, per, late time.Duration) {
+	*l = largerN{l.most(was, now), max(now, last).Add(min(monotime.Scale(per, 2, 1)+late, monotime.Longest))}
+}
+
+// most is the largest N that matters now, where N is n.
+func (l *largerN) most(n int, now monotime.Time) int {
+	if now >= l.till {
+		return n
+	}
+	return max(n, l.n)
 }
 
 const (
@@ -88,6 +109,9 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 			late = o.quota.Per / 2 // only others ask by it
 		}
 		o.late.follow(late, used, &o.quota, now, l.lastSlot)
+		if p < len(had) && o.quota.N < had[p].N {
+			o.larger.fell(had[p].N, now, l.lastSlot, max(o.quota.Per, had[p].Per), o.late.late)
+		}
 		if p >= len(had) || o.quota != had[p] || was != o.late.late || l.horizon != r.Horizon {
 			o.ledger.Set(now, o.quota, o.late.late, r.Horizon)
 		}

@@ -340,7 +340,7 @@ type Request struct {
 
 	// Release says that a person ends what keeps the bucket from going: the hold, what servers said, what was assumed after a
 	// loss, and what was charged beyond the quotas. A TokenBucket that is in debt is empty now, and of a window N are used up at
-	// the most; slots that were handed out stay charged. Those beyond the Horizon do not count as ahead any more: members return them
+	// the most; slots that were handed out stay charged, also by an N that was larger lately. Those beyond the Horizon do not count as ahead any more: members return them
 	// for what is sooner now. Members hear of it as news, and end their holds. No Limiter sends it.
 	Release bool
 

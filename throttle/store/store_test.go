@@ -861,6 +861,44 @@ func TestReleaseLeavesSlotsAhead(t *testing.T) {
 	}
 }
 
+// TestReleaseWhileNIsSmaller: what went by a larger N is not beyond the quota, as long as it counts. So a person who releases the bucket while N is smaller gives
+// nobody more when N is as large again; but what was charged beyond that goes.
+func TestReleaseWhileNIsSmaller(t *testing.T) {
+	for _, kind := range []string{"log", "sliding 10", "window", "window grid", "estimate"} {
+		l, got, serial := &Ledger{Epoch: time.Unix(1e9, 0)}, 0, int64(0)
+		send := func(at time.Duration, n string, ask, more int, release bool) *Reply {
+			serial++
+			r := request(quotas(t, n+"/10s "+kind).Explicit(), serial)
+			r.Release, r.New, r.Answered = release, true, serial-1
+			if ask > 0 {
+				r.Asks = []Ask{{Cost: []int{1}, Count: ask, Within: 0}}
+			}
+			if more > 0 {
+				r.More = []int{more}
+			}
+			reply := exchange(t, l, at, r)
+			for _, s := range reply.Slots {
+				got += s.Count
+			}
+			return reply
+		}
+		send(0, "100", 0, 0, false)
+		send(time.Second, "100", 50, 0, false)
+		send(3*time.Second, "100", 50, 0, false)
+		send(7*time.Second, "50", 0, 0, true)
+		send(8*time.Second, "100", 100, 0, false)
+		if got != 100 {
+			t.Errorf("%s: %d slots in 8s, want 100", kind, got)
+		}
+		send(9*time.Second, "50", 0, 0, false)
+		send(41*time.Second, "50", 0, 120, false)
+		send(42*time.Second, "50", 0, 0, true)
+		if r := send(43*time.Second, "100", 0, 0, false); r.Left[0] != 50 {
+			t.Errorf("%s: after a debt of 120 and a release by 50 %d are left of 100, want 50", kind, r.Left[0])
+		}
+	}
+}
+
 // TestReleaseAfterALoss: what was assumed of windows is forgotten, and a bucket is empty.
 func TestReleaseAfterALoss(t *testing.T) {
 	for text, want := range map[string]time.Duration{

@@ -347,7 +347,7 @@ func (b *Bucket) Fall(monotime.Time, time.Duration) {}
 func (b *Bucket) Trust(_, _ monotime.Time) {}
 
 // Release implements Ledger. It leaves the bucket empty, and what went before does not come back beside that.
-func (b *Bucket) Release(t monotime.Time) {
+func (b *Bucket) Release(t monotime.Time, _ int) {
 	b.settle(t)
 	empty := max(t, b.lastNear)
 	if full := empty.Add(b.tolerance); b.full > full {

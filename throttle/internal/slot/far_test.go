@@ -142,7 +142,7 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 				b.Overdraw(now, n)
 			case 2:
 				if r.IntN(10) == 0 {
-					b.Release(now)
+					b.Release(now, 0)
 				}
 			case 3:
 				q.N, q.Burst = 1+r.IntN(200), 1+r.IntN(30)

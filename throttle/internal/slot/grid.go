@@ -259,10 +259,10 @@ func (g *grid) forgetAssumed() {
 }
 
 // Release implements Ledger.
-func (g *grid) Release(monotime.Time) {
-	l := g.near
+func (g *grid) Release(_ monotime.Time, most int) {
+	l, n := g.near, int64(most)
 	g.forgetAssumed()
-	l.Current, l.Previous = min(max(l.Current, 0), l.N()), min(max(l.Previous, 0), l.N())
+	l.Current, l.Previous = min(max(l.Current, 0), n), min(max(l.Previous, 0), n)
 }
 
 // Left implements Ledger. If there are slots in a later window, nothing is.

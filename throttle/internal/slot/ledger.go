@@ -62,8 +62,8 @@ type Ledger interface {
 	Trust(now, assumed monotime.Time)
 
 	// Release ends what was charged up to t beyond what the quota grants, and what Assume has assumed. What was handed out
-	// stays charged. Nothing is handed out before t.
-	Release(t monotime.Time)
+	// stays charged: most is the largest N by which that was. Nothing is handed out before t.
+	Release(t monotime.Time, most int)
 
 	// Append appends what was charged to b, but for what Set tells. Restore reads it, in a
 	// new ledger of the same quota.

@@ -182,15 +182,15 @@ func (w *window) Trust(_, _ monotime.Time) {
 
 // Release implements Ledger. Of what is beyond N, the latest goes. An entry of which a part is still to come does not count as gone: that part is
 // handed out for when what came before has left. Alone it has no more than N either.
-func (w *window) Release(t monotime.Time) {
+func (w *window) Release(t monotime.Time, most int) {
 	w.Trust(t, t)
 	w.log.Purge(t)
 	live := w.log.Live()
 	i := sort.Search(len(live), func(i int) bool { return live[i].Last > t })
 	if i < len(live) && live[i].First <= t {
-		w.log.Give(live[i].Last, int(max(w.log.Before(i+1)-w.log.Before(i)-int64(w.quota.N), 0)))
+		w.log.Give(live[i].Last, int(max(w.log.Before(i+1)-w.log.Before(i)-int64(most), 0)))
 	}
-	for excess := w.log.Before(i) - w.log.Before(0) - int64(w.quota.N); excess > 0; i-- {
+	for excess := w.log.Before(i) - w.log.Before(0) - int64(most); excess > 0; i-- {
 		had := w.log.Before(i) - w.log.Before(i-1)
 		w.log.Give(w.log.Live()[i-1].Last, int(min(had, excess)))
 		excess -= had
