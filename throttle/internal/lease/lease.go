@@ -223,13 +223,14 @@ func staysFor(qs, then quota.Quotas) time.Duration {
 	d := monotime.Longest
 	same := slices.EqualFunc(qs, then, func(p, q quota.Quota) bool {
 		least, most := min(p.N, q.N), max(p.N, q.N)
-		if most > least {
+		little := most-least <= most/5 // so that nothing below overflows
+		if little && most > least {
 			d = min(d, monotime.Scale(slot.Near(Horizon), int64(most), 5*int64(most-least)))
 		}
 		p.N, q.N = 0, 0
-		return p == q
+		return little && p == q
 	})
-	if !same || d < slot.Near(Horizon) {
+	if !same {
 		return 0
 	}
 	return d

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -1074,7 +1075,8 @@ func TestSetByALittle(t *testing.T) {
 		{"100/s burst 5", "100/s burst 6", -1},
 		{"100/s burst 5, 9/m log", "99/s burst 5, 9/m log", 500 * ms},
 		{"100/s burst 5, 9/m log", "99/s burst 5, 5/m log", -1},
-		{"100/s burst 5", "80/s burst 5; 100/s burst 5", 25 * ms}, // some may be by the 80
+		{"100/s burst 5", "80/s burst 5; 100/s burst 5", 25 * ms},                 // some may be by the 80
+		{"100/s burst 5", strconv.Itoa(100+math.MaxInt/5*2+2) + "/s burst 5", -1}, // five times the difference is 2^64 + 4
 	} {
 		l := newLease(t, c.quotas, 0)
 		ahead := []time.Duration{10 * ms, max(c.stay, 11*ms), max(c.stay, 11*ms) + 1}
