@@ -85,6 +85,16 @@ func TestBlindGrow(t *testing.T) {
 	}
 }
 
+// TestBlindGrowsToWhatCanBeComputedWith: answers that come within a nanosecond do not raise the rate beyond all bounds: what is no sane rate would not be saved.
+func TestBlindGrowsToWhatCanBeComputedWith(t *testing.T) {
+	r := refill{refills: true, rate: math.MaxInt32 - 1, fullSpan: time.Hour, maxHold: time.Hour, blind: blind{on: true}}
+	o := trips(time.Second, 1, 20, 19)
+	r.observe(o, &reset{}, time.Hour)
+	if r.rate != math.MaxInt32 {
+		t.Errorf("%v/s, want %v/s", r.rate, math.MaxInt32)
+	}
+}
+
 // TestRaiseBeginsWhereAllIsFound: a paced request finds two tokens of a limit of two, whose resets are in whole seconds. More may have come back, so the rate is raised by a
 // quarter with each answer from then on. It is not where one token of two is found, nor where one may have been there before, nor where resets in finer steps say how fast the limit comes back.
 func TestRaiseBeginsWhereAllIsFound(t *testing.T) {

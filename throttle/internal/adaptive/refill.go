@@ -405,9 +405,8 @@ func (r *refill) measure(o *outcome) {
 		r.raiseWhole(o)
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
 	}
-	r.rate = min(r.rate*r.raise.grow(o.now, r.rate), math.MaxInt32) // see pace.Sane
+	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate)), math.MaxInt32) // see pace.Sane
 	if r.blind.on {
-		r.rate = r.blind.grow(o, r.rate)
 		r.atMost = max(r.atMost, r.rate)
 	}
 	r.follow(o)
