@@ -155,7 +155,10 @@ func (w *window) serve(now monotime.Time, n int, late bool) {
 
 // end ends a turn after which one was refused: the next one begins now.
 func (w *window) end(now monotime.Time) {
-	t, known := &w.turn, w.known()
+	t, known, lasted := &w.turn, w.known(), now.Sub(w.turn.from)
+	if t.hinted > lasted { // it was not true
+		t.hinted, t.shown = 0, 0
+	}
 	less := w.size - t.served
 	switch {
 	case known && less < 0:
@@ -171,7 +174,7 @@ func (w *window) end(now monotime.Time) {
 	default:
 		w.size, w.alike, w.sudden, w.fell = t.served, 0, false, false
 	}
-	lasted, least := now.Sub(t.from), max(t.least, t.hinted)
+	least := max(t.least, t.hinted)
 	if w.alike == 0 || least >= w.most || lasted <= w.least { // it contradicts what was known
 		w.least, w.most = least, lasted
 	} else {

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ type client struct {
 	hint    func(now monotime.Time) time.Duration // what a refusal asks for, in whole seconds; nil if it does not say
 	inARow  int                                   // refusals
 	refused []monotime.Time                       // all refusals
+	longest time.Duration                         // a hint is waited for so long at most; zero if for as long as it asks
 	turns   []int                                 // how many were served, of those that came within a second of each other
 	latest  monotime.Time                         // the latest that was served
 }
@@ -47,7 +49,7 @@ func (c *client) run(until monotime.Time) {
 			asked := c.hint(c.now)
 			c.Hint(c.now, asked, time.Second)
 			if asked > 0 {
-				c.now = c.now.Add(asked)
+				c.now = c.now.Add(min(asked, cmp.Or(c.longest, asked)))
 				continue
 			}
 		}
@@ -163,6 +165,20 @@ func TestWindowSlides(t *testing.T) {
 	}
 	if c.window.turn.from != from {
 		t.Error("a turn that was refused at once has begun")
+	}
+}
+
+// TestWindowHintTooLong: a server that asks to be left alone for an hour serves again after ten seconds, when a request goes since nothing is held for longer. What was not true says
+// nothing of the window: else each turn would come an hour after the one before.
+func TestWindowHintTooLong(t *testing.T) {
+	limit, lasts := 20, 10*time.Second
+	c := client{now: start, admits: fixed(&limit, &lasts), hint: func(monotime.Time) time.Duration { return time.Hour }, longest: 10 * time.Second}
+	c.run(start.Add(2 * time.Minute))
+	if size, span, known := c.Window(); known && span > 11*time.Second {
+		t.Errorf("a window of %d in %v is seen, want 10 or 11 s", size, span)
+	}
+	if n := len(c.turns); n < 11 || slices.Min(c.turns[:n-1]) < limit {
+		t.Errorf("in two minutes, %v were served at once, want %d eleven times", c.turns, limit)
 	}
 }
 
