@@ -26,7 +26,7 @@ type raise struct {
 	held   float64          // the highest rate at which requests were served one after the other; zero if that is not known
 	went   [3]monotime.Time // when the latest ones went that were served while nothing remained
 	others int              // others are likely to share the limit until so many more are served
-	trips  float64          // so many requests go in a round trip at the rate, if that is more than one
+	trips  float64          // so many requests go in a round trip at the rate, if that is more than one; zero before the first was served
 	blind  bool             // a round trip is longer than one token takes: so it may vary by as much
 }
 
@@ -106,7 +106,7 @@ func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 		if ra.again(now, rate); !ra.on() && !ra.blind {
 			return max(1, min(othersRaise, othersBelow*ra.held/rate))
 		}
-		return math.Pow(ra.by, 1/ra.trips) // what is on its way was sent at a lower rate
+		return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
 	}
 	if ra.others--; ra.others == 0 {
 		ra.at = now

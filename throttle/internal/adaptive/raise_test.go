@@ -208,3 +208,13 @@ func TestRaiseIsBounded(t *testing.T) {
 		t.Errorf("a rate of %v/s", r)
 	}
 }
+
+// TestRaiseOfALimitThatGrew: a limit that is not stated turns out to be four right after its rate began to be raised. So none of its requests was counted to find out how many
+// are on their way: the answer raises the rate by a quarter, and not without bounds.
+func TestRaiseOfALimitThatGrew(t *testing.T) {
+	r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Hour, raise: raise{by: gentleRaise}}
+	r.observe(trips(time.Second, time.Millisecond, fewTokens, 0), &reset{}, time.Hour)
+	if r.rate != gentleRaise {
+		t.Errorf("%v/s after one answer, want %v/s", r.rate, gentleRaise)
+	}
+}
