@@ -10,6 +10,7 @@
 // or which limits the server states.
 //
 //   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
+//   - cuts.go: how often the pace is lowered although that does not help.
 //   - former.go: a rate that once held is tried again, and twice the pace where there is none.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which all goes at once.
@@ -40,7 +41,7 @@ type Rate struct {
 	episodeCount  int
 	extraRefusals int  // refusals after a few served requests, counted to the same episode
 	provisional   bool // the rate is from less than an episode
-	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
+	useless       cuts // of the pace, which was soon refused again
 
 	row    row        // what is served in a row, and the hold after it
 	window window     // as many in each row
@@ -95,9 +96,6 @@ const (
 	maxExtraRefusals = 4
 	// provenServed is how many tokens served show that a pace was right when it was set.
 	provenServed = 16
-	// maxUselessCuts is how often in a row the pace is lowered although that does not help. The
-	// pace follows what was served, so it is soon low enough, if the pace is the reason at all.
-	maxUselessCuts = 4
 	// longestDebt bounds for how long nothing goes because more went before than the rate.
 	longestDebt = 10 * time.Second
 	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than what the server was seen to
@@ -245,7 +243,7 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	r.former.owedTo = 0
 	if r.former.trial && r.former.holds(r.rate, r.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
-		r.uselessCuts = 0 // it may have held too soon: then the pace is the reason for refusals
+		r.useless = cuts{} // it may have held too soon: then the pace is the reason for refusals
 		r.former.hold(now)
 	}
 	if r.episodeCount > 0 {
@@ -381,12 +379,9 @@ func (r *Rate) measure(end monotime.Time) {
 	rate *= paceShare
 	switch {
 	case r.servedSince >= provenServed:
-		r.uselessCuts = 0
-	case rate >= r.rate || r.provisional:
-	case r.uselessCuts >= maxUselessCuts:
+		r.useless = cuts{}
+	case rate < r.rate && !r.provisional && !r.useless.another(end):
 		rate = r.rate // the pace is not the reason of the refusals
-	default:
-		r.uselessCuts++
 	}
 	if r.growth = max(r.growth/2, minGrowth); r.rate == 0 || r.provisional {
 		r.growth = maxGrowth
