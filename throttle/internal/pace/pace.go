@@ -380,7 +380,7 @@ func (r *Rate) measure(end monotime.Time) {
 	switch {
 	case r.servedSince >= provenServed:
 		r.useless = cuts{}
-	case rate < r.rate && !r.provisional && !r.useless.another(end):
+	case rate < r.rate && !r.provisional && !r.useless.another(end, r.servedSince):
 		rate = r.rate // the pace is not the reason of the refusals
 	}
 	if r.growth = max(r.growth/2, minGrowth); r.rate == 0 || r.provisional {
