@@ -399,6 +399,31 @@ func TestAServersWordIsBounded(t *testing.T) {
 	}
 }
 
+// TestAServersWordIsBoundedBesideAWindow: so it is where the server serves as many in each window, which it does not state: its word is not that of the window.
+func TestAServersWordIsBoundedBesideAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.l.MaxHold = 10 * time.Second
+		start, from, used := time.Now(), time.Now(), 0
+		for n := 0; time.Since(start) < 10*time.Minute; n++ {
+			before := time.Now()
+			g := a.get()
+			if took := time.Since(before); took > 15*time.Second {
+				t.Fatalf("request %d was held for %v, %v after the first", n, took, time.Since(start))
+			}
+			if time.Since(from) >= 10*time.Second {
+				from, used = time.Now(), 0
+			}
+			time.Sleep(10 * time.Millisecond)
+			if used++; used > 20 {
+				g.Done(Answer{Refused: true, Hold: 10 * 365 * 24 * time.Hour, HoldKnown: true})
+			} else {
+				g.Done(Answer{})
+			}
+		}
+	})
+}
+
 func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 	// A token bucket of 60 that refills one a second: the reset is the time to
 	// full, so it moves while Remaining falls.
