@@ -107,6 +107,7 @@ type Lease struct {
 	life   int64 // of the bucket, by the latest reply
 	told   int64 // the life for which the store was told all of before
 	shared mostSharing
+	lately []lately
 	lostAt monotime.Time // when the store said last that it has lost the bucket; zero if never
 	last   lastReply
 	came   cameNews
@@ -209,7 +210,7 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 		l.wakeBy(soon)
 		return
 	}
-	l.change(now, from)
+	l.change(now, had, from)
 }
 
 // changesEvery is how often slots in hand go back at most for a rate that changes by a little. A store hands out none before those that are near: so each time, that much
@@ -237,7 +238,7 @@ func staysFor(qs, then quota.Quotas) time.Duration {
 }
 
 // change has what is known follow the quotas, each of which takes over from one of before.
-func (l *Lease) change(now monotime.Time, from []int) {
+func (l *Lease) change(now monotime.Time, had quota.Quotas, from []int) {
 	stay := l.stay
 	if l.none || l.outage.since != 0 {
 		stay = 0
@@ -255,7 +256,8 @@ func (l *Lease) change(now monotime.Time, from []int) {
 	if stay == 0 {
 		l.slots.reset(len(l.quotas))
 	}
-	l.used = l.used.takenOver(l.quotas, from)
+	l.remember(now, had, l.used, had)
+	l.used = l.used.takenOver(l.quotas, had, from, l.lately)
 	l.demand.unit, l.atOnce = nil, nil
 	l.unsent = l.unsent.carried(from)
 	l.outage.reset()

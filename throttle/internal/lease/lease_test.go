@@ -759,6 +759,42 @@ func TestStepLostTellsWhatWent(t *testing.T) {
 	}
 }
 
+// TestStepLostTellsWhatWentByOtherQuotas: a store that has lost the bucket is told also of what this process's quotas do not count, or no longer, where those of others do, or of this process
+// before they were replaced.
+func TestStepLostTellsWhatWentByOtherQuotas(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, then string   // of the process; nothing is replaced if then is empty
+		others      []string // by which others go
+		want        []store.Own
+	}{
+		"a window of the clock before":       {first: "9/10s window grid", then: "9/10s log", want: []store.Own{{In: -s, Cost: []int{2}}}},
+		"a longer one before":                {first: "9/10s log", then: "9/500ms log", want: []store.Own{{In: -s, Cost: []int{2}}}},
+		"a window before":                    {first: "9/10s log", then: "9/10s burst 9", want: []store.Own{{In: -s, Cost: []int{2}}}},
+		"two of a unit":                      {first: "9/10s log", then: "9/s log, 20/m burst 9", want: []store.Own{{In: -s, Cost: []int{2, 2}}}},
+		"another unit":                       {first: "9/10s log", then: "90 tokens/10s log"},
+		"a bucket, where others go by a log": {first: "9/10s burst 9", others: []string{"20/2s log"}, want: []store.Own{{In: -s, Cost: []int{2}}}},
+		"a shorter log than that of others":  {first: "9/500ms log", others: []string{"20/2s log"}, want: []store.Own{{In: -s, Cost: []int{2}}}},
+		"a bucket, where others go by one":   {first: "9/10s burst 9", others: []string{"20/2s burst 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLease(t, c.first, 0)
+			var others []quota.Quotas
+			for _, o := range c.others {
+				others = append(others, parse(t, o))
+			}
+			call(t, l, s, queue(1, 1), store.Reply{Slots: in(0, 0), Bound: -1, Members: 1, Others: others})
+			l.Take(nil, at(s), at(s), requests(2), false, 0)
+			if c.then != "" {
+				l.Set(at(1500*ms), parse(t, c.then), 0)
+			}
+			l.mustCall = true
+			call(t, l, 2*s, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7, Others: others})
+			told, _ := call(t, l, 2*s, queue(), store.Reply{Bound: -1, Life: 7})
+			equal(t, "own", told.Request.Own, c.want)
+		})
+	}
+}
+
 // TestStepLostIsToldOnce: what a store that lost the bucket does not know is told once, in as many requests as it takes. Only with the last of them the member says that it has
 // told all: of another life of the bucket it tells all anew.
 func TestStepLostIsToldOnce(t *testing.T) {
@@ -1088,7 +1124,7 @@ func TestSetByALittle(t *testing.T) {
 			l.Set(at(s), parse(t, text), 0)
 		}
 		if l.again != 0 {
-			l.change(at(s), takesOver(l.quotas, l.quotas, 0))
+			l.change(at(s), l.quotas, takesOver(l.quotas, l.quotas, 0))
 		}
 		want := 3
 		if c.stay >= 0 {

@@ -38,7 +38,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		return nil
 	}
 	if l.again != 0 && now >= l.again {
-		l.change(now, takesOver(l.quotas, l.quotas, 0))
+		l.change(now, l.quotas, takesOver(l.quotas, l.quotas, 0))
 	} else if l.again != 0 {
 		l.wakeBy(l.again)
 	}

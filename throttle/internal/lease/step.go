@@ -83,6 +83,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	e.Statements = reply.Statements
 	l.last.others = reply.Others
+	for _, qs := range reply.Others[:min(len(reply.Others), mostOthers)] {
+		l.remember(now, qs, l.used, l.quotas)
+	}
 	defer l.tellOthers(reply.Others, &e)
 	if c.version != l.version { // these slots are of other quotas
 		l.decline(c.Request, reply)
@@ -357,6 +360,6 @@ func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effect
 	if answered <= until {
 		until = now
 	}
-	l.unsent.own = append(append(l.unsent.own, l.used.before(now, until)...), l.slots.before(until)...)
+	l.unsent.own = append(append(l.unsent.own, l.wentBefore(now, until)...), l.slots.before(until)...)
 	l.mustCall = true // also if there is nothing to tell: the store waits for all that had the bucket
 }

@@ -101,17 +101,126 @@ func (u used) add(at monotime.Time, cost []int, sign int) {
 	}
 }
 
-// takenOver is what is remembered when there are other quotas, of which each takes over from one of before.
-func (u used) takenOver(qs quota.Quotas, from []int) used {
+// takenOver is what is remembered when there are other quotas, of which each takes over from one of before. One that does not knows what went
+// lately in its unit: what went is the same, and a store that lost the bucket is to be told of it.
+func (u used) takenOver(qs, had quota.Quotas, from []int, all []lately) used {
 	n := newUsed(qs, false)
 	for i, of := range from {
-		if of >= 0 && n[i] != nil && u[of] != nil {
-			per, cell := n[i].Per, n[i].Cell
-			n[i] = u[of]
-			n[i].Per, n[i].Cell = per, cell
+		if n[i] == nil {
+			continue
+		}
+		went := u.longest(had, qs[i].Unit)
+		if of >= 0 && u[of] != nil {
+			went = u[of]
+		}
+		if k := latelyOf(all, qs[i].Unit); k >= 0 && (went == nil || went.Per < all[k].Per) {
+			went = &all[k].usage
+		}
+		n[i].copy(went)
+	}
+	return n
+}
+
+// longest is what is remembered for longest of quotas of a unit; nil if nothing is.
+func (u used) longest(of quota.Quotas, unit string) (went *usage) {
+	for i, o := range u {
+		if o != nil && of[i].Unit == unit && (went == nil || o.Per > went.Per) {
+			went = o
+		}
+	}
+	return went
+}
+
+// copy takes over what another one remembers, if there is one.
+func (u *usage) copy(o *usage) {
+	if o != nil {
+		u.Restore(o.Before(0), slices.Clone(o.Live()))
+	}
+}
+
+// lately is what went in a unit, where some count it for longer than the quotas of now: others, who go by other quotas, or this process a while ago.
+type lately struct {
+	usage
+	unit string
+	till monotime.Time // it is of use
+}
+
+// mostLately bounds how many there are: a store may speak of any unit.
+const mostLately = 8
+
+func latelyOf(all []lately, unit string) int {
+	return slices.IndexFunc(all, func(o lately) bool { return o.unit == unit })
+}
+
+// remember has what goes be remembered for as long as quotas count it, if this process's own do not; and what went, as far as used, which is of these other quotas, knows.
+func (l *Lease) remember(now monotime.Time, qs quota.Quotas, used used, of quota.Quotas) {
+	l.lately = slices.DeleteFunc(l.lately, func(o lately) bool { return o.till <= now })
+	for i := range qs {
+		q := &qs[i]
+		if q.Kind == quota.TokenBucket || q.Per <= 0 || !Stored(q) {
+			continue
+		}
+		as := newUsage(q)
+		if slices.ContainsFunc(l.quotas, func(o quota.Quota) bool {
+			return o.Unit == q.Unit && o.Kind != quota.TokenBucket && newUsage(&o).Per >= as.Per
+		}) {
+			continue
+		}
+		k := latelyOf(l.lately, q.Unit)
+		if k < 0 {
+			if len(l.lately) == mostLately {
+				continue
+			}
+			as.copy(used.longest(of, q.Unit))
+			k, l.lately = len(l.lately), append(l.lately, lately{*as, q.Unit, 0})
+		}
+		o := &l.lately[k]
+		if as.Per > o.Per {
+			o.Per, o.Cell = as.Per, as.Cell
+		}
+		o.till = max(o.till, now.Add(o.Per))
+	}
+}
+
+// went notes that a cost went at an instant, sign times.
+func (l *Lease) went(at monotime.Time, cost []int, sign int) {
+	l.used.add(at, cost, sign)
+	for k := range l.lately {
+		if n := l.costIn(l.lately[k].unit, cost); n > 0 {
+			l.lately[k].add(at, sign*n)
+		}
+	}
+}
+
+// costIn is the most that a cost is of any quota of a unit.
+func (l *Lease) costIn(unit string, cost []int) (n int) {
+	for i := range cost {
+		if l.quotas[i].Unit == unit {
+			n = max(n, cost[i])
 		}
 	}
 	return n
+}
+
+// wentBefore is what went until an instant, as far as it is remembered.
+func (l *Lease) wentBefore(now, until monotime.Time) (all []own) {
+	rest := slices.Clone(l.used)
+	for k := range l.lately {
+		o := &l.lately[k]
+		one := used{&o.usage}.before(now, until)
+		for _, w := range one {
+			cost := make([]int, len(l.quotas))
+			for i := range l.quotas {
+				if l.quotas[i].Unit == o.unit {
+					cost[i], rest[i] = w.cost[0], nil
+				}
+			}
+			if !slot.Empty(cost) {
+				all = append(all, own{w.at, cost})
+			}
+		}
+	}
+	return append(all, rest.before(now, until)...)
 }
 
 // takesOver returns from which of those before, counted from an index, each quota takes over: from one of the same Unit, and the same Kind and

@@ -24,7 +24,7 @@ func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent
 	if slot.Empty(n) {
 		return uses
 	}
-	l.used.add(now, n, 1)
+	l.went(now, n, 1)
 	if l.forAll == len(l.quotas) || !urgent { // what is reserved is not prefetched
 		l.demand.unit = append(l.demand.unit[:0], n...)
 	}
@@ -74,7 +74,7 @@ func (l *Lease) Settle(now monotime.Time, uses []Use, more quota.Costs, less []l
 		l.takeBackOf(now, uses, i, n)
 	}
 	if !slot.Empty(charge) {
-		l.used.add(now, charge, 1)
+		l.went(now, charge, 1)
 		l.takeWithoutSlot(now, charge)
 	}
 }
@@ -101,7 +101,7 @@ func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
 	if s.epoch != l.slots.epoch {
 		return // the store has lost the slot, or the quotas were replaced
 	}
-	l.used.add(now, cost, -1)
+	l.went(now, cost, -1)
 	s.until = min(s.until, s.at.Add(l.slots.late)) // see shorten
 	switch {
 	case s.until < now:
