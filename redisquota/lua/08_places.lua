@@ -288,6 +288,7 @@ for _, q in ipairs(quotas) do
       q:drain(q.since, first(q.since))
       state.had = lost and 0 or too_many -- what members told before is not charged to this place
     end
+    q.came = not (lost and fresh)
     renew = true
   end
 end
@@ -321,6 +322,75 @@ end
 
 for _, q in ipairs(quotas) do
   q.unit = string.match(q.tag, '^%d+:([^:]*)')
+end
+-- What members told within the time in which others may still share the bucket since it was lost, for quotas that come later: those of a version of a program that asks after another one did. A part is an instant,
+-- a unit, and how much. What is told beyond the bound counts with the latest.
+local kept = { most = 64, lasts = 60 * second } -- its parts are nil while they were not read
+
+-- read has the parts be known; at is which is that of a second and a unit, and latest which is the latest of a unit.
+function kept.read()
+  if kept.parts then
+    return
+  end
+  kept.parts, kept.at, kept.latest = {}, {}, {}
+  for at, unit, n in string.gmatch(not lost and read('HGET', key.state, 'told') or '', '(%d+):([^:%s]*):(%d+)') do
+    if #kept.parts < kept.most then
+      kept.add(math.min(tonumber(at), now + ages), unit, math.min(tonumber(n), most))
+    end
+  end
+end
+
+-- add has what went in one second after the bucket was lost, or before, count as if all went with the last of it.
+function kept.add(at, unit, n)
+  local cell = math.floor((at - state.born) / second) .. ':' .. unit
+  local part = kept.at[cell]
+  if not part and #kept.parts < kept.most then
+    part = { at = at, unit = unit, n = 0 }
+    kept.parts[#kept.parts + 1], kept.at[cell] = part, part
+  end
+  part = part or kept.latest[unit]
+  if part then
+    part.at, part.n = math.max(part.at, at), math.min(part.n + n, most)
+    local latest = kept.latest[unit]
+    kept.latest[unit] = latest and latest.at > part.at and latest or part
+  end
+end
+
+-- note notes what a member has told: of each unit the most that it cost of any place.
+function kept.note(at, cost)
+  kept.read()
+  local of_unit = {}
+  for i, q in ipairs(quotas) do
+    of_unit[q.unit] = math.max(of_unit[q.unit] or 0, cost[i])
+  end
+  for unit, n in pairs(of_unit) do
+    if n > 0 then
+      kept.add(at, unit, n)
+    end
+  end
+  kept.changed = true
+end
+
+-- write returns them as text.
+function kept.write()
+  kept.read()
+  local all = {}
+  for i, o in ipairs(kept.parts) do
+    all[i] = string.format('%.0f:%s:%.0f', o.at, o.unit, o.n)
+  end
+  return table.concat(all, ' ')
+end
+
+for _, q in ipairs(quotas) do
+  if q.came and not lost and now - state.born < kept.lasts then
+    kept.read()
+    for _, o in ipairs(kept.parts) do
+      if o.unit == q.unit then
+        steps = steps + 4
+        q:own(now, o.at, o.n)
+      end
+    end
+  end
 end
 request.hand, request.more = spread(request.hand), spread(request.more)
 for _, part in ipairs(request.back) do

@@ -44,6 +44,9 @@ local function own()
       end
     end
     last = math.max(last, now + o.from)
+    if now - state.born < kept.lasts then
+      kept.note(now + o.from, o.cost)
+    end
   end
 end
 
@@ -303,6 +306,9 @@ local function write()
   local described = describe()
   if described ~= was_lists then
     values[#values + 1], values[#values + 2] = 'lists', described
+  end
+  if lost or kept.changed then
+    values[#values + 1], values[#values + 2] = 'told', kept.write()
   end
   if request.learned ~= '' then
     values[#values + 1], values[#values + 2] = 'learned', string.format('%.0f ', now) .. request.learned

@@ -28,6 +28,10 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.told), l.heldUntil), l.lastUsed)
 	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
 	b = varint.Append(varint.Append(varint.Append(b, l.loss.had), l.loss.told), l.parted)
+	b = varint.Append(b, len(l.loss.parts))
+	for _, o := range l.loss.parts {
+		b = varint.Append(varint.AppendString(varint.Append(b, o.at), o.unit), o.n)
+	}
 	b = varint.Append(b, len(l.places))
 	for p := range l.places {
 		o := &l.places[p]
@@ -86,7 +90,10 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
 	read.lastSlot, read.told, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time(), r.Time()
 	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
-	read.loss, read.parted = loss{readCount(r), readCount(r)}, r.Time()
+	read.loss, read.parted = loss{had: readCount(r), told: readCount(r)}, r.Time()
+	for range r.Len() {
+		read.loss.parts = append(read.loss.parts, toldPart{r.Time(), r.String(), readCount(r)})
+	}
 	for range r.Len() {
 		read.readPlace(r)
 	}

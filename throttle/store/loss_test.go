@@ -173,3 +173,27 @@ func TestStorePartedUntilAllHaveTold(t *testing.T) {
 		t.Error("Parted a minute after the loss")
 	}
 }
+
+// TestAQuotaThatComesAfterALoss: of a list of quotas that comes after a loss, nothing goes beside what members told before that, who go by another list.
+func TestAQuotaThatComesAfterALoss(t *testing.T) {
+	for _, c := range []struct{ told, comes string }{
+		{"50/s log", "60/10s log"}, {"100/s even", "60/10s sliding 10"}, {"90/20s log", "60/10s window"}, {"9/s burst 3", "60/10s window grid"},
+	} {
+		l := &Ledger{Epoch: time.Unix(1e9, 0)}
+		l.Lose()
+		send := func(at time.Duration, who, text string, own ...Own) *Reply {
+			r := request(quotas(t, text).Explicit(), 1)
+			r.Member, r.Own = who, own
+			r.Asks = []Ask{{Cost: []int{1}, Count: 60, Within: 0}}
+			l = again(t, l) // what it knows is written, and read
+			return exchange(t, l, at, r)
+		}
+		send(2*time.Second, "other", c.told, Own{In: -time.Second, Cost: []int{40}}, Own{In: -100 * time.Millisecond, Cost: []int{20}})
+		send(2100*time.Millisecond, "late", c.comes)
+		for at := 3 * time.Second; at < 10*time.Second; at += 500 * time.Millisecond {
+			if r := send(at, fmt.Sprint(at), c.comes); r.Left[0] > 0 || len(r.Slots) > 0 {
+				t.Errorf("%s told, %s came later: after %v %d are left, and %d slots handed out; want none, since all went", c.told, c.comes, at, r.Left[0], len(r.Slots))
+			}
+		}
+	}
+}

@@ -118,7 +118,41 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		o.ledger.Fall(o.late.falls, o.late.to)
 	}
 	l.horizon = r.Horizon
+	l.ownBefore(now, fresh, l.places[len(had):])
 	l.forgetPlaces(now)
+}
+
+// keep notes what a member has told for places that come later: of each unit the most that it cost of any place.
+func (l *Ledger) keep(cost []int, at monotime.Time) {
+	for p := range l.places {
+		part := toldPart{at, l.places[p].quota.Unit, 0}
+		same := func(q place) bool { return q.quota.Unit == part.unit }
+		if slices.IndexFunc(l.places, same) < p {
+			continue // that unit was there
+		}
+		for k := p; k < len(l.places); k++ {
+			if same(l.places[k]) {
+				part.n = max(part.n, cost[k])
+			}
+		}
+		if part.n > 0 {
+			l.loss.add(part, l.born)
+		}
+	}
+}
+
+// ownBefore charges places that came now with what members told since the bucket was lost.
+func (l *Ledger) ownBefore(now monotime.Time, fresh bool, came []place) {
+	if fresh || now.Sub(l.born) >= SharesFor {
+		return
+	}
+	for p := range came {
+		for _, o := range l.loss.parts {
+			if o.unit == came[p].quota.Unit {
+				came[p].own(now, o.at, o.n)
+			}
+		}
+	}
 }
 
 // bind notes which places bind, and has them have the tightest numbers.

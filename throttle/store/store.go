@@ -158,6 +158,8 @@ import (
 // (SharesFor; of an estimate, half of it): nothing is assumed of it any more, slots of it are handed out when a quarter of the Horizon is over, and those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had
 // none that counts. Who tells is one that says another Life first, and this one then. It is not known if others ask by other quotas.
 //
+// A quota that comes within SharesFor after the loss, since others ask by it, is charged with what was told before it came: all of one second counts with the last of it.
+//
 // If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋ in all at twice, four times
 // that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
 //

@@ -82,10 +82,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		e.Hold = now.Add(span(reply.Hold))
 	}
 	e.Statements = reply.Statements
-	l.last.others = reply.Others
-	for _, qs := range reply.Others[:min(len(reply.Others), mostOthers)] {
-		l.remember(now, qs, l.used, l.quotas)
-	}
+	l.hearOthers(now, reply.Others)
 	defer l.tellOthers(reply.Others, &e)
 	if c.version != l.version { // these slots are of other quotas
 		l.decline(c.Request, reply)
@@ -136,6 +133,14 @@ func (l *Lease) lookAgain(now monotime.Time, asked time.Duration) {
 	}
 	if l.trips.lookAgain(now, Horizon) {
 		l.mustCall = true
+	}
+}
+
+// hearOthers takes in by which quotas others ask.
+func (l *Lease) hearOthers(now monotime.Time, all []quota.Quotas) {
+	l.last.others = all
+	for _, qs := range all[:min(len(all), mostOthers)] {
+		l.remember(now, qs, l.used, l.quotas)
 	}
 }
 
