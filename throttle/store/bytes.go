@@ -92,7 +92,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
 	read.loss, read.parted = loss{had: readCount(r), told: readCount(r)}, r.Time()
 	for range r.Len() {
-		read.loss.parts = append(read.loss.parts, toldPart{r.Time(), r.String(), readCount(r)})
+		read.loss.parts = append(read.loss.parts, toldPart{r.Time(), r.String(), int(r.Int(0, mostInPart))})
 	}
 	for range r.Len() {
 		read.readPlace(r)

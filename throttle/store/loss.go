@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -25,9 +26,13 @@ type toldPart struct {
 // mostTold bounds how many parts are remembered. What is told beyond that counts with the latest of its unit.
 const mostTold = 64
 
+// mostInPart is the most that a part counts. What is read from bytes is no more, either.
+const mostInPart = min(quota.MaxN, math.MaxInt)
+
 // add notes a part. What went in one second after the bucket was lost, or before, counts as if all went with the last of it.
 func (o *loss) add(part toldPart, born monotime.Time) {
 	second := func(t monotime.Time) time.Duration { return (t.Sub(born) + monotime.Longest).Truncate(time.Second) }
+	part.n = min(part.n, mostInPart)
 	joins, latest := -1, -1
 	for k, w := range o.parts {
 		if w.unit != part.unit {
@@ -49,7 +54,7 @@ func (o *loss) add(part toldPart, born monotime.Time) {
 	}
 	if joins >= 0 {
 		w := &o.parts[joins]
-		w.at, w.n = max(w.at, part.at), int(min(int64(w.n)+int64(part.n), quota.MaxN))
+		w.at, w.n = max(w.at, part.at), min(w.n, mostInPart-part.n)+part.n
 	}
 }
 

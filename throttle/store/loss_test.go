@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -194,6 +195,28 @@ func TestAQuotaThatComesAfterALoss(t *testing.T) {
 			if r := send(at, fmt.Sprint(at), c.comes); r.Left[0] > 0 || len(r.Slots) > 0 {
 				t.Errorf("%s told, %s came later: after %v %d are left, and %d slots handed out; want none, since all went", c.told, c.comes, at, r.Left[0], len(r.Slots))
 			}
+		}
+	}
+}
+
+// TestToldPartsDoNotOverflow: however much members say that they sent, a quota that comes after a loss has nothing left, and not more than it grants; nor are numbers read that are beyond what can be added up.
+func TestToldPartsDoNotOverflow(t *testing.T) {
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	l.Lose()
+	r := request(quotas(t, "50/s log").Explicit(), 1)
+	r.Own = []Own{{In: -300 * time.Millisecond, Cost: []int{math.MaxInt}}, {In: -200 * time.Millisecond, Cost: []int{math.MaxInt}}}
+	exchange(t, l, 2*time.Second, r)
+	l = again(t, l)
+	r = request(quotas(t, "60/10s log").Explicit(), 1)
+	r.Member = "other"
+	if left := exchange(t, l, 3*time.Second, r).Left[0]; left > 0 {
+		t.Errorf("%d are left of a quota that comes later, want none", left)
+	}
+	for _, n := range []int{mostInPart, math.MaxInt} {
+		l.loss.parts[0].n = n
+		data, _ := l.AppendBinary(nil)
+		if err := new(Ledger).UnmarshalBinary(data); (err != nil) != (n > mostInPart) {
+			t.Errorf("a part of %d: the error is %v", n, err)
 		}
 	}
 }
