@@ -900,7 +900,7 @@ func TestHeardLost(t *testing.T) {
 	})
 }
 
-// TestStepLostForEver: a store that says in each reply, or in each other one, that it has lost what it knew is not called all the time, whatever it says of the bucket's life.
+// TestStepLostForEver: a store that says in each reply, or in each other one, or beside it in news, that it has lost what it knew is not called all the time, whatever it says of the bucket's life.
 func TestStepLostForEver(t *testing.T) {
 	for name, reply := range map[string]func(n int) store.Reply{
 		"one life":       func(int) store.Reply { return store.Reply{Lost: true, Known: 1, Life: 7} },
@@ -912,7 +912,7 @@ func TestStepLostForEver(t *testing.T) {
 		"each other":     func(n int) store.Reply { return store.Reply{Lost: n%2 > 0, Known: 1, Life: int64(n)} },
 	} {
 		for _, line := range []Line{queue(), queue(1)} {
-			calls := func(reply func(n int) store.Reply) (n int) {
+			calls := func(news bool, reply func(n int) store.Reply) (n int) {
 				l := newLease(t, "10/s log", 0)
 				l.mustCall = true
 				for now := at(0); now < at(s); now = now.Add(ms) {
@@ -922,14 +922,17 @@ func TestStepLostForEver(t *testing.T) {
 							r := reply(n)
 							r.Bound, r.Next = -1, 100*ms
 							l.Step(now, now, c, &r, nil, false)
+							l.Heard(now, store.News{Lost: news && r.Lost})
 						}
 					}
 				}
 				return n
 			}
-			works := calls(func(int) store.Reply { return store.Reply{Life: 7} })
-			if n := calls(reply); n > works+5 {
-				t.Errorf("%s, %d in line: %d calls in a second, want %d at most: 5 more than one that works", name, line.Waiting(), n, works+5)
+			works := calls(false, func(int) store.Reply { return store.Reply{Life: 7} })
+			for _, news := range []bool{false, true} {
+				if n := calls(news, reply); n > works+5 {
+					t.Errorf("%s, news %v, %d in line: %d calls in a second, want %d at most: 5 more than one that works", name, news, line.Waiting(), n, works+5)
+				}
 			}
 		}
 	}

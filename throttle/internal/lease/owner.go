@@ -44,7 +44,7 @@ func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	l.hearAhead(now, n.Ahead)
 	if n.Lost && (l.last.at != 0 || l.calling) {
 		l.mustCall, l.heardLost = true, l.calling
-		if l.outage.since == 0 {
+		if l.outage.since == 0 && !l.lostLately(now) {
 			l.notBefore = min(l.notBefore, now)
 		}
 	}

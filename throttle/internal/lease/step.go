@@ -332,7 +332,7 @@ func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply
 	l.heardLost = l.heardLost && !reply.Lost
 	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
 	if lost {
-		if l.lostAt != 0 && now.Sub(l.lostAt) < Horizon { // it may say so for ever
+		if l.lostLately(now) {
 			l.notBefore = max(l.notBefore, now.Add(probeEvery))
 		}
 		l.lostAt = now
@@ -345,6 +345,11 @@ func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply
 	}
 	l.shared.note(now, l.sharing(), reply.Parted)
 	return lost
+}
+
+// lostLately reports whether the store has said within a Horizon that it has lost the bucket: it may say so for ever, in replies and in news.
+func (l *Lease) lostLately(now monotime.Time) bool {
+	return l.lostAt != 0 && now.Sub(l.lostAt) < Horizon
 }
 
 // lost notes that the store no longer knows the slots that it has handed out. They may be used all the same; nothing
