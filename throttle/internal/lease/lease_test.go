@@ -900,6 +900,27 @@ func TestHeardLost(t *testing.T) {
 	})
 }
 
+// TestStepLostTellsShortWindowsWhatTheyCount: where others count for a day what this process's quota counts for a minute, a store that has lost the bucket is told of the latest minute as if there
+// were no others. What is older, in a cell of three quarters of an hour, does not fill the minute.
+func TestStepLostTellsShortWindowsWhatTheyCount(t *testing.T) {
+	l := newLease(t, "100/m log", 0)
+	others := []quota.Quotas{parse(t, "1000/d log")}
+	call(t, l, s, queue(1, 1), store.Reply{Slots: in(0, 0), Bound: -1, Members: 1, Others: others})
+	now := s
+	for range 200 {
+		l.Take(nil, at(now), at(now), requests(1), false, 0)
+		now += 10 * s
+	}
+	l.mustCall = true
+	call(t, l, now, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7, Others: others})
+	told, _ := call(t, l, now, queue(), store.Reply{Bound: -1, Life: 7})
+	want := []store.Own{{In: -60 * s, Cost: []int{195}}}
+	for in := -50 * s; in < 0; in += 10 * s {
+		want = append(want, store.Own{In: in, Cost: []int{1}})
+	}
+	equal(t, "own", told.Request.Own, want)
+}
+
 // TestStepLostForEver: a store that says in each reply, or in each other one, or beside it in news, that it has lost what it knew is not called all the time, whatever it says of the bucket's life.
 func TestStepLostForEver(t *testing.T) {
 	for name, reply := range map[string]func(n int) store.Reply{

@@ -202,13 +202,20 @@ func (l *Lease) costIn(unit string, cost []int) (n int) {
 	return n
 }
 
-// wentBefore is what went until an instant, as far as it is remembered.
+// wentBefore is what went until an instant, as far as it is remembered: by the quotas of now what they still count, and by what counts for longer, in longer cells, only what is older.
 func (l *Lease) wentBefore(now, until monotime.Time) (all []own) {
 	rest := slices.Clone(l.used)
 	for k := range l.lately {
 		o := &l.lately[k]
-		one := used{&o.usage}.before(now, until)
-		for _, w := range one {
+		one, older := used{}, monotime.Time(0)
+		n := int64(0)
+		if counts := l.used.longest(l.quotas, o.unit); counts != nil {
+			counts.Purge(now)
+			one, older, n = used{counts}, now.Add(-counts.Per), counts.Number()-counts.Before(0)
+		}
+		o.Purge(now)
+		parts := append(o.olderThan(n, older, until), one.before(now, until)...)
+		for _, w := range parts {
 			cost := make([]int, len(l.quotas))
 			for i := range l.quotas {
 				if l.quotas[i].Unit == o.unit {
@@ -221,6 +228,23 @@ func (l *Lease) wentBefore(now, until monotime.Time) (all []own) {
 		}
 	}
 	return append(all, rest.before(now, until)...)
+}
+
+// olderThan returns what went until an instant, but for the latest n: what else is in a cell with these went at older or before.
+func (u *usage) olderThan(n int64, older, until monotime.Time) (all []own) {
+	for i, e := range slices.Backward(u.Live()) {
+		went := e.Number - u.Before(i)
+		part := min(went, n)
+		n -= part
+		if part > 0 {
+			e.First, e.Last = min(e.First, older), min(e.Last, older)
+		}
+		if went > part && e.First <= until {
+			all = append(all, own{e.Last, []int{int(went - part)}})
+		}
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // takesOver returns from which of those before, counted from an index, each quota takes over: from one of the same Unit, and the same Kind and
