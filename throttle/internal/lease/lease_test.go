@@ -900,6 +900,18 @@ func TestHeardLost(t *testing.T) {
 	})
 }
 
+// TestStepLostTellsBesideAWindowBeyondAllBounds: a store that speaks of a window of 292 years does not have a process forget what others count for an hour.
+func TestStepLostTellsBesideAWindowBeyondAllBounds(t *testing.T) {
+	l := newLease(t, "100/m log", 0)
+	others := append([]quota.Quotas{parse(t, "1000/h log")}, quota.Quotas{{Kind: quota.SlidingLog, N: 1, Per: math.MaxInt64}})
+	call(t, l, s, queue(1, 1), store.Reply{Slots: in(0, 0), Bound: -1, Members: 1, Others: others})
+	l.Take(nil, at(s), at(s), requests(2), false, 0)
+	l.mustCall = true
+	call(t, l, 301*s, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7})
+	told, _ := call(t, l, 301*s, queue(), store.Reply{Bound: -1, Life: 7})
+	equal(t, "own", told.Request.Own, []store.Own{{In: -300 * s, Cost: []int{2}}})
+}
+
 // TestStepLostTellsShortWindowsWhatTheyCount: where others count for a day what this process's quota counts for a minute, a store that has lost the bucket is told of the latest minute as if there
 // were no others. What is older, in a cell of three quarters of an hour, does not fill the minute.
 func TestStepLostTellsShortWindowsWhatTheyCount(t *testing.T) {

@@ -24,7 +24,7 @@ const usageCells = 32
 
 // newUsage remembers what went of a quota for as long as the quota counts it.
 func newUsage(q *quota.Quota) *usage {
-	span := q.Per
+	span := min(q.Per, monotime.Longest) // a store may speak of any
 	switch q.Kind {
 	case quota.EstimatedWindow:
 		span = monotime.Scale(q.Per, 2, 1) // also the window before
