@@ -43,6 +43,32 @@ function log.get(q, i)
   return q.cells[i]
 end
 
+-- find returns which of cells in their order is the first that ends at an instant or after it. It looks beside the one that it found the last time, and then in growing
+-- steps: what is asked for in order takes two of them.
+local function find(cells, at)
+  local low, high, step = 1, #cells + 1, 0
+  local i = math.min(cells.found or 1, high - 1)
+  while low < high do
+    steps = steps + 1
+    if cells[i].last < at then
+      low, i = i + 1, i + 1 + step
+    else
+      high, i = i, i - 1 - step
+    end
+    step = 2 * step + 1
+    if i < low or i >= high then
+      i = math.floor((low + high) / 2)
+    end
+  end
+  cells.found = low
+  return low
+end
+
+-- sort_in puts a cell among those that are known, in the order of their last slots.
+local function sort_in(q, c)
+  table.insert(q.sorted, find(q.sorted, c.last), c)
+end
+
 local function within(n)
   return n and math.min(tonumber(n) or 2 ^ 53, 2 ^ 53) or 0
 end
@@ -53,6 +79,7 @@ function log.parse(q, t)
     local first, width, count = string.match(t, '^(%d+):(%d+):(%d+)$')
     first, width, count = within(first), within(width), within(count) -- somebody else may have written it
     q.known[t] = { first = first, last = first + width, count = count, was = t, was_first = first, was_last = first + width, was_count = count }
+    sort_in(q, q.known[t])
   end
   return q.known[t]
 end
@@ -80,32 +107,30 @@ function log.around(q, slot)
     log.stored(q, i - 1, -1)
     log.stored(q, i, 1)
   end
-  local before, after
-  for _, c in pairs(q.known) do
-    steps = steps + 1
-    if c.count == 0 then
-      -- It has left.
-    elseif c.last < slot then
-      before = (before and before.last > c.last) and before or c
-    else
-      after = (after and after.last < c.last) and after or c
-    end
+  local all, i = q.sorted, find(q.sorted, slot)
+  while all[i] and all[i].count == 0 do
+    table.remove(all, i) -- it has left
   end
-  q.tail = not after and before or tail
-  return before, after
+  while i > 1 and all[i - 1].count == 0 do
+    i = i - 1
+    table.remove(all, i)
+  end
+  q.tail = not all[i] and all[i - 1] or tail
+  return all[i - 1], all[i]
 end
 
 -- add puts a cell into its place.
 function log.add(q, first, last, count)
   local c = { first = first, last = last, count = count }
   q.known[c] = c
+  sort_in(q, c)
   local to = q.cells
   if q.unread and (not to[1] or to[#to].last < first) then
     to = q.added
   end
-  local i = #to + 1
-  while i > 1 and to[i - 1].first > last do
-    i = i - 1
+  local i = find(to, last)
+  while to[i] and to[i].first <= last do
+    i = i + 1 -- that one has left
   end
   table.insert(to, i, c)
   if q.tail and q.tail.last <= last then
@@ -123,6 +148,7 @@ function log.read(q, state)
     q.assumed[#q.assumed + 1] = { at = state[i], count = state[i + 1] }
   end
   q.cells, q.oldest, q.added, q.known, q.unread, q.fetched = {}, 1, {}, {}, true, 0
+  q.sorted = {}
   q.created = not log.get(q, 1)
   return q.created and q.used > 0 -- then it is lost
 end
@@ -154,6 +180,7 @@ end
 function log.empty(q)
   q.order = 0
   q.used, q.cells, q.oldest, q.added, q.known, q.unread = 0, {}, 1, {}, {}, false
+  q.sorted = {}
   q.wipe, q.assumed = true, {}
 end
 
@@ -181,16 +208,20 @@ function log.drain(q, t, first)
   end
 end
 
--- drop has n at an instant, or what there is of it, not count.
-function log.drop(q, at, n)
-  local _, c = log.around(q, at)
-  if c and c.first <= at then
-    local gone = math.min(n, c.count)
-    c.count, q.used = c.count - gone, q.used - gone
-    if c.count == 0 and c == q.tail then
-      q.tail = nil
-    end
+-- drop has n at an instant, or what there is of it, not count. It returns the cell of that instant, of which the next one may go, too.
+function log.drop(q, at, n, c)
+  if not c or c.count == 0 then
+    c = select(2, log.around(q, at))
   end
+  if not c or c.first > at then
+    return nil
+  end
+  local gone = math.min(n, c.count)
+  c.count, q.used = c.count - gone, q.used - gone
+  if c.count == 0 and c == q.tail then
+    q.tail = nil
+  end
+  return c
 end
 
 -- trust: all that went was told.
@@ -236,7 +267,7 @@ function log.own(q, now, at, n)
   while q.assumed[1] and rest > 0 and at <= q.since and at + q.span > q.since do
     local a = q.assumed[1]
     local part = math.min(a.count, rest)
-    q:drop(a.at, part)
+    a.cell = q:drop(a.at, part, a.cell)
     rest, a.count = rest - part, a.count - part
     if a.count == 0 then
       table.remove(q.assumed, 1)
@@ -264,13 +295,13 @@ function log.later(q, t)
       log.parse(q, text)
     end
   end
-  for _, c in pairs(q.known) do
+  for i = find(q.sorted, t), #q.sorted do
     steps = steps + 1
+    local c = q.sorted[i]
     if c.count > 0 and c.first > t then
       all[#all + 1], sum = c, sum + c.count
     end
   end
-  table.sort(all, function(a, b) return a.first < b.first end)
   return all, sum
 end
 

@@ -35,9 +35,10 @@ local function start(t, soon)
   end
 end
 
--- own charges what went, or will go, without a slot that is known here.
+-- own charges what went, or will go, without a slot that is known here. However much that is, all of it is charged; but then less is handed out.
 local function own()
   for _, o in ipairs(request.own) do
+    steps = steps + 4 * #quotas
     for i, q in ipairs(quotas) do
       if o.cost[i] > 0 then
         q:own(now, now + o.from, o.cost[i])
