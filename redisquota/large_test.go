@@ -85,6 +85,34 @@ func TestStoreFiftyYears(t *testing.T) {
 	}
 }
 
+// TestStoreBucketsOfAges: a bucket may have a Per that is longer than any span. It is known from call to call, and only a burst is there.
+func TestStoreBucketsOfAges(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			for _, per := range []time.Duration{100 * 365 * 24 * time.Hour, 200 * 365 * 24 * time.Hour, 280 * 365 * 24 * time.Hour} {
+				flushAll(t, c)
+				a := &member{t: t, store: goredis.New(c), quotas: quota.Quotas{{Kind: quota.TokenBucket, N: 1000, Per: per, Burst: 5}}, name: "a"}
+				first := a.request(1, 10)
+				first.New, first.Horizon = true, time.Nanosecond
+				a.send(first)
+				got := 0
+				for range 5 {
+					r := a.request(1, 1)
+					r.Answered = r.Serial - 1
+					reply := a.send(r)
+					if got += granted(reply, time.Hour); reply.Lost {
+						t.Errorf("of %v: a bucket that was lost, want one that is known", per)
+					}
+				}
+				if got != 5 {
+					t.Errorf("of %v: %d slots, want the burst of 5", per, got)
+				}
+			}
+		})
+	}
+}
+
 // fiftyYears has members of a store.Ledger ask for what takes that long.
 func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []step) {
 	t.Helper()

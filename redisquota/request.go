@@ -3,6 +3,7 @@ package redisquota
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +71,7 @@ func (a *arguments) flag(b bool) { *a = append(*a, map[bool]string{true: "1", fa
 
 // up is a duration in microseconds, rounded up.
 func (a *arguments) up(d time.Duration) {
-	*a = append(*a, strconv.FormatInt(int64((d+time.Microsecond-1)/time.Microsecond), 10))
+	*a = append(*a, strconv.FormatInt(int64((d+min(time.Microsecond-1, math.MaxInt64-d))/time.Microsecond), 10))
 }
 
 // ask is the cost of an ask of n quotas. What is no cost of theirs is written such that no quota grants it.
@@ -110,13 +111,13 @@ func encode(r *store.Request, prefix, channel string, logs int, set bool) (names
 	a.up(r.Late)
 	a.up(r.Horizon)
 	a.up(max(r.Hold, 0))
-	longest := time.Duration(0)
+	per := time.Duration(0)
 	for i := range r.Quotas {
-		longest = max(longest, r.Quotas[i].Per)
+		per = max(per, min(r.Quotas[i].Per, longest)) // that of a TokenBucket may be longer
 	}
 	// An hour more, since keys are renewed once an hour.
-	a.number((25*time.Hour + 2*longest).Milliseconds())
-	a.up(max(longest, time.Minute))
+	a.number((25*time.Hour + 2*per).Milliseconds())
+	a.up(max(per, time.Minute))
 	a.up(max(r.Ahead, 0))
 	a.up(max(r.Since, -1))
 	a.flag(set)

@@ -62,3 +62,24 @@ func TestLedgerFiftyYears(t *testing.T) {
 		}
 	}
 }
+
+// TestLedgerBucketsOfAges: a bucket may have a Per that is longer than any span. What is written can be read, and nothing is forgotten after a day.
+func TestLedgerBucketsOfAges(t *testing.T) {
+	for _, per := range []time.Duration{2 * monotime.Longest, 4 * monotime.Longest, math.MaxInt64 - 1, math.MaxInt64} {
+		l := &Ledger{Epoch: time.Unix(0, 0)}
+		got := 0
+		for i := range int64(6) {
+			r := request(quota.Quotas{{Kind: quota.TokenBucket, N: 1000, Per: per, Burst: 5}}, i+1)
+			r.Answered = i
+			r.Asks = []Ask{{Cost: []int{1}, Count: 1, Within: time.Hour}}
+			reply := exchange(t, l, time.Duration(i)*time.Second, r)
+			got += len(reply.Slots)
+			if b, err := l.MarshalBinary(); reply.Lost || err != nil || l.UnmarshalBinary(b) != nil {
+				t.Fatalf("of %v, call %d: lost %t, error %v, want a bucket that is known and can be read", per, i, reply.Lost, err)
+			}
+		}
+		if got != 5 || l.Idle(48*time.Hour) {
+			t.Errorf("of %v: %d slots, idle %t; want 5, and none that is idle after two days", per, got, l.Idle(48*time.Hour))
+		}
+	}
+}

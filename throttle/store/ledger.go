@@ -237,10 +237,10 @@ func (l *Ledger) matters() time.Duration { return max(l.longestPer(), time.Minut
 // instant is how the ledger calls an instant: none is zero.
 func instant(now time.Duration) monotime.Time { return monotime.Time(now) + 1 }
 
-// longestPer is the longest Per.
+// longestPer is the longest Per; that of a TokenBucket may be longer than any span.
 func (l *Ledger) longestPer() (d time.Duration) {
 	for p := range l.places {
-		d = max(d, l.places[p].quota.Per)
+		d = max(d, min(l.places[p].quota.Per, monotime.Longest))
 	}
 	return d
 }
