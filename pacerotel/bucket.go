@@ -3,6 +3,7 @@ package pacerotel
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,26 +76,12 @@ func failure(err error) int {
 	return last
 }
 
-// cause returns which of causes c is.
-func cause(c throttle.Cause) int {
-	last := len(causes) - 1
-	for i, known := range causes[:last] {
-		if c == known {
-			return i
-		}
+// which returns which of a list a value is: the last one, if it is none of them.
+func which[T comparable](list []T, v T) int {
+	if i := slices.Index(list, v); i >= 0 {
+		return i
 	}
-	return last
-}
-
-// reason returns which of reasons r is.
-func reason(r pacer.Reason) int {
-	last := len(reasons) - 1
-	for i, known := range reasons[:last] {
-		if r == known {
-			return i
-		}
-	}
-	return last
+	return len(list) - 1
 }
 
 // counts are what has happened to the requests of one label. All of them only grow. Times are in nanoseconds.

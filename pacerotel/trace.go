@@ -49,7 +49,7 @@ func (t *Telemetry) Trace() *pacer.Trace {
 		},
 		GaveUp: func(e pacer.GaveUp) {
 			c := t.counts(&e.Event)
-			c.gaveUp[reason(e.Reason)].Add(1)
+			c.gaveUp[which(reasons[:], e.Reason)].Add(1)
 			add(&c.backoff, e.Delay)
 			if e.Wait > 0 {
 				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempts, inVain: whyInVain(e)})
@@ -93,7 +93,7 @@ type wait struct {
 // waited records a wait that ends now: in the counters, as a span, and in the histogram, with that span for an example.
 func (t *Telemetry) waited(e *pacer.Event, w wait) {
 	for _, part := range w.parts {
-		add(&t.buckets.get(part.Label).of(e.Mode).waits[cause(part.Cause)], part.For)
+		add(&t.buckets.get(part.Label).of(e.Mode).waits[which(causes[:], part.Cause)], part.For)
 	}
 	ctx := e.Request.Context()
 	if e.Mode != pacer.ModeObserve {
@@ -136,7 +136,7 @@ func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
 			text += " of " + clean(part.Label)
 		}
 		texts = append(texts, text)
-		sums[cause(part.Cause)] += part.For
+		sums[which(causes[:], part.Cause)] += part.For
 	}
 	attributes := []attribute.KeyValue{keyBucket.String(clean(e.Label)), attribute.StringSlice("pacer.wait.causes", texts)}
 	for i, sum := range sums {
