@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -60,11 +61,11 @@ func TestProgram(t *testing.T) {
 				t.Errorf("ls of nothing: %s", out)
 			}
 			quotas := goredis.New(c)
-			request(t, quotas, "a:b", "10/s burst 5", func(r *store.Request) { r.More = []int{1000} })
+			request(t, quotas, "a:b", "10/m burst 5", func(r *store.Request) { r.More = []int{1000} })
 			request(t, quotas, "api.test for 00ff", "10/s burst 5, 5/h log", func(r *store.Request) { r.Hold = time.Hour })
 			request(t, quotas, "api.test for 00ff", "20/s burst 5", func(*store.Request) {})
 			const list = `BUCKET             PROCESSES  HELD FOR  DEBT  NEXT IN  QUOTAS
-a:b                1          -         T   T   10/s burst 5
+a:b                1          -         T   T   10/m burst 5
 api.test for 00ff  2          T    -     T   20/s burst 5 | 10/s burst 5, 5/h log
 `
 			if out, _ := program(t, 0, addr, "ls"); strings.Join(strings.Fields(out), " ") != strings.Join(strings.Fields(list), " ") {
@@ -97,7 +98,7 @@ api.test for 00ff  2          T    -     T   20/s burst 5 | 10/s burst 5, 5/h lo
 					break
 				}
 			}
-			if reply := request(t, quotas, "a:b", "10/s burst 5", func(r *store.Request) { r.Look = true }); reply.Ahead > time.Second {
+			if reply := request(t, quotas, "a:b", "10/m burst 5", func(r *store.Request) { r.Look = true }); reply.Ahead > time.Second {
 				t.Errorf("released, and still in debt for %v", reply.Ahead)
 			}
 			var after struct{ After asJSON }
@@ -140,6 +141,49 @@ func TestLeftAfterAPause(t *testing.T) {
 	out, _ := program(t, 0, "-addr=redis://"+srv.Addr, "show", "api")
 	if want := fmt.Sprintf("Of 100/h log, %d are left.", 100-granted); granted == 0 || !strings.Contains(out, want) {
 		t.Errorf("show: %s, want %s", out, want)
+	}
+}
+
+// slow is a server that is 20 ms away, by its own clock.
+type slow struct {
+	srv *server.Server
+	now time.Time
+}
+
+func (s *slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.now = s.now.Add(20 * time.Millisecond)
+		s.srv.Mini.SetTime(s.now)
+		return next(ctx, cmd)
+	}
+}
+
+// TestUsedUpIsNoDebt: a bucket that is used up is in no debt, however long the server takes to be looked at twice.
+func TestUsedUpIsNoDebt(t *testing.T) {
+	srv, err := server.Mini()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Stop()
+	c := redis.NewClient(&redis.Options{Addr: srv.Addr})
+	defer c.Close()
+	c.AddHook(&slow{srv: srv, now: time.Now()})
+	for serial := range 32 {
+		request(t, goredis.New(c), "api", "50/s burst 10", func(r *store.Request) {
+			r.New, r.Serial, r.Horizon, r.Asks = serial == 0, int64(serial+1), time.Second, []store.Ask{{Cost: []int{1}, Count: 30, Within: time.Second}}
+		})
+	}
+	switch b, err := open(c, "pacer").look(t.Context(), "api"); {
+	case err != nil:
+		t.Error(err)
+	case b.next == 0 || b.debt != 0:
+		t.Errorf("next in %v, in debt for %v, want no debt", b.next, b.debt)
 	}
 }
 

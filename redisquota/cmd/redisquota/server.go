@@ -92,7 +92,8 @@ func (s *shared) look(ctx context.Context, name string) (*bucket, error) {
 	b.others = b.now.Others
 	b.now.Members-- // who looks
 	b.next = next(b.now)
-	b.debt = max(b.next-max(b.now.Hold, next(released)), 0).Truncate(time.Millisecond)
+	later := released.Known - b.now.Known // by the server's clock: what comes back between two looks is no debt
+	b.debt = max(b.next-max(b.now.Hold, next(released)+later), 0).Truncate(time.Millisecond)
 	return b, nil
 }
 
