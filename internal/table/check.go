@@ -95,14 +95,6 @@ func OfHost(t map[string]quota.Quotas, p string) (string, quota.Quotas) {
 	return "/", t["/"]
 }
 
-// QuotasOf returns the quotas of the bucket of a pattern; if that is empty, those of the host that are asked for, see Of.
-func QuotasOf(s *pattern.Set[quota.Quotas], p, host string, overall, others bool) quota.Quotas {
-	if p != "" {
-		return s.Value(p)
-	}
-	return Of(s.OfHost(host), overall, others)
-}
-
 // Of returns those quotas of a host that are Overall, and those that are not, as asked for.
 func Of(qs quota.Quotas, overall, others bool) quota.Quotas {
 	return some(qs, func(q *quota.Quota) bool { return q.Overall && overall || !q.Overall && others })
