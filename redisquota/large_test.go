@@ -141,7 +141,7 @@ func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []ste
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply, news})
+			steps = append(steps, step{time.Now(), req, reply, news, false})
 		}
 	})
 	return start, steps

@@ -28,6 +28,7 @@ type step struct {
 	r    store.Request
 	want *store.Reply
 	news store.News
+	lost bool // all that was known before
 }
 
 // user is a member of a random history.
@@ -50,11 +51,7 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 		time.Sleep(10 * time.Second) // its clock began before what members say that they sent
 		model.Lose()
 		users := make([]user, 1+r.IntN(4))
-		versions := []quota.Quotas{quotas, slices.Clone(quotas)} // a new one is rolled out
-		for i := range quotas {
-			versions[1][i].N /= 2
-			versions[1][i].Burst = (versions[1][i].Burst + 1) / 2
-		}
+		versions := []quota.Quotas{quotas, halved(quotas)} // a new one is rolled out
 		turned := slices.Clone(quotas)
 		slices.Reverse(turned)
 		versions = append(versions, append(turned, parse(t, "20/s burst 4")...), parse(t, "10/2s log, 8/s window grid"))
@@ -65,35 +62,54 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 				*u = user{name: fmt.Sprintf("m%d", len(steps))}
 			}
 			req := u.request(r, versions[[]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3}[r.IntN(16)]])
-			if excess := time.Since(u.at) - req.Since; excess > 2*time.Second && excess < 4*time.Second {
-				req.Since = 0 // else it matters how long a call takes, which is not of the bubble
-			}
+			u.sure(&req)
 			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply, news})
-			if req.Look {
-				u.serial-- // nobody has heard of it
-				continue
-			}
-			u.sent, u.at = &req, time.Now()
-			if r.IntN(3) > 0 {
-				u.life = reply.Life
-			}
-			for _, s := range reply.Slots {
-				cost := slices.Clone(req.Asks[s.Ask].Cost)
-				for i := range cost {
-					cost[i] *= s.Count
-				}
-				u.has = append(u.has, store.Part{Slot: s.ID, Cost: cost})
-			}
-			if req.Leave {
-				*u = user{}
-			}
+			steps = append(steps, step{time.Now(), req, reply, news, false})
+			u.hear(r, &req, reply)
 		}
 	})
 	return start, steps
+}
+
+func halved(quotas quota.Quotas) quota.Quotas {
+	half := slices.Clone(quotas)
+	for i := range half {
+		half[i].N /= 2
+		half[i].Burst = (half[i].Burst + 1) / 2
+	}
+	return half
+}
+
+// sure has a request not say of a clock that it may have been set, where it matters how long a call takes, which is not of the bubble.
+func (u *user) sure(req *store.Request) {
+	if excess := time.Since(u.at) - req.Since; excess > 2*time.Second && excess < 4*time.Second {
+		req.Since = 0
+	}
+}
+
+// hear takes in a reply; not always that the bucket was lost.
+func (u *user) hear(r *rand.Rand, req *store.Request, reply *store.Reply) {
+	if req.Look {
+		u.serial-- // nobody has heard of it
+		return
+	}
+	u.sent, u.at = req, time.Now()
+	if r.IntN(3) > 0 {
+		u.life = reply.Life
+	}
+	for _, s := range reply.Slots {
+		cost := slices.Clone(req.Asks[s.Ask].Cost)
+		for i := range cost {
+			cost[i] *= s.Count
+		}
+		u.has = append(u.has, store.Part{Slot: s.ID, Cost: cost})
+	}
+	if req.Leave {
+		*u = user{}
+	}
 }
 
 func pause(r *rand.Rand) time.Duration {
@@ -262,6 +278,9 @@ func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time
 			req.Life = translate(start, req.Life)
 		}
 		s.Mini.SetTime(st.at)
+		if st.lost {
+			s.Mini.FlushAll()
+		}
 		got, err := store.Exchange(t.Context(), &req)
 		if err != nil {
 			t.Fatal(err)
@@ -410,7 +429,7 @@ func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 			if reply, news, err := model.Exchange(time.Since(start), &req); err != nil {
 				t.Fatal(err)
 			} else {
-				steps = append(steps, step{time.Now(), req, reply, news})
+				steps = append(steps, step{time.Now(), req, reply, news, false})
 			}
 		}
 	})
@@ -454,7 +473,7 @@ func changedHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply, news})
+			steps = append(steps, step{time.Now(), req, reply, news, false})
 			u.sent, u.at = &req, time.Now()
 			for _, s := range reply.Slots {
 				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{req.Asks[s.Ask].Cost[0] * s.Count}})
@@ -508,7 +527,7 @@ func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Tim
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply, news})
+			steps = append(steps, step{time.Now(), req, reply, news, false})
 		}
 	})
 	return start, steps
@@ -561,7 +580,7 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps = append(steps, step{time.Now(), req, reply, news})
+			steps = append(steps, step{time.Now(), req, reply, news, false})
 			for _, s := range reply.Slots {
 				delete(returned, s.ID)
 				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{s.Count}})

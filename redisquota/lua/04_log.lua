@@ -147,7 +147,7 @@ function log.read(q, state)
   for i = 3, #state - 1, 2 do
     q.assumed[#q.assumed + 1] = { at = state[i], count = state[i + 1] }
   end
-  q.cells, q.oldest, q.added, q.known, q.unread, q.fetched = {}, 1, {}, {}, true, 0
+  q.cells, q.oldest, q.added, q.known, q.unread, q.fetched, q.put_to = {}, 1, {}, {}, true, 0, 0
   q.sorted = {}
   q.created = not log.get(q, 1)
   return q.created and q.used > 0 -- then it is lost
@@ -179,7 +179,7 @@ end
 
 function log.empty(q)
   q.order = 0
-  q.used, q.cells, q.oldest, q.added, q.known, q.unread = 0, {}, 1, {}, {}, false
+  q.used, q.cells, q.oldest, q.added, q.known, q.unread, q.put_to = 0, {}, 1, {}, {}, false, 0
   q.sorted = {}
   q.wipe, q.assumed = true, {}
 end
@@ -288,7 +288,7 @@ function log.later(q, t)
       local c = log.parse(q, redis.call('ZRANGE', q.key, -1, -1)[1])
       q.top = c and c.last or 0
     end
-    if t >= q.top then
+    if t >= math.max(q.top, q.put_to) then
       return all, sum
     end
     for _, text in ipairs(redis.call('ZRANGEBYSCORE', q.key, '(' .. whole(t), '+inf')) do
@@ -402,7 +402,7 @@ end
 function log.put(q, slot, n, near)
   n = math.min(n, most)
   q.used = math.min(q.used + n, 2 * most)
-  q.top = q.top and math.max(q.top, slot)
+  q.put_to = math.max(q.put_to, slot)
   local before, after = log.around(q, slot)
   if after and after.first <= slot then
     after.count = after.count + n
