@@ -182,7 +182,7 @@ type Store interface {
 	Exchange(ctx context.Context, r *Request) (*Reply, error)
 
 	// Listen has hear called with the news of a bucket, as soon as there are any, until
-	// stop is called. News may get lost: the next reply says the same. A store without
+	// stop is called, which is once at the most. News may get lost: the next reply says the same. A store without
 	// news returns errors.ErrUnsupported. After any other error, a Limiter calls Listen again before its next Exchange; if that fails as well, before one that is a second
 	// later, then two, four and so on, and a minute at most. Hear may be called from any goroutine, and
 	// does not block for long.

@@ -4,6 +4,7 @@ package link
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 	"weak"
 
@@ -66,7 +67,8 @@ func (t *Tries) fail(now monotime.Time) {
 }
 
 // Listen has news called with what the store tells of a bucket. If nothing else holds the target, it can be collected. Stop
-// is nil if that failed, and only then. The tries count a store that panics as well; one that has no news is not called again.
+// is nil if that failed, and only then. However often it is called, the store is stopped once: a Limiter that was closed is collected later, and both call it. The tries
+// count a store that panics as well; one that has no news is not called again.
 func Listen[T any](tries *Tries, now monotime.Time, to store.Store, bucket string, target *T, news func(*T, store.News)) (stop func()) {
 	tries.fail(now) // unless Listen returns
 	held := weak.Make(target)
@@ -84,7 +86,7 @@ func Listen[T any](tries *Tries, now monotime.Time, to store.Store, bucket strin
 	case stop == nil:
 		return func() {}
 	}
-	return stop
+	return sync.OnceFunc(stop)
 }
 
 // Stop calls what Listen has returned.

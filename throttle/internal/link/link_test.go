@@ -142,3 +142,28 @@ func TestListen(t *testing.T) {
 		runtime.KeepAlive(a)
 	}
 }
+
+// once is a store that bears to be stopped once, as one that closes a channel.
+type once struct {
+	store.Store
+	stopped chan struct{}
+}
+
+func (s once) Listen(string, func(store.News)) (func(), error) {
+	return func() { close(s.stopped) }, nil
+}
+
+// TestListenStopsOnce: a bucket that was closed stops no second time when it is collected.
+func TestListenStopsOnce(t *testing.T) {
+	var tries link.Tries
+	to := once{stopped: make(chan struct{})}
+	stop := link.Listen(&tries, 1, to, "a", new(int), func(*int, store.News) {})
+	for range 2 {
+		if err := link.Stop(stop); err != nil {
+			t.Errorf("%v, want nil", err)
+		}
+	}
+	if _, open := <-to.stopped; open {
+		t.Error("not stopped")
+	}
+}
