@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (exit int) {
 		fmt.Fprint(errs, usage)
 		flags.PrintDefaults()
 	}
-	addr := flags.String("addr", cmp.Or(os.Getenv("REDIS_URL"), "localhost:6379"), "where the `server` is: host:port, or a URL that begins with redis://, rediss:// or unix://")
+	addr := flags.String("addr", cmp.Or(os.Getenv("REDIS_URL"), "localhost:6379"), "where the `server` is: host:port, or a URL that begins with redis://, rediss:// or unix://; unless set, what REDIS_URL says, or localhost:6379")
 	flags.Lookup("addr").DefValue = "" // it may have a password
 	cluster := flags.Bool("cluster", false, "the server is a node of a cluster")
 	prefix := flags.String("prefix", "pacer", "the `Prefix` of the stores")
@@ -66,7 +66,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (exit int) {
 	command, bucket := flags.Arg(0), flags.Arg(1)
 	want := map[string]int{"ls": 1, "show": 2, "release": 2}[command]
 	if want == 0 || flags.NArg() != want {
-		fmt.Fprintf(errs, "redisquota: %q: want ls, show BUCKET or release BUCKET, after the flags\n", flags.Args())
+		got := ""
+		if flags.NArg() > 0 {
+			got = fmt.Sprintf("%q: ", strings.Join(flags.Args(), " "))
+		}
+		fmt.Fprintf(errs, "redisquota: %swant ls, show BUCKET or release BUCKET, and flags before that\n", got)
 		flags.Usage()
 		return misused
 	}

@@ -199,8 +199,9 @@ func TestNeverAPassword(t *testing.T) {
 		"-addr redis://u:s3cret@127.0.0.1:1 show api":    {failed, "redisquota: api: "},
 		"-addr redis://u:s3cret@127.0.0.1:1 -cluster ls": {failed, "list the buckets: "},
 		"-addr redis://u:s3cret@127.0.0.1:1 list":        {misused, "usage: redisquota [flags] ls | show BUCKET | release BUCKET"},
-		"-addr redis://u:s3cret@127.0.0.1:1 show":        {misused, "usage: "},
+		"-addr redis://u:s3cret@127.0.0.1:1 show":        {misused, `redisquota: "show": want ls, show BUCKET or release BUCKET, and flags before that`},
 		"-addr redis://u:s3cret@127.0.0.1:1 -nix":        {misused, "usage: "},
+		"":      {misused, "redisquota: want ls, show BUCKET or release BUCKET, and flags before that"},
 		"-help": {0, "usage: "},
 	} {
 		t.Setenv("REDIS_URL", "redis://u:s3cret@127.0.0.1:1")

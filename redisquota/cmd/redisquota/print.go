@@ -118,7 +118,7 @@ func (b *bucket) explain() string {
 	}
 	switch b.now.Members {
 	case 0:
-		line("No process has asked for it in the last two seconds.")
+		line("No process uses it: each has left, or has asked for nothing in the last two seconds.")
 	case 1:
 		line("One process uses it.")
 	default:
