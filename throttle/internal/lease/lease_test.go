@@ -912,6 +912,24 @@ func TestStepLostTellsBesideAWindowBeyondAllBounds(t *testing.T) {
 	equal(t, "own", told.Request.Own, []store.Own{{In: -300 * s, Cost: []int{2}}})
 }
 
+// TestStepLostTellsWhatALongerWindowKnew: what others count for ten seconds does not have a process forget what went by a quota of its own that counted for a
+// minute, and was replaced a moment ago.
+func TestStepLostTellsWhatALongerWindowKnew(t *testing.T) {
+	l := newLease(t, "9/s log", 0)
+	others := []quota.Quotas{parse(t, "20/10s log")}
+	call(t, l, s, queue(1, 1), store.Reply{Slots: in(0, 0), Bound: -1, Members: 1, Others: others})
+	l.Take(nil, at(s), at(s), requests(2), false, 0)
+	l.mustCall = true
+	call(t, l, 10*s, queue(), store.Reply{Bound: -1, Members: 1, Others: others})
+	l.Set(at(10500*ms), parse(t, "60/m log"), 0)
+	l.Take(nil, at(15*s), at(15*s), requests(1), false, 0)
+	l.Set(at(16*s), parse(t, "9/s log"), 0)
+	l.mustCall = true
+	call(t, l, 17*s, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7})
+	told, _ := call(t, l, 17*s, queue(), store.Reply{Bound: -1, Life: 7})
+	equal(t, "own", told.Request.Own, []store.Own{{In: -16 * s, Cost: []int{2}}, {In: -2 * s, Cost: []int{1}}})
+}
+
 // TestStepLostTellsShortWindowsWhatTheyCount: where others count for a day what this process's quota counts for a minute, a store that has lost the bucket is told of the latest minute as if there
 // were no others. What is older, in a cell of three quarters of an hour, does not fill the minute.
 func TestStepLostTellsShortWindowsWhatTheyCount(t *testing.T) {

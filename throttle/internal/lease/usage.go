@@ -171,10 +171,12 @@ func (l *Lease) remember(now monotime.Time, qs quota.Quotas, used used, of quota
 			if len(l.lately) == mostLately {
 				continue
 			}
-			as.copy(used.longest(of, q.Unit))
-			k, l.lately = len(l.lately), append(l.lately, lately{*as, q.Unit, 0})
+			k, l.lately = len(l.lately), append(l.lately, lately{unit: q.Unit})
 		}
 		o := &l.lately[k]
+		if went := used.longest(of, q.Unit); as.Per > o.Per && went != nil && went.Per > o.Per {
+			o.copy(went)
+		}
 		if as.Per > o.Per {
 			o.Per, o.Cell = as.Per, as.Cell
 		}
