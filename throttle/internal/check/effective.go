@@ -105,3 +105,11 @@ func IdleAfter(d time.Duration) time.Duration {
 	}
 	return cmp.Or(d, time.Minute)
 }
+
+// Ageing is the effective Ageing. If it is the longest, a more urgent claim always goes first.
+func Ageing(d time.Duration) time.Duration {
+	if d < 0 {
+		return monotime.Longest
+	}
+	return min(cmp.Or(d, 10*time.Second), monotime.Longest)
+}

@@ -2,7 +2,6 @@ package order
 
 import (
 	"cmp"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -165,7 +164,7 @@ func TestRank(t *testing.T) {
 		steps  int
 		ageing time.Duration
 		want   time.Duration // after the claim was made
-	}{{0, s, 0}, {1, s, -s}, {-1, s, s}, {2, s, -2 * s}, {1, 0, -10 * s}, {1, -1, -monotime.Longest}, {1, math.MaxInt64, -monotime.Longest}} {
+	}{{0, s, 0}, {1, s, -s}, {-1, s, s}, {2, s, -2 * s}, {1, monotime.Longest, -monotime.Longest}} {
 		since := monotime.Time(1000 * s)
 		if got := Rank(since, test.steps, test.ageing).Sub(since); got != test.want {
 			t.Errorf("%d steps, ageing %v: %v, want %v", test.steps, test.ageing, got, test.want)

@@ -14,15 +14,8 @@ func RowOf(priority int) int {
 	return min(max(priority, 1), Rows-1)
 }
 
-// Rank orders waiters, the smallest first: by the instant at which a claim was first made, less an ageing for each step
-// of its priority above the normal one. The order of two ranks never changes, since all age alike. An ageing of zero
-// means ten seconds; if negative, they do not age.
+// Rank orders waiters, the smallest first: by the instant at which a claim was first made, less an ageing, of 50 years at most, for each step
+// of its priority above the normal one. The order of two ranks never changes, since all age alike.
 func Rank(since monotime.Time, steps int, ageing time.Duration) monotime.Time {
-	switch {
-	case ageing == 0:
-		ageing = 10 * time.Second
-	case ageing < 0 || ageing > monotime.Longest:
-		ageing = monotime.Longest
-	}
 	return since.Add(-time.Duration(steps) * ageing)
 }
