@@ -201,7 +201,7 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 	l.last.left = carry(l.last.left, from, -1)
 	for i := range l.last.left {
 		if of := from[i]; l.last.left[i] >= 0 {
-			l.last.left[i] = max(l.last.left[i]+l.quotas[i].N-had[of].N, 0)
+			l.last.left[i] = max(min(l.last.left[i], had[of].N)+(l.quotas[i].N-had[of].N), 0) // whatever a store says is left
 		}
 	}
 	l.stay = min(l.stay, staysFor(l.quotas, l.then))

@@ -461,6 +461,28 @@ func TestOutageAfterNewsOfSlotsAhead(t *testing.T) {
 	}
 }
 
+// TestOutageLeftOfAnotherN: of a window that takes over from one of another N, as much more or less is left, whatever a store says.
+func TestOutageLeftOfAnotherN(t *testing.T) {
+	for _, c := range []struct{ had, left, n, want int }{
+		{100, 40, 150, 90},
+		{100, 40, 80, 20},
+		{100, 40, 50, 0},
+		{100, math.MaxInt, 150, 150},
+		{100, math.MaxInt, 80, 80},
+		{math.MaxInt32 - 5, math.MaxInt32 - 10, math.MaxInt32, math.MaxInt32 - 5}, // which would be too large beside N where an int has 32 bits
+	} {
+		l := newLease(t, "100/10s log", 0)
+		qs := parse(t, "100/10s log")
+		qs[0].N = c.had
+		l.Set(0, qs, 0)
+		call(t, l, 0, queue(1), store.Reply{Members: 2, Bound: -1, Left: []int{c.left}})
+		qs = slices.Clone(qs)
+		qs[0].N = c.n
+		l.Set(at(s), qs, 0)
+		equal(t, fmt.Sprint(c), l.last.left[0], c.want)
+	}
+}
+
 // TestOutageSet: quotas that are replaced while the store is down begin anew.
 func TestOutageSet(t *testing.T) {
 	l := down(t, "10/s log", Share, 2, 0)
