@@ -12,7 +12,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/blame"
-	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -361,12 +360,6 @@ type place struct {
 	since  monotime.Time
 	number uint64         // orders the claims of one instant; zero for a claim that grantAtOnce or Observe granted
 	past   *adaptive.Past // nil if the server has not refused it
-}
-
-// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused others or it
-// again, comes after those who came before the end of the hold, whatever its priority.
-func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
-	return max(order.Rank(p.since, of.index()-Normal.index(), check.Ageing(l.Ageing)), p.past.PlacedAt())
 }
 
 // letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of

@@ -42,6 +42,12 @@ type waiter struct {
 	err        error
 }
 
+// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused others or it
+// again, comes after those who came before the end of the hold, whatever its priority.
+func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
+	return max(order.Rank(p.since, of.index()-Normal.index(), check.Ageing(l.Ageing)), p.past.PlacedAt())
+}
+
 // Before reports whether w goes before o.
 func (w *waiter) Before(o *waiter) bool {
 	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
