@@ -80,6 +80,7 @@ function log.parse(q, t)
     first, width, count = within(first), within(width), within(count) -- somebody else may have written it
     q.known[t] = { first = first, last = first + width, count = count, was = t, was_first = first, was_last = first + width, was_count = count }
     sort_in(q, q.known[t])
+    steps = steps + 3
   end
   return q.known[t]
 end
@@ -96,13 +97,25 @@ function log.stored(q, i, step)
   end
 end
 
+-- read_after has all cells after t be known, and the one before them, which is the edge.
+function log.read_after(q, t)
+  if q.after and q.after <= t then
+    return
+  end
+  for _, text in ipairs(redis.call('ZRANGEBYSCORE', q.key, '(' .. whole(t), '+inf')) do
+    log.parse(q, text)
+  end
+  q.after, q.edge = t, log.stored(q, redis.call('ZCOUNT', q.key, '-inf', whole(t)) - 1, -1)
+end
+
 -- around returns the cell that a slot is in or after, and the one which ends at it or after it: nil if
 -- there is none.
 function log.around(q, slot)
   local tail = q.tail -- the last of all, if it is known
   if tail and tail.last <= slot then
     return tail, tail.last == slot and tail or nil
-  elseif q.unread then
+  elseif q.unread and not (q.after and q.after < slot and (not q.edge or q.edge.count > 0)) then
+    steps = steps + 8 -- the server looks for it
     local i = redis.call('ZCOUNT', q.key, '-inf', '(' .. whole(slot))
     log.stored(q, i - 1, -1)
     log.stored(q, i, 1)
@@ -291,9 +304,7 @@ function log.later(q, t)
     if t >= math.max(q.top, q.put_to) then
       return all, sum
     end
-    for _, text in ipairs(redis.call('ZRANGEBYSCORE', q.key, '(' .. whole(t), '+inf')) do
-      log.parse(q, text)
-    end
+    q:read_after(t)
   end
   for i = find(q.sorted, t), #q.sorted do
     steps = steps + 1
