@@ -179,17 +179,41 @@ func (f *Fleet) tell() {
 	}
 }
 
-// versions: four versions of a program are about, each with other quotas.
-func (f *Fleet) versions() {
-	for i := range 40 {
-		qs := make(quota.Quotas, len(f.Quotas))
-		copy(qs, f.Quotas)
-		for k := range qs {
-			qs[k].Per *= time.Duration(1 + i%5)
+// told tells what members sent in each of the last 64 seconds, from the i-th part of it on. So much is kept for quotas that come later.
+func (f *Fleet) told(i int, ago time.Duration) (all []store.Own) {
+	for k := range f.parts() {
+		all = append(all, store.Own{In: -ago - time.Duration((i*f.parts()+k)%mostCosts)*time.Second, Cost: f.cost(1)})
+	}
+	return all
+}
+
+// version is another list of quotas; every other one counts all that is told, for two minutes or more.
+func (f *Fleet) version(i int) quota.Quotas {
+	qs := slices.Clone(f.Quotas)
+	for k := range qs {
+		q := &qs[k]
+		if times := 2 * time.Minute / q.Per; i%2 == 0 && times > 0 {
+			q.N, q.Per = q.N*int(times), q.Per*times
 		}
+		q.Per *= time.Duration(1 + i)
+	}
+	return qs
+}
+
+// versions: after members of one version have told as much as is kept, four others are about, each with other quotas. What was told is charged to these; their members
+// tell as much, give back, and ask for all that they want.
+func (f *Fleet) versions() {
+	for i, m := range f.members[:min((mostCosts+f.parts()-1)/f.parts(), len(f.members))] {
+		f.send(m, &store.Request{Own: f.told(i, 0)})
+	}
+	for i := range 40 {
 		m := &member{name: fmt.Sprintf("version %d of it", i%5), serial: int64(i)}
-		for range 3 {
-			f.send(m, &store.Request{Quotas: qs, Asks: f.asks(mostAsks, 100, 1, -1), Back: m.has[:min(len(m.has), f.parts())]})
+		for k := range 3 {
+			r := &store.Request{Quotas: f.version(i % 5), Asks: f.asks(mostAsks, 100, 1, -1), Back: m.has[:min(len(m.has), f.parts())]}
+			if k == 0 {
+				r.Own = f.told(i/5, 500*time.Millisecond)
+			}
+			f.send(m, r)
 			m.has = nil
 		}
 	}
