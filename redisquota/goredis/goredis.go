@@ -32,9 +32,27 @@ import (
 )
 
 // New returns a Store on the server of c. The caller closes c, after the Limiters. The Store's Prefix may be
-// set, and its Client wrapped, before the Store is used.
+// set, and its Client wrapped, before the Store is used. New panics if c is nil, or a nil pointer.
 func New(c redis.UniversalClient) *redisquota.Store {
+	if missing(c) {
+		panic("goredis: New of a nil client, want one of redis.NewClient, or of another New of go-redis")
+	}
 	return &redisquota.Store{Client: &client{redis: c}}
+}
+
+// missing says that there is no client.
+func missing(c redis.UniversalClient) bool {
+	switch c := c.(type) {
+	case nil:
+		return true
+	case *redis.Client:
+		return c == nil
+	case *redis.ClusterClient:
+		return c == nil
+	case *redis.Ring:
+		return c == nil
+	}
+	return false
 }
 
 // client is a redisquota.Client.
@@ -64,14 +82,20 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 	defer look.Stop()
 	done := make(chan reply)
 	go func() {
-		flat, err := script.Run(ctx, c.redis, keys, values...).StringSlice()
-		select {
-		case done <- reply{flat, err}:
-		case <-ctx.Done(): // nobody waits for it
-			if err != nil && !errors.Is(err, ctx.Err()) {
-				c.late.keep(keys[0], err)
+		r := reply{err: errors.New("a hook of the client has ended its goroutine")}
+		defer func() {
+			if v := recover(); v != nil { // of a hook: here it would end the program
+				r.err = fmt.Errorf("the client panicked: %v", v)
 			}
-		}
+			select {
+			case done <- r:
+			case <-ctx.Done(): // nobody waits for it
+				if r.err != nil && !errors.Is(r.err, ctx.Err()) {
+					c.late.keep(keys[0], r.err)
+				}
+			}
+		}()
+		r.flat, r.err = script.Run(ctx, c.redis, keys, values...).StringSlice()
 	}()
 	var err error
 	select {

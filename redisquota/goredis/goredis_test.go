@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -391,5 +392,49 @@ func TestNoAnswerNamesTheServer(t *testing.T) {
 			}
 			t.Error("the cause is never named")
 		})
+	}
+}
+
+// hook is what a user adds to a client of go-redis.
+type hook func()
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(context.Context, redis.Cmder) error { h(); return nil }
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// A hook that panics, or ends its goroutine, fails the call, and does not end the program.
+func TestAPanicFailsTheCall(t *testing.T) {
+	for want, do := range map[string]hook{
+		addr + ": the client panicked: boom":                    func() { panic("boom") },
+		addr + ": a hook of the client has ended its goroutine": runtime.Goexit,
+	} {
+		for name, client := range clients {
+			c := client(refuses)
+			c.(interface{ AddHook(redis.Hook) }).AddHook(do)
+			if _, err := goredis.New(c).Exchange(t.Context(), request); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", name, err, want)
+			}
+			c.Close()
+		}
+	}
+}
+
+// New says that there is no client, instead of each call.
+func TestNoClient(t *testing.T) {
+	for _, c := range []redis.UniversalClient{nil, (*redis.Client)(nil), (*redis.ClusterClient)(nil), (*redis.Ring)(nil)} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.HasPrefix(v, "goredis: New of a nil client, want ") {
+					t.Errorf("%T: %s", c, v)
+				}
+			}()
+			goredis.New(c)
+		}()
 	}
 }
