@@ -102,6 +102,9 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
+// errZero is the error of a Store that Open has not made: a zero one has no directory.
+var errZero = errors.New("filequota: a zero Store, want one that Open has returned")
+
 // mostOpen is how many files a Store has open.
 const mostOpen = 128
 
@@ -173,6 +176,9 @@ func (s *Store) prepare() error {
 func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
+	}
+	if s.clock == nil {
+		return nil, errZero
 	}
 	reply, news, err := s.bucket(r.Bucket).exchange(ctx, r)
 	if err != nil {

@@ -45,6 +45,9 @@ func (s *Store) learnedPath() string { return filepath.Join(s.dir, "learned.json
 
 // learned calls do while no other process reads or writes what was learned; once more if the directory has to be made first.
 func (s *Store) learned(ctx context.Context, do func() error) error {
+	if s.clock == nil {
+		return errZero
+	}
 	err := s.alone(ctx, do)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = s.prepare(); err == nil {
