@@ -192,8 +192,8 @@ func (f *Fleet) version(i int) quota.Quotas {
 	qs := slices.Clone(f.Quotas)
 	for k := range qs {
 		q := &qs[k]
-		if times := 2 * time.Minute / q.Per; i%2 == 0 && times > 0 {
-			q.N, q.Per = q.N*int(times), q.Per*times
+		if times := int(2 * time.Minute / q.Per); i%2 == 0 && times > 0 {
+			q.N, q.Per = q.N*times, q.Per*time.Duration(times)
 		}
 		q.Per *= time.Duration(1 + i)
 	}
