@@ -17,7 +17,7 @@ import (
 // A limit may also rise above all that ever held, and what was measured may be too low. So where no former rate is to be tried, twice
 // the pace is: 30 seconds after a rate was measured, and half as long again after each trial that fails, up to five minutes.
 //
-// In come measured rates (note), what was granted in a trial (take), and what became of it (fail, hold). Out comes when a trial is
+// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold). Out comes when a trial is
 // due (due), which pace it has (during), and whether it has shown enough (holds).
 type formerRate struct {
 	rate   float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
@@ -55,8 +55,8 @@ const (
 	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial comes soon.
 	// It bounds the trials of a former rate that was never right: a dozen an hour.
 	gapForgotten = 10 * time.Minute
-	// longRow is how many times the pace before a trial must have been served in it, if the trial is refused, to be taken
-	// for the rate. Less may have gathered before.
+	// longRow is how many times the pace before a trial must have been served in it, beyond what goes at once after idling, if the trial is
+	// refused, to be taken for the rate. Less may have gathered before.
 	longRow = 1.3
 )
 
@@ -85,6 +85,13 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 		f.next = now.Add(f.gap)
 	}
 	f.refused = now
+}
+
+// seen takes in a rate that was served for so long, from one refusal to the next one: so nothing that had gathered before is in it.
+func (f *formerRate) seen(rate float64, over time.Duration) {
+	if over >= heldFor {
+		f.rate = max(f.rate, rate)
+	}
 }
 
 // fallenTo reports whether a pace is so much below the former rate that the former rate is tried.

@@ -67,6 +67,25 @@ func TestFormerRateNote(t *testing.T) {
 	}
 }
 
+// TestFormerRateSeen: what is served from one refusal to the one that ends a trial is a rate that held, if that is long enough.
+func TestFormerRateSeen(t *testing.T) {
+	for _, test := range []struct {
+		before time.Duration // from the refusal to the trial of four seconds
+		want   float64
+	}{
+		{heldFor - 4*time.Second, 12},
+		{heldFor - 4*time.Second - 1, 10},
+	} {
+		s := fallenTo1()
+		s.meter = meter{from: start.Add(-test.before), served: 200}
+		end := start.Add(4 * time.Second)
+		s.Serve(end, 40, false)
+		if s.Refuse(end, true); s.former.rate != test.want {
+			t.Errorf("%v before the trial: a former rate of %v/s, want %v/s", test.before, s.former.rate, test.want)
+		}
+	}
+}
+
 // TestFormerRateForgets: another fall soon after a trial continues the row of trials, and a later one begins a new row.
 func TestFormerRateForgets(t *testing.T) {
 	for after, want := range map[time.Duration]time.Duration{gapForgotten: 10800 * time.Millisecond, gapForgotten + 1: firstGap} {
@@ -94,9 +113,9 @@ func TestFormerRateGapIsBounded(t *testing.T) {
 	}
 }
 
-// fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial.
+// fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial. One was refused long ago, and nothing goes at once after idling.
 func fallenTo1() Rate {
-	s := Rate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}}
+	s := Rate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}, burst: burst{took: 1}}
 	s.Take(start, start, 1)
 	s.former.tried = 0
 	return s
@@ -228,37 +247,66 @@ func TestFormerRateRise(t *testing.T) {
 	}
 }
 
-// TestRateDebt: what a trial took beyond the rate is missing afterwards, if the server says for how long it refuses, or refuses the next request as well.
+// TestRateTrialOfABucket: what had gathered before a trial is no rate, and what is served from one refusal to the next one is.
+func TestRateTrialOfABucket(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		burst  int // goes at once after idling
+		before int // served from the refusal before to the trial, in 20 s
+		served int // in the trial, in 4 s, of 1/s
+		up     bool
+		want   float64
+	}{
+		{"more than the burst", 12, 20, 28, false, paceShare * (28 - 12) / 4},
+		{"hardly more than the burst", 14, 20, 19, false, paceShare * 39 / 24},
+		{"a burst that may be more than is known", provenServed, 20, 40, false, paceShare * 60 / 24},
+		{"twice the pace", 12, 20, 28, true, paceShare * 48 / 24},
+		{"fewer than are a row", 0, 33, provenServed - 1, false, paceShare * 2},
+		{"no more since the refusal before than the pace", 14, 0, 19, false, 1},
+		{"few since the refusal before", 14, 0, provenServed - 1, false, 1},
+	} {
+		s := fallenTo1()
+		s.burst.lent, s.former.up = test.burst, test.up
+		s.meter = meter{from: start.Add(-20 * time.Second), served: test.before}
+		end := start.Add(4 * time.Second)
+		s.Serve(end, test.served, false)
+		if s.Refuse(end, true); s.rate != test.want {
+			t.Errorf("%s: %v/s, want %v/s", test.name, s.rate, test.want)
+		}
+		if s.meter != (meter{from: end}) {
+			t.Errorf("%s: %+v, want nothing served since the refusal", test.name, s.meter)
+		}
+	}
+}
+
+// TestRateDebt: what a trial took beyond the rate is missing afterwards, if the next request is refused as well, whether the server says for how long it refuses or not.
 func TestRateDebt(t *testing.T) {
 	end := start.Add(2 * time.Second)
 	for _, test := range []struct {
 		served int
+		hinted bool
 		want   time.Duration
 	}{
-		{10, 7500 * time.Millisecond}, // 0.95 · 10 − 2, at 1/s
-		{15, longestDebt},
+		{10, false, 7500 * time.Millisecond}, // 0.95 · 10 − 2, at 1/s
+		{10, true, 7500 * time.Millisecond},
+		{15, false, longestDebt},
+		{15, true, longestDebt},
 	} {
-		hinted, silent := fallenTo1(), fallenTo1()
-		for _, s := range []*Rate{&hinted, &silent} {
-			s.Serve(end, test.served, false)
+		s := fallenTo1()
+		s.Serve(end, test.served, false)
+		s.Refuse(end, test.hinted)
+		if s.pacedTo != end {
+			t.Errorf("%d served, a hint %v: nothing goes for %v, want 0", test.served, test.hinted, s.pacedTo.Sub(end))
 		}
-		hinted.Refuse(end, true)
-		if got := hinted.pacedTo.Sub(end); got != test.want {
-			t.Errorf("%d served, a hint: nothing goes for %v, want %v", test.served, got, test.want)
-		}
-		silent.Refuse(end, false)
-		if silent.pacedTo != end {
-			t.Errorf("%d served, no hint: nothing goes for %v, want 0", test.served, silent.pacedTo.Sub(end))
-		}
-		again := silent
-		silent.Refuse(end.Add(time.Second), false)
-		if got := silent.pacedTo.Sub(end); got != test.want {
-			t.Errorf("%d served, the next one refused: nothing goes for %v, want %v", test.served, got, test.want)
+		again := s
+		s.Refuse(end.Add(time.Second), test.hinted)
+		if got := s.pacedTo.Sub(end); got != test.want {
+			t.Errorf("%d served, a hint %v, the next one refused: nothing goes for %v, want %v", test.served, test.hinted, got, test.want)
 		}
 		again.Serve(end.Add(time.Second), 1, false)
-		again.Refuse(end.Add(2*time.Second), false)
+		again.Refuse(end.Add(2*time.Second), test.hinted)
 		if got := again.pacedTo.Sub(end); got != 2*time.Second {
-			t.Errorf("%d served, the next one served: nothing goes until %v, want 2 s", test.served, got)
+			t.Errorf("%d served, a hint %v, the next one served: nothing goes until %v, want 2 s", test.served, test.hinted, got)
 		}
 	}
 }

@@ -12,6 +12,7 @@
 //   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
 //   - cuts.go: how often the pace is lowered although that does not help.
 //   - former.go: a rate that once held is tried again, and twice the pace where there is none.
+//   - meter.go: what is served from one refusal to the next one.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which all goes at once.
 //   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
@@ -47,6 +48,7 @@ type Rate struct {
 	window window     // as many in each row
 	former formerRate // is tried again after a fall
 	burst  burst      // may go at once when the server has idled
+	meter  meter      // what is served since the latest refusal
 }
 
 // episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
@@ -229,6 +231,7 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 // did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered.
 func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	r.burst.serve(n)
+	r.meter.serve(n)
 	r.window.serve(now, n, late)
 	r.row.serve(now, n, late)
 	if late && r.episodeCount > 0 && !r.former.trial {
@@ -292,7 +295,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.window.refuse(now)
 	switch {
 	case r.former.trial:
-		r.endTrial(now, hinted)
+		r.endTrial(now)
 		fallthrough
 	case r.episodeCount == 0:
 		r.beginMeasuring(now)
@@ -310,26 +313,31 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 		r.extraRefusals = 0
 	}
 	r.measuredFrom, r.servedSince = now, 0
+	r.meter.refuse(now)
 }
 
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
 func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
 
-// endTrial ends a trial of the former rate with a refusal. The rate is what it was before; or, after a long row, that of the
-// row: then the limit has risen, but not as far. Unless the server says for how long it refuses, what went beyond the rate is only missing if the next request is refused
-// as well: of a bucket, which serves it, nothing is.
-func (r *Rate) endTrial(now monotime.Time, hinted bool) {
-	row, before := paceShare*float64(r.servedSince), r.rate*now.Sub(r.setAt).Seconds()
-	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
-	if r.servedSince >= provenServed && before > 0 && row > longRow*before && (!r.former.up || r.former.tried >= heldFor.Seconds()) {
+// endTrial ends a trial with a refusal. The rate is what it was before, or just under what was served since the refusal before, if that is more. But if far more was served in a
+// trial of the former rate than at the rate, and the server serves little at once after idling, the limit has risen again, though not as far: then the rate is that of the
+// trial. What went beyond the rate is only missing if the next request is refused as well: of a bucket, which serves it, nothing is; and a hint says when it is back.
+func (r *Rate) endTrial(now monotime.Time) {
+	before := r.rate * now.Sub(r.setAt).Seconds()
+	owed := max(paceShare*float64(r.servedSince)-before, 0) // what went beyond the rate: of a window, that is missing now
+	seen, over := r.meter.rate(now)
+	r.former.seen(seen, over)
+	gathered := r.burst.memory(r.rate) // may have, before the trial
+	row := paceShare * float64(r.servedSince-gathered)
+	if !r.former.up && gathered < provenServed && r.servedSince >= provenServed && before > 0 && row > longRow*before {
 		r.rate *= row / before
 		owed = 0
+	} else {
+		r.rate = max(r.rate, paceShare*seen)
 	}
 	r.setAt, r.pacedTo = now, now
 	r.former.fail(now)
-	if r.former.owedTo = now.Add(min(monotime.Seconds(owed/r.rate), longestDebt)); hinted {
-		r.pacedTo = r.former.owedTo
-	}
+	r.former.owedTo = now.Add(min(monotime.Seconds(owed/r.rate), longestDebt))
 }
 
 // continueEpisode takes in a refusal that belongs to the latest episode.
