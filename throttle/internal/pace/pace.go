@@ -13,6 +13,7 @@
 //   - cuts.go: how often the pace is lowered although that does not help.
 //   - former.go: a rate that once held is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
+//   - held.go: what a hold has kept back goes after it.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which all goes at once.
 //   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
@@ -49,6 +50,7 @@ type Rate struct {
 	former formerRate // is tried again after a fall
 	burst  burst      // may go at once when the server has idled
 	meter  meter      // what is served since the latest refusal
+	held   held       // what the latest hold has kept back
 }
 
 // episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
@@ -206,7 +208,7 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 		if r.former.trial && paced >= lag {
 			r.former.take(took)
 		}
-		r.pacedTo = max(paced, lag)
+		r.pacedTo = max(paced, lag.Add(-r.held.behind(now, paced >= lag, r.burst.memory(r.rate), r.rate)))
 	}
 }
 
@@ -314,6 +316,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	}
 	r.measuredFrom, r.servedSince = now, 0
 	r.meter.refuse(now)
+	r.held.refuse(now, hinted && r.rate > 0)
 }
 
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
