@@ -14,7 +14,7 @@ import (
 // would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
 //
 // In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved (memory), and in a later run whether
-// requests may go at once (allows). Requests that are granted while nothing is known are not counted, so that a large
+// requests may go at once (allows), and whether little can have gathered while requests went more slowly (small). Requests that are granted while nothing is known are not counted, so that a large
 // burst is found to be smaller than it is.
 type burst struct {
 	since  monotime.Time // the first request
@@ -60,6 +60,9 @@ func (b *burst) memory(rate float64) int {
 	}
 	return int(max(float64(b.served)-rate*b.took.Seconds(), 0))
 }
+
+// small reports whether the server serves few at once: before anything was refused, few were served, however fast they went.
+func (b *burst) small() bool { return b.took > 0 && max(b.served, b.lent) < provenServed }
 
 // resume takes over what an earlier run has found, of a server that has idled for so long. It reports whether the burst may go at once.
 func (b *burst) resume(size int, rate float64, idle time.Duration) bool {

@@ -28,3 +28,21 @@ func TestBurstThatIsRefused(t *testing.T) {
 		t.Errorf("a burst of %d is known although it was refused, and %d may go", m.Burst, r.burst.left)
 	}
 }
+
+// TestBurstSmall: where many were served before the first refusal, more may gather than is known to go at once.
+func TestBurstSmall(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		b    burst
+		want bool
+	}{
+		{"few before the first refusal", burst{served: provenServed - 1, took: 1}, true},
+		{"many, as slowly as the rate", burst{served: provenServed, took: time.Hour}, false},
+		{"nothing was refused yet", burst{served: 1}, false},
+		{"an earlier run has found many", burst{lent: provenServed, took: 1}, false},
+	} {
+		if got := test.b.small(); got != test.want {
+			t.Errorf("%s: small %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -259,7 +259,7 @@ func TestRateTrialOfABucket(t *testing.T) {
 	}{
 		{"more than the burst", 12, 20, 28, false, paceShare * (28 - 12) / 4},
 		{"hardly more than the burst", 14, 20, 19, false, paceShare * 39 / 24},
-		{"a burst that may be more than is known", provenServed, 20, 40, false, paceShare * 60 / 24},
+		{"a burst that is large", provenServed, 20, 40, false, paceShare * 60 / 24},
 		{"twice the pace", 12, 20, 28, true, paceShare * 48 / 24},
 		{"fewer than are a row", 0, 33, provenServed - 1, false, paceShare * 2},
 		{"no more since the refusal before than the pace", 14, 0, 19, false, 1},

@@ -323,16 +323,15 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
 
 // endTrial ends a trial with a refusal. The rate is what it was before, or just under what was served since the refusal before, if that is more. But if far more was served in a
-// trial of the former rate than at the rate, and the server serves little at once after idling, the limit has risen again, though not as far: then the rate is that of the
+// trial of the former rate than at the rate, and little can have gathered before it, the limit has risen again, though not as far: then the rate is that of the
 // trial. What went beyond the rate is only missing if the next request is refused as well: of a bucket, which serves it, nothing is; and a hint says when it is back.
 func (r *Rate) endTrial(now monotime.Time) {
 	before := r.rate * now.Sub(r.setAt).Seconds()
 	owed := max(paceShare*float64(r.servedSince)-before, 0) // what went beyond the rate: of a window, that is missing now
 	seen, over := r.meter.rate(now)
 	r.former.seen(seen, over)
-	gathered := r.burst.memory(r.rate) // may have, before the trial
-	row := paceShare * float64(r.servedSince-gathered)
-	if !r.former.up && gathered < provenServed && r.servedSince >= provenServed && before > 0 && row > longRow*before {
+	row := paceShare * float64(r.servedSince-r.burst.memory(r.rate)) // without what may have gathered before the trial
+	if !r.former.up && r.burst.small() && r.servedSince >= provenServed && before > 0 && row > longRow*before {
 		r.rate *= row / before
 		owed = 0
 	} else {
