@@ -171,7 +171,15 @@ func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result
 		b, _ := gotest(ctx, root, "./"+path.Dir(m.file), "-overlay", overlay).CombinedOutput()
 		return result{verdict: "found", output: strings.Join(fails.FindAllString(string(b), -1), "\n") + "\n"}
 	}
-	b, err := gotest(ctx, root, m.pkg, "-overlay", overlay, "-failfast", "-run", m.run).CombinedOutput()
+	test := func(env ...string) ([]byte, error) {
+		c := gotest(ctx, root, m.pkg, "-overlay", overlay, "-failfast", "-run", m.run)
+		c.Env = append(c.Environ(), env...)
+		return c.CombinedOutput()
+	}
+	b, err := test()
+	if err == nil { // what go test leaves out may notice it
+		b, err = test("PACER_WHOLE=1")
+	}
 	switch output := string(b); {
 	case ctx.Err() != nil:
 		return result{verdict: "STOPPED"}
