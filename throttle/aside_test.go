@@ -17,7 +17,7 @@ import (
 // bounds, canceled, and quotas that are changed. After each step the first of each kind that stands aside waits for others of its
 // kind, and the counts of the lines are right. In the end nobody waits.
 func TestAside(t *testing.T) {
-	for seed := range 7 * *times {
+	for seed := range seeds(7) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { asideHistory(t, rand.New(rand.NewPCG(seed, 5))) })
 		})

@@ -533,7 +533,7 @@ func TestPriorityModelOfHeavyClaims(t *testing.T) {
 		"rates":           {heaviest: 3, tree: true, rates: true},
 		"rates, reserve":  {heaviest: 3, tree: true, rates: true, half: true},
 	} {
-		for seed := range 4 * *times {
+		for seed := range seeds(4) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { h.run(t, rand.New(rand.NewPCG(seed, 5))) })
 			})
@@ -543,7 +543,7 @@ func TestPriorityModelOfHeavyClaims(t *testing.T) {
 
 // TestSettleModelInDebt: the model of settlements, with costs above what was claimed, and so with debts.
 func TestSettleModelInDebt(t *testing.T) {
-	for seed := range 15 * *times {
+	for seed := range seeds(15) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { settleAgainstModel(t, rand.New(rand.NewPCG(seed, 6)), 4) })
 		})
@@ -557,11 +557,11 @@ func TestForecastIsNeverLater(t *testing.T) {
 		"tree":          {tree: true, anywhere: true},
 		"tree, reserve": {tree: true, anywhere: true, reserve: 0.2},
 	} {
-		seeds := []uint64{942, 1031, 1057, 1597, 1814} // of these, one was told too late, or another thing than its refusal
-		for seed := range 25 * *times {
-			seeds = append(seeds, seed)
+		drawn := []uint64{942, 1031, 1057, 1597, 1814} // of these, one was told too late, or another thing than its refusal
+		for seed := range seeds(25) {
+			drawn = append(drawn, seed)
 		}
-		for _, seed := range seeds {
+		for _, seed := range drawn {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { forecastIsNotLater(t, rand.New(rand.NewPCG(seed, 8)), h) })
 			})

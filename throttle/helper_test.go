@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/tree"
@@ -28,6 +29,14 @@ var within inner
 
 // With it the models below try more histories, as in go test ./throttle -args -times 20.
 var times = flag.Uint64("times", 1, "how many times as many seeds the models try")
+
+// seeds returns how many seeds a test tries that has n of them: usually half.
+func seeds(n uint64) uint64 {
+	if *times == 1 {
+		return whole.Or((n+1)/2, n)
+	}
+	return n * *times
+}
 
 // A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that takes a sixth of the time of a test. Tests of
 // 100,000 buckets or waiters keep more.

@@ -25,7 +25,7 @@ import (
 func TestKindsAgainstHistory(t *testing.T) {
 	needs64(t)
 	gave := 0
-	for seed := range 2 * *times {
+	for seed := range seeds(2) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for _, q := range definition.Windowed(r)[:7] {
 			t.Run(fmt.Sprint(q, " ", seed), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -33,7 +34,7 @@ func TestLeaseLoad(t *testing.T) {
 				r := rand.New(rand.NewPCG(3, 4))
 				shared := nearStore()
 				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
-				const span = 10 * time.Second
+				span := whole.Or(5*time.Second, 10*time.Second)
 				want := 0
 				var limiters []*Limiter
 				for i := range c.members {

@@ -204,7 +204,7 @@ func TestLeaseAgainstDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, fails := range []bool{false, true} {
-			for seed := range 2 * *times {
+			for seed := range seeds(2) {
 				t.Run(fmt.Sprintf("%s fails %v seed %d", text, fails, seed), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						h, _ := play(t, rand.New(rand.NewPCG(seed, 1)), slices.Clone(quotas), fails)
@@ -223,7 +223,7 @@ func TestLeaseReturnsExactly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range 2 * *times {
+		for seed := range seeds(2) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Minute)

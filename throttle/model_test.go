@@ -106,7 +106,7 @@ func (m *model) remove(w *modelWaiter) {
 // claims of any weight, cancels in line and after the grant, holds, their end,
 // and changes of quotas. Everybody must go in exactly the same millisecond.
 func TestLimiterAgainstModel(t *testing.T) {
-	for seed := range 20 * *times {
+	for seed := range seeds(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { againstModel(t, rand.New(rand.NewPCG(seed, 0))) })
 		})

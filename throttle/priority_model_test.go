@@ -218,7 +218,7 @@ func TestPriorityModel(t *testing.T) {
 		"rates":           {heaviest: 1, tree: true, rates: true},
 		"rates, reserve":  {heaviest: 1, tree: true, rates: true, half: true},
 	} {
-		for seed := range 2 * *times {
+		for seed := range seeds(2) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { h.run(t, rand.New(rand.NewPCG(seed, 5))) })
 			})

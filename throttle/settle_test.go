@@ -185,7 +185,7 @@ func TestSettleLeavesSlots(t *testing.T) {
 // and settlements before and after Done, several of one grant. Everybody goes in exactly
 // the same millisecond.
 func TestSettleAgainstModel(t *testing.T) {
-	for seed := range 15 * *times {
+	for seed := range seeds(15) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { settleAgainstModel(t, rand.New(rand.NewPCG(seed, 6)), 0) })
 		})

@@ -313,7 +313,7 @@ func TestInFlightSetQuotas(t *testing.T) {
 // their own. At each moment exactly those are under way who are by definition: the first
 // of each bucket in the order in which they asked, as long as there is room.
 func TestInFlightAgainstModel(t *testing.T) {
-	for seed := range 15 * *times {
+	for seed := range seeds(15) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { inFlightAgainstModel(t, rand.New(rand.NewPCG(seed, 7))) })
 		})

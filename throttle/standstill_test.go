@@ -322,7 +322,7 @@ func TestStandstillOfASharedQuota(t *testing.T) {
 // with holds: after each millisecond and each step nobody waits for whom one token is further away than
 // MaxStandstill, by the definition of the quotas, and nobody was refused for whom it is within.
 func TestStandstillAgainstDefinition(t *testing.T) {
-	for seed := range 5 * *times {
+	for seed := range seeds(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { standstillModel(t, rand.New(rand.NewPCG(seed, 77))) })
 		})

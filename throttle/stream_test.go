@@ -181,7 +181,7 @@ func TestStreamsInTurns(t *testing.T) {
 // Whatever streams come and go, wait for their sources, are canceled, and read and write pieces of whatever size: what flows in any
 // second is N and a Burst at most; and while one always wants more, nothing is lost.
 func TestStreamsModel(t *testing.T) {
-	for seed := range 10 * *times {
+	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 20))
 			q := quota.Quota{N: 1 + r.IntN(1<<(4+r.IntN(24))), Unit: quota.Bytes, Streamed: true, Per: time.Duration(1+r.IntN(3)) * time.Second}

@@ -140,7 +140,7 @@ func TestObserveChargesAndDelaysNothing(t *testing.T) {
 // bucket and below it, asks for a forecast, claims the same, and lets time pass: nobody
 // goes before it was said, and whoever is alone goes exactly then.
 func TestForecastIsNotLater(t *testing.T) {
-	for seed := range 25 * *times {
+	for seed := range seeds(25) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 8))
@@ -468,7 +468,7 @@ func sumOf(waits []Wait) (sum time.Duration) {
 // buckets are held, answers say all that they may say, and claims are canceled. What each claim has waited for adds up to
 // how long it waited, to the nanosecond, whether it went or not.
 func TestWaitsAddUp(t *testing.T) {
-	for seed := range 10 * *times {
+	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) { waitsAddUp(t, seed) })
 	}
 }
@@ -593,7 +593,7 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 
 // TestWaitsAgainstTheDefinition looks every 10 ms at what each claim waits for. All that happens does so between looks.
 func TestWaitsAgainstTheDefinition(t *testing.T) {
-	for seed := range 10 * *times {
+	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) { waitsByDefinition(t, seed) })
 	}
 }
