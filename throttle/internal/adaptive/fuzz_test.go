@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -35,7 +36,7 @@ func FuzzLearn(f *testing.F) {
 // TestLearnAtRandom is FuzzLearn with bytes from a generator, so that every run of the tests has
 // long sequences.
 func TestLearnAtRandom(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range whole.Or[uint64](100, 300) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		bytes := make([]byte, 2000)
 		for i := range bytes {
@@ -52,7 +53,7 @@ func TestLearnAtRandom(t *testing.T) {
 
 // TestPricesAtRandom: as TestLearnAtRandom, where all that is stated is of one limit, and nobody says what requests cost of it.
 func TestPricesAtRandom(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range whole.Or[uint64](100, 300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		bytes := make([]byte, 4000)
 		for i := range bytes {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -382,7 +383,7 @@ func TestFleet(t *testing.T) {
 		{"30/s burst 10", 0.5},
 	} {
 		for _, fails := range []bool{false, true} {
-			for seed := range uint64(12) {
+			for seed := range whole.Or[uint64](5, 12) {
 				f := newFleet(t, seed, c.quotas, c.reserve, fails, 4*s)
 				f.run(time.Minute)
 				if err := f.check(c.reserve); err != nil {
@@ -397,7 +398,7 @@ func TestFleet(t *testing.T) {
 // and no more.
 func TestFleetLosesNothing(t *testing.T) {
 	for _, text := range []string{"60/h log", "60/h window", "300/h log, 40/s burst 10", "60/h window, 20/s log"} {
-		for seed := range uint64(25) {
+		for seed := range whole.Or[uint64](12, 25) {
 			f := newFleet(t, seed, text, 0, false, 10*s)
 			for _, c := range f.claims {
 				if c.deadline == 0 {

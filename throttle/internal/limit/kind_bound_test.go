@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -318,7 +319,7 @@ func quotas(t *testing.T, text string) quota.Quotas {
 // TestSlidingInDebt charges more than is due, takes some of it back, and changes N, at random: nothing goes while a
 // window has N or more, from what is known at that instant, and what goes may go as soon as so much has left.
 func TestSlidingInDebt(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range whole.Or[uint64](100, 300) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		for _, kind := range []quota.Kind{quota.Plain, quota.SlidingLog, quota.SlidingWindow} {
 			q := explicit(quota.Quota{Kind: kind, N: 1 + r.IntN([]int{4, 70}[seed%2]), Per: 1280})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -17,7 +18,7 @@ import (
 // gives back: when is the first nanosecond at which the definition has room.
 func TestKindsWhenIsExact(t *testing.T) {
 	needs64(t)
-	for seed := range uint64(40) {
+	for seed := range whole.Or[uint64](20, 40) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, q := range definition.Windowed(r) {
 			cells := cmp.Or(q.Cells, 10)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -24,7 +25,7 @@ func (s *stander) group() string { return fmt.Sprint(s.kind, s.row, s.thing) }
 // TestAside has waiters step aside, leave and come back at random. By the definition the first of a group, by rank, comes back at its
 // instant, unless one came back after the last Await; and all of a group whose instant is zero.
 func TestAside(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range whole.Or[uint64](50, 100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var a Aside[int, *stander]
 		groups := map[string][]*stander{}

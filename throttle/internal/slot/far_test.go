@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/varint"
@@ -43,7 +44,7 @@ func tooEarly(b *Bucket, full monotime.Time, slots []handed) time.Duration {
 // though far ones are remembered as one.
 func TestFarSlotsAgainstPlainBucket(t *testing.T) {
 	severals := 0
-	for seed := range uint64(30) {
+	for seed := range whole.Or[uint64](12, 30) {
 		r := rand.New(rand.NewPCG(seed, 77))
 		q := tokenBucket(1+r.IntN(200), time.Duration(1+r.IntN(3))*time.Second, 1+r.IntN(30), r.IntN(2) == 0)
 		b := New(q, late, horizon, 0).(*Bucket)
@@ -226,7 +227,7 @@ func TestFarSlotsThatAreHostile(t *testing.T) {
 // handed out before them does not make them worse than they are.
 func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
 	severals := 0
-	for seed := range 100 * *times {
+	for seed := range whole.Or[uint64](40, 100) * *times {
 		r := rand.New(rand.NewPCG(seed, 79))
 		q := tokenBucket(100+r.IntN(3000), time.Second, 20+r.IntN(100), r.IntN(4) > 0)
 		b := New(q, late, horizon, 0).(*Bucket)
