@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
@@ -119,7 +120,7 @@ func TestQuotasThatChangeToAndFro(t *testing.T) {
 // allows from when it came; and at the end, one more waits for hardly longer than by a plain bucket.
 func TestQuotasThatChangeAtRandom(t *testing.T) {
 	texts := []string{"60/m burst 4", "6000/m burst 4", "6/m burst 4", "1200/m even", "60/m even", "6000/m burst 40", "600/m burst 10", "1000/m burst 4"}
-	for seed := range uint64(150) {
+	for seed := range whole.Or[uint64](60, 150) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 9))
 			one := func() string { return texts[r.IntN(len(texts))] }

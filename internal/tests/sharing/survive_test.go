@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
@@ -592,7 +593,11 @@ func TestAPartitionCostsItsShare(t *testing.T) {
 	for _, c := range survivors {
 		for cut := 1; cut < c.members; cut += 2 {
 			for _, mode := range []throttle.Outage{throttle.OutageShare, throttle.OutageClosed} {
-				t.Run(fmt.Sprint(mode, " ", c.text, " ", cut), func(t *testing.T) {
+				name := fmt.Sprint(mode, " ", c.text, " ", cut)
+				if !whole.Part(2, name) {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						s := new(store.Memory)
 						var stores []store.Store

@@ -27,7 +27,7 @@ import (
 )
 
 // usual is how many simulations are run unless told otherwise. With more, the bounds of more cells are tried, too.
-const usual = 100
+const usual = 60
 
 var (
 	simulations = flag.Int("simulations", usual, "how many simulations to run")
