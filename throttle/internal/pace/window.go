@@ -82,19 +82,14 @@ func (w *window) lasts(least time.Duration) time.Duration {
 // period is the time from the beginning of a turn to that of the next one.
 func (w *window) period() time.Duration { return w.lasts(w.least) + w.slack }
 
-// due returns when the last of so many tokens may go, not before t: in the turn in which there are so many. If that is the next one, it may be sooner: when a turn goes on until
-// one is refused.
+// due returns when the last of so many tokens may go, not before t.
 func (w *window) due(t monotime.Time, tokens int) monotime.Time {
 	tokens -= w.size - w.turn.granted
 	if tokens <= 0 || w.turn.refused != 0 || w.turn.beyond || t >= w.next {
 		return t
 	}
 	turns := float64((tokens-1)/w.size + 1)
-	at := w.turn.from.Add(monotime.Seconds(turns * w.period().Seconds()))
-	if turns == 1 {
-		at = min(at, w.next)
-	}
-	return max(t, at)
+	return max(t, w.turn.from.Add(monotime.Seconds(turns*w.period().Seconds())))
 }
 
 // begins reports whether a request that goes now is the first one of a turn.

@@ -254,12 +254,6 @@ func TestWindowDue(t *testing.T) {
 			t.Errorf("%d tokens: in %v, want %v", test.tokens, got, test.want)
 		}
 	}
-	w.next = start.Add(3 * time.Second)
-	for tokens, want := range map[int]time.Duration{6: 0, 7: 3 * time.Second, 16: 3 * time.Second, 17: 10 * time.Second} {
-		if got := w.due(start, tokens).Sub(start); got != want {
-			t.Errorf("%d tokens, and more is tried after 3 s: in %v, want %v", tokens, got, want)
-		}
-	}
 	w.least = 2500 * time.Millisecond // three, four or five seconds
 	if got := w.lasts(w.least); got != 4*time.Second {
 		t.Errorf("a window of 2.5 to 5.3 s is tried after %v, want 4s", got)
