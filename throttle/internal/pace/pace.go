@@ -297,7 +297,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.window.refuse(now)
 	switch {
 	case r.former.trial:
-		r.endTrial(now)
+		r.endTrial(now, hinted)
 		fallthrough
 	case r.episodeCount == 0:
 		r.beginMeasuring(now)
@@ -322,20 +322,26 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
 func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
 
-// endTrial ends a trial with a refusal. The rate is what it was before, or just under what was served since the refusal before, if that is more. But if far more was served in a
-// trial of the former rate than at the rate, and little can have gathered before it, the limit has risen again, though not as far: then the rate is that of the
-// trial. What went beyond the rate is only missing if the next request is refused as well: of a bucket, which serves it, nothing is; and a hint says when it is back.
-func (r *Rate) endTrial(now monotime.Time) {
+// endTrial ends a trial with a refusal. The rate is what it was before; or, after a long row, that of the row: then the limit has risen, but not as far. Where refusals are hinted, the row
+// counts only if little can have gathered before; else the rate is just under what was served since the refusal before, if that is more. What went beyond the rate is only missing
+// if the next request is refused as well: of a bucket, which serves it, nothing is; and a hint says when it is back.
+func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 	before := r.rate * now.Sub(r.setAt).Seconds()
-	owed := max(paceShare*float64(r.servedSince)-before, 0) // what went beyond the rate: of a window, that is missing now
-	seen, over := r.meter.rate(now)
-	r.former.seen(seen, over)
-	row := paceShare * float64(r.servedSince-r.burst.memory(r.rate)) // without what may have gathered before the trial
-	if !r.former.up && r.burst.small() && r.servedSince >= provenServed && before > 0 && row > longRow*before {
+	row := paceShare * float64(r.servedSince)
+	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
+	counts, least := !r.former.up || r.former.tried >= heldFor.Seconds(), 0.0
+	if hinted {
+		seen, over := r.meter.rate(now)
+		r.former.seen(seen, over)
+		least = paceShare * seen
+		counts = !r.former.up && r.burst.small()
+		row -= paceShare * float64(r.burst.memory(r.rate))
+	}
+	if counts && r.servedSince >= provenServed && before > 0 && row > longRow*before {
 		r.rate *= row / before
 		owed = 0
 	} else {
-		r.rate = max(r.rate, paceShare*seen)
+		r.rate = max(r.rate, least)
 	}
 	r.setAt, r.pacedTo = now, now
 	r.former.fail(now)
