@@ -235,7 +235,6 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	r.burst.serve(n)
 	r.meter.serve(n)
 	r.window.serve(now, n, late)
-	r.row.serve(now, n, late)
 	if late && r.episodeCount > 0 && !r.former.trial {
 		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
 			if e.served == 0 {
@@ -244,6 +243,7 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 			return
 		}
 	}
+	r.row.serve(now, n)
 	r.servedSince += n
 	r.former.owedTo = 0
 	if r.former.trial && r.former.holds(r.rate, r.servedSince) {

@@ -43,11 +43,9 @@ const (
 	lateFrom = time.Second
 )
 
-// serve takes in that a request was served, for n tokens. Late says that the request was on its way when the latest refusal came: it belongs to the row that was
-// refused, if no other began since.
-func (r *row) serve(now monotime.Time, n int, late bool) {
+// serve takes in that a request was served, for n tokens.
+func (r *row) serve(now monotime.Time, n int) {
 	switch {
-	case late && r.refused != 0:
 	case r.refused != 0:
 		if r.served >= leastRow { // less is what looks have found
 			r.before = r.served

@@ -31,9 +31,9 @@ func TestRowLooks(t *testing.T) {
 	} {
 		r := row{}
 		now := start
-		r.serve(now, 1, false)
+		r.serve(now, 1)
 		now = now.Add(test.lasted)
-		r.serve(now, 1, false) // the row goes on
+		r.serve(now, 1) // the row goes on
 		var got []time.Duration
 		for n := range test.want {
 			r.refuse(now)
@@ -44,7 +44,7 @@ func TestRowLooks(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
-		r.serve(now, 1, false)
+		r.serve(now, 1)
 		if r.refuse(now); r.from != now || r.refused != now {
 			t.Errorf("%s: %+v, want a new row", test.name, r)
 		}
@@ -77,9 +77,9 @@ func TestRowLooksLate(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("holds of %d ms, want %d", got, want)
 		}
-		r.serve(now, 1, false)
+		r.serve(now, 1)
 	}
-	r.serve(now, 1, false)
+	r.serve(now, 1)
 	now = now.Add(300 * ms)
 	looks(100, 200, 400)
 	looks(100, 200, 700) // it was 0.7 s before
@@ -103,7 +103,7 @@ func TestRowOver(t *testing.T) {
 	now := start
 	serve := func(n int) {
 		now = now.Add(time.Millisecond)
-		r.serve(now, n, false)
+		r.serve(now, n)
 	}
 	refuse := func() { r.refuse(now) }
 	r.count(3) // before anything was known
@@ -144,23 +144,5 @@ func TestRowOver(t *testing.T) {
 	refuse()
 	if serve(1); r.over(18) || !r.over(19) {
 		t.Error("not over after as many as were served while nothing was known")
-	}
-}
-
-// TestRowLate: what was on its way when a row was refused belongs to that row, so that the next one is expected to be as long; until something that went
-// later is served.
-func TestRowLate(t *testing.T) {
-	var r row
-	r.serve(start, 2, true) // nothing was refused yet
-	r.serve(start, 6, false)
-	r.refuse(start)
-	r.serve(start.Add(time.Millisecond), 2, true)
-	if late := r; late.lasted(start.Add(time.Second)) != 0 || late.from != start {
-		t.Errorf("a late answer begins a row: %+v", late)
-	}
-	r.serve(start.Add(2*time.Millisecond), 1, false)
-	r.serve(start.Add(3*time.Millisecond), 1, true)
-	if r.over(7) || !r.over(8) {
-		t.Errorf("not over with 2 served and 8 in flight of 10: %+v", r)
 	}
 }
