@@ -6,6 +6,8 @@
 
 local log = {
   chunk = 16, -- how many cells are read at a time
+  most_left = 400, -- how many cells that have left one call looks at, of all logs together, but for those whose room it needs
+  looks = 0, -- at how many of each log: see 08_places.lua
   coarse = 1000, -- in how many parts of Per it is known when something went for which no slot was handed out
 }
 
@@ -190,11 +192,16 @@ function log.flush(q)
   replace(q.key, changed)
 end
 
-function log.empty(q)
-  q.order = 0
+-- clear forgets all cells.
+function log.clear(q)
   q.used, q.cells, q.oldest, q.added, q.known, q.unread, q.put_to = 0, {}, 1, {}, {}, false, 0
-  q.sorted = {}
-  q.wipe, q.assumed = true, {}
+  q.sorted, q.tail, q.after, q.edge, q.top = {}, nil, nil, nil, 0
+  q.wipe = true
+end
+
+function log.empty(q)
+  q:clear()
+  q.order, q.assumed = 0, {}
 end
 
 function log.drain(q, t, first)
@@ -289,19 +296,25 @@ function log.own(q, now, at, n)
   q:join(at, n)
 end
 
+-- left says no more than there is: of many cells that have left, some may count until a later call looks at them.
 function log.left(q, now)
-  return math.max(q.n - q.used + q:gone(now), 0)
+  return math.max(q.n - q.used + q:gone(now, 0), 0)
+end
+
+-- newest returns an instant that the last slot of no cell is after.
+function log.newest(q)
+  if not q.top then
+    local c = log.parse(q, redis.call('ZRANGE', q.key, -1, -1)[1])
+    q.top = c and c.last or 0
+  end
+  return math.max(q.top, q.put_to)
 end
 
 -- later returns the cells after t, in their order, and how much is in them.
 function log.later(q, t)
   local all, sum = {}, 0
   if q.unread then
-    if not q.top then
-      local c = log.parse(q, redis.call('ZRANGE', q.key, -1, -1)[1])
-      q.top = c and c.last or 0
-    end
-    if t >= math.max(q.top, q.put_to) then
+    if t >= log.newest(q) then
       return all, sum
     end
     q:read_after(t)
@@ -335,15 +348,18 @@ function log.leaves(q, t, excess)
   return t
 end
 
--- gone returns how much has left at t, and the cell up to which it has: it goes on with what had left at an instant before.
-function log.gone(q, t, sum, i)
+-- gone returns how much has left at t, or less than that but enough, and the cell up to which that is: it goes on with what had left at an instant before.
+function log.gone(q, t, enough, sum, i)
   sum, i = sum or 0, i or q.oldest
   local c = log.get(q, i)
-  while c and q:ends(c.last) <= t do
+  while c and q:ends(c.last) <= t and (i <= log.looks or sum < enough) do
     steps = steps + 1
     sum = sum + c.count
     i = i + 1
     c = log.get(q, i)
+  end
+  if c and i > log.looks and q:ends(log.newest(q)) <= t then
+    sum = q.used
   end
   return sum, i
 end
@@ -359,7 +375,7 @@ function log.bears(q, t, later, k, before, n)
       break
     end
     before = before + c.count
-    gone, oldest = log.gone(q, c.first, gone, oldest)
+    gone, oldest = log.gone(q, c.first, before + n - q.n, gone, oldest)
     if before - gone + n > q.n then
       return c.last
     end
@@ -397,10 +413,19 @@ function log.take(q, now, slot, n)
   q:put(slot, n)
 end
 
--- purge has the cells that have left at t not count.
+-- purge has the cells that have left at t not count. All of them are forgotten at once; of many that are not all, a call looks at some, and at those
+-- whose room it needs.
 function log.purge(q, t)
   local c = log.get(q, q.oldest)
   while c and t >= c.last + q.span do
+    if q.oldest > log.looks then
+      if t >= log.newest(q) + q.span then
+        q:clear()
+        return
+      elseif q.used <= q.n then
+        return
+      end
+    end
     q.used = q.used - c.count
     c.count = 0
     q.oldest = q.oldest + 1

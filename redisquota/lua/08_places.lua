@@ -250,6 +250,13 @@ do
 end
 
 -- The ledgers.
+do
+  local logs = 0
+  for _, q in ipairs(quotas) do
+    logs = logs + (q.kind == 'log' and 1 or 0)
+  end
+  log.looks = math.max(math.floor(log.most_left / math.max(logs, 1)), log.chunk)
+end
 for _, q in ipairs(quotas) do
   setmetatable(q, { __index = kinds[q.kind] })
   q.key = KEYS[5 + q.log]
