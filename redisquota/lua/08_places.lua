@@ -331,7 +331,7 @@ for _, q in ipairs(quotas) do
   q.unit = string.match(q.tag, '^%d+:([^:]*)')
 end
 -- What members told within the time in which others may still share the bucket since it was lost, for quotas that come later: those of a version of a program that asks after another one did. A part is an instant,
--- a unit, and how much. What is told beyond the bound counts with the latest of its unit; where a unit has none yet, the earliest part of another one counts with the latest of that.
+-- a unit, and how much. What is told beyond the bound counts with the latest.
 local kept = { most = 64, lasts = 60 * second } -- its parts are nil while they were not read
 
 -- read has the parts be known; at is which is that of a second and a unit, and latest which is the latest of a unit.
@@ -351,9 +351,6 @@ end
 function kept.add(at, unit, n)
   local cell = math.floor((at - state.born) / second) .. ':' .. unit
   local part = kept.at[cell]
-  if not part and #kept.parts == kept.most and not kept.latest[unit] then
-    kept.make_room()
-  end
   if not part and #kept.parts < kept.most then
     part = { at = at, unit = unit, n = 0 }
     kept.parts[#kept.parts + 1], kept.at[cell] = part, part
@@ -363,27 +360,6 @@ function kept.add(at, unit, n)
     part.at, part.n = math.max(part.at, at), math.min(part.n + n, most)
     local latest = kept.latest[unit]
     kept.latest[unit] = latest and latest.at > part.at and latest or part
-  end
-end
-
--- make_room has the earliest part that is not the latest of its unit count with that.
-function kept.make_room()
-  local first
-  for i, o in ipairs(kept.parts) do
-    if o ~= kept.latest[o.unit] and (not first or o.at < kept.parts[first].at) then
-      first = i
-    end
-  end
-  if not first then
-    return -- each is of a unit of its own
-  end
-  local gone = table.remove(kept.parts, first)
-  local latest = kept.latest[gone.unit]
-  latest.n = math.min(latest.n + gone.n, most)
-  for cell, o in pairs(kept.at) do
-    if o == gone then
-      kept.at[cell] = nil
-    end
   end
 end
 
