@@ -331,36 +331,86 @@ for _, q in ipairs(quotas) do
   q.unit = string.match(q.tag, '^%d+:([^:]*)')
 end
 -- What members told within the time in which others may still share the bucket since it was lost, for quotas that come later: those of a version of a program that asks after another one did. A part is an instant,
--- a unit, and how much. What is told beyond the bound counts with the latest.
+-- a unit, and how much; those of a unit are in order. Beyond the bound, two of the unit that has most count as one.
 local kept = { most = 64, lasts = 60 * second } -- its parts are nil while they were not read
 
--- read has the parts be known; at is which is that of a second and a unit, and latest which is the latest of a unit.
+-- read has the parts be known; count is how many there are of each unit.
 function kept.read()
   if kept.parts then
     return
   end
-  kept.parts, kept.at, kept.latest = {}, {}, {}
+  kept.parts, kept.count = {}, {}
   for at, unit, n in string.gmatch(not lost and read('HGET', key.state, 'told') or '', '(%d+):([^:%s]*):(%d+)') do
     if #kept.parts < kept.most then
-      kept.add(math.min(tonumber(at), now + ages), unit, math.min(tonumber(n), most))
+      kept.insert(#kept.parts + 1, { at = math.min(tonumber(at), now + ages), unit = unit, n = math.min(tonumber(n), most) })
     end
   end
 end
 
--- add has what went in one second after the bucket was lost, or before, count as if all went with the last of it.
+function kept.insert(k, part)
+  table.insert(kept.parts, k, part)
+  kept.count[part.unit] = (kept.count[part.unit] or 0) + 1
+end
+
+function kept.remove(k)
+  local part = table.remove(kept.parts, k)
+  kept.count[part.unit] = kept.count[part.unit] - 1
+  return part
+end
+
+-- join has so much count with a part, as if all went with the later of them.
+function kept.join(w, at, n)
+  w.at, w.n = math.max(w.at, at), math.min(w.n + n, most)
+end
+
+-- add has what went in one second after the bucket was lost, or before, count as if all went with the last of it: a window that comes later counts
+-- that for no less. What is still to come is not moved, since it may count in a window that ends before.
 function kept.add(at, unit, n)
-  local cell = math.floor((at - state.born) / second) .. ':' .. unit
-  local part = kept.at[cell]
-  if not part and #kept.parts < kept.most then
-    part = { at = at, unit = unit, n = 0 }
-    kept.parts[#kept.parts + 1], kept.at[cell] = part, part
+  local cell, k = math.floor((at - state.born) / second), #kept.parts
+  while k > 0 do
+    local w = kept.parts[k]
+    if w.unit == unit then
+      if w.at == at or math.max(w.at, at) <= now and math.floor((w.at - state.born) / second) == cell then
+        kept.join(w, at, n)
+        return
+      elseif w.at < at then
+        break
+      end
+    end
+    steps = steps + 1
+    k = k - 1
   end
-  part = part or kept.latest[unit]
-  if part then
-    part.at, part.n = math.max(part.at, at), math.min(part.n + n, most)
-    local latest = kept.latest[unit]
-    kept.latest[unit] = latest and latest.at > part.at and latest or part
+  kept.insert(k + 1, { at = at, unit = unit, n = math.min(n, most) })
+  if #kept.parts > kept.most and not kept.join_two() then
+    kept.remove(k + 1)
   end
+end
+
+-- join_two joins two neighbours of the unit that has most parts: of those that have gone, if there are two, the nearest. It returns whether any unit has two.
+function kept.join_two()
+  local unit
+  for u, n in pairs(kept.count) do
+    if not unit or n > kept.count[unit] or n == kept.count[unit] and u < unit then
+      unit = u
+    end
+  end
+  local first, second, last, gap
+  for k, w in ipairs(kept.parts) do
+    if w.unit == unit then
+      local from = last and kept.parts[last].at
+      if last and (not second or w.at <= now and w.at - from < gap) then
+        first, second, gap = last, k, w.at - from
+      end
+      last = k
+    end
+  end
+  steps = steps + #kept.parts
+  if not second then
+    return false
+  end
+  kept.join(kept.parts[second], kept.parts[first].at, kept.parts[first].n)
+  kept.remove(first)
+  return true
 end
 
 -- note notes what a member has told: of each unit the most that it cost of any place.

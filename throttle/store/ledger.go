@@ -395,7 +395,7 @@ func (l *Ledger) own(r *Request, now monotime.Time) {
 		}
 		l.lastSlot = max(l.lastSlot, at)
 		if now.Sub(l.born) < SharesFor {
-			l.keep(cost, at)
+			l.keep(cost, at, now)
 		}
 	}
 }

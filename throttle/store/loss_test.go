@@ -2,7 +2,9 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -223,6 +225,61 @@ func TestToldPartsDoNotOverflow(t *testing.T) {
 		data, _ := l.AppendBinary(nil)
 		if err := new(Ledger).UnmarshalBinary(data); (err != nil) != (n > mostInPart) {
 			t.Errorf("a part of %d: the error is %v", n, err)
+		}
+	}
+}
+
+// TestEachUnitKeepsWhatWasTold: however much was told of one unit, what was told of another one later is charged to a quota of that one which comes after, and nothing of the first is forgotten.
+func TestEachUnitKeepsWhatWasTold(t *testing.T) {
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	l.Lose()
+	exchange(t, l, 99*time.Second, request(quotas(t, "5000/h log, 5000 tokens/h log").Explicit(), 1))
+	for serial := range int64(2) {
+		r := request(quotas(t, "5000/h log, 5000 tokens/h log").Explicit(), 2+serial)
+		for k := range 60 {
+			r.Own = append(r.Own, Own{In: -time.Duration(k)*1500*time.Millisecond - time.Duration(serial), Cost: []int{10, 0}})
+		}
+		if serial == 1 {
+			r.Own = append(r.Own, Own{In: -time.Millisecond, Cost: []int{0, 30}})
+		}
+		exchange(t, l, 100*time.Second, r)
+	}
+	l = again(t, l)
+	told := map[string]int{}
+	for _, o := range l.loss.parts {
+		told[o.unit] += o.n
+	}
+	if want := map[string]int{"": 1200, "tokens": 30}; !maps.Equal(told, want) || len(l.loss.parts) > mostTold {
+		t.Errorf("%d parts are kept, in which %v were told, want %v", len(l.loss.parts), told, want)
+	}
+}
+
+// TestToldPartsOfWindowsOfTheClock: what is still to come on both sides of the end of a window counts in both, also for a quota that comes before either; what has gone does not count for less.
+func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
+	for _, c := range []struct{ first, second time.Duration }{{-100 * time.Millisecond, 100 * time.Millisecond}, {-900 * time.Millisecond, -100 * time.Millisecond}, {-100 * time.Millisecond, 800 * time.Millisecond}} {
+		for _, turned := range []bool{false, true} {
+			const end = 20 * time.Second // of a window, as Epoch is
+			l := &Ledger{Epoch: time.Unix(1e9, 0)}
+			l.Lose()
+			now := end - 500*time.Millisecond
+			r := request(quotas(t, "900/m log").Explicit(), 1)
+			r.Own = []Own{{In: end + c.first - now, Cost: []int{40}}, {In: end + c.second - now, Cost: []int{20}}}
+			if turned {
+				slices.Reverse(r.Own)
+			}
+			exchange(t, l, now, r)
+			l = again(t, l)
+			due := map[bool]int{}
+			for _, o := range l.loss.parts {
+				due[time.Duration(o.at)-1 >= end] += o.n
+			}
+			want := map[bool]int{c.first >= 0: 40}
+			want[c.second >= 0] += 20
+			for after, n := range want {
+				if due[after] < n {
+					t.Errorf("%v and %v, turned %v: %d count at or after the end of the window: %v, want %d at least", c.first, c.second, turned, due[after], after, n)
+				}
+			}
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 }
 
 // keep notes what a member has told for places that come later: of each unit the most that it cost of any place.
-func (l *Ledger) keep(cost []int, at monotime.Time) {
+func (l *Ledger) keep(cost []int, at, now monotime.Time) {
 	for p := range l.places {
 		part := toldPart{at, l.places[p].quota.Unit, 0}
 		same := func(q place) bool { return q.quota.Unit == part.unit }
@@ -136,7 +136,7 @@ func (l *Ledger) keep(cost []int, at monotime.Time) {
 			}
 		}
 		if part.n > 0 {
-			l.loss.add(part, l.born)
+			l.loss.add(part, l.born, now)
 		}
 	}
 }
