@@ -3,6 +3,7 @@ package redisquota_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,5 +127,33 @@ func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 	// 22 are left, so that one may go when three have left the minute: the third went 2.2 s before the first request.
 	if want := -2200*time.Millisecond + time.Minute + 20*time.Millisecond - time.Second; reply.Next != want {
 		t.Errorf("the next slot is in %v, want %v", reply.Next, want)
+	}
+}
+
+// TestEachUnitKeepsWhatWasTold: members tell more of one unit than is kept in parts, and then of another unit. All of both is kept for quotas that come later.
+func TestEachUnitKeepsWhatWasTold(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	by := goredis.New(c)
+	for serial := range int64(5) {
+		r := &store.Request{Version: store.Version, Bucket: "api", Member: "a", Serial: 1 + serial, Quotas: parse(t, "5000/h log, 5000 tokens/h log"), Horizon: 500 * time.Millisecond}
+		for k := range 30 {
+			r.Own = append(r.Own, store.Own{In: time.Duration(8-k) * 97 * time.Millisecond * time.Duration(1+11*serial), Cost: []int{10, 0}})
+		}
+		if serial == 4 {
+			r.Own = append(r.Own, store.Own{In: -time.Millisecond, Cost: []int{0, 30}})
+		}
+		if _, err := by.Exchange(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told, parts := map[string]int{}, strings.Fields(c.HGet(t.Context(), c.Keys(t.Context(), "*:state").Val()[0], "told").Val())
+	for _, part := range parts {
+		words := strings.Split(part, ":")
+		n, _ := strconv.Atoi(words[2])
+		told[words[1]] += n
+	}
+	if told[""] != 1500 || told["tokens"] != 30 || len(parts) != 64 {
+		t.Errorf("%d parts are kept, in which %v were told; want 64, with 1500 requests and 30 tokens", len(parts), told)
 	}
 }

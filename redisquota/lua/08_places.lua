@@ -334,28 +334,29 @@ end
 -- a unit, and how much; those of a unit are in order. Beyond the bound, two of the unit that has most count as one.
 local kept = { most = 64, lasts = 60 * second } -- its parts are nil while they were not read
 
--- read has the parts be known; count is how many there are of each unit.
+-- read has the parts be known, of each unit in a list, and in units the lists.
 function kept.read()
   if kept.parts then
     return
   end
-  kept.parts, kept.count = {}, {}
+  kept.parts, kept.units, kept.total = {}, {}, 0
   for at, unit, n in string.gmatch(not lost and read('HGET', key.state, 'told') or '', '(%d+):([^:%s]*):(%d+)') do
-    if #kept.parts < kept.most then
-      kept.insert(#kept.parts + 1, { at = math.min(tonumber(at), now + ages), unit = unit, n = math.min(tonumber(n), most) })
+    if kept.total < kept.most then
+      local of = kept.of(unit)
+      kept.total = kept.total + 1
+      of[#of + 1] = { at = math.min(tonumber(at), now + ages), n = math.min(tonumber(n), most) }
     end
   end
 end
 
-function kept.insert(k, part)
-  table.insert(kept.parts, k, part)
-  kept.count[part.unit] = (kept.count[part.unit] or 0) + 1
-end
-
-function kept.remove(k)
-  local part = table.remove(kept.parts, k)
-  kept.count[part.unit] = kept.count[part.unit] - 1
-  return part
+-- of returns the list of a unit.
+function kept.of(unit)
+  local of = kept.parts[unit]
+  if not of then
+    of = { unit = unit }
+    kept.parts[unit], kept.units[#kept.units + 1] = of, of
+  end
+  return of
 end
 
 -- join has so much count with a part, as if all went with the later of them.
@@ -366,50 +367,57 @@ end
 -- add has what went in one second after the bucket was lost, or before, count as if all went with the last of it: a window that comes later counts
 -- that for no less. What is still to come is not moved, since it may count in a window that ends before.
 function kept.add(at, unit, n)
-  local cell, k = math.floor((at - state.born) / second), #kept.parts
-  while k > 0 do
-    local w = kept.parts[k]
-    if w.unit == unit then
-      if w.at == at or math.max(w.at, at) <= now and math.floor((w.at - state.born) / second) == cell then
-        kept.join(w, at, n)
-        return
-      elseif w.at < at then
-        break
-      end
-    end
-    steps = steps + 1
-    k = k - 1
+  local of, cell = kept.of(unit), math.floor((at - state.born) / second)
+  local function joins(w)
+    return w and (w.at == at or math.max(w.at, at) <= now and math.floor((w.at - state.born) / second) == cell)
   end
-  kept.insert(k + 1, { at = at, unit = unit, n = math.min(n, most) })
-  if #kept.parts > kept.most and not kept.join_two() then
-    kept.remove(k + 1)
+  local k, after = 1, #of + 1 -- the first that is after it is from k to there
+  while k < after do
+    steps = steps + 1
+    local middle = math.floor((k + after) / 2)
+    if of[middle].at <= at then
+      k = middle + 1
+    else
+      after = middle
+    end
+  end
+  local i = k
+  while joins(of[i]) do
+    i = i + 1
+  end
+  if joins(of[i - 1]) then
+    kept.join(of[i - 1], at, n)
+    return
+  end
+  table.insert(of, k, { at = at, n = math.min(n, most) })
+  kept.total = kept.total + 1
+  if kept.total > kept.most and not kept.join_two() then
+    table.remove(of, k)
+    kept.total = kept.total - 1
   end
 end
 
 -- join_two joins two neighbours of the unit that has most parts: of those that have gone, if there are two, the nearest. It returns whether any unit has two.
 function kept.join_two()
-  local unit
-  for u, n in pairs(kept.count) do
-    if not unit or n > kept.count[unit] or n == kept.count[unit] and u < unit then
-      unit = u
+  local of
+  for _, o in ipairs(kept.units) do
+    if not of or #o > #of or #o == #of and o.unit < of.unit then
+      of = o
     end
   end
-  local first, second, last, gap
-  for k, w in ipairs(kept.parts) do
-    if w.unit == unit then
-      local from = last and kept.parts[last].at
-      if last and (not second or w.at <= now and w.at - from < gap) then
-        first, second, gap = last, k, w.at - from
-      end
-      last = k
+  steps = steps + #of
+  local at
+  for k = 2, #of do
+    if not at or of[k].at <= now and of[k].at - of[k - 1].at < of[at].at - of[at - 1].at then
+      at = k
     end
   end
-  steps = steps + #kept.parts
-  if not second then
+  if not at then
     return false
   end
-  kept.join(kept.parts[second], kept.parts[first].at, kept.parts[first].n)
-  kept.remove(first)
+  kept.join(of[at], of[at - 1].at, of[at - 1].n)
+  table.remove(of, at - 1)
+  kept.total = kept.total - 1
   return true
 end
 
@@ -432,8 +440,10 @@ end
 function kept.write()
   kept.read()
   local all = {}
-  for i, o in ipairs(kept.parts) do
-    all[i] = string.format('%.0f:%s:%.0f', o.at, o.unit, o.n)
+  for _, of in ipairs(kept.units) do
+    for _, w in ipairs(of) do
+      all[#all + 1] = string.format('%.0f:%s:%.0f', w.at, of.unit, w.n)
+    end
   end
   return table.concat(all, ' ')
 end
@@ -441,11 +451,9 @@ end
 for _, q in ipairs(quotas) do
   if q.came and not lost and now - state.born < kept.lasts then
     kept.read()
-    for _, o in ipairs(kept.parts) do
-      if o.unit == q.unit then
-        steps = steps + 4
-        q:own(now, o.at, o.n)
-      end
+    for _, o in ipairs(kept.parts[q.unit] or {}) do
+      steps = steps + 4
+      q:own(now, o.at, o.n)
     end
   end
 end
