@@ -283,3 +283,31 @@ func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
 		}
 	}
 }
+
+// TestToldPartsOfEveryUnit: however much was told of one unit, a quota of another one that comes after a loss is charged with what was told of that.
+func TestToldPartsOfEveryUnit(t *testing.T) {
+	for _, seconds := range []int{1, mostTold - 1, mostTold, mostTold + 1} {
+		l := &Ledger{Epoch: time.Unix(1e9, 0)}
+		l.Lose()
+		send := func(at time.Duration, who, text string, own ...Own) *Reply {
+			r := request(quotas(t, text).Explicit(), 1)
+			r.Member, r.Own = who, own
+			l = again(t, l)
+			return exchange(t, l, at, r)
+		}
+		var own []Own
+		for i := range seconds {
+			own = append(own, Own{In: -time.Duration(i) * time.Second, Cost: []int{7}})
+		}
+		send(2*time.Second, "a", "1000/2m log", own...)
+		send(2*time.Second, "b", "500 tokens/20s log", Own{In: -100 * time.Millisecond, Cost: []int{400}})
+		send(3*time.Second, "late", "450 tokens/20s window grid, 1000/100s log")
+		if len(l.loss.parts) > mostTold {
+			t.Errorf("%d seconds of another unit: %d parts, want %d at most", seconds, len(l.loss.parts), mostTold)
+		}
+		r := send(19*time.Second, "later", "450 tokens/20s window grid, 1000/100s log")
+		if r.Left[0] > 50 || r.Left[1] > 1000-7*seconds {
+			t.Errorf("%d seconds of another unit: %d are left, want 50 and %d at most", seconds, r.Left, 1000-7*seconds)
+		}
+	}
+}
