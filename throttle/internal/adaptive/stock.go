@@ -103,11 +103,7 @@ func (s *stock) note(o *reading, least, most float64) (others bool) {
 	if meanwhile := s.trip.Seconds() * least / float64(o.limit); meanwhile > stockStale || meanwhile < stockStale/2 {
 		s.stale = meanwhile > stockStale
 	}
-	if s.stale { // so it may be a log, whose resets say anything
-		s.alone = 0
-	} else {
-		others = s.seesOthers(o)
-	}
+	others = s.seesOthers(o)
 	s.hear(o)
 	return others
 }

@@ -71,15 +71,6 @@ func TestStockSeesOthers(t *testing.T) {
 		}
 	}
 
-	stale := stock{stale: true}
-	for i, reset := range []time.Duration{10 * s, 13 * s} {
-		o := read(time.Duration(i)*s, 10, reset)
-		o.sent = o.now.Add(-4 * s)
-		if stale.note(o, 1, 1) {
-			t.Error("what answers say is of long ago, and others are certain")
-		}
-	}
-
 	// At half a token a second at least, one of ours explains two seconds. What it has not moved the reset by is not left for others to use.
 	var k stock
 	k.note(read(0, 10, 10*s), 0.5, 0.7)
