@@ -95,5 +95,5 @@ func (r *Rate) Forget() { *r = Rate{former: formerRate{rate: r.former.rate}} }
 func (r *Rate) Scale(part float64) {
 	r.rate *= part
 	r.former.rate *= part
-	r.window = window{}
+	r.window, r.meter = window{}, meter{}
 }

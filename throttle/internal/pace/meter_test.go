@@ -35,3 +35,11 @@ func TestMeter(t *testing.T) {
 		}
 	}
 }
+
+// TestMeterOfAnotherPart: what was served before the rate became another part of itself does not say what is served since.
+func TestMeterOfAnotherPart(t *testing.T) {
+	r := Rate{rate: 10, meter: meter{from: start, served: 1000}}
+	if r.Scale(0.1); r.meter != (meter{}) {
+		t.Errorf("a tenth of the rate is left, and the meter has %+v", r.meter)
+	}
+}
