@@ -23,7 +23,7 @@ func TestFullWithinARoundTrip(t *testing.T) {
 				server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 100, Burst: 2}, said)
 				server.Latency = 500 * time.Millisecond
 				defer server.Close()
-				tr := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}
+				tr := &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}
 				end := time.Now().Add(time.Minute)
 				var wg sync.WaitGroup
 				for range 64 {

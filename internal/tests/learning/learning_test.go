@@ -179,7 +179,7 @@ func besiege(t *testing.T, span, pause time.Duration, status int, header http.He
 		server.Faults = func(int, *http.Request) pacertest.Fault { return pacertest.Fault{Status: status, Header: header} }
 		server.Latency = latency
 		defer server.Close()
-		client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}}
+		client := &http.Client{Transport: &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}}
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 4 {
@@ -297,7 +297,7 @@ func TestLearnLiesThatDoNotSlowDown(t *testing.T) {
 				}
 				server.Latency = latency
 				defer server.Close()
-				client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}}
+				client := &http.Client{Transport: &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}}
 				start := time.Now()
 				var wg sync.WaitGroup
 				for range 8 {

@@ -80,7 +80,7 @@ func TestSecondRunOfAFasterServer(t *testing.T) {
 			for _, lasts := range []time.Duration{lasted, 10 * time.Second} {
 				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: lasts}, unstated)
 				defer server.Close()
-				tr := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}
+				tr := &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}
 				if file.Len() > 0 {
 					if err := tr.Load(&file); err != nil {
 						t.Fatal(err)

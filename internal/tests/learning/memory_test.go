@@ -301,12 +301,13 @@ func day(t *testing.T, r *rand.Rand, runs []string, exact, spread bool) {
 		}
 		return err == nil
 	}
+	answered := lab.RoundTripper(func(req *http.Request) (*http.Response, error) { return lab.Answer(req, 200, ""), nil }) // lab.OK keeps what comes
 	var sent []time.Time
-	whole := started(runs[0], lab.OK())
+	whole := started(runs[0], answered)
 	var file bytes.Buffer
 	for n := range 10 {
 		text := runs[n%len(runs)]
-		tr := started(text, lab.OK())
+		tr := started(text, answered)
 		if file.Len() > 0 {
 			if err := tr.Load(&file); err != nil {
 				t.Fatal(err)

@@ -30,8 +30,9 @@ func (p part) during(t *testing.T, span time.Duration) (served, refused int) {
 		server := pacertest.NewServer(p.algorithm, pacertest.XRateLimitDelta)
 		server.Latency = latency
 		defer server.Close()
+		direct := lab.Direct(server)
 		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			resp, err := server.Transport().RoundTrip(r)
+			resp, err := direct(r)
 			if err == nil {
 				p.change(resp.Header)
 			}

@@ -71,7 +71,7 @@ func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 				var wg sync.WaitGroup
 				for p := range test.processes {
 					share := float64(p) / float64(test.processes)
-					tr := &pacer.Transport{Base: delayed(server.Transport(), test.trip+time.Duration(p)*ms/3), Rand: func() float64 { return share }}
+					tr := &pacer.Transport{Base: delayed(lab.Direct(server), test.trip+time.Duration(p)*ms/3), Rand: func() float64 { return share }}
 					time.Sleep(ms / 2)
 					for c := range test.callers {
 						wg.Go(func() {

@@ -21,7 +21,7 @@ func TestWindowOfASecond(t *testing.T) {
 		said.RetryAfter = pacertest.RetryAfterSeconds
 		server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 1, Window: time.Second}, said)
 		defer server.Close()
-		c := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}}
+		c := &http.Client{Transport: &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}}
 		start := time.Now()
 		for range 60 {
 			lab.Get(t, c, "http://a.example/")

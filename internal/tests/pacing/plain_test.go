@@ -24,7 +24,7 @@ func TestGitHubsQuotaAsDocumentedFailsNobody(t *testing.T) {
 			server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 5000, Window: time.Hour}, pacertest.XRateLimit)
 			server.Latency = 20 * time.Millisecond
 			defer server.Close()
-			tr := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"api.github.com/": quota.MustParse(text)}}
+			tr := &pacer.Transport{Base: lab.Direct(server), Quotas: pacer.Table{"api.github.com/": quota.MustParse(text)}}
 			client := &http.Client{Transport: tr, Timeout: 30 * time.Second}
 			start := time.Now()
 			var wait sync.WaitGroup
@@ -52,7 +52,7 @@ func TestTokensAMinuteGoAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var server pacertest.Server
 		defer server.Close()
-		tr := &pacer.Transport{Base: server.Transport(), Cost: lab.NoCost, Quotas: pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s")}}
+		tr := &pacer.Transport{Base: lab.Direct(&server), Cost: lab.NoCost, Quotas: pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s")}}
 		start := time.Now()
 		for _, cost := range []int{1, 29_999, 30_000} {
 			ctx := pacer.WithCall(context.Background(), &pacer.Call{Costs: quota.Costs{"tokens": cost}})
@@ -192,7 +192,7 @@ func TestAPlainQuotaBesideATokenBucket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := pacertest.NewServer(algorithm, pacertest.XRateLimit)
 			defer server.Close()
-			client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse(text)}}}
+			client := &http.Client{Transport: &pacer.Transport{Base: lab.Direct(server), Quotas: pacer.Table{"/": quota.MustParse(text)}}}
 			start := time.Now()
 			for range 200 {
 				resp, err := client.Get("https://api.example.com/items")

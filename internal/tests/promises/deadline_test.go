@@ -33,7 +33,7 @@ func ask(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, timeout time.
 		server := pacertest.NewServer(a, d)
 		server.Latency = 20 * time.Millisecond
 		defer server.Close()
-		tr := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}
+		tr := &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}
 		if timeout == 0 {
 			tr.MaxStandstill = throttle.Forever
 		}
@@ -134,7 +134,7 @@ func TestPromiseNobodyIsToldWhoWouldMakeIt(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // into the second
 				s := &pacertest.Server{Algorithm: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, Dialect: pacertest.XRateLimit, Latency: 20 * time.Millisecond}
 				defer s.Close()
-				tr := &pacer.Transport{Base: s.Transport(), MaxWait: maxWait, Rand: lab.Zero, Quotas: pacer.Table{"/": quota.MustParse(text)}}
+				tr := &pacer.Transport{Base: lab.Direct(s), MaxWait: maxWait, Rand: lab.Zero, Quotas: pacer.Table{"/": quota.MustParse(text)}}
 				start := time.Now()
 				var wait sync.WaitGroup
 				for range 100 {

@@ -23,7 +23,7 @@ func TestPromiseRefillIsPaced(t *testing.T) {
 			lab.UntilToday()
 			server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
 			defer server.Close()
-			client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}}
+			client := &http.Client{Transport: &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}}
 			start := time.Now()
 			for range 180 {
 				lab.Get(t, client, "http://a.example/")
@@ -44,7 +44,7 @@ func TestPromiseCoarseHintIsNoSecond(t *testing.T) {
 		algorithm := &pacertest.GCRA{Rate: 20, Burst: 1}
 		server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
 		defer server.Close()
-		client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}}
+		client := &http.Client{Transport: &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}}
 		start := time.Now()
 		for range 600 {
 			lab.Get(t, client, "http://a.example/")
@@ -64,7 +64,7 @@ func TestPromiseSpacingIsTold(t *testing.T) {
 			algorithm := &pacertest.GCRA{Rate: 20, Burst: 1}
 			server := pacertest.NewServer(algorithm, pacertest.XRateLimitDelta)
 			defer server.Close()
-			transport := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero, Quotas: pacer.Table{"/": quota.MustParse(before)}}
+			transport := &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero, Quotas: pacer.Table{"/": quota.MustParse(before)}}
 			client := &http.Client{Transport: transport}
 			lab.Get(t, client, "http://a.example/")
 			if err := transport.SetQuotas(pacer.Table{"/": quota.MustParse("20/s even")}); err != nil {

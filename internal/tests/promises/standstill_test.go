@@ -73,7 +73,7 @@ func (l *line) stand(t *testing.T) {
 	server := pacertest.NewServer(algorithm, l.dialect)
 	server.Latency = 20 * time.Millisecond
 	defer server.Close()
-	tr.Base = server.Transport()
+	tr.Base = lab.Direct(server)
 	client := &http.Client{Transport: tr}
 	defer client.CloseIdleConnections()
 	start := time.Now()
@@ -113,7 +113,7 @@ func TestPromiseABatchIsNotRefused(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := pacertest.NewServer(&pacertest.FixedWindow{Limit: 500, Window: time.Hour}, pacertest.XRateLimit)
 			defer s.Close()
-			tr := &pacer.Transport{Base: s.Transport(), Quotas: pacer.Table{"/": quota.MustParse(batch.quotas)}, MaxStandstill: pacer.Forever, Learn: pacer.Learn{MaxHold: batch.maxHold}}
+			tr := &pacer.Transport{Base: lab.Direct(s), Quotas: pacer.Table{"/": quota.MustParse(batch.quotas)}, MaxStandstill: pacer.Forever, Learn: pacer.Learn{MaxHold: batch.maxHold}}
 			client, start := &http.Client{Transport: tr}, time.Now()
 			for range 1600 {
 				if status := lab.Get(t, client, "http://a.example/"); status != 200 {

@@ -183,7 +183,7 @@ func TestAStoreCostsNoShortWindow(t *testing.T) {
 				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: span}, pacertest.XRateLimit)
 				server.Latency = 20 * time.Millisecond
 				defer server.Close()
-				tr := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": {{N: 10, Per: span}}}}
+				tr := &pacer.Transport{Base: lab.Direct(server), Quotas: pacer.Table{"/": {{N: 10, Per: span}}}}
 				if shares {
 					tr.Shared.Store = new(store.Memory)
 				}

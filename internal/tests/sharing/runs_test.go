@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/store"
@@ -26,7 +27,7 @@ func runs(t *testing.T, share, load bool) (took time.Duration) {
 		begin := time.Now()
 		for range 24 {
 			time.Sleep(15 * time.Millisecond)
-			tr := &pacer.Transport{Base: server.Transport(), Rand: func() float64 { return 0.5 }}
+			tr := &pacer.Transport{Base: lab.Direct(server), Rand: func() float64 { return 0.5 }}
 			if share {
 				tr.Quotas, tr.Shared.Store = pacer.Table{"/": quota.MustParse("1000/s")}, &shared
 			}
