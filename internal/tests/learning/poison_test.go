@@ -178,7 +178,7 @@ func TestAPoisonRequestThatStatesALimitLetsOthersAhead(t *testing.T) {
 
 // Nor do such requests that are made again and again, with what they say about when to come back: of one that was refused
 // when it went ahead, and that has not gone again since, the next one of the kind goes on with what was seen. That one
-// request of a kind has another path than the next does not matter.
+// request of a kind has another path than the next does not matter. Usually, a fifth of these cases is tried.
 func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
 	for name, poison := range map[string]func(i int) string{
 		"one path": nil,
@@ -201,7 +201,7 @@ func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
 			{every: 10 * time.Second},
 		} {
 			name := fmt.Sprint(name, p.header, p.every)
-			if !whole.Part(3, name) {
+			if !whole.Part(5, name) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestPoisonRequestsOfManyFlowsDoNotShutTheirHost(t *testing.T) {
 }
 
 // Nor do those that are made at once, as those of a batch whose messages are all too large: they stand before all good requests, and
-// would else go ahead one after the other, each after a hold that is longer than the one before.
+// would else go ahead one after the other, each after a hold that is longer than the one before. Usually, a fifth of these cases is tried.
 func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 	for name, poison := range map[string]func(i int) string{
 		"one path":   nil,
@@ -288,7 +288,7 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 			{burst: 20, every: 30 * time.Second, header: []string{"Retry-After", "1"}},
 		} {
 			name := fmt.Sprint(name, p.header, p.every)
-			if !whole.Part(3, name) {
+			if !whole.Part(5, name) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
@@ -322,7 +322,8 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 }
 
 // Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing tells them from
-// these before they are sent: none of them is ever served, however often it is sent, and good ones are in between.
+// these before they are sent: none of them is ever served, however often it is sent, and good ones are in between. Usually, a fifth of
+// these cases is tried.
 func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
 	good := func(int) string { return "/service/Method" }
 	for name, paths := range map[string][2]func(i int) string{
@@ -347,7 +348,7 @@ func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
 			{every: time.Minute, gap: time.Second, header: []string{"Retry-After", "60"}},
 		} {
 			name := fmt.Sprint(name, p.header, p.every)
-			if !whole.Part(3, name) {
+			if !whole.Part(5, name) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
