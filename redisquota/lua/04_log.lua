@@ -329,7 +329,17 @@ function log.later(q, t)
   return all, sum
 end
 
--- leaves returns when, at t or later, so much has left.
+-- stop has the walk through cells end at the i-th, since a call has no steps left, so that it hands out no slot any more. It returns when to
+-- ask again, at t or later: when the cells up to there have left. What has left is forgotten, so that the next call begins with the cells after it.
+function log.stop(q, t, i)
+  local c = log.get(q, i)
+  local again = c and c.last + q.span or t
+  q.stopped = true
+  q:purge(now, i)
+  return math.max(t, again)
+end
+
+-- leaves returns when, at t or later, so much has left, or when to ask again.
 function log.leaves(q, t, excess)
   local i = q.oldest
   while excess > 0 do
@@ -340,6 +350,8 @@ function log.leaves(q, t, excess)
     end
     if c.count >= excess then
       return math.max(t, q:ends(c.last))
+    elseif steps > most_steps then
+      return log.stop(q, t, i)
     end
     steps = steps + 1
     excess = excess - c.count
@@ -348,11 +360,12 @@ function log.leaves(q, t, excess)
   return t
 end
 
--- gone returns how much has left at t, or less than that but enough, and the cell up to which that is: it goes on with what had left at an instant before.
+-- gone returns how much has left at t, or less than that but enough, or less since the call has no steps left,
+-- and the cell up to which that is: it goes on with what had left at an instant before.
 function log.gone(q, t, enough, sum, i)
   sum, i = sum or 0, i or q.oldest
   local c = log.get(q, i)
-  while c and q:ends(c.last) <= t and (i <= log.looks or sum < enough) do
+  while c and q:ends(c.last) <= t and (i <= log.looks or sum < enough and steps <= most_steps) do
     steps = steps + 1
     sum = sum + c.count
     i = i + 1
@@ -365,7 +378,7 @@ function log.gone(q, t, enough, sum, i)
 end
 
 -- bears returns t if those later ones from the k-th on remain right with n at t, or the first for which
--- it is too much. So much is in all cells before.
+-- it is too much, or when to ask again. So much is in all cells before.
 function log.bears(q, t, later, k, before, n)
   local ends, gone, oldest = q:ends(t), nil, nil
   for i = k, #later do
@@ -377,7 +390,7 @@ function log.bears(q, t, later, k, before, n)
     before = before + c.count
     gone, oldest = log.gone(q, c.first, before + n - q.n, gone, oldest)
     if before - gone + n > q.n then
-      return c.last
+      return steps > most_steps and log.stop(q, t, oldest) or c.last
     end
   end
   return t
@@ -413,16 +426,17 @@ function log.take(q, now, slot, n)
   q:put(slot, n)
 end
 
--- purge has the cells that have left at t not count. All of them are forgotten at once; of many that are not all, a call looks at some, and at those
--- whose room it needs.
-function log.purge(q, t)
+-- purge has the cells that have left at t not count. All of them are forgotten at once; of many that are not all, a call looks at some, or at those that
+-- it knows, and at those whose room it needs, while it has steps left.
+function log.purge(q, t, known)
+  local looks = known or log.looks
   local c = log.get(q, q.oldest)
   while c and t >= c.last + q.span do
-    if q.oldest > log.looks then
+    if q.oldest > looks then
       if t >= log.newest(q) + q.span then
         q:clear()
         return
-      elseif q.used <= q.n then
+      elseif q.used <= q.n or steps > most_steps then
         return
       end
     end
@@ -469,7 +483,7 @@ function log.passed(q, _, slot)
     return slot <= q.order
   end
   local later, sum = log.later(q, slot)
-  return log.leaves(q, slot, q.used - sum - q.n) > slot or log.bears(q, slot, later, 1, q.used - sum, 0) > slot
+  return log.leaves(q, slot, q.used - sum - q.n) > slot or log.bears(q, slot, later, 1, q.used - sum, 0) > slot or q.stopped
 end
 
 -- give comes before each take of the same call: all that counts is in the sorted set, or
