@@ -118,15 +118,24 @@ api.test for 00ff  2          T    -     T   20/s burst 5 | 10/s burst 5, 5/h lo
 	}
 }
 
-// TestLeftAfterAPause: what is left is what the quotas grant, and not the part of one that is new, for whom others that idle leave most of it.
-func TestLeftAfterAPause(t *testing.T) {
+// mini returns an embedded server for a test, and a client of it.
+func mini(t *testing.T) (*server.Server, *redis.Client) {
+	t.Helper()
 	srv, err := server.Mini()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer srv.Stop()
 	c := redis.NewClient(&redis.Options{Addr: srv.Addr})
-	defer c.Close()
+	t.Cleanup(func() {
+		_ = c.Close()
+		srv.Stop()
+	})
+	return srv, c
+}
+
+// TestLeftAfterAPause: what is left is what the quotas grant, and not the part of one that is new, for whom others that idle leave most of it.
+func TestLeftAfterAPause(t *testing.T) {
+	srv, c := mini(t)
 	now, granted := time.Now(), 0
 	for serial := range 5 {
 		srv.Mini.SetTime(now.Add(time.Duration(serial) * time.Second))
@@ -166,13 +175,7 @@ func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 // TestUsedUpIsNoDebt: a bucket that is used up is in no debt, however long the server takes to be looked at twice.
 func TestUsedUpIsNoDebt(t *testing.T) {
-	srv, err := server.Mini()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer srv.Stop()
-	c := redis.NewClient(&redis.Options{Addr: srv.Addr})
-	defer c.Close()
+	srv, c := mini(t)
 	c.AddHook(&slow{srv: srv, now: time.Now()})
 	for serial := range 32 {
 		request(t, goredis.New(c), "api", "50/s burst 10", func(r *store.Request) {
