@@ -131,7 +131,8 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 
 // TestExpect: nobody says what requests cost before they have ended, and a quota of tokens is used to 95 of 100. Of 400 half hours of the
 // first four programs one had a debt above one mean cost, of 1.5, the first minutes included; the bound is larger, since that is luck. Where many
-// may go at once, and come back bit by bit, the first minutes may be in debt by more; and of costs with a long tail some are many means each.
+// may go at once, and come back bit by bit, the first minutes may be in debt by more (of 1000 half hours, three were by more than 3.5, and one by 4.9);
+// and of costs with a long tail some are many means each.
 func TestExpect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spending
@@ -142,7 +143,7 @@ func TestExpect(t *testing.T) {
 		"few callers":                   {spending{quotas: "30000 tokens/m", callers: 4, latency: time.Second, least: 100, times: 10}, 2.5, 2.5},
 		"settled when the body is read": {spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 100, times: 10, lateBy: time.Second}, 2.5, 2.5},
 		"three kinds":                   {spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 50, times: 10, kinds: 3}, 2.5, 2.5},
-		"a bucket":                      {spending{quotas: "30000 tokens/m burst 3000", callers: 40, latency: 2 * time.Second, least: 100, times: 10}, 3.5, 2.5},
+		"a bucket":                      {spending{quotas: "30000 tokens/m burst 3000", callers: 40, latency: 2 * time.Second, least: 100, times: 10}, 5, 2.5},
 		"a long tail":                   {spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 300, sigma: 0.7}, 30, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
