@@ -121,6 +121,22 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// TestSteadyShortWindow: half an hour at a window of a second that says no more than Retry-After: 1. What a hold has kept back is not made up for again and again where that is refused.
+func TestSteadyShortWindow(t *testing.T) {
+	const begin, end = 5 * time.Minute, 35 * time.Minute
+	if courseKinds[2].name != "window 1 s" {
+		t.Fatalf("kind 2 of courses is %s, want a window of a second", courseKinds[2].name)
+	}
+	for seed := range uint64(4) {
+		c, rate := drawn(seed, 2, 50)
+		c.dialect, c.span = spoken[1].dialect, end
+		r := c.run(t)
+		if share, n := r.share(rate, begin, end), between(r.refused, begin, end); share < 0.85 || n > 40 {
+			t.Errorf("seed %d: %.2f of the rate, %d refused, want 0.85 at least and 40 at most", seed, share, n)
+		}
+	}
+}
+
 // TestStrays: something in front of a server that states its numbers refuses two requests of 100. At least 0.9 is served of what is
 // served without it.
 func TestStrays(t *testing.T) {

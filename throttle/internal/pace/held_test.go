@@ -39,24 +39,58 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestHeldIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one is refused afterwards.
+// TestHeldIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one is refused long afterwards.
 func TestHeldIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		gone   int
+		after  time.Duration
 		misses int
-	}{{1, 1}, {20, 1}, {21, 0}} {
+	}{{1, 0, 1}, {20, 0, 1}, {20, 4 * time.Second, 1}, {21, 0, 1}, {21, 4 * time.Second, 0}} {
 		s := Rate{rate: 10, setAt: start, pacedTo: start, servedSince: sameEpisode - 1, episodeCount: 1, burst: burst{lent: 40}}
 		s.Refuse(start, true)
 		now := start.Add(4 * time.Second)
 		for range test.gone {
 			s.Take(now, now, 1)
 		}
+		now = now.Add(test.after)
 		if s.Refuse(now, true); s.held.misses != test.misses || s.held.by != 0 || s.held.from != now {
-			t.Errorf("%d gone: %+v, want %d misses, and another hold", test.gone, s.held, test.misses)
+			t.Errorf("%d gone, refused after %v: %+v, want %d misses, and another hold", test.gone, test.after, s.held, test.misses)
 		}
 	}
-	full := held{by: 1, misses: mostMisses}
-	if full.refuse(start, false); full != (held{misses: mostMisses}) {
-		t.Errorf("%+v, want no more than %d misses, and no hold", full, mostMisses)
+}
+
+// TestHeldIsRefusedSoon: less is made up for if a request is refused no later after a hold than the hold was long, unless another refusal came shortly before the hold.
+func TestHeldIsRefusedSoon(t *testing.T) {
+	const hold = 2 * time.Second
+	for _, test := range []struct {
+		name         string
+		since, after time.Duration // the refusal before, the refusal after the hold
+		by           time.Duration // is left of what is made up for
+		before, want held
+	}{
+		{"soon", steadyFor, hold - 1, 0, held{misses: 1, well: 3}, held{misses: 2}},
+		{"not as soon", steadyFor, hold, 0, held{misses: 1, well: 3}, held{misses: 1, well: 4}},
+		{"soon, after another refusal", steadyFor - 1, hold - 1, 0, held{misses: 1, well: 3}, held{misses: 1, well: 3}},
+		{"before all has gone, after another refusal", steadyFor - 1, hold - 1, 1, held{misses: 1, well: 3}, held{misses: 2}},
+		{"before all has gone, and late", steadyFor, hold, 1, held{misses: 1}, held{misses: 2}},
+		{"the last of those that heal", steadyFor, hold, 0, held{misses: 2, well: healedBy - 1}, held{misses: 1}},
+		{"nothing to heal", steadyFor, hold, 0, held{well: healedBy - 1}, held{}},
+		{"no more than mostMisses", steadyFor, hold - 1, 0, held{misses: mostMisses}, held{misses: mostMisses}},
+	} {
+		h := test.before
+		h.refuse(start, true, test.since)
+		end := start.Add(hold)
+		h.behind(end, false, leastRow, 1)
+		h.by = test.by
+		h.refuse(end.Add(test.after), false, time.Hour)
+		if h.steady = false; h != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, h, test.want)
+		}
+	}
+	nothing := held{misses: 1, well: 3}
+	nothing.refuse(start, true, time.Hour)
+	nothing.behind(start.Add(hold), false, leastRow-1, 1)
+	if nothing.refuse(start.Add(hold), false, 0); nothing != (held{misses: 1, well: 3}) {
+		t.Errorf("%+v, want nothing learned of a hold that is not made up for", nothing)
 	}
 }

@@ -295,6 +295,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.burst.refuse(now)
 	r.row.refuse(now)
 	r.window.refuse(now)
+	since := now.Sub(r.measuredFrom)
 	switch {
 	case r.former.trial:
 		r.endTrial(now, hinted)
@@ -316,7 +317,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	}
 	r.measuredFrom, r.servedSince = now, 0
 	r.meter.refuse(now)
-	r.held.refuse(now, hinted && r.rate > 0)
+	r.held.refuse(now, hinted && r.rate > 0, since)
 }
 
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
