@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,19 +236,53 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// The words of spans are those of the documentation, and none of them is answered with another text.
-func TestSpansAreDocumented(t *testing.T) {
+// parseDoc returns the documentation of Parse.
+func parseDoc(t *testing.T) string {
+	t.Helper()
 	file, err := goparser.ParseFile(token.NewFileSet(), "text.go", nil, goparser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var per string
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Parse" {
-			_, per, _ = strings.Cut(f.Doc.Text(), "\nPER is ")
-			per, _, _ = strings.Cut(per, " week of the clock")
+			return f.Doc.Text()
 		}
 	}
+	t.Fatal("text.go has no Parse")
+	return ""
+}
+
+// The words of clauses are those of the documentation, Parse reads each of them, and an error of the field that it sets
+// has the column of the clause.
+func TestClausesAreDocumented(t *testing.T) {
+	_, doc, _ := strings.Cut(parseDoc(t), "\nAfter that come clauses")
+	var documented []string
+	for line := range strings.Lines(doc) {
+		if text, ok := strings.CutPrefix(line, "\t"); ok {
+			documented = append(documented, strings.Fields(text)[0])
+		}
+	}
+	if got := slices.Compact(documented); !slices.Equal(got, clauses) { // window and window grid are one word
+		t.Errorf("the documentation of Parse has the clauses %q, the code %q", got, clauses)
+	}
+	fields := reflect.TypeFor[Quota]()
+	for _, word := range clauses {
+		if _, ok := fields.FieldByName(fieldOf[word]); !ok {
+			t.Errorf("fieldOf[%q] is %q, want a field of Quota", word, fieldOf[word])
+		}
+		if _, err := Parse("5/s " + word); err != nil && strings.Contains(err.Error(), wantedClause) {
+			t.Errorf("Parse does not know the clause %q: %v", word, err)
+		}
+	}
+	if len(fieldOf) != len(clauses) {
+		t.Errorf("fieldOf has %d words, want the %d of clauses", len(fieldOf), len(clauses))
+	}
+}
+
+// The words of spans are those of the documentation, and none of them is answered with another text.
+func TestSpansAreDocumented(t *testing.T) {
+	_, per, _ := strings.Cut(parseDoc(t), "\nPER is ")
+	per, _, _ = strings.Cut(per, " week of the clock")
 	documented := strings.FieldsFunc(per, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 	words := []string{"ms"}
 	for _, s := range spans {
