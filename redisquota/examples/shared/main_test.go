@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The table shows what README.md and docs/sharing.md say of it: each for itself, nearly a third of the calls is wasted and all are
+// The table shows what README.md and docs/sharing.md say of it: each for itself, about a third of the calls is wasted and all are
 // banned; sharing, none is.
 func TestSharingWastesNoCalls(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "shared")
@@ -33,7 +33,7 @@ func TestSharingWastesNoCalls(t *testing.T) {
 	refused, sharedRefused := row("refused with 429")
 	bans, sharedBans := row("bans")
 	if refused < requests/5 || refused > requests/2 || bans == 0 {
-		t.Errorf("each for itself, %d of %d calls were refused, and there were %d bans; want nearly a third, and one at least", refused, requests, bans)
+		t.Errorf("each for itself, %d of %d calls were refused, and there were %d bans; want about a third, and one at least", refused, requests, bans)
 	}
 	// What leaves just in time may arrive late on a busy machine.
 	if sharedRequests < perSecond*3 || sharedRefused > sharedRequests/20 || sharedBans != 0 {
