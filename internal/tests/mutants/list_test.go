@@ -3,6 +3,7 @@ package main
 import (
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,5 +94,12 @@ func TestNested(t *testing.T) {
 		if dir, name := nested(root, pkg); dir != filepath.Join(root, want[0]) || name != want[1] {
 			t.Errorf("%s: %s in %s", pkg, name, dir)
 		}
+	}
+}
+
+// A -run in which a name is misspelled would else end as well as one whose mutants are all noticed.
+func TestRunOfNoMutant(t *testing.T) {
+	if _, err := run(t.Context(), io.Discard, "no such mutant", 1, false); err == nil || !strings.Contains(err.Error(), "no mutant") {
+		t.Errorf("run: %v, want an error that no mutant matches", err)
 	}
 }

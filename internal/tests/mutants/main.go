@@ -69,6 +69,9 @@ func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (
 		return 0, err
 	}
 	list = slices.DeleteFunc(list, func(m *mutant) bool { return !chosen.MatchString(m.name) && !chosen.MatchString(m.file) })
+	if len(list) == 0 {
+		return 0, fmt.Errorf("-run %q matches the name or file of no mutant", only)
+	}
 	scratch, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return 0, err
