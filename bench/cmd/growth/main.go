@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/gopacer/pacer/bench"
@@ -22,6 +23,10 @@ func main() {
 	matches, err := regexp.Compile(*only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)
+		os.Exit(2)
+	}
+	if !slices.ContainsFunc(bench.Growths(), func(g bench.Growth) bool { return matches.MatchString(g.Name) }) {
+		fmt.Fprintf(os.Stderr, "growth: no row has a name that matches %q\n", *only)
 		os.Exit(2)
 	}
 	if !table(os.Stdout, bench.Growths(), matches, max(*rounds, 1)) {

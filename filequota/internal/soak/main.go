@@ -34,6 +34,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -75,14 +76,18 @@ func main() {
 }
 
 func run() error {
+	if err := known(); err != nil {
+		return err
+	}
 	after = *length
+	names := split(*only)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "fault\toutage\tover\trate\tstandstill\tcpu\tall that is over")
 	var wrong error
 	for _, f := range faults {
-		if names := split(*only); len(names) > 0 && !slices.Contains(names, f.name) {
+		if len(names) > 0 && !slices.Contains(names, f.name) {
 			continue
 		}
 		for _, mode := range split(*modes) {
@@ -102,6 +107,28 @@ func run() error {
 		}
 	}
 	return errors.Join(w.Flush(), wrong)
+}
+
+// known reports what a flag names and there is not: a run without it would end well.
+func known() error {
+	var names, texts []string
+	for _, f := range faults {
+		names = append(names, f.name)
+	}
+	for _, l := range sharedQuotas {
+		texts = append(texts, l.text)
+	}
+	for _, given := range []struct {
+		name, value string
+		valid       []string
+	}{{"faults", *only, names}, {"modes", *modes, slices.Sorted(maps.Keys(outages))}, {"kinds", *kinds, texts}} {
+		for _, word := range split(given.value) {
+			if !slices.Contains(given.valid, word) {
+				return fmt.Errorf("-%s has %q, want of %q", given.name, word, given.valid)
+			}
+		}
+	}
+	return nil
 }
 
 func split(s string) []string {

@@ -23,6 +23,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -86,12 +87,15 @@ func main() {
 }
 
 func run() error {
-	names, outages := split(*only), split(*modes)
+	if err := known(); err != nil {
+		return err
+	}
+	names, modes := split(*only), split(*modes)
 	if len(names) == 0 && !*long {
 		names = split(short)
 	}
-	if len(outages) == 0 {
-		outages = []string{"closed", "share"}
+	if len(modes) == 0 {
+		modes = []string{"closed", "share"}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -100,7 +104,7 @@ func run() error {
 		if len(names) > 0 && !slices.Contains(names, f.name) {
 			continue
 		}
-		for _, mode := range outages {
+		for _, mode := range modes {
 			all = append(all, &cell{fault: f, mode: mode})
 		}
 	}
@@ -115,6 +119,28 @@ func run() error {
 	}
 	wait.Wait()
 	return report(all)
+}
+
+// known reports what a flag names and there is not: a run without it would end well.
+func known() error {
+	var names, texts []string
+	for _, f := range faults {
+		names = append(names, f.name)
+	}
+	for _, l := range sharedQuotas {
+		texts = append(texts, l.text)
+	}
+	for _, given := range []struct {
+		name, value string
+		valid       []string
+	}{{"faults", *only, names}, {"modes", *modes, slices.Sorted(maps.Keys(outages))}, {"kinds", *kinds, texts}} {
+		for _, word := range split(given.value) {
+			if !slices.Contains(given.valid, word) {
+				return fmt.Errorf("-%s has %q, want of %q", given.name, word, given.valid)
+			}
+		}
+	}
+	return nil
 }
 
 func split(s string) []string {
