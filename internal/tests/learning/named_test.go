@@ -2,6 +2,7 @@ package learning
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -252,6 +253,49 @@ func TestNamesOfOneAnswer(t *testing.T) {
 		lab.Get(t, &http.Client{Transport: tr}, "http://api.test/")
 		if s := tr.State(); len(s) != 1 || len(s[0].Limits) != 1 || s[0].Limits[0].Available != 2 {
 			t.Errorf("%+v, want one bucket of which 2 are left", s)
+		}
+	})
+}
+
+// slowRepos answers requests for repositories after a second.
+type slowRepos struct{ *resources }
+
+// RoundTrip implements http.RoundTripper.
+func (s slowRepos) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := s.resources.RoundTrip(req)
+	if strings.HasPrefix(req.URL.Path, "/repos/") {
+		time.Sleep(time.Second)
+	}
+	return resp, err
+}
+
+// TestNamedSplitInFlight has many requests be under way when the server is found to count some on their own: these get all that is
+// theirs, and do not wait for the reset because of what drew on the wider limit.
+func TestNamedSplitInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := github()
+		server.limits["search"] = 30
+		c := &http.Client{Transport: &pacer.Transport{Base: slowRepos{server}, Rand: lab.Zero}}
+		var wg sync.WaitGroup
+		get := func(path string, n int) {
+			for range n {
+				wg.Go(func() { lab.Get(t, c, "http://api.test"+path) })
+			}
+		}
+		lab.Get(t, c, "http://api.test/repos/1") // says how much there is in all
+		get("/repos/2", 50)
+		synctest.Wait()
+		get("/search/a", 5) // says that it is counted on its own
+		wg.Wait()
+		get("/search/b", 25)
+		wg.Wait()
+		got := map[string]int{}
+		for _, line := range server.got {
+			got[line]++
+		}
+		want := map[string]int{"/repos/1 0s": 1, "/repos/2 1s": 33, "/repos/2 2s": 17, "/search/a 2s": 5, "/search/b 3s": 25} // a third of 99 goes first
+		if !maps.Equal(got, want) {
+			t.Errorf("the server saw %v, want %v", got, want)
 		}
 	})
 }

@@ -21,11 +21,15 @@ import (
 // is wrong, too little goes for a while, never too much.
 type overlap struct {
 	users         []*Server // which draw on the window; nil if only one does
+	before        *Server   // from which the window was split off: what that had in flight may draw on it; nil once that has ended
 	lastRemaining int       // Remaining of the latest statement
 	lastHeardBy   *Server   // the user that heard it; nil if the statement was about an earlier reset
 	points        int       // for the users drawing on one limit, see score
 	comparisons   []comparison
 }
+
+// any reports whether what another Server has in flight may draw on the window.
+func (l *overlap) any() bool { return l.users != nil || l.before != nil }
 
 // comparison is what is known of two windows of different Servers that may be one. It belongs to
 // one of the two windows and names the other.
@@ -165,6 +169,9 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 		l.users = append(l.users, u)
 	}
 	w.remaining, w.nextRemaining, w.nextSince = min(w.remaining, v.remaining), min(w.nextRemaining, v.nextRemaining), s.sequence
+	if b := v.overlap.before; b != nil {
+		w.awaits(b, l.users)
+	}
 	w.others.join(&v.others, w.remaining, s.inFlightOn(w))
 	l.lastRemaining, l.lastHeardBy, l.points, l.comparisons = remaining, s, points, nil
 }
@@ -194,15 +201,35 @@ func (s *Server) leave(w *window) {
 	}
 }
 
+// maxHeirs bounds the memory that a server can make a bucket use by giving ever new names.
+const maxHeirs = 64
+
+// awaits has what b has in flight count for the window until it is answered, and its users look again then. Where the window awaits
+// another Server, or b has too many heirs, it is subtracted for good.
+func (w *window) awaits(b *Server, users []*Server) {
+	l := &w.overlap
+	if b.inFlight == 0 || l.before != nil && l.before != b || len(b.heirs)+len(users) > maxHeirs {
+		w.remaining -= b.inFlightIn(w)
+		return
+	}
+	l.before = b
+	for _, u := range users {
+		if u != b && !slices.Contains(b.heirs, u.id) {
+			b.heirs = append(b.heirs, u.id)
+		}
+	}
+}
+
 // Overlaps reports whether s shares a window with other Servers of the Site, or may come to: then
 // their Sharing may name it.
 func (s *Server) Overlaps() bool {
-	return s.isCompared || slices.ContainsFunc(s.windows, func(w *window) bool { return w.overlap.users != nil })
+	return s.isCompared || slices.ContainsFunc(s.windows, func(w *window) bool { return w.overlap.any() })
 }
 
-// Sharing appends the IDs of the Servers that share a window with s: an answer to s may let requests
+// Sharing appends the IDs of the Servers that share a window with s, or have one that was split off: an answer to s may let requests
 // go that wait in their buckets.
 func (s *Server) Sharing(to []ID) []ID {
+	to = append(to, s.heirs...)
 	for _, w := range s.windows {
 		for _, u := range w.overlap.users {
 			if u != s {
@@ -225,7 +252,8 @@ func (s *Server) Leave() {
 
 // SplitOff moves the windows of a Statement.Bucket to another Server of the Site, because only some
 // of the requests of s were found to draw on them. What s has in flight is taken to draw on them
-// as well, and is subtracted. It reports whether there was such a window.
+// as well, until it is answered: most of it may draw on another window, which may be far wider. It reports whether
+// there was such a window.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 	kept := s.windows[:0]
 	for _, w := range s.windows {
@@ -233,7 +261,7 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 			kept = append(kept, w)
 			continue
 		}
-		w.remaining -= s.inFlightIn(w)
+		w.awaits(s, append([]*Server{to}, w.overlap.users...))
 		if w.overlap.users != nil {
 			w.overlap.users = append(w.overlap.users, to) // before s leaves: with one user, nothing is shared
 		}

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -97,8 +98,7 @@ func TestOverlapIsBounded(t *testing.T) {
 	}
 }
 
-// TestSplitOff: the windows of a bucket of the server go to the other Server, less what is in
-// flight.
+// TestSplitOff: the windows of a bucket of the server go to the other Server. What is in flight may draw on them, until it is answered.
 func TestSplitOff(t *testing.T) {
 	var site Site
 	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
@@ -112,12 +112,39 @@ func TestSplitOff(t *testing.T) {
 	if !all.SplitOff("x", own.Server) {
 		t.Fatal("no window of x was moved")
 	}
-	if w := own.window1(); w.bucket != "x" || w.remaining != 4 {
-		t.Errorf("%d remain of %s, want 4 of x", w.remaining, w.bucket)
+	if w := own.window1(); w.bucket != "x" || w.remaining != 5 {
+		t.Errorf("%d remain of %s, want 5 of x", w.remaining, w.bucket)
 	}
 	if w := all.window1(); w.bucket != "y" || w.remaining != 6 {
 		t.Errorf("%d remain of %s, want 6 of y", w.remaining, w.bucket)
 	}
+}
+
+// TestSplitOffInFlight: what was in flight when the windows were split off counts for them until it is answered, and its answer has those
+// look again that wait for them.
+func TestSplitOffInFlight(t *testing.T) {
+	var site Site
+	var peers Peers[string]
+	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	x, y := left(5, 10, time.Minute), left(60, 100, time.Minute)
+	x.Bucket, y.Bucket = "x", "y"
+	all.exchange(says(x, y))
+	a, b, c := all.send(), all.send(), all.send()
+	if !all.SplitOff("x", own.Server) {
+		t.Fatal("no window of x was moved")
+	}
+	peers.Join(own.Server, "own")
+	own.wantOpen(2)
+	for i, ticket := range []*Ticket{a, b, c} {
+		y.Remaining--
+		all.done(ticket, says(y)) // none of them drew on x
+		if got := slices.Collect(peers.Of(all.Server)); !slices.Equal(got, []string{"own"}) {
+			t.Errorf("after %d answers %q look again, want own", i+1, got)
+		}
+		own.wantOpen(3 + i)
+	}
+	all.send() // later ones belong to all alone
+	own.wantOpen(5)
 }
 
 // TestSplitOffShared: a window that another Server shares is shared with the Server that takes it over.

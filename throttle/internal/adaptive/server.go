@@ -22,6 +22,7 @@ type Server struct {
 	id         ID
 	isCompared bool // the Server is in Site.compared
 	parted     []ID // of those with which it shared a window until its latest answer
+	heirs      []ID // of those that got windows of it while it had requests in flight
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
@@ -121,8 +122,13 @@ func (s *Server) known(unit string) (c unitCost) {
 // inFlightOn returns the cost of the requests in flight that draw on a window, of all Servers
 // that share the window, in its unit.
 func (s *Server) inFlightOn(w *window) (n int) {
+	if b := w.overlap.before; b != nil {
+		if n = b.inFlightIn(w); b.inFlight == 0 {
+			w.overlap.before = nil
+		}
+	}
 	if w.overlap.users == nil {
-		return s.inFlightIn(w)
+		return n + s.inFlightIn(w)
 	}
 	for _, u := range w.overlap.users {
 		n += u.inFlightIn(w)

@@ -19,7 +19,7 @@ func (s *Server) Steady() bool {
 		return false
 	}
 	for _, w := range s.windows {
-		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.behind.skip != 0 || w.refill.blind.on || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
+		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.behind.skip != 0 || w.refill.blind.on || w.instances || w.overlap.any() || w.unit != "" && w.price == nil {
 			return false
 		}
 	}
