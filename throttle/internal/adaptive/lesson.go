@@ -30,7 +30,7 @@ func (m *Memory) Lesson(most int) string {
 			continue
 		}
 		h := w.Habits
-		h.Refill = rounded(h.Refill)
+		h.Refill = rounded(all * h.Refill)
 		h.BackAfter, h.BackWithin = between(h.BackAfter, h.BackWithin)
 		h.BackHeld = 0 // it changes with each window
 		if p := h.Price; p != nil {
@@ -82,7 +82,7 @@ func ReadLesson(text string, members int, now time.Time) (m Memory, ok bool) {
 	m = Memory{Rate: l.Rate * part, Former: l.Former * part, FailuresRefuse: l.FailuresRefuse, Together: l.Together}
 	for _, w := range l.Windows {
 		w.Remaining, w.Early, w.Late = 0, time.Time{}, time.Time{}
-		w.Refill *= part // of a server that says what remains, each process finds more by itself
+		w.Refill *= part // what one process sees come back is what others leave: its part
 		m.Windows = append(m.Windows, w)
 	}
 	return m, m.Prune(now)

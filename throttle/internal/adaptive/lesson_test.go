@@ -22,14 +22,14 @@ func TestLesson(t *testing.T) {
 		},
 	}
 	text := m.Lesson(1000)
-	if want := `{"version":1,"windows":[{"name":"a","limit":10,"remaining":0,"floors":true,"refill":1.2,"price":{"mean":120}},{"name":"c","limit":10,"remaining":0,"backAfter":59000000000,"backWithin":61000000000,"behindFailed":2}],"rate":9.5,"former":20,"failuresRefuse":true}`; text != want {
+	if want := `{"version":1,"windows":[{"name":"a","limit":10,"remaining":0,"floors":true,"refill":2.5,"price":{"mean":120}},{"name":"c","limit":10,"remaining":0,"backAfter":59000000000,"backWithin":61000000000,"behindFailed":2}],"rate":9.5,"former":20,"failuresRefuse":true}`; text != want {
 		t.Fatalf("%s is told, want %s", text, want)
 	}
 	got, ok := ReadLesson(text, 4, now)
 	want := Memory{
 		Rate: 9.5 / 4, Former: 5, FailuresRefuse: true, At: now,
 		Windows: []WindowMemory{
-			{Name: "a", Limit: 10, Habits: Habits{Refill: 1.2 / 4, Floors: true, Price: &PriceMemory{Mean: 120}}},
+			{Name: "a", Limit: 10, Habits: Habits{Refill: 2.5 / 4, Floors: true, Price: &PriceMemory{Mean: 120}}},
 			{Name: "c", Limit: 10, Habits: Habits{BackAfter: 59 * time.Second, BackWithin: 61 * time.Second, BehindFailed: 2}},
 		},
 	}
@@ -47,6 +47,18 @@ func TestLesson(t *testing.T) {
 	b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 10, Habits: Habits{Refill: 5}}}}, clock)
 	if rate := b.windows[0].refill.rate; rate != 2 {
 		t.Errorf("a rate of %v takes the place of what is known", rate)
+	}
+}
+
+// TestLessonFromProcessToProcess: runs of a tool that end before they have seen anything themselves tell what they were told.
+func TestLessonFromProcessToProcess(t *testing.T) {
+	m := Memory{Rate: 2, Members: 10, Windows: []WindowMemory{{Limit: 20, Habits: Habits{Refill: 2}}}}
+	for range 5 {
+		m, _ = ReadLesson(m.Lesson(1000), 10, time.Unix(1e9, 0))
+		m.Members = 10
+		if m.Rate != 2 || len(m.Windows) != 1 || m.Windows[0].Refill != 2 {
+			t.Fatalf("%+v is read, want a rate of 2, and a refill of 2", m)
+		}
 	}
 }
 
