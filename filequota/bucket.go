@@ -323,7 +323,7 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 // begin writes what a new file has: both slots, so that a full disk does not keep them from being written later, and a header that
 // says that the bucket is new.
 func (s *Store) begin(f *os.File) error {
-	if err := s.grant(f); err != nil {
+	if err := s.made(f); err != nil {
 		return err
 	}
 	for _, at := range [...]int64{stride, 0} {

@@ -15,7 +15,7 @@
 // # Which directory
 //
 // One on a local disk or in a volume of containers, for one user: $XDG_RUNTIME_DIR, or one in os.UserCacheDir. Open makes it
-// with mode 0700, and files with 0600. For a group of users, make it yourself, with that group and mode 0770; files then have the
+// with mode 0700, and files with 0600; files that root makes in the directory of a user are the user's. For a group of users, make it yourself, with that group and mode 0770; files then have the
 // group and 0660. Each user must be of the group. Not /tmp itself, in which systems keep users from the files of others, and
 // remove what was idle for days. Not a file system of a network: see [Options].
 //
@@ -84,6 +84,7 @@ type Options struct {
 type Store struct {
 	dir   string
 	group atomic.Pointer[group] // nil unless users of a group may write in the directory
+	owner atomic.Int64          // whose directory it is, if that is another user and this process is root's; else zero
 
 	clock func() reading
 	watch func(path string) watcher
@@ -158,6 +159,7 @@ func (s *Store) prepare() error {
 	if g := groupOf(st); g != nil {
 		s.group.Store(g)
 	}
+	s.owner.Store(int64(ownerOf(st)))
 	f, err := s.openNews()
 	if err != nil {
 		return err

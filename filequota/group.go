@@ -13,10 +13,10 @@ type group struct {
 	mode fs.FileMode // of the directory
 }
 
-// makeDir makes the directory, unless it is there. One that was a group's, and was removed, is the group's again.
+// makeDir makes the directory, unless it is there. One that was a group's or another user's, and was removed, is theirs again.
 func (s *Store) makeDir() error {
-	g := s.group.Load()
-	if g == nil {
+	g, owner := s.group.Load(), int(s.owner.Load())
+	if g == nil && owner == 0 {
 		return os.MkdirAll(s.dir, 0o700)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.dir), 0o700); err != nil {
@@ -29,6 +29,9 @@ func (s *Store) makeDir() error {
 	if err != nil {
 		return err
 	}
+	if g == nil {
+		return os.Lchown(s.dir, owner, -1)
+	}
 	_ = os.Chown(s.dir, -1, g.id) // as in grant
 	return os.Chmod(s.dir, g.mode)
 }
@@ -39,6 +42,17 @@ func (s *Store) perm() fs.FileMode {
 		return 0o660
 	}
 	return 0o600
+}
+
+// made lets those use a file that this process has just made who use the directory. A file that root makes in the directory of a user, as a tool does that
+// the user starts by sudo, is the user's: else the user's own processes had errors from then on. A file that is there already stays its maker's, who may be any.
+func (s *Store) made(f *os.File) error {
+	if owner := int(s.owner.Load()); owner != 0 && s.group.Load() == nil {
+		if err := f.Chown(owner, -1); err != nil {
+			return err
+		}
+	}
+	return s.grant(f)
 }
 
 // grant lets the group of the directory use a file that this process has made, whatever its umask and its own group are. A

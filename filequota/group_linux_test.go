@@ -10,6 +10,47 @@ import (
 	"testing"
 )
 
+const ownerEnv = "FILEQUOTA_OWNER"
+
+// TestRootInTheDirectoryOfAUser: after a tool was started by sudo, its user goes on, also where the directory was removed meanwhile.
+func TestRootInTheDirectoryOfAUser(t *testing.T) {
+	use := func(m *machine) {
+		p := m.process(fmt.Sprint(os.Getpid()), "10/m log")
+		p.ask(1) // an error fails the test
+		if err := p.Save(t.Context(), &text{word: p.name}); err != nil {
+			t.Errorf("user %d: %v", os.Getuid(), err)
+		}
+	}
+	if dir := os.Getenv(ownerEnv); dir != "" {
+		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(7001), syscall.Setuid(7001)); err != nil {
+			t.Skip(err)
+		}
+		use(machineOf(t, dir))
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	dir, err := os.MkdirTemp("", "filequota") //nolint:usetesting // the other user gets there, but not below t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chown(dir, 7001, 7001); err != nil {
+		t.Fatal(err)
+	}
+	m := machineOf(t, dir)
+	use(m)
+	againAs(t, t.Name(), ownerEnv+"="+dir)
+	p := m.process("a", "10/m log")
+	p.ask(1)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.ask(1)
+	againAs(t, t.Name(), ownerEnv+"="+dir)
+}
+
 const groupEnv = "FILEQUOTA_GROUP"
 
 // TestGroup: users of a group share a directory that has its group and mode 0770, whatever their umask and their own groups are, and

@@ -94,7 +94,7 @@ func (s *Store) save(text []byte) (err error) {
 			err = errors.Join(err, os.Remove(path)) // a full disk has no room for it, and where a sticky bit is set no other user can remove it
 		}
 	}()
-	if err = s.grant(f); err == nil {
+	if err = s.made(f); err == nil {
 		_, err = f.Write(text)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

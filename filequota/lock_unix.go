@@ -87,5 +87,13 @@ func groupOf(dir os.FileInfo) *group {
 	return &group{int(st.Gid), dir.Mode() & (os.ModePerm | os.ModeSetgid | os.ModeSticky)}
 }
 
+// ownerOf returns whose directory it is, if this process is root's and the directory is not; else zero.
+func ownerOf(dir os.FileInfo) uint32 {
+	if st, ok := dir.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+		return st.Uid
+	}
+	return 0
+}
+
 // removable says that a file can be removed while its lock is held.
 const removable = true

@@ -52,6 +52,7 @@ const asFile = 0
 
 func names(os.FileInfo) uint64   { return 1 }
 func groupOf(os.FileInfo) *group { return nil }
+func ownerOf(os.FileInfo) uint32 { return 0 }
 
 // removable says that a file can be removed while its lock is held; here none can that is open.
 const removable = false

@@ -57,7 +57,7 @@ func (s *Store) openNews() (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = s.grant(f); err != nil {
+		if err = s.made(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		return f, nil
