@@ -39,7 +39,32 @@ const (
 type ear struct {
 	path  string
 	heard header
+	seen  time.Duration // when the latest step was that a look has seen, by the machine's clock
+	gone  bool          // the last look found no file
 	hears map[*func(store.News)]struct{}
+}
+
+// news returns what is new in the header of a file, now by the machine's clock; it is the zero header if there is no file.
+//
+// If somebody has removed the file, the next process that begins makes a new one, of which all may be had. So who knows what was in the file is to come at
+// once, and takes that along. Nobody need come for a bucket of which forgetting it loses nothing: see removeIdle.
+func (e *ear) news(h *header, now time.Duration) store.News {
+	known := e.heard.lineage != 0 && now-e.seen <= idleFor
+	if h.lineage == 0 {
+		return store.News{Lost: known && !e.gone}
+	}
+	news := store.News{Room: h.room != e.heard.room, Lost: h.lost != e.heard.lost || known && h.lineage != e.heard.lineage}
+	now += h.shift
+	if h.hold != e.heard.hold && h.hold > now {
+		news.Hold = h.hold - now
+	}
+	if h.far != e.heard.far && h.end > now {
+		news.Ahead = h.end - now
+	}
+	if h.came != e.heard.came {
+		news.Sharing = int(min(h.sharing, math.MaxInt32))
+	}
+	return news
 }
 
 func (s *Store) newsPath() string { return filepath.Join(s.dir, "news") }
@@ -81,7 +106,7 @@ func (s *Store) Listen(bucket string, hear func(store.News)) (stop func(), err e
 	defer s.mu.Unlock()
 	e := s.ears[bucket]
 	if e == nil {
-		e = &ear{path: path, heard: heard, hears: map[*func(store.News)]struct{}{}}
+		e = &ear{path: path, heard: heard, seen: heard.now - heard.shift, hears: map[*func(store.News)]struct{}{}}
 		s.ears[bucket] = e
 	}
 	e.hears[&hear] = struct{}{}
@@ -130,23 +155,23 @@ func (s *Store) look(w watcher) (n int) {
 	s.mu.Unlock()
 	for _, e := range ears {
 		h := peek(e.path)
-		now := s.clock().now + h.shift
+		now := s.clock().now
 		s.mu.Lock()
-		news := store.News{Room: h.room != e.heard.room, Lost: h.lost != e.heard.lost}
-		if h.hold != e.heard.hold && h.hold > now {
-			news.Hold = h.hold - now
-		}
-		if h.far != e.heard.far && h.end > now {
-			news.Ahead = h.end - now
-		}
-		if h.came != e.heard.came {
-			news.Sharing = int(min(h.sharing, math.MaxInt32))
-		}
-		if s.watcher != w || h.lineage == 0 || news == (store.News{}) {
+		if s.watcher != w {
 			s.mu.Unlock()
 			continue
 		}
-		e.heard = h
+		news := e.news(&h, now)
+		if e.gone = h.lineage == 0; !e.gone {
+			e.seen = h.now - h.shift
+			if h.lineage != e.heard.lineage || news != (store.News{}) {
+				e.heard = h
+			}
+		}
+		if news == (store.News{}) {
+			s.mu.Unlock()
+			continue
+		}
 		hears := make([]func(store.News), 0, len(e.hears))
 		for hear := range e.hears {
 			hears = append(hears, *hear)

@@ -4,6 +4,10 @@ package filequota
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -49,6 +53,54 @@ func TestNewsOfSlotsFarAhead(t *testing.T) {
 		if len(heard) != 1 || heard[0].News != (store.News{Ahead: ahead - heard[0].at.Sub(asked)}) {
 			t.Errorf("of slots %v ahead: heard %+v", ahead, heard)
 		}
+	})
+}
+
+// TestNewsOfRemoval: who knows what was in a file that somebody has removed is told, once, and again if another process has made it anew; not if it was
+// idle, as one that removeIdle removes.
+func TestNewsOfRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, start := t.TempDir(), time.Now()
+		b := opened(t, dir, start)
+		p := &process{m: &machine{t: t}, quotas: quota.MustParse("10/m log").Explicit(), name: "a", Store: opened(t, dir, start)}
+		var mu sync.Mutex // protects heard
+		var heard []store.News
+		stop, err := b.Listen("api", func(n store.News) { mu.Lock(); heard = append(heard, n); mu.Unlock() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		tell := func(what string, after time.Duration, want ...store.News) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !reflect.DeepEqual(heard, want) {
+				t.Errorf("%s: heard %+v, want %+v", what, heard, want)
+			}
+			heard = nil
+		}
+		p.ask(1)
+		tell("the first", 3*time.Second, store.News{Sharing: 1})
+		path := filepath.Join(dir, fileName("api"))
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		tell("removed", 10*time.Second, store.News{Lost: true})
+		p.ask(1) // and p takes along what was there
+		tell("there again", 3*time.Second, store.News{Lost: true})
+		q := &process{m: p.m, quotas: p.quotas, name: "q", Store: opened(t, dir, start)}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		q.ask(1)
+		tell("made anew", 3*time.Second, store.News{Lost: true, Sharing: 1})
+		time.Sleep(idleFor)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		tell("idle", time.Minute)
 	})
 }
 

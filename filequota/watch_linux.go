@@ -3,6 +3,7 @@ package filequota
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type notified struct {
 	mu   sync.Mutex // protects the fields below; wait alone changes them
 	f    *os.File   // nil if there is none
 	none bool       // there is none to be had
+
+	misses bool // there was nothing to watch
 }
 
 func watch(path string) watcher {
@@ -80,7 +83,7 @@ func (w *notified) close() {
 	}
 }
 
-func (w *notified) wakes() bool { return w.f != nil }
+func (w *notified) wakes() bool { return w.f != nil && !w.misses }
 
 // inotify returns a file of which to read waits without a thread; nil if there is none to be had.
 func inotify() *os.File {
@@ -96,8 +99,8 @@ func inotify() *os.File {
 	return f
 }
 
-// renew watches whatever the path names now, since the directory may have been removed and made again. For a file that is
-// watched already that does nothing.
+// renew watches whatever the path names now, since the directory may have been removed and made again, and whether files of the directory are removed.
+// For what is watched already that does nothing.
 func (w *notified) renew() {
 	if w.f == nil {
 		return
@@ -106,5 +109,9 @@ func (w *notified) renew() {
 	if err != nil {
 		return
 	}
-	_ = conn.Control(func(fd uintptr) { _, _ = unix.InotifyAddWatch(int(fd), w.path, unix.IN_MODIFY) })
+	_ = conn.Control(func(fd uintptr) {
+		_, err := unix.InotifyAddWatch(int(fd), w.path, unix.IN_MODIFY)
+		_, err2 := unix.InotifyAddWatch(int(fd), filepath.Dir(w.path), unix.IN_DELETE)
+		w.misses = err != nil || err2 != nil
+	})
 }

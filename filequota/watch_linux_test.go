@@ -2,6 +2,7 @@ package filequota
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -31,6 +32,29 @@ func TestNewsAtOnce(t *testing.T) {
 			if err := os.RemoveAll(m.dir); err != nil {
 				t.Fatal(err)
 			}
+			if n := <-heard; n != (store.News{Lost: true}) {
+				t.Errorf("heard %+v of the removal", n)
+			}
 		}
+	}
+}
+
+// TestWatchedRemoval: where there is inotify, that a file of the directory is removed ends a wait; also after the directory was removed.
+func TestWatchedRemoval(t *testing.T) {
+	m := newMachine(t)
+	w := watch(filepath.Join(m.dir, "news")).(*notified)
+	w.begin = time.Now().Add(-time.Hour)
+	defer func() {
+		w.close()
+		w.wait(time.Hour)
+	}()
+	for _, remove := range []func(string) error{os.Remove, func(string) error { return os.RemoveAll(m.dir) }, os.Remove} {
+		m.process("a", "10/m log").ask(1)
+		for w.wait(0); !w.wakes(); w.wait(0) {
+		}
+		if err := remove(m.path()); err != nil {
+			t.Fatal(err)
+		}
+		w.wait(time.Hour)
 	}
 }
