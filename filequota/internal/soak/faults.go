@@ -170,6 +170,16 @@ func (c *cell) each(do func(path string) error) (err error) {
 	return err
 }
 
+// remove removes the directory.
+func (c *cell) remove() {
+	c.removals++
+	for range 100 {
+		if os.RemoveAll(c.dir) == nil { // else somebody makes it anew meanwhile
+			return
+		}
+	}
+}
+
 // flip flips a bit where there is something.
 func flip(b []byte) {
 	for i := len(b) - 1; i > 0; i-- {
@@ -216,16 +226,11 @@ var faults = []fault{
 	change("zero", "the files are zeroed", func(b []byte) []byte { clear(b); return b }),
 	loose(change("flip", "a bit is flipped in each half", func(b []byte) []byte { flip(b[:len(b)/2]); flip(b[len(b)/2:]); return b })),
 	{name: "remove", what: "the directory is removed, twice a second", do: func(ctx context.Context, c *cell) error {
-		return again(ctx, 500*time.Millisecond, func() error {
-			c.removals++
-			for range 100 {
-				if os.RemoveAll(c.dir) == nil { // else somebody makes it anew meanwhile
-					break
-				}
-			}
-			return nil
-		})
+		return again(ctx, 500*time.Millisecond, func() error { c.remove(); return nil })
 	}},
+	loose(fault{name: "begin", what: "the directory is removed, and a process begins right after, twice a second", do: func(ctx context.Context, c *cell) error {
+		return again(ctx, 500*time.Millisecond, func() error { c.remove(); return c.start(ctx) })
+	}}),
 	{name: "copy", loose: true, what: "a copy of what was comes back, twice", do: func(ctx context.Context, c *cell) error {
 		old := map[string][]byte{}
 		err := c.each(func(path string) (err error) {
