@@ -10,6 +10,8 @@ type mostSharing struct {
 	most, second int           // second is the most since at
 	at           monotime.Time // when it was the most last
 	parted       monotime.Time // when the store said last that one had left lately; zero if never
+	before       int           // how many shared it until the loss of which a reply told at lostAt; zero once that is long ago
+	lostAt       monotime.Time
 }
 
 // note notes how many share the bucket now. What is the most counts for three times SharesFor at the longest.
@@ -33,4 +35,15 @@ func (m *mostSharing) among(now monotime.Time, n int) int {
 		return 0
 	}
 	return max(m.most, n)
+}
+
+// lost notes with each reply how many shared the bucket until it came, if it says that the store has lost the bucket. Who has not asked again in SharesFor
+// counts no more.
+func (m *mostSharing) lost(now monotime.Time, n int, lost bool) {
+	switch {
+	case lost:
+		m.before, m.lostAt = n, now
+	case now.Sub(m.lostAt) >= store.SharesFor:
+		m.before, m.lostAt = 0, 0
+	}
 }

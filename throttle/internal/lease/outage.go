@@ -204,8 +204,11 @@ func (l *Lease) hearWhoCame(now monotime.Time, n int) {
 	l.came = cameNews{now, max(n, l.came.sharing)}
 }
 
-// sharing is how many processes share the bucket, with this one, as far as the last reply said and news since.
-func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
+// sharing is how many processes share the bucket, with this one: no fewer than before a loss, after which the store counts only who has asked since.
+func (l *Lease) sharing() int { return max(l.counted(), l.shared.before) }
+
+// counted is how many do as far as the last reply said, and news since.
+func (l *Lease) counted() int { return max(l.last.sharing, l.came.sharing) }
 
 // far is how far ahead slots are of which it is asked how far they are, and how long a window is for which nobody waits to be safe.
 const far = 8 * Horizon

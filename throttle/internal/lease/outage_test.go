@@ -419,8 +419,21 @@ func TestOutageAmong(t *testing.T) {
 	} {
 		equal(t, name, among(c.reply, s, 2*s, c.heard), c.want)
 	}
+	// A store that has lost the bucket counts only who has asked since; for a minute all count that it counted before, also if it loses the bucket once more.
+	l := newLease(t, "10/s burst 10", 0)
+	for i, r := range []struct {
+		at      time.Duration
+		sharing int
+		lost    bool
+		want    int
+	}{
+		{0, 5, false, 5}, {s, 1, true, 5}, {2 * s, 2, false, 5}, {30 * s, 1, true, 5}, {90*s - 1, 3, false, 5}, {90 * s, 3, false, 3}, {91 * s, 2, false, 2},
+	} {
+		call(t, l, r.at, queue(1), store.Reply{Members: 1, Sharing: r.sharing, Lost: r.lost, Life: int64(i), Bound: -1})
+		equal(t, fmt.Sprint("sharing at ", r.at), l.sharing(), r.want)
+	}
 	// Who came may have got all that was left of a window, and what leaves that of this process.
-	l := newLease(t, "40/2s log", 0)
+	l = newLease(t, "40/2s log", 0)
 	l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
 	l.Take(nil, at(0), at(0), requests(4), false, 0)
 	l.Heard(at(0), store.News{Sharing: 4})

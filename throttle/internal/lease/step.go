@@ -62,6 +62,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if c.version == l.version {
 		l.hearLeft(now, c.Request, reply)
 	}
+	l.shared.lost(now, l.sharing(), reply.Lost)
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.last.sharing = max(reply.Sharing, l.last.members)
 	if l.came.at < sent {
@@ -343,7 +344,7 @@ func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply
 			l.shared.parted = 0
 		}
 	}
-	l.shared.note(now, l.sharing(), reply.Parted)
+	l.shared.note(now, l.counted(), reply.Parted)
 	return lost
 }
 
