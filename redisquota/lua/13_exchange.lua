@@ -78,6 +78,11 @@ local function hear_member()
   end
 end
 
+-- silent is since when nobody has asked for anything, as far as that matters: of a bucket that was lost, since when nobody has called, though nothing was to be handed out until later.
+local function silent()
+  return math.min(served, state.now)
+end
+
 -- wake has the first that asks in a while, and those after it for a horizon, get no more than what is spare if all others that send their
 -- parts without us could not call.
 local function wake()
@@ -85,7 +90,7 @@ local function wake()
     hear_member()
     return
   end
-  if request.asks == 0 or now <= math.max(served + horizon, last, hold) + request.late then
+  if request.asks == 0 or now <= math.max(silent() + horizon, last, hold) + request.late then
     return
   end
   local since = served - shares
@@ -142,8 +147,8 @@ end
 local function hear_alone()
   if not request.alone then
     return
-  elseif 2 * (now - served) > horizon then -- which is how long a member tries, before it sends without us
-    learn, served = now + horizon, now
+  elseif 2 * (now - silent()) > horizon then -- which is how long a member tries, before it sends without us
+    learn, served = now + horizon, math.max(served, now)
   elseif now >= learn or unheard == 0 then
     return
   end

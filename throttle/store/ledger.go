@@ -254,7 +254,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		l.born = now
 	}
 	if lost {
-		l.lastSlot, l.learnsUntil, l.served = now.Add(r.Horizon), now.Add(r.Horizon), now.Add(r.Horizon)
+		l.lastSlot, l.learnsUntil, l.served, l.lastUsed = now.Add(r.Horizon), now.Add(r.Horizon), now.Add(r.Horizon), now
 		l.fresh = r.New && r.Since <= 0 && r.Answered <= 0
 		fresh = l.fresh
 	}

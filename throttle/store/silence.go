@@ -18,7 +18,7 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 		l.hear(r, m, now)
 		return
 	}
-	if len(r.Asks) == 0 || now <= max(l.served.Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
+	if len(r.Asks) == 0 || now <= max(l.silent().Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
 		return
 	}
 	since := l.served.Add(-SharesFor)
@@ -32,6 +32,9 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 	}
 	l.learnsUntil, l.unheard, l.cut = now.Add(r.Horizon), others, false
 }
+
+// silent is since when nobody has asked for anything, as far as that matters: of a bucket that was lost, since when nobody has called, though nothing was to be handed out until later.
+func (l *Ledger) silent() monotime.Time { return min(l.served, l.lastUsed) }
 
 // othersShare is how many members beside the one that asks send their parts without the store, of those that were active after an instant.
 func (l *Ledger) othersShare(r *Request, since monotime.Time) (n int) {
@@ -115,8 +118,8 @@ func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
 	switch {
 	case !r.Alone:
 		return
-	case now.Sub(l.served) > r.Horizon/2: // which is how long a member tries, before it sends without the store
-		l.learnsUntil, l.served = now.Add(r.Horizon), now
+	case now.Sub(l.silent()) > r.Horizon/2: // which is how long a member tries, before it sends without the store
+		l.learnsUntil, l.served = now.Add(r.Horizon), max(l.served, now)
 	case now < l.learnsUntil && l.unheard > 0: // as was guessed
 	default:
 		return

@@ -39,3 +39,31 @@ func TestLostAndAway(t *testing.T) {
 		}
 	}
 }
+
+// TestLostAndSoonBack: a store that has lost a bucket, and is out of reach before half a second is over in which it hands out nothing, has heard nobody in that time. So half
+// a second passes when it is back, in which all tell what they sent; also if it was away for so short that nobody had asked in vain for longer than after any loss.
+func TestLostAndSoonBack(t *testing.T) {
+	for _, text := range []string{"100/s burst 10", "100/s burst 20", "100/s burst 40", "60/2s log", "60/2s sliding"} {
+		for back := 500 * time.Millisecond; back < 1200*time.Millisecond; back += 30 * time.Millisecond {
+			synctest.Test(t, func(t *testing.T) {
+				lost := 6100 * time.Millisecond
+				f := &fleet{start: time.Now(), end: 10 * time.Second}
+				m := new(store.Memory)
+				time.AfterFunc(lost, m.Lose)
+				var stores []store.Store
+				for i := range 5 {
+					begin := lost + 5*time.Millisecond + time.Duration(i)*50*time.Millisecond
+					stores = append(stores, &away{Memory: m, down: func() bool {
+						since := time.Since(f.start)
+						return since >= begin && since < lost+back
+					}})
+				}
+				f.run(t, text, throttle.OutageShare, []int{1, 1, 1}, stores...)
+				f.wait.Wait()
+				if n := over(text, f.sends); n > 0 {
+					t.Errorf("%s, back %v after the loss: %d over", text, back, n)
+				}
+			})
+		}
+	}
+}
