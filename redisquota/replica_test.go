@@ -77,6 +77,34 @@ func TestStoreReplicaThatLacks(t *testing.T) {
 	<-lost // and others hear of it
 }
 
+// TestStoreOfBeforeALoss: a server that lost its data and has again what it had before, as one that ends a failover to an empty one, lacks what was done meanwhile: a process that
+// was answered meanwhile knows, and the bucket is lost. One that only heard of a life that is to begin knows nothing: the clock was set.
+func TestStoreOfBeforeALoss(t *testing.T) {
+	c := dial(t, realServer(t))
+	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s burst 5, 50/2s log"), name: "a"}
+	a.open()
+	first := a.ask(1, 1).Life
+	do(t, c, "swapdb", "0", "1")
+	a.ask(1, 1)
+	time.Sleep(600 * time.Millisecond)
+	between := a.ask(1, 1)
+	do(t, c, "swapdb", "0", "1")
+	ask := func(life int64) *store.Reply {
+		r := a.request(1, 1)
+		r.Answered, r.Life = r.Serial-1, life
+		return a.send(r)
+	}
+	if between.Life <= first {
+		t.Fatalf("life %d after %d", between.Life, first)
+	}
+	if r := ask(between.Life + time.Hour.Microseconds()); r.Life != first {
+		t.Errorf("who was answered in an hour: life %d, want %d as before", r.Life, first)
+	}
+	if r := ask(between.Life); !r.Lost || r.Life <= between.Life || len(r.Slots) > 0 {
+		t.Errorf("who was answered in a later life: %+v, want the bucket to be lost", r)
+	}
+}
+
 func follow(t *testing.T, primary, replica *server.Server) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(primary.Addr)

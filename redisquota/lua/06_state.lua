@@ -34,6 +34,7 @@ if not lost and excess > off and not request.set then
 end
 lost = lost or excess > off
 lost = lost or called and tonumber(serial) < request.answered and not other_life -- what was done since is lost
+lost = lost or other_life and request.life > state.born and request.life <= now -- what was of before that life has come back
 -- Who was answered before the bucket was said to be new knows better, as long as that matters.
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then

@@ -128,7 +128,7 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 // serve is Exchange for a request that was checked, by a clock that cannot be set.
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
-	if m := l.members[r.Member]; m != nil && m.serial < r.Answered && !l.otherLife(r) {
+	if m := l.members[r.Member]; m != nil && m.serial < r.Answered && !l.otherLife(r) || l.comesBack(r, t) {
 		l.Lose() // what was done since
 	}
 	if l.members[r.Member] == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters() {
@@ -352,6 +352,12 @@ func (m *member) unaware(r *Request, known bool) bool {
 // otherLife reports whether the latest answer of which a member has told all was of another life of the bucket.
 func (l *Ledger) otherLife(r *Request) bool {
 	return r.Answered > 0 && r.Life != 0 && r.Life != int64(l.born)
+}
+
+// comesBack reports whether a member was answered in a life that began later: what is known here is of before that, and has come back. One that is to begin is of a clock
+// that was set.
+func (l *Ledger) comesBack(r *Request, now monotime.Time) bool {
+	return l.known && l.otherLife(r) && r.Life > int64(l.born) && r.Life <= int64(now)
 }
 
 // teach tells a member that is not known what another one has learned of the server, and notes what it tells itself.

@@ -311,3 +311,20 @@ func TestToldPartsOfEveryUnit(t *testing.T) {
 		}
 	}
 }
+
+// TestOfBeforeALoss: a Ledger that is again what it was before a loss lacks what was done meanwhile, as who was answered meanwhile knows. A life that is to begin tells nothing.
+func TestOfBeforeALoss(t *testing.T) {
+	for name, c := range map[string]struct {
+		life int64 // beside that of the Ledger
+		lost bool
+	}{"the same": {0, false}, "an earlier one": {-1, false}, "a later one": {1, true}, "one of now": {int64(time.Second), true}, "one that is to begin": {int64(time.Second) + 1, false}} {
+		l := &Ledger{}
+		l.Lose()
+		o := &losing{t: t, l: l, kind: quota.SlidingLog}
+		was := o.send(time.Hour, 1, 0, true).Life
+		o.life[1] += c.life
+		if is := o.send(time.Hour+time.Second, 1, 0, false).Life; is != was && !c.lost || is == was && c.lost {
+			t.Errorf("%s: life %d after %d", name, is, was)
+		}
+	}
+}

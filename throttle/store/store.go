@@ -263,7 +263,8 @@ type Request struct {
 	Answered int64
 
 	// Life is the latest [Reply.Life] for which the member has told all that it had and sent before, with this request at the latest. If it is another one than that of the bucket,
-	// the bucket was lost since, and what the member had is lost: also if the store knows the member, since a copy of an earlier request came first. Zero if there is none.
+	// the bucket was lost since, and what the member had is lost: also if the store knows the member, since a copy of an earlier request came first. If it is one that began later than
+	// that of the bucket, and not one that is to begin, what the store had before has come back: the bucket is lost. Zero if there is none.
 	Life int64
 
 	// Sharing is how many members shared the bucket at once (see Reply.Sharing) within the last minute (SharesFor), as far as the member knows; zero if it
@@ -444,7 +445,7 @@ type Reply struct {
 	// since a reply may get lost.
 	Lost bool
 
-	// Life names the life of the bucket: each loss begins another one. Zero if the store does not say: then Request.Answered alone tells whether a member has heard of a loss.
+	// Life names the life of the bucket: each loss begins another one, with a larger number unless the store's clock is set back. Zero if the store does not say: then Request.Answered alone tells whether a member has heard of a loss.
 	Life int64
 
 	// Parted says that a member left within the last minute (SharesFor): what it sent, nobody will tell. So it does after the store has lost the bucket, until all
