@@ -44,6 +44,7 @@ func TestFailures(t *testing.T) {
 		{serverError("WRONGPASS invalid username-password pair or user is disabled."), "the server does not know the user and password"},
 		{serverError("ERR invalid password"), "the server does not know the user and password"},
 		{serverError("NOPERM User secret has no permissions to run the 'evalsha' command"), "the user lacks a permission: see README.md, Servers and permissions"},
+		{serverError("ERR The user executing the script can't run this command or subcommand script: 8994ddd"), "the user lacks a permission: see README.md, Servers and permissions"},
 		{serverError("READONLY You can't write against a read only replica."), "the server is a replica, which cannot be written"},
 		{serverError("OOM command not allowed when used memory > 'maxmemory'."), "the server is out of memory"},
 		{serverError("MISCONF Redis is configured to save RDB snapshots"), "the server does not write, since it cannot save"},

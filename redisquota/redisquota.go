@@ -54,8 +54,8 @@
 // A call that fails, for whatever reason, is an error of [Store.Exchange]; what a Limiter does then is its
 // Outage. Errors of this package begin with "redisquota: " and the bucket, say what is wrong where that is known (the server
 // wants a password, connection refused, what answers is no Redis), and wrap what the client library
-// returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is half done: what the server may refuse (it is read-only, out of memory, or a
-// permission is missing) is refused before anything is written.
+// returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is half done: what the server may refuse (it is read-only or out of memory) is refused
+// before anything is written; if a permission is missing for what comes later, the bucket is lost.
 //
 // Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a later one, and calls of the earlier one fail while
 // the later one uses the bucket, and for ten seconds more.

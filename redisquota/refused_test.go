@@ -62,6 +62,53 @@ func TestStoreRefused(t *testing.T) {
 	}
 }
 
+// TestStoreRefusedMidway: a permission that is missing may be one for what comes after the first write. Then nothing of the bucket is used any more: it is lost.
+func TestStoreRefusedMidway(t *testing.T) {
+	s := realServer(t)
+	admin := dial(t, s)
+	if v := version(t, admin); v < 6.2 {
+		t.Skipf("Redis %.1f has no such users", v)
+	}
+	for _, missing := range []string{"hset", "zadd", "zrem", "del", "pexpire"} {
+		t.Run(missing, func(t *testing.T) {
+			flushAll(t, admin)
+			args := []any{"acl", "setuser", "pacer", "reset", "on", ">secret"}
+			for _, right := range strings.Fields(rights(t)) {
+				args = append(args, right)
+			}
+			do(t, admin, args...)
+			c := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "pacer", Password: "secret", MaxRetries: -1})
+			defer c.Close()
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 5, 100/200ms log"), name: "a"}
+			a.open()
+			tag := "{pacer:api}:state"
+			for i := range 5 { // until there is something that expires
+				a.ask(1, 3)
+				time.Sleep(time.Duration(50+10*i) * time.Millisecond)
+			}
+			do(t, admin, "acl", "setuser", "pacer", "-"+missing)
+			before, _ := admin.HGetAll(t.Context(), tag).Result()
+			b := &member{t: t, store: a.store, quotas: parse(t, "50/s burst 5, 100/200ms log, 70/s log"), name: "b"} // whose log is new
+			_, err := b.store.Exchange(t.Context(), b.request(1, 10))
+			if err == nil {
+				_, err = a.store.Exchange(t.Context(), a.request(1, 10))
+			}
+			after, _ := admin.HGetAll(t.Context(), tag).Result()
+			do(t, admin, "acl", "setuser", "pacer", "+"+missing)
+			same := fmt.Sprint(before) == fmt.Sprint(after)
+			if err == nil {
+				t.Fatal("nothing fails")
+			}
+			if reply := a.send(a.request(1, 1)); !same && !reply.Lost {
+				t.Errorf("without +%s: %v; half of it is done, and the bucket is not lost", missing, err)
+			}
+			if !strings.Contains(err.Error(), "the user lacks a permission") {
+				t.Errorf("without +%s: %v, want an error that says so", missing, err)
+			}
+		})
+	}
+}
+
 func do(t *testing.T, c *redis.Client, args ...any) {
 	t.Helper()
 	if err := c.Do(t.Context(), args...).Err(); err != nil {

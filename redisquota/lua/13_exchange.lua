@@ -371,7 +371,14 @@ local function write()
 end
 
 if not request.look then
-  write()
+  local written, failure = pcall(write)
+  if not written then -- a permission may be missing for what comes after the first
+    redis.pcall('HSET', key.state, 'bucket', '0') -- what is half written is lost
+    if type(failure) == 'table' then -- from Redis 7 on
+      return failure
+    end
+    error(failure, 0)
+  end
 end
 
 local ahead = last
