@@ -189,3 +189,46 @@ func fill(t *testing.T, c *redis.Client, n int, ago func(i int) time.Duration) (
 	}
 	return key
 }
+
+// TestStoreStepsEndAnywhere: wherever in a call its steps end, in the walk through a log or after it, the next calls get on, and a cost for which enough has left is granted.
+func TestStoreStepsEndAnywhere(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	const bound = "most_steps = 5000 "
+	if strings.Count(redisquota.Script(), bound) != 1 {
+		t.Fatalf("the script does not have %q once", bound)
+	}
+	by := &redisquota.Store{Client: scripted{c, redis.NewScript(strings.Replace(redisquota.Script(), bound, "most_steps = 400 ", 1))}}
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for cost := 1; cost <= 200; cost += 2 { // another cell each time
+		flushAll(t, c)
+		serial := int64(0)
+		send := func(at time.Duration, r store.Request) *store.Reply {
+			t.Helper()
+			s.Mini.SetTime(start.Add(at))
+			r.Version, r.Bucket, r.Member, r.Quotas = store.Version, "b", "m", parse(t, "200/20s log, 200/30s log")
+			r.Late, r.Horizon, r.Hand, r.New = time.Millisecond, 500*time.Millisecond, []int{0, 0}, true
+			r.Serial, r.Answered = serial+1, serial
+			serial++
+			reply, err := by.Exchange(t.Context(), &r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reply
+		}
+		var went []store.Own
+		for i := range 100 {
+			went = append(went, store.Own{In: time.Duration(i-100) * 100 * time.Millisecond, Cost: []int{2, 2}})
+		}
+		send(0, store.Request{})
+		send(10*time.Second, store.Request{Own: went})
+		asks := 0
+		for granted := false; !granted; asks++ {
+			if asks == 20 {
+				t.Fatalf("a cost of %d is not granted in %d calls, though all has left", cost, asks)
+			}
+			reply := send(50*time.Second, store.Request{Asks: []store.Ask{{Cost: []int{cost, cost}, Count: 1, Within: -1}}})
+			granted = len(reply.Slots) == 1
+		}
+	}
+}

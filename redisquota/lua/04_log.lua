@@ -330,13 +330,16 @@ function log.later(q, t)
 end
 
 -- stop has the walk through cells end at the i-th, since a call has no steps left, so that it hands out no slot any more. It returns when to
--- ask again, at t or later: when the cells up to there have left. What has left is forgotten, so that the next call begins with the cells after it.
+-- ask again, at t or later: when the cells up to there have left.
 function log.stop(q, t, i)
   local c = log.get(q, i)
-  local again = c and c.last + q.span or t
   q.stopped = true
-  q:purge(now, i)
-  return math.max(t, again)
+  return math.max(t, c and c.last + q.span or t)
+end
+
+-- go_on has the next call begin with the cells after those that this one has read and that have left.
+function log.go_on(q)
+  q:purge(now, #q.cells)
 end
 
 -- leaves returns when, at t or later, so much has left, or when to ask again.

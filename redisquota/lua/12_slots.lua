@@ -120,6 +120,15 @@ local function usable()
   return all
 end
 
+-- go_on has the next call begin where this one, which has no steps left, has come to: else it did the same for ever.
+local function go_on()
+  for _, q in ipairs(quotas) do
+    if q.go_on then
+      q:go_on()
+    end
+  end
+end
+
 -- grant hands out slots. Beyond what is soon, a member gets its share of the horizon; and
 -- never so many at once that others wait for the server. A request that comes again gets nothing but what is in the reply already.
 local function grant(again)
@@ -146,6 +155,7 @@ local function grant(again)
       for _ = 1, ask.count - (had[i] or 0) do
         local slot, bound, hole = earliest(cost)
         if steps > most_steps then
+          go_on()
           refuse(slot, bound)
           return
         elseif slot - now > within then
