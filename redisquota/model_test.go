@@ -268,6 +268,17 @@ func snap(got, want *store.Reply, quotas quota.Quotas) {
 // answers has the script answer what the model did, as the model did. What it rounds, it rounds up to whole microseconds.
 func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time.Time, steps []step, estimates bool) {
 	t.Helper()
+	answersAt(t, func(st step) {
+		s.Mini.SetTime(st.at)
+		if st.lost {
+			s.Mini.FlushAll()
+		}
+	}, store, start, steps, estimates)
+}
+
+// answersAt is answers with a server that is made ready for each step.
+func answersAt(t *testing.T, ready func(step), store *redisquota.Store, start time.Time, steps []step, estimates bool) {
+	t.Helper()
 	for i, st := range steps {
 		req := st.r
 		req.Back = slices.Clone(req.Back)
@@ -277,10 +288,7 @@ func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time
 		if req.Life != 0 {
 			req.Life = translate(start, req.Life)
 		}
-		s.Mini.SetTime(st.at)
-		if st.lost {
-			s.Mini.FlushAll()
-		}
+		ready(st)
 		got, err := store.Exchange(t.Context(), &req)
 		if err != nil {
 			t.Fatal(err)
