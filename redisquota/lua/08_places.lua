@@ -424,13 +424,16 @@ end
 -- note notes what a member has told: of each unit the most that it cost of any place.
 function kept.note(at, cost)
   kept.read()
-  local of_unit = {}
+  local units, of_unit = {}, {} -- in the order of the places: of what is beyond the bound it matters which unit comes first
   for i, q in ipairs(quotas) do
+    if not of_unit[q.unit] then
+      units[#units + 1] = q.unit
+    end
     of_unit[q.unit] = math.max(of_unit[q.unit] or 0, cost[i])
   end
-  for unit, n in pairs(of_unit) do
-    if n > 0 then
-      kept.add(at, unit, n)
+  for _, unit in ipairs(units) do
+    if of_unit[unit] > 0 then
+      kept.add(at, unit, of_unit[unit])
     end
   end
   kept.changed = true
