@@ -2,6 +2,7 @@ package pace
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -282,5 +283,21 @@ func TestWindowNear(t *testing.T) {
 	other.Hint(now, 0, time.Second) // it never said more
 	if _, ok := other.Look(now, 3, true); !ok {
 		t.Error("no look after the row, where no hint said more than nothing")
+	}
+}
+
+// TestWindowSlack: requests that come back one by one have the turns begin a tenth of a second later each time, and by a second at most.
+func TestWindowSlack(t *testing.T) {
+	w := window{size: 50, alike: 1, sudden: true, least: 3 * time.Second, most: 4 * time.Second, turn: turn{from: start, granted: 10, served: 10}}
+	var got []int64
+	for now := start; len(got) < 12; now = now.Add(time.Millisecond) {
+		w.stumbles = 0 // turns between were not refused too soon
+		w.turn.stumbled = false
+		w.refuse(now)
+		w.serve(now, 1, false)
+		got = append(got, w.slack.Milliseconds())
+	}
+	if want := "[100 200 300 400 500 600 700 800 900 1000 1000 1000]"; fmt.Sprint(got) != want {
+		t.Errorf("slack of %v ms, want %s", got, want)
 	}
 }
