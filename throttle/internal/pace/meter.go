@@ -8,13 +8,18 @@ import (
 
 // meter counts what is served from one refusal to the next one. At both, the server had nothing to give: so what is served in between came back in between, and the server gives
 // so much, or more, if some of it was not asked for in time. What had gathered before the first of the two does not count, as it would if one counted from another instant on.
+// Nor does what was on its way when the first of the two came: the server may have given it before it refused.
 type meter struct {
 	from   monotime.Time // the latest refusal; zero if there was none
 	served int           // tokens since then
 }
 
-// serve takes in n tokens that were served.
-func (m *meter) serve(n int) { m.served = min(m.served+n, mostCounted) }
+// serve takes in n tokens that were served. Late says that the request was on its way when the latest refusal came.
+func (m *meter) serve(n int, late bool) {
+	if !late {
+		m.served = min(m.served+n, mostCounted)
+	}
+}
 
 // refuse takes in a refusal.
 func (m *meter) refuse(now monotime.Time) { *m = meter{from: now} }

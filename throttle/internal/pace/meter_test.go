@@ -10,25 +10,30 @@ func TestMeter(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		from   time.Duration // of a refusal, before now; negative if there was none
-		served int
+		late   int           // on their way then, and served
+		served int           // sent later
 		want   float64
 	}{
-		{"a row in four seconds", 4 * time.Second, provenServed, provenServed / 4.0},
-		{"fewer", 4 * time.Second, provenServed - 1, 0},
-		{"nothing was refused", -1, provenServed, 0},
-		{"in no time", 0, provenServed, 0},
-		{"too many to count", time.Second, 2 * mostCounted, mostCounted},
+		{"a row in four seconds", 4 * time.Second, 0, provenServed, provenServed / 4.0},
+		{"and many that may have been given before", 4 * time.Second, 64, provenServed, provenServed / 4.0},
+		{"fewer", 4 * time.Second, 0, provenServed - 1, 0},
+		{"fewer, and many that may have been given before", 4 * time.Second, 64, provenServed - 1, 0},
+		{"nothing was refused", -1, 0, provenServed, 0},
+		{"in no time", 0, 0, provenServed, 0},
+		{"too many to count", time.Second, 0, 2 * mostCounted, mostCounted},
 	} {
-		var m meter
-		m.serve(3) // before the refusal
+		var r Rate
+		m := &r.meter
+		r.Serve(start, 3, false) // before the refusal
 		now := start.Add(time.Hour)
 		if test.from >= 0 {
 			m.refuse(now.Add(-test.from))
 		}
+		r.Serve(now, test.late, true)
 		for range 2 {
-			m.serve(test.served / 2)
+			r.Serve(now, test.served/2, false)
 		}
-		m.serve(test.served % 2)
+		r.Serve(now, test.served%2, false)
 		got, over := m.rate(now)
 		if got != test.want || got > 0 && over != test.from || got == 0 && over != 0 {
 			t.Errorf("%s: %v/s over %v, want %v/s over %v", test.name, got, over, test.want, test.from)

@@ -233,7 +233,7 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 // did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered.
 func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	r.burst.serve(n)
-	r.meter.serve(n)
+	r.meter.serve(n, late)
 	r.window.serve(now, n, late)
 	if late && r.episodeCount > 0 && !r.former.trial {
 		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
