@@ -23,8 +23,9 @@ var (
 )
 
 // bounds are those with which cells are compared: processes that are told how many they are, and keep to their parts; those that are
-// told all but that, and search or read what remains; and those that are told no numbers either (exact and coarse). The last two while the limit stays.
-var bounds = []string{"parts", "careful", "even", "swift", "untold"}
+// told all but that, and search or read what remains; and those that are told no numbers either: of hints and silence, while there is one of them, with other weights, and with one of the
+// numbers. All but the first while the limit stays.
+var bounds = []string{"parts", "careful", "even", "swift", "untold", "untold-careful", "untold-swift", "untold-window", "untold-burst"}
 
 // namesOf returns the names of n cells of each class and column, as far as they are asked for.
 func namesOf(n int, only *regexp.Regexp) (names []string) {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"container/heap"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -119,6 +120,71 @@ func TestCellUntold(t *testing.T) {
 			t.Errorf("%s: %.3f times the least, %.1f refused in half of the cells, want at most 1.03 and 1", class, half, less)
 		}
 	}
+}
+
+// TestCellGuess shows that one process that has to guess the numbers of a server never takes the truth for impossible, and how many of its requests were on
+// their way when it heard the first refusal.
+func TestCellGuess(t *testing.T) {
+	for _, class := range []string{classHint, classSilent} {
+		var refused, first []float64
+		for i := range whole.Or(4, 48) {
+			c, err := drawCell(100, fmt.Sprintf("%s/1-short/%d", class, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &seekers{cell: &c, start: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), server: c.algorithm(), attempts: map[int]int{}}
+			s.hunt(memberUntold)
+			hammers := s.play()
+			if p := s.all[0].hunter.(*guesser); hammers || !slices.ContainsFunc(p.all, p.true) {
+				t.Errorf("%v: of %d guesses none is true, or it hammers: %v", c, len(p.all), hammers)
+			}
+			var o outcome
+			o.count(s.answers)
+			if o.Served != c.requests {
+				t.Errorf("%v: %d served", c, o.Served)
+			}
+			refused, first = append(refused, o.Refused), append(first, firstFlight(s.answers))
+		}
+		half, three := middle(refused)
+		one, more := middle(first)
+		t.Logf("%s: %.1f/%.1f refused per 100, of which %.1f/%.1f were on their way when the first refusal was heard", class, half, three, one, more)
+		if half > 10 || one > half {
+			t.Errorf("%s: %.1f refused per 100 in half of the cells, %.1f of them on their way at the first refusal, want at most 10, and no more than that", class, half, one)
+		}
+	}
+}
+
+// true reports whether a guess is.
+func (p *guesser) true(g guess) bool {
+	rate, phase := p.rate, time.Duration(0)
+	switch a := p.layers[0].algorithm.(type) {
+	case *pacertest.GCRA:
+		rate = 1e9 / math.Floor(1e9/rate)
+	case *pacertest.ClockWindow:
+		phase = a.Phase
+	case *pacertest.EstimatedWindow:
+		phase = a.Phase
+	}
+	of := g.window == p.window && (g.edges == 1 || g.phase[0] <= phase && phase <= g.phase[1])
+	return (of && p.window > 0 || g.window == 0 && g.rate[0] <= rate && rate <= g.rate[1]) && g.sure.low <= p.free && p.free <= g.sure.high
+}
+
+// firstFlight is how many were refused, per 100 that were served, that were on their way when the first refusal was heard.
+func firstFlight(answers []answer) float64 {
+	heard, served, refused := never, 0, 0
+	for _, a := range answers {
+		if !a.ok {
+			heard = min(heard, a.back)
+		} else {
+			served++
+		}
+	}
+	for _, a := range answers {
+		if !a.ok && a.sent < heard {
+			refused++
+		}
+	}
+	return 100 * float64(refused) / float64(max(served, 1))
 }
 
 // leastOf is the least time of a cell, which is the same for all members.

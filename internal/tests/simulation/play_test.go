@@ -188,7 +188,7 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 		o.count(court.answers)
 		if o.Bound = c.bound(w.start, first, begin, least); *cellBound != "" && c.searches(*cellBound) {
 			o.Bound = c.boundOfSearch(*cellBound, w.start, least)
-		} else if *cellBound == memberUntold {
+		} else if guessers[*cellBound].weight > 0 {
 			o.Bound = nil
 		}
 		if cause := context.Cause(ctx); cause != nil {

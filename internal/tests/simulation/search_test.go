@@ -52,7 +52,14 @@ var members = map[string][3]search{
 // searches reports whether the processes of a member have anything to search in a cell.
 func (c *cell) searches(member string) bool {
 	_, crowd := crowds[c.column]
-	return crowd && (member != memberUntold || c.class == classExact || c.class == classCoarse)
+	stated := c.class == classExact || c.class == classCoarse
+	switch {
+	case guessers[member].weight == 0:
+		return crowd
+	case stated:
+		return crowd && member == memberUntold
+	}
+	return crowd && c.processes == 1
 }
 
 // hunt begins the processes of a member of the family for the class of the cell.
@@ -60,7 +67,9 @@ func (s *seekers) hunt(member string) {
 	for p := range s.processes {
 		var h hunter
 		switch {
-		case member == memberUntold:
+		case guessers[member].weight > 0 && s.class != classExact && s.class != classCoarse:
+			h = newGuesser(s.cell, s.start, guessers[member])
+		case guessers[member].weight > 0:
 			h = newPupil(s.cell, s.start, p)
 		case s.class == classExact, s.class == classCoarse:
 			h = newReader(s.cell, s.start, readers[member][s.counted()], p)

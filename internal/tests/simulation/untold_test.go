@@ -9,7 +9,7 @@ import (
 )
 
 // memberUntold are processes that are told how the server counts, and none of its numbers: where limits are stated, each reads them in the answers to its own
-// requests. (Of hints and silence there are none: even who is told the numbers misses the goals of long runs there.)
+// requests. Where there are none to be read, one that is alone guesses (guess_test.go).
 const memberUntold = "untold"
 
 // pupil is a process that reads what remains (as the careful ones do), and that knows as much of the limit as the answers to its own requests have
