@@ -88,12 +88,12 @@ func newGuesser(c *cell, start time.Time, with guessing) *guesser {
 			p.all = append(p.all, guess{rate: [2]float64{leastRate * math.Exp(step*float64(i)), leastRate * math.Exp(step*float64(i+1))}, edges: 2, width: step, weight: 1})
 		}
 	}
-	for s := time.Duration(leastWindow); s <= mostWindow && c.window > 0; s++ {
-		w := s * time.Second
+	for s := leastWindow; s <= mostWindow && c.window > 0; s++ {
+		w := time.Duration(s) * time.Second
 		if p.told == "window" && w != c.window {
 			continue
 		}
-		p.drawn[w] = drawnLimits(int(s))
+		p.drawn[w] = drawnLimits(s)
 		phases := 1
 		if c.counts == "clock" || c.counts == "estimate" {
 			phases = 4
@@ -244,6 +244,7 @@ func (p *guesser) learn(g *guess, u *usage, e event, more int) {
 
 // least is the least limit that admits one more than a level, and most the greatest that does not.
 func least(level float64) int { return int(math.Ceil(level + 1 - surely)) }
+
 func most(level float64) int {
 	if level == math.Floor(level) {
 		return int(level) // counted, or an empty bucket: there is nothing to round
