@@ -17,6 +17,7 @@ import (
 type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
+	met         int           // so many intervals in a row do
 
 	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
 	farTo monotime.Time // until then, after two such times
@@ -24,6 +25,9 @@ type drip struct {
 
 // drifts is by which share intervals may miss one another: clocks are not exact.
 const drifts = 1.02
+
+// enoughMet is how many intervals that say the rate to a factor of two meet in a row if it is even.
+const enoughMet = 6
 
 // note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down. After is the reset as the answer left it.
 func (d *drip) note(o *outcome, after *reset) {
@@ -39,15 +43,38 @@ func (d *drip) note(o *outcome, after *reset) {
 	if after.roundsDown {
 		late += o.resetStep
 	}
+	d.meet(o.now.Add(o.resetIn), missing, surely, late-o.resetStep, late)
+}
+
+// noteInstant is note for a reset that is stated as an instant, in milliseconds.
+func (d *drip) noteInstant(o *outcome) {
+	missing := float64(o.limit - o.remaining)
+	if o.limit <= 0 || missing < 1 || o.resetIn != 0 || o.resetLate == 0 || o.inMost <= 0 {
+		return
+	}
+	surely := missing - 1
+	if !o.refused {
+		surely = min(max(surely, float64(o.n)), missing)
+	}
+	half := o.now.Sub(o.sent) / 2
+	d.meet(o.now.Add(o.inMost+half), missing, surely, o.inLeast-half, o.inMost+half)
+}
+
+// meet intersects what was known with an answer: between surely and missing tokens are missing, and come back between early and late. If it does not meet that, the
+// rate is known from the reset on.
+func (d *drip) meet(reset monotime.Time, missing, surely float64, early, late time.Duration) {
 	least, most := surely/late.Seconds(), math.Inf(1)
-	if early := late - o.resetStep; early > 0 {
+	if early > 0 {
 		most = missing / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
-		d.least, d.most, d.known = least, most, o.now.Add(o.resetIn)
+		d.least, d.most, d.known, d.met = least, most, reset, 0
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)
+	if most <= 2*least {
+		d.met = min(d.met+1, enoughMet)
+	}
 }
 
 // noteFar takes in an answer, and the reset as it left it.

@@ -50,6 +50,55 @@ func TestDrip(t *testing.T) {
 	}
 }
 
+// TestEvenRate: a rate is even once several answers in a row that say it to a factor of two agree, as differences or as instants; a log, whose reset comes
+// no later while more is missing, is not.
+func TestEvenRate(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for _, test := range []struct {
+		name    string
+		answers int
+		answer  func(i int) *outcome
+		want    bool
+	}{
+		{"a bucket", 1 + enoughMet, func(i int) *outcome { return drops(time.Duration(i)*s, 20, 10, false, 10*s, ms) }, true},
+		{"too few", enoughMet, func(i int) *outcome { return drops(time.Duration(i)*s, 20, 10, false, 10*s, ms) }, false},
+		{"they say little", 20, func(i int) *outcome { return drops(time.Duration(i)*s, 20, 19, false, s, 600*ms) }, false},
+		{"a log", 20, func(i int) *outcome {
+			return drops(time.Duration(i)*s/2, 20, 20-i, false, 10*s-time.Duration(i)*s/2, ms)
+		}, false},
+		{"instants", 1 + enoughMet, func(i int) *outcome {
+			o := drops(time.Duration(i)*s, 20, 10, false, 0, 0)
+			o.resetLate, o.inLeast, o.inMost = o.now.Add(10*s), 10*s-ms, 10*s
+			return o
+		}, true},
+		{"instants of clocks that may differ by seconds", 20, func(i int) *outcome {
+			o := drops(time.Duration(i)*s, 20, 10, false, 0, 0)
+			o.resetLate, o.inLeast, o.inMost = o.now.Add(10*s), 6*s, 14*s
+			return o
+		}, false},
+	} {
+		r := refill{refills: true}
+		for i := range test.answers {
+			o := test.answer(i)
+			r.drip.note(o, &reset{})
+			r.instants.noteInstant(o)
+		}
+		least, most := r.evenRate(start.Add(time.Hour), 20)
+		if got := least > 0; got != test.want || got && (least > 1.001 || most < 0.999) {
+			t.Errorf("%s: from %v to %v, want %v", test.name, least, most, test.want)
+		}
+		if r.fullSpan = 89 * s; test.want {
+			if least, _ := r.evenRate(start.Add(time.Hour), 20); least != 0 {
+				t.Errorf("%s: at least %v, where all comes back more than four times sooner than was found; want none", test.name, least)
+			}
+			r.fullSpan = 88 * s
+			if least, _ := r.evenRate(start.Add(time.Hour), 20); least == 0 {
+				t.Errorf("%s: no rate, where all comes back less than four times sooner than was found", test.name)
+			}
+		}
+	}
+}
+
 // TestRefillWithin: a limit that is full each time, and again within a round trip, comes back token by token, so that more may be under
 // way than remain; a log of which the oldest leaves soon is no such limit, nor is a window.
 func TestRefillWithin(t *testing.T) {

@@ -23,9 +23,15 @@ type outcome struct {
 	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
 	used      used  // of the limit so far
 	newest    bool  // the server wrote the answer after all answers before
+	requests  bool  // the limit is of requests, and not of another unit
 	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 
 	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant
+
+	// The same if it is stated in milliseconds: two instants between which it is, by the clock of the server if that is by which it was stated, and two times from about
+	// when the server wrote the answer. All are zero otherwise.
+	resetEarly, resetLate monotime.Time
+	inLeast, inMost       time.Duration
 
 	otherLimit      bool // the limit was another number before the answer: what was known says nothing about this one
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet

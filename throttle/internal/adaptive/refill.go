@@ -33,8 +33,8 @@ import (
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
 //
 // It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
-// what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight, see share and leave. And what paced requests
-// have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
+// what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight, see share and leave; or
+// where exact resets say who uses what, the limit is shared as a stock. And what paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
 // there from the start, or from when nothing remains first: else each would begin at the whole rate.
 type refill struct {
 	refills      bool
@@ -54,8 +54,10 @@ type refill struct {
 	row      int           // what came back before that reset: by so much Remaining has risen
 	rowSince monotime.Time // the first answer about it
 
-	drip   drip // at which rate the resets say that the limit comes back
-	served int  // paced requests that were served since one was refused
+	drip     drip // at which rate the resets say that the limit comes back
+	instants drip // likewise, if resets are instants in milliseconds
+	stock    stock
+	served   int // paced requests that were served since one was refused
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part
 	// was there after the reset. It is about how long the whole limit takes to come back. If
@@ -107,12 +109,6 @@ const (
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
-	// crowdPart is which part of what was used is ours at most where others are taken to share the limit from the start.
-	crowdPart = 0.7
-
-	// crowdLeast is our part of the rate at least.
-	crowdLeast = 1.0 / 32
-
 	// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
 	servedInRow = 8
 
@@ -135,6 +131,43 @@ func (r *refill) keep(limit int) int {
 		return 0
 	}
 	return min(limit/4, keptForOthers)
+}
+
+// shared reports whether the limit is shared as a stock: others are seen, and it comes back at an even rate.
+func (r *refill) shared() bool {
+	return r.refills && r.stock.on && r.crowded && r.crowd > 0 && r.stock.even && !r.stock.stale
+}
+
+// sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have changed. The last tokens of a log say that it
+// comes back far sooner.
+const sooner = 4
+
+// evenRate returns between which bounds the rate is, if it is even, as resets say that are exact: zero and infinity if that is not known.
+func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
+	d := &r.drip
+	if d.known == 0 {
+		d = &r.instants
+	}
+	if least, most = d.bounds(now); d.met < enoughMet || !pace.Sane(most) || least*r.fullSpan.Seconds() > sooner*float64(limit) {
+		return 0, math.Inf(1)
+	}
+	return least, most
+}
+
+// shareStock takes in an answer where the limit is shared as a stock, until others are likely to be gone.
+func (r *refill) shareStock(o *outcome) {
+	if o.refused {
+		r.pacedFrom, r.served = o.now, 0
+	}
+	rate := r.stock.rate()
+	r.crowdMost, r.rate = rate, r.stock.part*rate
+	if r.crowd--; r.stock.part < stockAway {
+		r.crowd = crowdFor
+	}
+	if r.crowd == 0 {
+		r.rate = rate
+		r.remeasure(o.now, o.remaining)
+	}
 }
 
 // leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and rest, more comes back meanwhile
@@ -189,6 +222,7 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold = maxHold
 	r.drip.note(o, after)
+	r.instants.noteInstant(o)
 	if r.refills {
 		r.seeOthers(o)
 		if o.mayBeBlind() {
@@ -361,9 +395,32 @@ func (r *refill) remeasure(from monotime.Time, left int) {
 	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = from, left, 0, 0
 }
 
-// measure raises the rate of a server that refills to what was measured, lowers it after a
-// refusal, and finds out whether the server does not refill after all.
+// measure takes in an answer of a server that refills: of a limit that is shared as a stock, or of one that is ours.
 func (r *refill) measure(o *outcome) {
+	if o.requests {
+		r.seeStock(o)
+	}
+	if r.shared() {
+		r.shareStock(o)
+		return
+	}
+	r.measureRate(o)
+}
+
+// seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are certain.
+func (r *refill) seeStock(o *outcome) {
+	if r.crowd == 0 {
+		r.stock.on = false
+	}
+	a := reading{o.sent, o.now, o.n, o.flight, o.limit, o.remaining, o.refused, o.newest, o.resetEarly, o.resetLate, o.inLeast, o.inMost}
+	if least, most := r.evenRate(o.now, o.limit); r.stock.note(&a, least, most) && !r.stock.on {
+		r.stock.begin(o.now)
+		r.crowded, r.crowd = true, crowdFor
+	}
+}
+
+// measureRate raises the rate to what was measured, lowers it after a refusal, and finds out whether the server does not refill after all.
+func (r *refill) measureRate(o *outcome) {
 	if o.sent < r.measuredFrom {
 		if !o.refused {
 			r.sentBefore += o.n
@@ -497,7 +554,7 @@ func (r *refill) stop() {
 	r.refills, r.resumed, r.found, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 	r.raise.held, r.raise.others = 0, 0
-	r.blind = blind{}
+	r.blind, r.stock = blind{}, stock{}
 }
 
 // slowDown lowers the rate after a refusal.

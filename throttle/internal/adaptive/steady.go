@@ -102,6 +102,9 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 
 func (s *Server) notePaced(now monotime.Time) {
 	for _, w := range s.windows {
+		if w.refill.shared() {
+			w.refill.stock.take(now, w.size(), s.inFlightIn(w)-1)
+		}
 		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.size(), n) { // as take says
 			w.refill.pacedFrom = now
 		}
@@ -185,14 +188,14 @@ func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, 
 func (s *Server) countTimed(left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) {
 	for i, w := range s.marked {
 		if w.heardAt = now; w.price != nil || w.refill.refills {
-			w.countTimed(now, t, kind, left[i&(maxCounted-1)], w.nextSince == s.sequence)
+			w.countTimed(now, t, kind, left[i&(maxCounted-1)], s.inFlight, w.nextSince == s.sequence)
 			s.room = min(s.room, w.room(s.inFlight)) // its price has changed; where there is more room now, the next look finds it
 		}
 	}
 }
 
 // countTimed is countTimed of a Server, for one limit. Newest is what tally has said.
-func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, newest bool) {
+func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFlight int, newest bool) {
 	cost := t.N
 	if p := w.price; p != nil {
 		if p.count(kind); w.refill.refills { // before another price is learned
@@ -203,6 +206,6 @@ func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, 
 		}
 	}
 	if w.refill.refills {
-		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, remaining: left, newest: newest, unpriced: w.price != nil, limit: w.size()})
+		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, flight: inFlight + t.N, remaining: left, newest: newest, requests: w.unit == "", unpriced: w.price != nil, limit: w.size()})
 	}
 }

@@ -92,6 +92,10 @@ const (
 // due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
+	if n == 1 && w.refill.shared() { // the pace is that of single tokens
+		at = w.refill.stock.due(t, ahead, n, w.size(), inFlight, reserve, w.refill.maxHold, optimist)
+		return at, at <= t
+	}
 	left := w.remaining - inFlight - reserve
 	if left-ahead-n < w.refill.leave(w.size(), inFlight+ahead) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
@@ -154,6 +158,9 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 // reports whether the request is a probe.
 func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	w.last.note(now)
+	if w.refill.shared() {
+		w.refill.stock.take(now, w.size(), claimed-1)
+	}
 	left := w.remaining - claimed
 	if left <= w.refill.leave(w.size(), claimed) {
 		w.refill.pacedFrom = now
@@ -182,7 +189,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		}
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
-	o.unpriced = w.unit != "" && !isSaid(&cost, w.unit)
+	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
@@ -339,6 +346,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	}
 	roundedDown := w.reset.roundsDown
 	change := w.reset.narrow(o.sent, o.now, st, o.limit)
+	w.instants(o, st)
 	o.resetMoved = change.moved
 	o.resetBack = change.back
 	if change.another {
@@ -349,6 +357,23 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 		w.wholeSteps = untried // the guess was computed for a reset that is rounded up
 	}
 	return change.another
+}
+
+// instants takes in a reset that is stated in milliseconds. Of one that is an instant by the server's clock, which may be another than ours, it is known exactly by how
+// much it moves; and when it comes, as far as the clocks are known: here they are not taken to agree.
+func (w *window) instants(o *outcome, st *quota.Statement) {
+	if !o.requests || !st.ResetKnown || st.Resolution <= 0 || st.Resolution > time.Millisecond {
+		return
+	}
+	if !st.Absolute {
+		o.resetEarly, o.resetLate, o.inLeast, o.inMost = o.sent.Add(o.resetIn-o.resetStep), o.now.Add(o.resetIn), o.resetIn, o.resetIn
+		return
+	}
+	in, ahead := min(max(st.Reset, 0), monotime.Longest), min(max(st.Skew, -monotime.Longest), monotime.Longest)
+	o.resetLate = o.sent.Add(in - ahead)
+	o.resetEarly = o.resetLate.Add(-st.Resolution)
+	written := o.now.Add(-o.now.Sub(o.sent) / 2)
+	o.inLeast, o.inMost = o.resetEarly.Add(w.reset.clocks.least).Sub(written), o.resetLate.Add(w.reset.clocks.most).Sub(written)
 }
 
 // judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
