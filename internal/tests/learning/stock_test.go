@@ -1,0 +1,127 @@
+package learning
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// sharer is a process that shares a bucket with others that it does not know of: so many callers, each of which pauses between its requests, of so many tokens.
+type sharer struct {
+	callers int
+	pause   time.Duration
+	cost    int
+	until   time.Duration
+}
+
+// shares is how it went in some minutes: which part of what came back was used, how many were refused per 100 that were served, and for how long a request waited at most.
+type shares struct {
+	used, refused float64
+	waited        time.Duration
+}
+
+// share has processes share a bucket of which exact resets say the rate.
+func share(t *testing.T, rate float64, burst int, sharers []sharer, length time.Duration) (s shares) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		server := pacertest.NewServer(&pacertest.TokenBucket{Rate: rate, Burst: burst}, pacertest.OpenAI)
+		defer server.Close()
+		server.Cost = func(r *http.Request) int {
+			n, _ := strconv.Atoi(r.URL.Query().Get("cost"))
+			return max(n, 1)
+		}
+		var tokens, served, longest atomic.Int64
+		start := time.Now()
+		one := func(ctx context.Context, tr http.RoundTripper, cost int) {
+			begun := time.Now()
+			req := lab.Request(t, "GET", "http://a.example/?cost="+strconv.Itoa(cost), "").WithContext(ctx)
+			resp, err := tr.RoundTrip(req)
+			if ctx.Err() == nil { // else it may have been about to go
+				longest.Store(max(longest.Load(), int64(time.Since(begun))))
+			}
+			switch {
+			case err == nil:
+				resp.Body.Close()
+				served.Add(1)
+				tokens.Add(int64(cost))
+			case ctx.Err() == nil:
+				t.Errorf("after %v: %v", time.Since(start), err)
+			}
+		}
+		var wg sync.WaitGroup
+		for i, p := range sharers {
+			begin := time.Duration(i) * 17 * time.Millisecond
+			part := (float64(i) + 0.5) / float64(len(sharers))
+			tr := &pacer.Transport{Base: delayed(lab.Direct(server), 40*time.Millisecond+begin/10), Rand: func() float64 { return part }}
+			until := p.until
+			if until == 0 {
+				until = length
+			}
+			ctx, cancel := context.WithCancel(t.Context()) // a deadline would have requests not be sent near the end
+			defer time.AfterFunc(until, cancel).Stop()
+			for range p.callers {
+				wg.Go(func() {
+					time.Sleep(begin)
+					for ctx.Err() == nil {
+						one(ctx, tr, max(p.cost, 1))
+						time.Sleep(p.pause)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		s.used = float64(tokens.Load()) / (float64(burst) + rate*length.Seconds())
+		s.refused = 100 * float64(server.Stats().Refused) / float64(served.Load())
+		s.waited = time.Duration(longest.Load())
+	})
+	return s
+}
+
+// TestShareOneStock: processes that do not know of each other share a bucket whose resets say its rate by what remains of it, whatever each asks for: nearly all of it is used, few are
+// refused, and who asks for little need not wait long beside one that asks for all. Who is alone is not taken for several, whatever requests cost that nobody says.
+func TestShareOneStock(t *testing.T) {
+	hungry := sharer{callers: 4}
+	same := func(n int, p sharer) (all []sharer) {
+		for range n {
+			all = append(all, p)
+		}
+		return all
+	}
+	little := []sharer{hungry, {callers: 1, pause: 2 * time.Second}, {callers: 1, pause: 5 * time.Second}}
+	for _, test := range []struct {
+		name    string
+		burst   int
+		sharers []sharer
+		least   float64 // used
+		most    shares
+	}{
+		{"three, 3 tokens", 3, same(3, hungry), 0.98, shares{refused: 5, waited: 30 * time.Second}},
+		{"three, 20 tokens", 20, same(3, hungry), 0.98, shares{refused: 1, waited: 30 * time.Second}},
+		{"ten, 4 tokens", 4, same(10, sharer{callers: 3}), 0.95, shares{refused: 50, waited: 60 * time.Second}},
+		{"two ask for little, 4 tokens", 4, little, 0.98, shares{refused: 1, waited: 5 * time.Second}},
+		{"two ask for little, 20 tokens", 20, little, 0.98, shares{refused: 1, waited: 5 * time.Second}},
+		{"two stop, 4 tokens", 4, []sharer{hungry, {callers: 4, until: 60 * time.Second}, {callers: 4, until: 60 * time.Second}}, 0.98, shares{refused: 3, waited: 30 * time.Second}},
+		{"alone, 3 tokens", 3, same(1, hungry), 0.99, shares{refused: 0, waited: time.Second}},
+		{"alone, of two tokens each, 3 tokens", 3, same(1, sharer{callers: 4, cost: 2}), 0.9, shares{refused: 5, waited: 5 * time.Second}},
+		{"alone, of three tokens each, 4 tokens", 4, same(1, sharer{callers: 4, cost: 3}), 0.85, shares{refused: 5, waited: 5 * time.Second}},
+		{"alone, of three tokens each, 5 tokens", 5, same(1, sharer{callers: 4, cost: 3}), 0.93, shares{refused: 5, waited: 5 * time.Second}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := share(t, 5, test.burst, test.sharers, 5*time.Minute)
+			t.Logf("%.3f used, %.1f of 100 refused, %v waited", s.used, s.refused, s.waited)
+			if s.used < test.least || s.refused > test.most.refused || s.waited > test.most.waited {
+				t.Errorf("%.3f used, %.1f of 100 refused, %v waited; want %v and more, %v, %v", s.used, s.refused, s.waited, test.least, test.most.refused, test.most.waited)
+			}
+		})
+	}
+}
