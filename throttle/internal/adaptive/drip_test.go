@@ -87,13 +87,13 @@ func TestEvenRate(t *testing.T) {
 		if got := least > 0; got != test.want || got && (least > 1.001 || most < 0.999) {
 			t.Errorf("%s: from %v to %v, want %v", test.name, least, most, test.want)
 		}
-		if r.fullSpan = 89 * s; test.want {
+		if r.fullSpan = 356 * s; test.want {
 			if least, _ := r.evenRate(start.Add(time.Hour), 20); least != 0 {
-				t.Errorf("%s: at least %v, where all comes back more than four times sooner than was found; want none", test.name, least)
+				t.Errorf("%s: at least %v, where all comes back more than 16 times sooner than was found; want none", test.name, least)
 			}
-			r.fullSpan = 88 * s
+			r.fullSpan = 355 * s
 			if least, _ := r.evenRate(start.Add(time.Hour), 20); least == 0 {
-				t.Errorf("%s: no rate, where all comes back less than four times sooner than was found", test.name)
+				t.Errorf("%s: no rate, where all comes back less than 16 times sooner than was found", test.name)
 			}
 		}
 	}

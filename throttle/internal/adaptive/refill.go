@@ -140,7 +140,7 @@ func (r *refill) shared() bool {
 
 // sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have changed. The last tokens of a log say that it
 // comes back far sooner.
-const sooner = 4
+const sooner = 16
 
 // evenRate returns between which bounds the rate is, if it is even, as resets say that are exact: zero and infinity if that is not known.
 func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
