@@ -44,7 +44,7 @@
 // Prefer a TokenBucket, unless the server is known to count otherwise; a SlidingWindow for "N in any Per"; a
 // SlidingLog if the cells of that waste too much, and Per is minutes at the most.
 //
-// One call holds the server for 4 ms at the most: what a call looks at is counted, and beyond a bound nothing more comes back, no more slots
+// One call holds the server for 4 ms at the most, if a bucket has no more than eight quotas: what a call looks at is counted, and beyond a bound nothing more comes back, no more slots
 // are handed out, and the next call goes on. Of slots that come back to be handed out again, 256 are remembered. A call looks at some 800 cells of a SlidingLog: if
 // a cost of thousands of tokens has to wait until more of them have left, [store.Reply.Next] is when those have left, earlier than the slot. Until
 // the last of such calls no slot is kept for that cost, so that smaller ones of other processes may go before it.
