@@ -49,6 +49,7 @@ var refusals = []struct{ has, why string }{
 	{" invalid password ", "the server does not know the user and password"}, // before 6.0
 	{" NOPERM ", "the user lacks a permission: see README.md, Servers and permissions"},
 	{" user executing the script can't ", "the user lacks a permission: see README.md, Servers and permissions"}, // from 7.0 on
+	{" ACL failure in script: ", "the user lacks a permission: see README.md, Servers and permissions"},          // Valkey
 	{" READONLY ", "the server is a replica, which cannot be written"},
 	{" OOM ", "the server is out of memory"},
 	{" MISCONF ", "the server does not write, since it cannot save"},

@@ -145,7 +145,7 @@ func TestSteadyShortWindow(t *testing.T) {
 	if courseKinds[2].name != "window 1 s" {
 		t.Fatalf("kind 2 of courses is %s, want a window of a second", courseKinds[2].name)
 	}
-	for seed := range uint64(4) {
+	for _, seed := range []uint64{0, 3} { // of four, those that lost the most of it
 		c, rate := drawn(seed, 2, 50)
 		c.dialect, c.span = spoken[1].dialect, end
 		r := c.run(t)
