@@ -20,7 +20,7 @@
 //   - overload.go: is a failure without explanation a refusal?
 //   - window.go: one window per limit that the server states. It keeps the least Remaining (which behind.go corrects) and
 //     hands the statement to its parts: reset.go (when the limit is restored; by whose clock, skew.go), refill.go (does
-//     it come back token by token?), others.go (how much do other clients use?), price.go (what do
+//     it come back token by token? At which rate, drip.go; and where others use it as well, stock.go shares it by what remains, unless a price that nobody says explains what is used, pricing.go), others.go (how much do other clients use?), price.go (what do
 //     requests cost, if they do not say it?), spend.go (is
 //     the rest spread over the time to the reset?), guess.go (may one request look before the
 //     stated reset?), seek.go (when to look, if none is stated?). sought.go is for several limits of one name; renewal.go finds out whether a refused request begins the window anew; elsewhere.go finds out whether a refusal is of another limit. outcome.go is what these parts are given; doubt.go counts failed attempts.
