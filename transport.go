@@ -265,24 +265,24 @@ type Shared struct {
 	//
 	// A quota of what is InFlight or Unanswered, and the Queue of a quota, are of each process alone: with 5 in flight, three
 	// processes have 15. A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of
-	// routes beside it, one token must come back within Late: "20/s even" wants 50 ms. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
-	// lost from one that is new, and takes both for used up: see New.
+	// routes beside it, one token must come back within SlotLife: "20/s even" wants 50 ms. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
+	// lost from one that is new, and takes both for used up: see Unused.
 	Store store.Store
 
-	// New says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.New. Without it, the first
+	// Unused says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.Unused. Without it, the first
 	// request to a bucket that a store such as Redis does not know waits for MaxStandstill at most, and what an hour grants
 	// is back after an hour.
-	New bool
+	Unused bool
 
 	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare: requests go on
 	// with a safe part of the quotas. If the Store was never reached, that part is not known, and requests
 	// wait for the Store, for MaxStandstill at most.
 	Outage throttle.Outage
 
-	// Late is how long after its instant in the Store's schedule a request may still go; see
-	// throttle.Limiter.Late. Zero or negative means a value that suits the quotas and the round trip to the
+	// SlotLife is how long after its instant in the Store's schedule a slot may still be used by a request; see
+	// throttle.Limiter.SlotLife. Zero or negative means a value that suits the quotas and the round trip to the
 	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
-	Late time.Duration
+	SlotLife time.Duration
 
 	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
 	// has lost a bucket, and when another process shares a bucket by other quotas: see throttle.StoreEvent. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.

@@ -29,7 +29,7 @@ func BenchmarkStep(b *testing.B) {
 					stores = append(stores, s)
 				}
 				r := store.Request{
-					Version: 1, Bucket: "api", Quotas: quota.MustParse(text).Explicit(), Late: 100 * time.Millisecond, Horizon: 500 * time.Millisecond,
+					Version: 1, Bucket: "api", Quotas: quota.MustParse(text).Explicit(), SlotLife: 100 * time.Millisecond, Horizon: 500 * time.Millisecond,
 					Member: "MSFSEK4RPDX5UQYVWKGXQDO7RM", Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
 				}
 				var took []time.Duration

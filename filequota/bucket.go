@@ -62,8 +62,8 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 		return nil, false, err
 	}
 	request := *r
-	request.Since = 0   // this clock cannot be set
-	request.New = false // a file that is new is known to be
+	request.Since = 0      // this clock cannot be set
+	request.Unused = false // a file that is new is known to be
 	request.Quotas = inCells(r.Quotas)
 	h := b.h
 	if err := b.tick(&h, c, &request, lost); err != nil {
@@ -77,7 +77,7 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 		return reply, false, nil // what tick did is forgotten: see load
 	}
 	h.seq++
-	h.until = min(max(h.until, h.now+reply.Ahead+reply.Late), 2*longest)
+	h.until = min(max(h.until, h.now+reply.Ahead+reply.SlotLife), 2*longest)
 	if told.Hold > 0 {
 		h.hold = min(h.now+told.Hold, 2*longest)
 	}

@@ -71,7 +71,7 @@ func (m *machine) process(name, quotas string) *process {
 func (p *process) request(n int) *store.Request {
 	p.serial++
 	return &store.Request{
-		Version: 1, Bucket: "api", Quotas: p.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Version: 1, Bucket: "api", Quotas: p.quotas, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: p.name, Serial: p.serial, Asks: []store.Ask{{Cost: []int{1}, Count: n, Within: 0}},
 	}
 }
@@ -766,7 +766,7 @@ func TestLookAndRelease(t *testing.T) {
 	b.exchange(r)
 	m.pass(time.Second)
 	if got := a.ask(20); got != 4 {
-		t.Errorf("a second after the release %d are to be had, want 4: a burst of 5, but for Late", got)
+		t.Errorf("a second after the release %d are to be had, want 4: a burst of 5, but for SlotLife", got)
 	}
 }
 

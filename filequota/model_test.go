@@ -72,7 +72,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	}
 	u.serial = max(u.serial, 1)
 	req := store.Request{
-		Version: 1, Bucket: "api", Quotas: quotas, Late: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
 	}
 	for r.IntN(2) == 0 && len(u.has) > 0 {

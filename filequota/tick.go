@@ -86,7 +86,7 @@ func (b *bucket) chargeUnsynced(now time.Duration, r *store.Request) error {
 		cost[i] = max(int(float64(q.N)*min(unsynced.Seconds()/q.Per.Seconds(), 1)), 1)
 	}
 	_, _, err := b.ledger.Exchange(now, &store.Request{
-		Version: r.Version, Bucket: r.Bucket, Quotas: r.Quotas, Late: r.Late, Horizon: r.Horizon,
+		Version: r.Version, Bucket: r.Bucket, Quotas: r.Quotas, SlotLife: r.SlotLife, Horizon: r.Horizon,
 		Member: "before the machine was started", Serial: 1, More: cost, Leave: true,
 	})
 	return err

@@ -21,7 +21,7 @@ type member struct {
 func (m *member) request(cost, count int) *store.Request {
 	m.serial++
 	r := &store.Request{
-		Version: 1, Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Version: 1, Bucket: "api", Quotas: m.quotas, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: m.name, Serial: m.serial, Hand: make([]int, len(m.quotas)),
 	}
 	if count > 0 {
@@ -46,7 +46,7 @@ func (m *member) send(r *store.Request) *store.Reply {
 // open has the server know the bucket: it waits for a horizon for what others may have to say, and that is none here.
 func (m *member) open() {
 	m.t.Helper()
-	m.send(&store.Request{Version: 1, Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Member: "opens", Serial: 1, Leave: true})
+	m.send(&store.Request{Version: 1, Bucket: "api", Quotas: m.quotas, SlotLife: 20 * time.Millisecond, Member: "opens", Serial: 1, Leave: true})
 }
 
 // ask asks for count slots of that cost of all quotas.

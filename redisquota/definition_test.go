@@ -14,7 +14,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// sending is what was sent of a slot: somewhere from its instant on until Late after it.
+// sending is what was sent of a slot: somewhere from its instant on until SlotLife after it.
 type sending struct {
 	us int64
 	n  int64
@@ -132,7 +132,7 @@ func checkDefinition(t *testing.T, q *quota.Quota, sends []sending) {
 	}
 }
 
-// checkBucket: Burst + t·N/Per; if Burst is too small for Late, 1 + (t + Late)·N/Per, at a rate that is lower.
+// checkBucket: Burst + t·N/Per; if Burst is too small for SlotLife, 1 + (t + SlotLife)·N/Per, at a rate that is lower.
 func checkBucket(t *testing.T, q *quota.Quota, sends []sending) {
 	t.Helper()
 	rate, burst := float64(q.N)/float64(q.Per), float64(q.Burst)

@@ -15,7 +15,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// unjoined is the script of a release before what went without slots was joined: each step has a cell of its own, unless it is within Late of the one before.
+// unjoined is the script of a release before what went without slots was joined: each step has a cell of its own, unless it is within SlotLife of the one before.
 func unjoined(t *testing.T) string {
 	t.Helper()
 	s := redisquota.Script()
@@ -72,7 +72,7 @@ func TestStoreJoinedByOneVersion(t *testing.T) {
 					s.Mini.SetTime(now)
 					m := members[r.IntN(2)]
 					req := m.request(1, 0)
-					req.Late = time.Millisecond
+					req.SlotLife = time.Millisecond
 					switch r.IntN(4) {
 					case 0:
 						req.More = []int{1 + r.IntN(3)}
@@ -111,7 +111,7 @@ func inLog(went []sending, at int64, q *quota.Quota) (n int64) {
 	return n
 }
 
-// readsLog sends a request by its member. What is left is what has not gone, but for what a cell still counts: up to its width, a thousandth of Per, and Late.
+// readsLog sends a request by its member. What is left is what has not gone, but for what a cell still counts: up to its width, a thousandth of Per, and SlotLife.
 func readsLog(t *testing.T, s *redisquota.Store, r *store.Request, step int, q *quota.Quota, now time.Time, went []sending) *store.Reply {
 	t.Helper()
 	reply, err := s.Exchange(t.Context(), r)

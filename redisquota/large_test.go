@@ -94,7 +94,7 @@ func TestStoreBucketsOfAges(t *testing.T) {
 				flushAll(t, c)
 				a := &member{t: t, store: goredis.New(c), quotas: quota.Quotas{{Kind: quota.TokenBucket, N: 1000, Per: per, Burst: 5}}, name: "a"}
 				first := a.request(1, 10)
-				first.New, first.Horizon = true, time.Nanosecond
+				first.Unused, first.Horizon = true, time.Nanosecond
 				a.send(first)
 				got := 0
 				for range 5 {
@@ -131,7 +131,7 @@ func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []ste
 				cost[0] = math.MaxInt >> (i % 3)
 			}
 			req := store.Request{
-				Version: 1, Bucket: "api", Quotas: quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 				Member: strconv.Itoa(i), Serial: 1, Asks: []store.Ask{{Cost: cost, Count: 3, Within: -1}},
 			}
 			if i%4 == 3 {

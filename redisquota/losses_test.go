@@ -51,7 +51,7 @@ func lossesHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 				*u = user{name: fmt.Sprintf("m%d of one program", i)}
 			}
 			req := u.request(r, list[k])
-			req.New = req.New && r.IntN(8) == 0
+			req.Unused = req.Unused && r.IntN(8) == 0
 			u.sure(&req)
 			u.tell(r, &req)
 			reply, news, err := model.Exchange(time.Since(start), &req)
@@ -108,7 +108,7 @@ func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 		t.Helper()
 		s.Mini.SetTime(start.Add(after))
 		r.Version, r.Bucket, r.Member, r.Quotas = store.Version, "api", "m", parse(t, "20/m log")
-		r.Late, r.Horizon, r.Hand = 20*time.Millisecond, 500*time.Millisecond, []int{0}
+		r.SlotLife, r.Horizon, r.Hand = 20*time.Millisecond, 500*time.Millisecond, []int{0}
 		reply, err := by.Exchange(t.Context(), &r)
 		if err != nil {
 			t.Fatal(err)

@@ -140,7 +140,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		u.serial++
 	}
 	req := store.Request{
-		Version: 1, Bucket: "api", Quotas: quotas, Late: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
 	}
 	for r.IntN(2) == 0 && len(u.has) > 0 {
@@ -169,7 +169,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		}
 		return c
 	}
-	req.New = r.IntN(3) == 0
+	req.Unused = r.IntN(3) == 0
 	if u.sent != nil {
 		if !again && r.IntN(60) == 0 { // the store has answered a request of which it does not know
 			u.serial++
@@ -431,7 +431,7 @@ func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 				n *= 1 + r.IntN(3)
 			}
 			req := store.Request{
-				Version: 1, Bucket: "api", Quotas: quota.Quotas{q}, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Version: 1, Bucket: "api", Quotas: quota.Quotas{q}, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 				Member: fmt.Sprintf("of one program %03d", i), Serial: 1, Hand: []int{0}, Asks: []store.Ask{{Cost: []int{n}, Count: 1, Within: -1}},
 			}
 			if reply, news, err := model.Exchange(time.Since(start), &req); err != nil {
@@ -517,8 +517,8 @@ func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Tim
 				time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
 			}
 			req := store.Request{
-				Version: 1, Bucket: "api", Quotas: quotas, Late: time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int{0}, New: true,
+				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Millisecond, Horizon: 500 * time.Millisecond,
+				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int{0}, Unused: true,
 			}
 			switch r.IntN(4) {
 			case 0:
@@ -572,8 +572,8 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 			u := &users[i%len(users)]
 			u.serial++
 			req := store.Request{
-				Version: 1, Bucket: "api", Quotas: quotas, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int{0}, New: true,
+				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int{0}, Unused: true,
 			}
 			for i%60 >= 30 && len(u.has) > 20 && len(req.Back) < 40 {
 				k := r.IntN(len(u.has))

@@ -2,11 +2,11 @@
 // them: a [store.Store].
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), New: true}
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Unused: true}
 //	defer limiter.Close()
 //	err := limiter.Wait(ctx, 1)
 //
-// Package goredis is in github.com/gopacer/pacer/redisquota/goredis. New says that nobody has used the quotas without the Store.
+// Package goredis is in github.com/gopacer/pacer/redisquota/goredis. Unused says that nobody has used the quotas without the Store.
 // Without it, a bucket that Redis does not know counts as used up, and the first request waits for up to two minutes.
 //
 // All processes whose Limiters have the same Name, and whose Stores have the same Prefix, draw on the same
@@ -38,7 +38,7 @@
 // A bucket of one quota takes 1000 bytes, and 200 for each further member. A TokenBucket needs no more; a
 // ClockWindow and an EstimatedWindow take 150 more, whatever their N, and up to 1200 while many slots are ahead; a SlidingWindow takes 500 for its 10
 // cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second, 400 kB for 10000 an hour and 6 MB for
-// 100000 a day: a cell for each [store.Request.Late] in Per, but no more cells than slots. README.md has the
+// 100000 a day: a cell for each [store.Request.SlotLife] in Per, but no more cells than slots. README.md has the
 // tables, the time that a call takes, and the command that made them.
 //
 // Prefer a TokenBucket, unless the server is known to count otherwise; a SlidingWindow for "N in any Per"; a

@@ -169,7 +169,7 @@ func TestStoreReplyLost(t *testing.T) {
 			if lost.Load() == 0 {
 				t.Fatal("no reply was lost")
 			}
-			// One after the other: 100ms, and a fiftieth more for Late.
+			// One after the other: 100ms, and a fiftieth more for SlotLife.
 			for i := range slots[1:] {
 				if d := slots[i+1] - slots[i]; d != 102_000 {
 					t.Fatalf("slot %d is %dus after the one before, want 102000: %d replies were lost", i+1, d, lost.Load())
@@ -193,9 +193,9 @@ func TestStoreReturnedSlotAndLongerLate(t *testing.T) {
 				a.ask(50, 1)
 				second, third := b.ask(50, 1), d.ask(50, 1)
 				r := b.request(50, 1)
-				r.Late, r.Back = 100*time.Millisecond, []store.Part{{Slot: second.Slots[0].ID, Cost: []int{50}}}
+				r.SlotLife, r.Back = 100*time.Millisecond, []store.Part{{Slot: second.Slots[0].ID, Cost: []int{50}}}
 				if again := b.send(r); again.Slots[0].ID <= third.Slots[0].ID {
-					t.Errorf("%s: %+v, to be used for %v, before %+v", text, again.Slots[0], again.Late, third.Slots[0])
+					t.Errorf("%s: %+v, to be used for %v, before %+v", text, again.Slots[0], again.SlotLife, third.Slots[0])
 				}
 			}
 		})

@@ -48,7 +48,7 @@ func decode(flat []string) (*store.Reply, error) {
 	h := read(flat[0])
 	now, others := h.number(), h.int()
 	reply := &store.Reply{
-		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Sharing: h.int(), Hold: h.duration(), Lost: h.int() == 1, Late: h.duration(), Known: h.duration(), Life: h.number(), Parted: h.int() == 1,
+		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Sharing: h.int(), Hold: h.duration(), Lost: h.int() == 1, SlotLife: h.duration(), Known: h.duration(), Life: h.number(), Parted: h.int() == 1,
 		Learned: flat[1],
 	}
 	for len(h.fields) > 0 {

@@ -27,8 +27,8 @@ func check(r *store.Request) error {
 	switch {
 	case r.Version != version:
 		return bad("Version", r.Version, strconv.Itoa(version))
-	case r.Late < 0 || r.Late > longest:
-		return bad("Late", r.Late, span)
+	case r.SlotLife < 0 || r.SlotLife > longest:
+		return bad("SlotLife", r.SlotLife, span)
 	case r.Horizon < 0 || r.Horizon > longest:
 		return bad("Horizon", r.Horizon, span)
 	case r.Answered > 0 && r.Answered >= r.Serial: // what was answered is not asked again
@@ -41,8 +41,8 @@ func check(r *store.Request) error {
 			return bad("a quota", q, want)
 		case q.Kind.OnClock() && q.Per%time.Microsecond != 0:
 			return bad("Per", q.Per, "whole microseconds for a window of the clock")
-		case q.Kind.OnClock() && r.Late >= q.Per:
-			return bad("Late", r.Late, "less than the Per of "+q.String())
+		case q.Kind.OnClock() && r.SlotLife >= q.Per:
+			return bad("SlotLife", r.SlotLife, "less than the Per of "+q.String())
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func encode(r *store.Request, prefix, channel string, logs int, set bool) (names
 	a.text(r.Member)
 	a.number(r.Serial)
 	a.flag(r.Leave)
-	a.up(r.Late)
+	a.up(r.SlotLife)
 	a.up(r.Horizon)
 	a.up(max(r.Hold, 0))
 	per := time.Duration(0)
@@ -144,7 +144,7 @@ func encode(r *store.Request, prefix, channel string, logs int, set bool) (names
 	a.flag(r.Alone)
 	a.flag(r.Shares)
 	a.flag(r.Release)
-	a.flag(r.New)
+	a.flag(r.Unused)
 	a.up(min(max(r.Standstill, 0), longest))
 	a.flag(r.Look)
 	a.own(r.Own, n)
@@ -198,7 +198,7 @@ func (a *arguments) quota(q *quota.Quota) (log bool) {
 	a.flag(q.Debt)
 	a.number(int64(cell / time.Microsecond)) // rounded down: less joins
 	if cell < 0 {
-		(*a)[len(*a)-1] = "-1" // Late
+		(*a)[len(*a)-1] = "-1" // SlotLife
 	}
 	return kind == "log"
 }

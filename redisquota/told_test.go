@@ -28,7 +28,7 @@ func TestToldPartsOfEveryUnit(t *testing.T) {
 		model.Lose()
 		send := func(at time.Duration, who, text string, own ...store.Own) {
 			r := &store.Request{
-				Version: 1, Bucket: "api", Quotas: parse(t, text), Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Version: 1, Bucket: "api", Quotas: parse(t, text), SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 				Member: who, Serial: 1, Own: own,
 			}
 			s.Mini.SetTime(start.Add(at))
@@ -73,7 +73,7 @@ func toldHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 			}
 			qs := lists[r.IntN(shown)]
 			req := store.Request{
-				Version: 1, Bucket: "api", Quotas: qs, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Version: 1, Bucket: "api", Quotas: qs, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 				Member: fmt.Sprintf("m%d", i), Serial: 1,
 			}
 			for range r.IntN(20) {

@@ -31,7 +31,7 @@ func TestStoreRequestRefused(t *testing.T) {
 	for want, change := range map[string]func(r *store.Request){
 		"Version is 0, want 1":                          func(r *store.Request) { r.Version = 0 },
 		"Version is 2, want 1":                          func(r *store.Request) { r.Version = 2 },
-		"Late is -1ns, want from 0 to 50 years":         func(r *store.Request) { r.Late = -1 },
+		"SlotLife is -1ns, want from 0 to 50 years":     func(r *store.Request) { r.SlotLife = -1 },
 		"Answered is 3, want less than Serial, 3":       func(r *store.Request) { r.Serial, r.Answered = 3, 3 },
 		"Horizon is 2562047h47m16.854775807s, want":     func(r *store.Request) { r.Horizon = math.MaxInt64 },
 		"a quota is no limit, want one that can live":   func(r *store.Request) { r.Quotas = quota.Quotas{{}} },
@@ -40,7 +40,7 @@ func TestStoreRequestRefused(t *testing.T) {
 		"a quota is 5/s sliding, want what Explicit of": func(r *store.Request) { r.Quotas = quota.MustParse("5/s sliding") },
 		"a quota is 5/s burst 5, want what Explicit of": func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: quota.TokenBucket}} },
 		"a quota is 5 kind 9, want one that":            func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
-		"Late is 20ms, want less than the Per of 9/20ms window grid": func(r *store.Request) {
+		"SlotLife is 20ms, want less than the Per of 9/20ms window grid": func(r *store.Request) {
 			r.Quotas = quota.Quotas{{N: 9, Per: 20 * time.Millisecond, Kind: quota.ClockWindow}}
 		},
 		"Per is 1.0000005s, want whole microseconds": func(r *store.Request) {
@@ -96,7 +96,7 @@ func TestStoreTwoVersions(t *testing.T) {
 			s := goredis.New(c)
 			old := &member{t: t, store: s, quotas: parse(t, "30/s log, 30/2s log"), name: "old"}
 			fresh := old.request(0, 0)
-			fresh.Horizon, fresh.New = 0, true
+			fresh.Horizon, fresh.Unused = 0, true
 			old.send(fresh)
 			if n := granted(old.ask(1, 40), 0); n != 30 {
 				t.Fatalf("%d of the others, want 30", n)

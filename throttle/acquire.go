@@ -75,7 +75,7 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 }
 
 // Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only
-// slots in hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than
+// slots in hand, and has more slots fetched for the next call. A slot can be used for SlotLife. If calls come less often than
 // that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns
 // false if a field is invalid, which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as
 // one; Allow panics if n < 0.

@@ -179,13 +179,13 @@ func TestUnknownConstantsAreRefused(t *testing.T) {
 func TestValidateTellsWhatAllowDoesNot(t *testing.T) {
 	above := &Limiter{Name: "host", MaxWait: 30}
 	l := &Limiter{
-		Parent: above, Late: 50 * time.Millisecond, Reserve: 2, Ageing: 10,
+		Parent: above, SlotLife: 50 * time.Millisecond, Reserve: 2, Ageing: 10,
 		Quotas: quota.Quotas{{N: 5, Unit: "tokens"}, {Name: "daily", N: -5}, {N: -7}},
 	}
 	want := `quota: "daily": N is -5, want at least 0 (0 is no limit)
 throttle: Reserve is 2, want a share from 0 to less than 1
 throttle: Ageing is 10ns, want 1µs or more: a number alone is in nanoseconds, 10 * time.Second in seconds
-throttle: Late is set, want a Store, without which it does nothing`
+throttle: SlotLife is set, want a Store, without which it does nothing`
 	const wantAbove = "throttle: MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
 	for range 2 {
 		if l.Allow(1) {
@@ -201,7 +201,7 @@ throttle: Late is set, want a Store, without which it does nothing`
 	if err := above.Validate(); err == nil || err.Error() != wantAbove {
 		t.Errorf("got %v\nwant %s", err, wantAbove)
 	}
-	l = &Limiter{Name: "a", Store: &store.Memory{}, Late: 50 * time.Millisecond, Quotas: quota.Quotas{{N: 5}}}
+	l = &Limiter{Name: "a", Store: &store.Memory{}, SlotLife: 50 * time.Millisecond, Quotas: quota.Quotas{{N: 5}}}
 	if err := l.Validate(); err != nil || !new(Group).Limiter("a").Allow(1) {
 		t.Error(err)
 	}
@@ -222,20 +222,20 @@ func TestFieldsOfAStoreWantAStore(t *testing.T) {
 	for name, l := range map[string]*Limiter{
 		"StoreName":  {StoreName: "a"},
 		"Outage":     {Outage: OutageOpen},
-		"Late":       {Late: time.Second},
+		"SlotLife":   {SlotLife: time.Second},
 		"StoreEvent": {StoreEvent: func(StoreEvent) {}},
 	} {
 		if err, want := l.Wait(t.Context(), 1), "throttle: "+name+" is set, want a Store, without which it does nothing"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		l = &Limiter{Name: "a", StoreName: l.StoreName, Outage: l.Outage, Late: l.Late, StoreEvent: l.StoreEvent, Store: &store.Memory{}}
+		l = &Limiter{Name: "a", StoreName: l.StoreName, Outage: l.Outage, SlotLife: l.SlotLife, StoreEvent: l.StoreEvent, Store: &store.Memory{}}
 		if err := l.Wait(t.Context(), 1); err != nil {
 			t.Error(err)
 		}
 	}
 	for i := range reflect.TypeFor[Limiter]().NumField() {
 		switch f := reflect.TypeFor[Limiter]().Field(i); f.Name {
-		case "StoreName", "Outage", "Late", "StoreEvent", "Store":
+		case "StoreName", "Outage", "SlotLife", "StoreEvent", "Store":
 		default:
 			if strings.Contains(f.Name, "Store") && f.IsExported() {
 				t.Errorf("is %s about a Store?", f.Name)

@@ -278,7 +278,7 @@ func TestGroupUpdateChecksStores(t *testing.T) {
 		per := time.Second
 		var shared store.Store = &store.Memory{}
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 10, Burst: 1}}, Store: shared, Late: time.Second}
+			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 10, Burst: 1}}, Store: shared, SlotLife: time.Second}
 			if len(path) == 1 {
 				l.Quotas[0].Per = per
 			}

@@ -150,7 +150,7 @@ func placed(p place) *Grant {
 	return &Grant{right: right{place: p}}
 }
 
-// effectiveLate is Late, or the default for qs.
+// effectiveLate is SlotLife, or the default for qs.
 func (l *Limiter) effectiveLate(qs quota.Quotas) time.Duration {
-	return lease.EffectiveLate(qs, l.Late)
+	return lease.EffectiveLate(qs, l.SlotLife)
 }

@@ -65,7 +65,7 @@ func TestLeaseLoad(t *testing.T) {
 	}
 }
 
-// TestLeaseFarLoad: with a store 20 ms away and a Late to match, half of all requests and more, of processes
+// TestLeaseFarLoad: with a store 20 ms away and a SlotLife to match, half of all requests and more, of processes
 // that send at random, need not wait for it. They pay one round trip at most all the same.
 func TestLeaseFarLoad(t *testing.T) {
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func TestLeaseFarLoad(t *testing.T) {
 				var waits []time.Duration
 				var limiters []*Limiter
 				for range 2 {
-					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: shared, Late: c.late}
+					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: shared, SlotLife: c.late}
 					defer l.Close()
 					limiters = append(limiters, l)
 					for at := time.Duration(0); at < 30*time.Second; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {

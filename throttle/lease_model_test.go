@@ -268,7 +268,7 @@ type probe struct {
 }
 
 // first returns in how long there is a slot that costs n of the first quota, -1 if there is none
-// within a time, and the Late of the bucket. A negative time is no bound.
+// within a time, and the SlotLife of the bucket. A negative time is no bound.
 func (p *probe) first(n int, within time.Duration) (in, late time.Duration) {
 	p.t.Helper()
 	p.asked++
@@ -276,9 +276,9 @@ func (p *probe) first(n int, within time.Duration) (in, late time.Duration) {
 	cost[0] = n
 	reply := p.exchange(&store.Request{Serial: 1, Asks: []store.Ask{{Cost: cost, Count: 1, Within: within}}})
 	if len(reply.Slots) == 0 {
-		return -1, reply.Late
+		return -1, reply.SlotLife
 	}
-	return reply.Slots[0].In, reply.Late
+	return reply.Slots[0].In, reply.SlotLife
 }
 
 func (p *probe) exchange(r *store.Request) *store.Reply {

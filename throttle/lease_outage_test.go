@@ -107,7 +107,7 @@ func TestLeaseFarStore(t *testing.T) {
 		shared := &slowStore{Store: new(store.Memory), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
 		var events []StoreEvent
 		l := &Limiter{
-			Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, Late: 10 * time.Millisecond,
+			Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, SlotLife: 10 * time.Millisecond,
 			StoreEvent: func(e StoreEvent) { events = append(events, e) },
 		}
 		defer l.Close()
@@ -122,7 +122,7 @@ func TestLeaseFarStore(t *testing.T) {
 	})
 }
 
-// TestLeaseLate: if Late is not set, it becomes longer where the store is far away, for all who share it.
+// TestLeaseLate: if SlotLife is not set, it becomes longer where the store is far away, for all who share it.
 func TestLeaseLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := &slowStore{Store: new(store.Memory), there: 20 * time.Millisecond, back: 20 * time.Millisecond}
@@ -142,8 +142,8 @@ func TestLeaseLate(t *testing.T) {
 				t.Errorf("%d: after %v, want %v: %v", i, time.Since(start), c.want, err)
 			}
 			p := probe{t: t, store: far.Store, quotas: quota.Quotas{plain(quotas(t, "100/s log")[0])}}
-			if got := p.exchange(&store.Request{Serial: 1, Leave: true}).Late; got != c.late {
-				t.Errorf("%d: Late is %v, want %v", i, got, c.late)
+			if got := p.exchange(&store.Request{Serial: 1, Leave: true}).SlotLife; got != c.late {
+				t.Errorf("%d: SlotLife is %v, want %v", i, got, c.late)
 			}
 			if err := c.l.State().Store.Err; err != nil {
 				t.Error(err)

@@ -112,7 +112,7 @@ func TestLeaseCrash(t *testing.T) {
 			}
 			last = s.at
 		}
-		// 1000 in 5 s, less 1 % for Late, less its share of what is ahead: 200·H/4 = 25.
+		// 1000 in 5 s, less 1 % for SlotLife, less its share of what is ahead: 200·H/4 = 25.
 		if after < 965 {
 			t.Errorf("%d went after it, want 965", after)
 		}
@@ -359,7 +359,7 @@ func TestLeaseValidate(t *testing.T) {
 		{"api", "5/s log", time.Second, false},
 		{"api", "5/s log", time.Second / 2, true},
 	} {
-		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), Late: c.late, Store: new(store.Memory), MaxWait: time.Minute}
+		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), SlotLife: c.late, Store: new(store.Memory), MaxWait: time.Minute}
 		if _, err := l.Acquire(t.Context(), Claim{}); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -493,7 +493,7 @@ func TestLeaseSetQuotasAsPlain(t *testing.T) {
 			instants := func(s store.Store) (all []time.Duration) {
 				l := member(t, s, "100/s burst 300")
 				if s != nil {
-					l.Late = time.Microsecond
+					l.SlotLife = time.Microsecond
 				}
 				for _, c := range changes {
 					time.Sleep(c.after)

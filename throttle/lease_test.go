@@ -151,7 +151,7 @@ func TestLeaseCancelGranted(t *testing.T) {
 		tl.check(t, "a 0s") // by the slot that came back
 		grants[4].Cancel()
 		grants[5].Cancel()
-		time.Sleep(20 * time.Millisecond) // twice Late
+		time.Sleep(20 * time.Millisecond) // twice SlotLife
 		tl.ask(t.Context(), "b1", b, 1)
 		tl.ask(t.Context(), "b2", b, 1)
 		tl.ask(t.Context(), "b3", b, 1)

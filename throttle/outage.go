@@ -44,7 +44,7 @@ type StoreEvent struct {
 	Down time.Duration
 
 	// Lost says that the store has lost what it knew of the bucket. A store that cannot tell a bucket that was
-	// lost from one that is new, such as Redis, says so of a new one, too, unless Limiter.New says that it is.
+	// lost from one that is new, such as Redis, says so of a new one, too, unless Limiter.Unused says that it is.
 	Lost bool
 
 	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are

@@ -13,7 +13,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestStoreAgainstDefinition: whatever part of the slots is used, and however late within Late, every
+// TestStoreAgainstDefinition: whatever part of the slots is used, and however late within SlotLife, every
 // quota holds by its definition.
 func TestStoreAgainstDefinition(t *testing.T) {
 	for _, text := range []string{
@@ -58,7 +58,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		by := r.IntN(len(serial))
 		serial[by]++
 		q := &store.Request{
-			Version: 1, Bucket: "b", Quotas: stored, Late: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
+			Version: 1, Bucket: "b", Quotas: stored, SlotLife: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
 			Hand: make([]int, len(stored)),
 		}
 		now := time.Since(h.start)

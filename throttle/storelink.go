@@ -54,7 +54,7 @@ const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
 	return &storeLink{l: l, line: leaseLine{l: l}, lease: lease.New(lease.Config{
-		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), Late: l.Late, Outage: check.Outage(l.Outage), New: l.New, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
+		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Unused: l.Unused, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
 	})}
 }
 
@@ -493,5 +493,5 @@ func (l *Limiter) checkQuotas(qs quota.Quotas) error {
 
 // with is the bucket with other quotas.
 func (l *Limiter) with(qs quota.Quotas) check.Bucket {
-	return check.Bucket{Name: l.Name, StoreName: l.StoreName, Quotas: qs, Late: l.Late, Stored: l.Store != nil}
+	return check.Bucket{Name: l.Name, StoreName: l.StoreName, Quotas: qs, SlotLife: l.SlotLife, Stored: l.Store != nil}
 }

@@ -193,26 +193,26 @@ type Limiter struct {
 	//
 	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A quota cannot
 	// have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is an error. Even a claim
-	// that must not wait waits for the store's answer. A Parent that delays requests for longer than Late wastes slots; if
-	// the Parent has a Store too, one token of each of its token buckets must come back within Late. See Close.
+	// that must not wait waits for the store's answer. A Parent that delays requests for longer than SlotLife wastes slots; if
+	// the Parent has a Store too, one token of each of its token buckets must come back within SlotLife. See Close.
 	Store store.Store
 
 	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
 	StoreName string
 
-	// New says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket
+	// Unused says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket
 	// that it does not know from one that it has lost, and takes both for used up: the first claim waits for MaxStandstill
-	// at most (for two minutes if that is zero), and 1000 a day are back after a day. If New is set, all is there after
-	// half a second, unless another process says that it knows the bucket. Without a Store, New must not be set.
-	New bool
+	// at most (for two minutes if that is zero), and 1000 a day are back after a day. If Unused is set, all is there after
+	// half a second, unless another process says that it knows the bucket. Without a Store, Unused must not be set.
+	Unused bool
 
-	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all
-	// processes counts. Late must be longer than a round trip to the store. With five round trips, a process that sends
-	// often enough always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and
-	// each Burst smaller by what comes back within Late. Zero or negative means the least that suits all quotas: Per/100,
+	// SlotLife is for how long after its instant in the Store's schedule a slot may still be used. The longest SlotLife of all
+	// processes counts. SlotLife must be longer than a round trip to the store. With five round trips, a process that sends
+	// often enough always has slots in hand. A longer SlotLife saves round trips, but makes each window longer by SlotLife, and
+	// each Burst smaller by what comes back within SlotLife. Zero or negative means the least that suits all quotas: Per/100,
 	// or for a token bucket the time in which a tenth of its Burst comes back, if that is longer; from 10 ms to a second;
-	// and no less than two round trips. For a window, Late is at most Per/4. Without a Store, it must be zero.
-	Late time.Duration
+	// and no less than two round trips. For a window, SlotLife is at most Per/4. Without a Store, it must be zero.
+	SlotLife time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare. Without a Store, it must be zero.
 	Outage Outage
@@ -496,7 +496,7 @@ func (l *Limiter) init() {
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	l.root().standstill = min(l.root().standstill, l.standstill)
 	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
-		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, New: l.New,
+		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Unused: l.Unused,
 	}))
 	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {

@@ -254,7 +254,7 @@ var advice = map[throttle.Cause]string{
 	throttle.CauseHold:      "the server refused: it said for how long, or the hold doubles with each refusal",
 	throttle.CauseWindow:    "the server says that its limit is used up: send less, or ask the provider for more",
 	throttle.CauseSlowStart: "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
-	throttle.CauseAsked:     "the store of the quotas takes its time: a nearer one, or a larger Late, would help",
+	throttle.CauseAsked:     "the store of the quotas takes its time: a nearer one, or a larger SlotLife, would help",
 	throttle.CauseStore:     "the store of the quotas cannot be reached",
 }
 

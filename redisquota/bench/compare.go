@@ -201,7 +201,7 @@ func stopped(ctx context.Context, addr string, p peer) (string, error) {
 	return took[times/2].Round(10 * time.Microsecond).String(), nil
 }
 
-// farLate is the Late of those who have one when the server is 20 ms away.
+// farLate is the SlotLife of those who have one when the server is 20 ms away.
 const farLate = 200 * time.Millisecond
 
 // distant has two processes use a half of the limit, at random, with Redis far away, and returns how long

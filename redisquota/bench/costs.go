@@ -102,10 +102,10 @@ func (f *asker) exchange(count int, horizon time.Duration) {
 	late := time.Second
 	for k, q := range f.quotas {
 		cost[k] = 1
-		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.Late
+		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.SlotLife
 	}
 	_, f.err = goredis.New(f.c).Exchange(f.ctx, &store.Request{
-		Version: 1, Bucket: "api", Quotas: f.quotas, Late: late, Horizon: horizon, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
+		Version: 1, Bucket: "api", Quotas: f.quotas, SlotLife: late, Horizon: horizon, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
 		Asks: []store.Ask{{Cost: cost, Count: count, Within: -1}},
 	})
 }
@@ -117,7 +117,7 @@ func (f *asker) busy(limiters int) (rest, own int64) {
 	defer cancel()
 	var all sync.WaitGroup
 	for range limiters {
-		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Store: goredis.New(f.c), New: true}
+		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Store: goredis.New(f.c), Unused: true}
 		defer l.Close()
 		for range 20 {
 			all.Go(func() {

@@ -35,7 +35,7 @@ type peer struct {
 	make maker
 }
 
-// maker makes the limiter of a process. Late is for those who have such a thing.
+// maker makes the limiter of a process. SlotLife is for those who have such a thing.
 type maker = func(c *redis.Client, n int, late time.Duration) (limiter, error)
 
 var peers = []peer{
@@ -56,7 +56,7 @@ type pacer struct{ l *throttle.Limiter }
 func newPacer(text string) maker {
 	return func(c *redis.Client, _ int, late time.Duration) (limiter, error) {
 		quotas, err := quota.Parse(text)
-		return pacer{&throttle.Limiter{Name: text, Quotas: quotas, Store: goredis.New(c), Late: late}}, err
+		return pacer{&throttle.Limiter{Name: text, Quotas: quotas, Store: goredis.New(c), SlotLife: late}}, err
 	}
 }
 

@@ -88,7 +88,7 @@ local function used_for()
   return longest
 end
 
--- Late is the longest that any member has asked for within the horizon, in which who waits asks once at least: to reckon with it for longer keeps a bucket slow after
+-- SlotLife is the longest that any member has asked for within the horizon, in which who waits asks once at least: to reckon with it for longer keeps a bucket slow after
 -- its store was. Second is what was asked for since the longest was, at asked_at. A member that asks for slots of now alone does not shorten the late of others.
 -- Nothing counts that is longer than slots are used for.
 local used = used_for()

@@ -204,7 +204,7 @@ if not lost then
   end
 end
 
--- Where the quotas are by which the member asks; and Late, as far as windows of the clock bear it.
+-- Where the quotas are by which the member asks; and SlotLife, as far as windows of the clock bear it.
 do
   local taken
   places, taken = find(asked)

@@ -1,6 +1,6 @@
 -- Members: until when they are active, in a sorted set, for others to count: those that are active, and those that share the bucket,
 -- which are the ones that were active within the last minute. Those that do not send their parts while they cannot call are there
--- with what is below zero; those that have left, with zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last and with which Late, the Serial of the
+-- with what is below zero; those that have left, with zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last and with which SlotLife, the Serial of the
 -- reply that was the latest to say that what it had is lost, 1 if it had the bucket before that was lost, and has not told all yet, and the slots that its latest request got (see 12_slots.lua): who saw no reply repeats it.
 
 local member = { serial = 0, lost = 0, had = 0, active = 0, stored = 0, shared = false, slots = '' }

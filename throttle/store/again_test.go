@@ -54,7 +54,7 @@ func TestRuns(t *testing.T) {
 func TestAgainOfSmallerAsks(t *testing.T) {
 	var l Ledger
 	r := &Request{
-		Version: Version, Bucket: "api", Quotas: quota.MustParse("20/s log").Explicit(), Late: time.Second, Horizon: time.Second,
+		Version: Version, Bucket: "api", Quotas: quota.MustParse("20/s log").Explicit(), SlotLife: time.Second, Horizon: time.Second,
 		Member: "m", Serial: 1, Asks: []Ask{{Cost: []int{1}, Count: 5, Within: -1}},
 	}
 	for _, count := range []int{5, 2, 0} {
@@ -93,7 +93,7 @@ func TestAgainIsBounded(t *testing.T) {
 			var got []*Reply
 			for i := range c.members {
 				r := request(qs, 1)
-				r.Member, r.Late, r.Horizon = fmt.Sprintf("%026d", i), 10*time.Millisecond, 500*time.Millisecond
+				r.Member, r.SlotLife, r.Horizon = fmt.Sprintf("%026d", i), 10*time.Millisecond, 500*time.Millisecond
 				for k := range 256 {
 					cost := 1 + random.IntN(1000)
 					if len(c.costs) > 0 {
@@ -129,20 +129,20 @@ func TestAgainIsBounded(t *testing.T) {
 	}
 }
 
-// TestAgainOverChanges: a request that comes again gets what it got also if a quota or Late has changed since. Else that stayed charged, and nobody had it.
+// TestAgainOverChanges: a request that comes again gets what it got also if a quota or SlotLife has changed since. Else that stayed charged, and nobody had it.
 func TestAgainOverChanges(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"quota": func(r *Request) { r.Quotas = quota.MustParse("8/s burst 8").Explicit() },
-		"late":  func(r *Request) { r.Late = 300 * time.Millisecond },
+		"late":  func(r *Request) { r.SlotLife = 300 * time.Millisecond },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, qs := new(Ledger), quota.MustParse("10/s burst 10").Explicit()
 			r := request(qs, 1)
-			r.Member, r.Late, r.Horizon = "m", 10*time.Millisecond, time.Second
+			r.Member, r.SlotLife, r.Horizon = "m", 10*time.Millisecond, time.Second
 			r.Asks = []Ask{{Cost: []int{1}, Count: 5, Within: -1}}
 			first := exchange(t, l, time.Second, r)
 			other := request(qs, 1)
-			other.Member, other.Late, other.Horizon = "other", r.Late, r.Horizon
+			other.Member, other.SlotLife, other.Horizon = "other", r.SlotLife, r.Horizon
 			change(other)
 			exchange(t, l, time.Second, other)
 			if again := exchange(t, l, time.Second, r); len(first.Slots) == 0 || !reflect.DeepEqual(again.Slots, first.Slots) {

@@ -51,7 +51,7 @@ func exchange(tb testing.TB, l *Ledger, now time.Duration, r *Request) *Reply {
 }
 
 func request(qs quota.Quotas, serial int64) *Request {
-	return &Request{Version: 1, Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: "m", Serial: serial}
+	return &Request{Version: 1, Quotas: qs, SlotLife: 10 * time.Millisecond, Horizon: horizon, Member: "m", Serial: serial}
 }
 
 // FuzzLedger reads what nobody has written: it may be an error, and is never a panic. A Ledger that
@@ -76,7 +76,7 @@ func FuzzLedger(f *testing.F) {
 		}
 		r := request(quotasOf(&l), 3)
 		r.Asks = []Ask{{Cost: cost, Count: 3, Within: time.Hour}}
-		l.Exchange(time.Second, r) // an error, if Late is too long for the quotas
+		l.Exchange(time.Second, r) // an error, if SlotLife is too long for the quotas
 	})
 }
 
@@ -164,27 +164,27 @@ func FuzzExchange(f *testing.F) {
 func TestRefused(t *testing.T) {
 	even := quota.Quota{N: 5, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}
 	for want, change := range map[string]func(r *Request){
-		"Version is 0, want 1":                          func(r *Request) { r.Version = 0 },
-		"Version is -1, want 1":                         func(r *Request) { r.Version = -1 },
-		"Version is 2, want 1":                          func(r *Request) { r.Version = 2 },
-		"Late is -1ns, want from 0 to 50 years":         func(r *Request) { r.Late = -1 },
-		"Late is 2562047h47m16.854775807s, want from":   func(r *Request) { r.Late = math.MaxInt64 },
-		"Horizon is -1ns, want from 0 to 50 years":      func(r *Request) { r.Horizon = -1 },
-		"Answered is 3, want less than Serial, 3":       func(r *Request) { r.Serial, r.Answered = 3, 3 },
-		"a quota is no limit, want one that can live":   func(r *Request) { r.Quotas = quota.Quotas{even, {}} },
-		"a quota is -1/s even, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second, Burst: 1}} },
-		"a quota is 5/s even, want one that can live":   func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.TokenBucket, Burst: 1}} },
-		"a quota is 5/s, want one that can live":        func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second}} },
-		"a quota is 5 in flight, want one that can":     func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
-		"a quota is 5 kind 9, want one that can":        func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
-		"a quota is 5/s warm-up 1s, want one that can":  func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
-		"a quota is 5/s burst 5, want what Explicit of": func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: quota.TokenBucket}} },
-		"a quota is 5/s sliding, want what Explicit of": func(r *Request) { r.Quotas = quota.MustParse("5/s sliding") },
-		"Late is 1s, want less than the Per of 9/s window grid": func(r *Request) {
-			r.Late, r.Quotas = time.Second, quota.Quotas{{N: 9, Per: time.Second, Kind: quota.ClockWindow}}
+		"Version is 0, want 1":                            func(r *Request) { r.Version = 0 },
+		"Version is -1, want 1":                           func(r *Request) { r.Version = -1 },
+		"Version is 2, want 1":                            func(r *Request) { r.Version = 2 },
+		"SlotLife is -1ns, want from 0 to 50 years":       func(r *Request) { r.SlotLife = -1 },
+		"SlotLife is 2562047h47m16.854775807s, want from": func(r *Request) { r.SlotLife = math.MaxInt64 },
+		"Horizon is -1ns, want from 0 to 50 years":        func(r *Request) { r.Horizon = -1 },
+		"Answered is 3, want less than Serial, 3":         func(r *Request) { r.Serial, r.Answered = 3, 3 },
+		"a quota is no limit, want one that can live":     func(r *Request) { r.Quotas = quota.Quotas{even, {}} },
+		"a quota is -1/s even, want one that can live":    func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second, Burst: 1}} },
+		"a quota is 5/s even, want one that can live":     func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.TokenBucket, Burst: 1}} },
+		"a quota is 5/s, want one that can live":          func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second}} },
+		"a quota is 5 in flight, want one that can":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
+		"a quota is 5 kind 9, want one that can":          func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
+		"a quota is 5/s warm-up 1s, want one that can":    func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
+		"a quota is 5/s burst 5, want what Explicit of":   func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: quota.TokenBucket}} },
+		"a quota is 5/s sliding, want what Explicit of":   func(r *Request) { r.Quotas = quota.MustParse("5/s sliding") },
+		"SlotLife is 1s, want less than the Per of 9/s window grid": func(r *Request) {
+			r.SlotLife, r.Quotas = time.Second, quota.Quotas{{N: 9, Per: time.Second, Kind: quota.ClockWindow}}
 		},
-		"Late is 1s, want less than the Per of 9/s estimate": func(r *Request) {
-			r.Late, r.Quotas = time.Second, quota.Quotas{even, {N: 9, Per: time.Second, Kind: quota.EstimatedWindow}}
+		"SlotLife is 1s, want less than the Per of 9/s estimate": func(r *Request) {
+			r.SlotLife, r.Quotas = time.Second, quota.Quotas{even, {N: 9, Per: time.Second, Kind: quota.EstimatedWindow}}
 		},
 	} {
 		var m Memory

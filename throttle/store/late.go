@@ -7,16 +7,16 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// askedLate is the longest Late that members asked for lately.
+// askedLate is the longest SlotLife that members asked for lately.
 type askedLate struct {
 	longest, second time.Duration // second is what was asked for since
 	at              monotime.Time // when the longest was asked for last
 }
 
-// shortestHorizon is for how long a Late counts at least: a member that asks for slots of now alone does not shorten that of others.
+// shortestHorizon is for how long a SlotLife counts at least: a member that asks for slots of now alone does not shorten that of others.
 const shortestHorizon = activeFor / 4
 
-// ask notes that a member asks for a Late, and returns the longest that was asked for within the horizon, in which who waits asks once at least: to reckon with it for
+// ask notes that a member asks for a SlotLife, and returns the longest that was asked for within the horizon, in which who waits asks once at least: to reckon with it for
 // longer keeps a bucket slow after its store was. What was asked for meanwhile counts for another
 // horizon, from the first request after that one: for three at most. Nothing counts that is longer than slots are used for.
 func (a *askedLate) ask(late, used, horizon time.Duration, now monotime.Time) time.Duration {
@@ -41,7 +41,7 @@ const manyActive = 64
 // usedFor is for how long after their instants slots are used at the most from now on: what each member that is active asked for last holds for all that it has in
 // hand. If they are too many, nobody knows.
 func (l *Ledger) usedFor(r *Request, now monotime.Time) (late time.Duration) {
-	late = r.Late
+	late = r.SlotLife
 	many := 0
 	for name, m := range l.members {
 		switch {
@@ -58,7 +58,7 @@ func (l *Ledger) usedFor(r *Request, now monotime.Time) (late time.Duration) {
 	return late
 }
 
-// ledgerLate is the Late by which the ledger of a quota reckons. It rises at once, and falls when the slots have expired
+// ledgerLate is the SlotLife by which the ledger of a quota reckons. It rises at once, and falls when the slots have expired
 // that may be used for longer, or when no slot is used for longer any more; of a window, when those have left it that were.
 type ledgerLate struct {
 	late  time.Duration
@@ -66,7 +66,7 @@ type ledgerLate struct {
 	to    time.Duration // what it falls to
 }
 
-// follow has it follow the Late of the slots that are handed out from now on. The last slot so far is at an instant, and from now on they are used
+// follow has it follow the SlotLife of the slots that are handed out from now on. The last slot so far is at an instant, and from now on they are used
 // for so long at the most.
 func (l *ledgerLate) follow(late, used time.Duration, q *quota.Quota, now, last monotime.Time) {
 	if l.falls != 0 && now >= l.falls {

@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// lates has three members ask a bucket for random slots, each with a Late that rises and falls. Those before some instant are used as late as they may be: until
-// the Late of the request after them, or of a later one of the member if that is shorter. The others are used in time.
+// lates has three members ask a bucket for random slots, each with a SlotLife that rises and falls. Those before some instant are used as late as they may be: until
+// the SlotLife of the request after them, or of a later one of the member if that is shorter. The others are used in time.
 func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -39,7 +39,7 @@ func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 			s.until = min(s.until, max(s.at+late[m], now))
 		}
 		req := request(quota.Quotas{q}, serials[m])
-		req.Member, req.Late = fmt.Sprint(m), late[m]
+		req.Member, req.SlotLife = fmt.Sprint(m), late[m]
 		for range 1 + r.IntN(3) {
 			within := time.Duration(r.IntN(2)) * 2 * time.Second
 			req.Asks = append(req.Asks, Ask{Cost: []int{1 + r.IntN(cmp.Or(q.Burst, 9))}, Count: 1, Within: within})
@@ -80,15 +80,15 @@ func TestStoreLateRisesAndFalls(t *testing.T) {
 	}
 }
 
-// TestStoreLateChangesNoRate: a bucket that is always empty hands out its slots at its rate, also when Late rises and falls.
+// TestStoreLateChangesNoRate: a bucket that is always empty hands out its slots at its rate, also when SlotLife rises and falls.
 func TestStoreLateChangesNoRate(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	got, cost := "", 10
 	for i := range 12 {
 		r := request(quota.Quotas{plain(quota.Quota{N: 1, Burst: 10})}, int64(i+1))
 		r.Asks = []Ask{{Cost: []int{cost}, Count: 1, Within: -1}}
-		if r.Late = 10 * time.Millisecond; i >= 3 && i < 5 {
-			r.Late = 500 * time.Millisecond
+		if r.SlotLife = 10 * time.Millisecond; i >= 3 && i < 5 {
+			r.SlotLife = 500 * time.Millisecond
 		}
 		now := time.Second + time.Duration(i)*time.Second
 		reply := exchange(t, l, now, r)
@@ -101,7 +101,7 @@ func TestStoreLateChangesNoRate(t *testing.T) {
 }
 
 // TestStoreLateFalls: a store that was slow for a second slows the bucket no longer: once all have asked for less, no slot is used for as long any more. Then 100 even
-// tokens a second are 100 again, less one for the usual Late, when those have come back that went late.
+// tokens a second are 100 again, less one for the usual SlotLife, when those have come back that went late.
 func TestStoreLateFalls(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	var got [4]int // in each second
@@ -109,7 +109,7 @@ func TestStoreLateFalls(t *testing.T) {
 		r := request(quota.Quotas{plain(quota.Quota{N: 100, Burst: 1})}, int64(i+1))
 		r.Asks = []Ask{{Cost: []int{1}, Count: 100, Within: 100*time.Millisecond - 1}}
 		if i < 10 {
-			r.Late = 120 * time.Millisecond
+			r.SlotLife = 120 * time.Millisecond
 		}
 		for _, s := range exchange(t, l, time.Second+time.Duration(i)*100*time.Millisecond, r).Slots {
 			got[i/10] += s.Count
@@ -120,7 +120,7 @@ func TestStoreLateFalls(t *testing.T) {
 	}
 }
 
-// TestStoreLateFallsWhenAllAskForLess: a log counts what went with a long Late no longer than Per after all that are active have asked for less, since who asks for less uses
+// TestStoreLateFallsWhenAllAskForLess: a log counts what went with a long SlotLife no longer than Per after all that are active have asked for less, since who asks for less uses
 // nothing for longer that it has in hand. Who is silent may; and what was sent before, and comes late, says nothing.
 func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
 	const ms = time.Millisecond
@@ -136,7 +136,7 @@ func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
 		send := func(at time.Duration, member string, serial int64, late time.Duration, n int) *Reply {
 			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: quota.SlidingLog}}, serial)
-			r.Member, r.Late = member, late
+			r.Member, r.SlotLife = member, late
 			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
 			return exchange(t, l, at, r)
 		}
@@ -153,14 +153,14 @@ func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
 	}
 }
 
-// TestStoreLateFallsAhead: when a Late falls is known before. What is handed out for later reckons with it, and with nothing before that.
+// TestStoreLateFallsAhead: when a SlotLife falls is known before. What is handed out for later reckons with it, and with nothing before that.
 func TestStoreLateFallsAhead(t *testing.T) {
 	const ms = time.Millisecond
 	for _, kind := range []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow} {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
 		send := func(at time.Duration, member string, serial int64, late time.Duration, n int) *Reply {
 			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: kind}}.Explicit(), serial)
-			r.Member, r.Late = member, late
+			r.Member, r.SlotLife = member, late
 			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
 			return exchange(t, l, at, r)
 		}
@@ -181,7 +181,7 @@ func TestStoreLateFallsAhead(t *testing.T) {
 	}
 }
 
-// TestStoreLateAskedFor: the longest Late of a horizon counts, whoever asks, and for as long as somebody asked for it.
+// TestStoreLateAskedFor: the longest SlotLife of a horizon counts, whoever asks, and for as long as somebody asked for it.
 func TestStoreLateAskedFor(t *testing.T) {
 	const ms, horizon = time.Millisecond, 500 * time.Millisecond
 	for _, steps := range [][]struct {
@@ -199,7 +199,7 @@ func TestStoreLateAskedFor(t *testing.T) {
 		for _, s := range steps {
 			got := a.ask(time.Duration(s.late)*ms, monotime.Longest, s.horizon, instant(time.Duration(s.at)*ms))
 			if got != time.Duration(s.want)*ms {
-				t.Errorf("%v: at %d ms, Late is %v", steps, s.at, got)
+				t.Errorf("%v: at %d ms, SlotLife is %v", steps, s.at, got)
 			}
 		}
 	}

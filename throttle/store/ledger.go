@@ -107,7 +107,7 @@ func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 // Now must not go back from call to call, and must not be negative. The Since of the request is as of now. Exchange returns the reply, and
 // what there is to tell those who listen: the zero News if nothing.
 //
-// If the Ledger does not know the Version of the request, or if its Quotas, Late, Horizon or Answered are none
+// If the Ledger does not know the Version of the request, or if its Quotas, SlotLife, Horizon or Answered are none
 // that a Limiter sends, Exchange returns an error that says so, and changes nothing.
 func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 	if err := check(r); err != nil {
@@ -188,8 +188,8 @@ func check(r *Request) error {
 	switch {
 	case r.Version != Version:
 		return bad("Version", r.Version, strconv.Itoa(Version))
-	case r.Late < 0 || r.Late > monotime.Longest:
-		return bad("Late", r.Late, span)
+	case r.SlotLife < 0 || r.SlotLife > monotime.Longest:
+		return bad("SlotLife", r.SlotLife, span)
 	case r.Horizon < 0 || r.Horizon > monotime.Longest:
 		return bad("Horizon", r.Horizon, span)
 	case r.Answered > 0 && r.Answered >= r.Serial: // what was answered is not asked again
@@ -200,8 +200,8 @@ func check(r *Request) error {
 		if want := wanted(q); want != "" {
 			return bad("a quota", q, want)
 		}
-		if q.Kind.OnClock() && r.Late >= q.Per {
-			return bad("Late", r.Late, "less than the Per of "+q.String())
+		if q.Kind.OnClock() && r.SlotLife >= q.Per {
+			return bad("SlotLife", r.SlotLife, "less than the Per of "+q.String())
 		}
 	}
 	return nil
@@ -255,7 +255,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	}
 	if lost {
 		l.lastSlot, l.learnsUntil, l.served, l.lastUsed = now.Add(r.Horizon), now.Add(r.Horizon), now.Add(r.Horizon), now
-		l.fresh = r.New && r.Since <= 0 && r.Answered <= 0
+		l.fresh = r.Unused && r.Since <= 0 && r.Answered <= 0
 		fresh = l.fresh
 	}
 	l.arrange(r, now, fresh)
@@ -318,7 +318,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		}
 		return reply, room
 	}
-	m.serial, m.at, m.late, m.shares = r.Serial, now, r.Late, r.Shares
+	m.serial, m.at, m.late, m.shares = r.Serial, now, r.SlotLife, r.Shares
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}
@@ -428,7 +428,7 @@ func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 
 // report says how the bucket is.
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
-	reply.Late, reply.Members = l.late, max(l.active(now), 1)
+	reply.SlotLife, reply.Members = l.late, max(l.active(now), 1)
 	last := l.lastSlot
 	for p := range l.places {
 		if b, ok := l.places[p].ledger.(*slot.Bucket); ok && l.places[p].binds {

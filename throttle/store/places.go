@@ -74,7 +74,7 @@ func (l *Ledger) find(qs quota.Quotas) (at []int) {
 }
 
 // arrange has each quota by which a member asks have a place, and the places have the tightest numbers of the lists that are
-// about, and the Late of the bucket.
+// about, and the SlotLife of the bucket.
 func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 	had := make(quota.Quotas, len(l.places))
 	for p := range l.places {
@@ -177,10 +177,10 @@ func (l *Ledger) bind(now monotime.Time) {
 	}
 }
 
-// longestLate is the Late of the slots that are handed out now: the longest that members asked for lately, as far as windows of
+// longestLate is the SlotLife of the slots that are handed out now: the longest that members asked for lately, as far as windows of
 // the clock bear it.
 func (l *Ledger) longestLate(r *Request, used time.Duration, now monotime.Time) time.Duration {
-	late := l.asked.ask(r.Late, used, r.Horizon, now)
+	late := l.asked.ask(r.SlotLife, used, r.Horizon, now)
 	for i := range r.Quotas {
 		if q := &r.Quotas[i]; q.Kind.OnClock() {
 			late = min(late, q.Per/2)
@@ -191,7 +191,7 @@ func (l *Ledger) longestLate(r *Request, used time.Duration, now monotime.Time) 
 			late = min(late, o.quota.Per/2)
 		}
 	}
-	return max(late, r.Late)
+	return max(late, r.SlotLife)
 }
 
 // seat returns the place of a quota that has none: that of one like it by which no member asks any more, whose ledger it takes

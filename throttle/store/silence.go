@@ -18,7 +18,7 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 		l.hear(r, m, now)
 		return
 	}
-	if len(r.Asks) == 0 || now <= max(l.silent().Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
+	if len(r.Asks) == 0 || now <= max(l.silent().Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.SlotLife) {
 		return
 	}
 	since := l.served.Add(-SharesFor)

@@ -58,7 +58,7 @@ func (s *silence) ask(now time.Duration, member rune, count int, change func(*Re
 
 // TestSilence: the first that asks after a silence gets what is spare, by the doc of Request.Shares; and the rest a Horizon later.
 func TestSilence(t *testing.T) {
-	const edge = horizon + 10*time.Millisecond // Late
+	const edge = horizon + 10*time.Millisecond // SlotLife
 	for name, c := range map[string]struct {
 		quotas, members, shares string
 		now                     time.Duration
@@ -303,7 +303,7 @@ func TestNewsOfSlotsAhead(t *testing.T) {
 			}
 			for i, count := range c.counts {
 				r := request(quotas, int64(i+2))
-				r.Member, r.Shares, r.Late = "a", strings.ContainsRune(c.shares, 'a'), 0
+				r.Member, r.Shares, r.SlotLife = "a", strings.ContainsRune(c.shares, 'a'), 0
 				r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
 				if count < 0 {
 					r.Asks[0] = Ask{Cost: []int{100}, Count: 1, Within: -1}

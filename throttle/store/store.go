@@ -54,15 +54,15 @@ import (
 // Redis, or, within one process, a [Memory].
 //
 // A store hands out slots. A slot is the right to send requests of a certain cost at an instant, or up
-// to [Request.Late] after it. All slots of a bucket belong to one schedule. A Limiter asks for the slots
+// to [Request.SlotLife] after it. All slots of a bucket belong to one schedule. A Limiter asks for the slots
 // of all claims that wait in one call, and has one call under way at most; each claim sleeps
 // until its slot. The store hands out slots such that every quota holds, however many processes
 // send, and whatever part of the slots they use.
 //
 // Clocks are not compared. Only durations cross the interface, and both sides measure them
 // by a clock that does not jump. For each slot, a reply has the time d from the making of the reply to
-// the slot. The Limiter uses the slot d after it has received the reply, at the earliest, and d + Late
-// after it sent the request, at the latest. So Late must be longer than a round trip. It is that of the request, or
+// the slot. The Limiter uses the slot d after it has received the reply, at the earliest, and d + SlotLife
+// after it sent the request, at the latest. So SlotLife must be longer than a round trip. It is that of the request, or
 // of a later request of the Limiter if that is shorter.
 //
 // # Slots
@@ -73,12 +73,12 @@ import (
 //
 //	s is the instant of the slot,
 //	c is what the ask costs of the quota,
-//	E is the Late of the bucket (Reply.Late): a slot may be used from s until s + E, by whoever asks for so long.
+//	E is the SlotLife of the bucket (Reply.SlotLife): a slot may be used from s until s + E, by whoever asks for so long.
 //
 // The examples are of an E of 100 ms and asks that cost 1, of a bucket that nobody has used before.
 //
 //   - TokenBucket: T = Per/N is the time in which a token comes back, τ = Burst·T − E is what may be
-//     missing, Late taken off, and full is when the bucket is full again. Then s ≥ full + c·T − τ,
+//     missing, SlotLife taken off, and full is when the bucket is full again. Then s ≥ full + c·T − τ,
 //     and after that full = max(full, s) + c·T. What is sent in a span of t comes from slots in a
 //     span of t + E, hence is at most (τ + t + E)/T = Burst + t·N/Per. When E becomes shorter, by d, full is
 //     later by d: so much later may all that went before have been used. When E becomes longer, full is
@@ -128,7 +128,7 @@ import (
 // out in their order, or count as one with this one. Such a part, and that of a slot which is nearer and still to come,
 // stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
 // room before. So who asks for the same again with the same request gets it no later. Parts of 256 slots are remembered; what comes back
-// beyond lapses. But if Late has become longer, or a quota of the bucket has changed, since there were slots after it, it is not handed out
+// beyond lapses. But if SlotLife has become longer, or a quota of the bucket has changed, since there were slots after it, it is not handed out
 // again, and counts as never handed out at once: they reckon with the shorter one, and the quota of now may not allow it at its instant.
 // A part that is left when its instant has passed, or that is returned later, counts as never
 // handed out:
@@ -164,7 +164,7 @@ import (
 // that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
 //
 // A clock that was set is a loss of the bucket, too: see [Request.Since]. So is what the store has answered and does not know:
-// see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.New].
+// see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.Unused].
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
@@ -225,16 +225,16 @@ type Request struct {
 	// are on the clock, Per, if no list that has that is about. Else it is lost: see Store.
 	Quotas quota.Quotas
 
-	// Late is how long after its instant a slot may be used, as the member needs it: not negative,
+	// SlotLife is how long after its instant a slot may be used, as the member needs it: not negative,
 	// and less than the Per of any window of the clock. From this request on the member uses no slot for longer, also none that it has in hand.
 	//
-	// What counts is the longest Late of any request within the last
+	// What counts is the longest SlotLife of any request within the last
 	// Horizon, or half a second if that is longer; one that was not the longest at first may count for up to three times as long. But nothing counts that is longer than
-	// the latest Late of each member that is active, of no more than 64 beside the one that asks. Of
-	// those of other requests, no more than half of the Per of a window of the clock counts. See Reply.Late. A quota goes on to
+	// the latest SlotLife of each member that is active, of no more than 64 beside the one that asks. Of
+	// those of other requests, no more than half of the Per of a window of the clock counts. See Reply.SlotLife. A quota goes on to
 	// reckon with a longer one until the slots have expired that may be used for so long, or until each member that is active has asked for less; and of a window of the past
 	// until Per after that, but for slots that are handed out for later. What is missing from a TokenBucket then, comes back that much later.
-	Late time.Duration
+	SlotLife time.Duration
 
 	// Horizon is how far ahead slots are handed out that may not be needed, to all members together.
 	// It is not negative.
@@ -242,7 +242,7 @@ type Request struct {
 
 	// Member names the Limiter that asks: a random text, the same for the life of the Limiter. A
 	// member counts as active for a time after each request: the longest of two seconds,
-	// twice the Horizon, and the time until Late after the last slot that it got. It counts as one that shares the
+	// twice the Horizon, and the time until SlotLife after the last slot that it got. It counts as one that shares the
 	// bucket for SharesFor longer. Leave ends both.
 	Member string
 
@@ -252,7 +252,7 @@ type Request struct {
 	// the ones of now, no Asks, and Back, More and Own of the quotas that took over. If the failed one had none of these, or only Asks while there is something for Own since, the next has a later Serial.
 	//
 	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing: the reply has the slots that the request
-	// got then, as far as their Late has not passed, also if Late or a quota has changed since: they are charged. So
+	// got then, as far as their SlotLife has not passed, also if SlotLife or a quota has changed since: they are charged. So
 	// a request costs no more than what it got once, however often its reply comes late or is lost. If the store has seen a later
 	// Serial of the member, the reply has no slots. If it does not know the member, or no longer,
 	// and the Serial is above 1, it does not do Back, which may have been done before.
@@ -278,11 +278,11 @@ type Request struct {
 	// whose clock is right, tells the two apart: by how long the call took, as package redisquota does, or by a clock that cannot be set.
 	Since time.Duration
 
-	// New says that, as far as the member's user knows, nobody has drawn on the bucket before. If the store cannot tell whether
+	// Unused says that, as far as the member's user knows, nobody has drawn on the bucket before. If the store cannot tell whether
 	// a bucket that it does not know was lost, and the store has never answered the member, it hands out nothing for a Horizon,
 	// tells those who listen, and then takes the bucket for a new one; until a member that the bucket does not know says, by
 	// Since, that it was answered before the bucket was known. That is a loss of the bucket, unless it has been known for the longest Per.
-	New bool
+	Unused bool
 
 	// Standstill is for how long a claim waits for one token; zero or negative if there is no bound. Whatever a store assumes of
 	// a bucket that it may have lost, one token is there by then.
@@ -426,8 +426,8 @@ type Reply struct {
 	// them, unless the reply says Lost.
 	Ahead time.Duration
 
-	// Late is E, of which the store reckons that these slots may be used so long after their instants: no less than that of the request.
-	Late time.Duration
+	// SlotLife is E, of which the store reckons that these slots may be used so long after their instants: no less than that of the request.
+	SlotLife time.Duration
 
 	// Members is how many members are active, with the one that asked: at least 1.
 	Members int

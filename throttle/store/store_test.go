@@ -24,7 +24,7 @@ type script struct {
 
 func (s *script) exchange(r Request) *Reply {
 	s.t.Helper()
-	r.Version, r.Bucket, r.Quotas, r.Late, r.Horizon = 1, "b", s.qs, 10*time.Millisecond, horizon
+	r.Version, r.Bucket, r.Quotas, r.SlotLife, r.Horizon = 1, "b", s.qs, 10*time.Millisecond, horizon
 	reply, err := s.store.Exchange(context.Background(), &r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -279,7 +279,7 @@ func TestStoreReturnedSlotAndLongerLate(t *testing.T) {
 		ask := func(member string, late time.Duration, back ...Part) Slot {
 			serial++
 			r := request(qs, serial)
-			r.Member, r.Late, r.Back, r.Asks = member, late, back, []Ask{{Cost: []int{10}, Count: 1, Within: -1}}
+			r.Member, r.SlotLife, r.Back, r.Asks = member, late, back, []Ask{{Cost: []int{10}, Count: 1, Within: -1}}
 			return exchange(t, l, time.Second, r).Slots[0]
 		}
 		ask("a", 10*time.Millisecond)
@@ -444,7 +444,7 @@ func TestStoreAfterALeave(t *testing.T) {
 	send := func(member string, serial int64, leave bool) *Reply {
 		t.Helper()
 		now += 10 * time.Millisecond
-		r := &Request{Version: 1, Quotas: qs, Horizon: horizon, Late: 40 * time.Millisecond, Member: member, Serial: serial, Answered: serial - 1, Since: time.Millisecond, Leave: leave}
+		r := &Request{Version: 1, Quotas: qs, Horizon: horizon, SlotLife: 40 * time.Millisecond, Member: member, Serial: serial, Answered: serial - 1, Since: time.Millisecond, Leave: leave}
 		if !leave {
 			r.Asks = one(1)
 		}
@@ -585,7 +585,7 @@ func TestLedgerMembersBounded(t *testing.T) {
 	var ledger Ledger
 	ask := func(i int, serial int64) *Reply {
 		return exchange(t, &ledger, time.Duration(i)*time.Second, &Request{
-			Version: 1, Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: fmt.Sprint("tool ", i%10_000), Serial: serial, Asks: one(1),
+			Version: 1, Quotas: qs, SlotLife: 10 * time.Millisecond, Horizon: horizon, Member: fmt.Sprint("tool ", i%10_000), Serial: serial, Asks: one(1),
 		})
 	}
 	for i := range 10_000 {
@@ -610,7 +610,7 @@ func TestLedgerLose(t *testing.T) {
 	ledger := Ledger{Epoch: time.Unix(1000, 300e6)} // windows begin at 700 ms of each second
 	ask := func(now time.Duration, serial int64, n int) *Reply {
 		return exchange(t, &ledger, now, &Request{
-			Version: 1, Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: "a", Serial: serial, Asks: []Ask{{Cost: []int{n}, Count: 1, Within: -1}},
+			Version: 1, Quotas: qs, SlotLife: 10 * time.Millisecond, Horizon: horizon, Member: "a", Serial: serial, Asks: []Ask{{Cost: []int{n}, Count: 1, Within: -1}},
 		})
 	}
 	if r := ask(10*time.Second, 1, 1); r.Lost || r.Slots[0].In != 0 {
@@ -699,7 +699,7 @@ func TestStoreMoreQuotas(t *testing.T) {
 		ask := func(serial int64, back []Part, cost ...int) *Reply {
 			qs := quota.Quotas{{N: 10, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}, {N: 100, Per: time.Minute, Kind: quota.TokenBucket, Burst: 1}}
 			reply, err := store.Exchange(t.Context(), &Request{
-				Version: 1, Bucket: "b", Quotas: qs[:len(cost)], Late: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
+				Version: 1, Bucket: "b", Quotas: qs[:len(cost)], SlotLife: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
 				Back: back, Asks: []Ask{{Cost: cost, Count: 3, Within: -1}},
 			})
 			if err != nil {
@@ -754,7 +754,7 @@ func TestStoreSlotsOfEachKind(t *testing.T) {
 		}
 		ledger := Ledger{Epoch: time.Unix(1000, 0)}
 		for i, now := range c.asked {
-			reply := exchange(t, &ledger, now, &Request{Version: 1, Quotas: qs.Explicit(), Late: 100 * ms, Horizon: horizon, Member: "a", Serial: int64(i + 1), Asks: one(1)})
+			reply := exchange(t, &ledger, now, &Request{Version: 1, Quotas: qs.Explicit(), SlotLife: 100 * ms, Horizon: horizon, Member: "a", Serial: int64(i + 1), Asks: one(1)})
 			if len(reply.Slots) != 1 {
 				t.Fatalf("%s: at %v %d slots, want 1", quotas, now, len(reply.Slots))
 			}
@@ -837,7 +837,7 @@ func TestReleaseLeavesSlotsAhead(t *testing.T) {
 			at time.Duration
 			n  int
 		}{{0, 3}, {60 * ms, 2}, {101 * ms, 5}, {1140 * ms, 5}, {1142 * ms, 5}, {1170 * ms, 0}, {1210 * ms, 5}, {1900 * ms, 5}} {
-			r := &Request{Version: 1, Quotas: qs, Horizon: time.Second, Late: 100 * ms, Member: "a", Serial: int64(1 + i), Release: c.n == 0}
+			r := &Request{Version: 1, Quotas: qs, Horizon: time.Second, SlotLife: 100 * ms, Member: "a", Serial: int64(1 + i), Release: c.n == 0}
 			if c.n > 0 {
 				r.Asks = one(c.n)
 			} else if more > 0 { // what is beyond goes
@@ -869,7 +869,7 @@ func TestReleaseWhileNIsSmaller(t *testing.T) {
 		send := func(at time.Duration, n string, ask, more int, release bool) *Reply {
 			serial++
 			r := request(quotas(t, n+"/10s "+kind).Explicit(), serial)
-			r.Release, r.New, r.Answered = release, true, serial-1
+			r.Release, r.Unused, r.Answered = release, true, serial-1
 			if ask > 0 {
 				r.Asks = []Ask{{Cost: []int{1}, Count: ask, Within: 0}}
 			}
@@ -950,7 +950,7 @@ func TestLedgerManyReturned(t *testing.T) {
 	var l Ledger
 	q := plain(quota.Quota{N: 100_000, Burst: 1, Kind: quota.TokenBucket})
 	exchange := func(r Request) *Reply {
-		r.Version, r.Quotas, r.Late, r.Horizon, r.Member = 1, quota.Quotas{q}, 10*time.Millisecond, horizon, "m"
+		r.Version, r.Quotas, r.SlotLife, r.Horizon, r.Member = 1, quota.Quotas{q}, 10*time.Millisecond, horizon, "m"
 		reply, _, err := l.Exchange(time.Second, &r)
 		if err != nil {
 			t.Fatal(err)

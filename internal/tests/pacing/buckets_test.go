@@ -302,12 +302,12 @@ func TestSetQuotasForgetsBuckets(t *testing.T) {
 func TestValidateDurationsWithoutAUnit(t *testing.T) {
 	tr := &pacer.Transport{
 		MaxWait: 30, MaxStandstill: 120, Line: pacer.Line{Ageing: 10, MaxUnread: 5}, Retry: pacer.Retry{MaxElapsed: 60, AttemptTimeout: 10},
-		Learn: pacer.Learn{MaxHold: 15, IdleAfter: 60}, Shared: pacer.Shared{Late: 100},
+		Learn: pacer.Learn{MaxHold: 15, IdleAfter: 60}, Shared: pacer.Shared{SlotLife: 100},
 	}
 	err := tr.Validate()
 	for _, want := range []string{
 		"MaxWait is 30ns", "MaxStandstill is 120ns", "Line.Ageing is 10ns", "Line.MaxUnread is 5ns", "Retry.MaxElapsed is 60ns",
-		"Retry.AttemptTimeout is 10ns", "Learn.MaxHold is 15ns", "Learn.IdleAfter is 60ns", "Shared.Late is 100ns",
+		"Retry.AttemptTimeout is 10ns", "Learn.MaxHold is 15ns", "Learn.IdleAfter is 60ns", "Shared.SlotLife is 100ns",
 		"pacer: MaxWait is 30ns, want 1ms or more: a number alone is in nanoseconds, 30 * time.Second in seconds",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -406,9 +406,9 @@ func TestValidateANilPointerAsStore(t *testing.T) {
 
 // What says how a Store is used does nothing without one, and its author thinks that it does.
 func TestFieldsOfSharedWantAStore(t *testing.T) {
-	err := (&pacer.Transport{Shared: pacer.Shared{Outage: throttle.OutageOpen, Late: time.Second, Event: func(throttle.StoreEvent) {}}}).Validate()
+	err := (&pacer.Transport{Shared: pacer.Shared{Outage: throttle.OutageOpen, SlotLife: time.Second, Event: func(throttle.StoreEvent) {}}}).Validate()
 	want := "pacer: Shared.Outage is set, want a Store, without which it does nothing\n" +
-		"pacer: Shared.Late is set, want a Store, without which it does nothing\n" +
+		"pacer: Shared.SlotLife is set, want a Store, without which it does nothing\n" +
 		"pacer: Shared.Event is set, want a Store, without which it does nothing"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)

@@ -41,7 +41,7 @@ func TestSharedHostileReplies(t *testing.T) {
 			"hold":       {Hold: d},
 			"next":       {Next: d, Bound: n},
 			"ahead":      {Ahead: d},
-			"late":       {Late: d},
+			"late":       {SlotLife: d},
 			"members":    {Members: n},
 			"a slot":     {Slots: []store.Slot{{ID: huge, In: d, Count: 1}}, Members: 1},
 			"many slots": {Slots: []store.Slot{{ID: 1, Ask: 0, Count: n}, {ID: 1, Ask: 7, Count: n, Bound: n}, {ID: huge, Ask: n, Count: 1}}, Members: 1},

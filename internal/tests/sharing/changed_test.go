@@ -31,7 +31,7 @@ func newChanging(t *testing.T, text string, shared bool) *changing {
 	t.Helper()
 	c := &changing{Limiter: &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), MaxStandstill: throttle.Forever}, start: time.Now()}
 	if shared {
-		c.Store, c.New, c.Late = new(store.Memory), true, time.Millisecond
+		c.Store, c.Unused, c.SlotLife = new(store.Memory), true, time.Millisecond
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -174,7 +174,7 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 			continue
 		}
 		missing, own = missing+1, own+1
-		if over := own - float64(q.Burst); over > rate*c.Late.Seconds()+1e-6 {
+		if over := own - float64(q.Burst); over > rate*c.SlotLife.Seconds()+1e-6 {
 			t.Fatalf("seed %d: at %v %v over %v", seed, o.at, over, &q)
 		}
 	}
@@ -194,7 +194,7 @@ func TestQuotasThatChangeByALittle(t *testing.T) {
 			var went atomic.Int64
 			s := &away{Memory: new(store.Memory)}
 			for range 3 {
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, New: true, MaxStandstill: throttle.Forever}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Unused: true, MaxStandstill: throttle.Forever}
 				for range 5 {
 					wait.Go(func() {
 						for l.Wait(ctx, 1) == nil {
@@ -262,7 +262,7 @@ func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
 			var wait sync.WaitGroup
 			for i := range went {
 				l := &throttle.Limiter{
-					Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, New: true, MaxStandstill: throttle.Forever,
+					Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Unused: true, MaxStandstill: throttle.Forever,
 					Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed}[seed%2],
 				}
 				limiters = append(limiters, l)

@@ -51,24 +51,24 @@ func TestNothingLastsOfRubbish(t *testing.T) {
 	for _, d := range whole.Or([]time.Duration{50 * 365 * 24 * time.Hour}, []time.Duration{50 * 365 * 24 * time.Hour, -1}) {
 		n := int(d)
 		for name, wrong := range map[string]func(r *store.Reply) (*store.Reply, error){
-			"In":      slots(func(_ *store.Reply, s *store.Slot) { s.In = d }),
-			"ID":      slots(func(_ *store.Reply, s *store.Slot) { s.ID = int64(d) }),
-			"Count":   slots(func(_ *store.Reply, s *store.Slot) { s.Count = n }),
-			"Ask":     slots(func(_ *store.Reply, s *store.Slot) { s.Ask = n }),
-			"Late In": slots(func(r *store.Reply, s *store.Slot) { r.Late, s.In = d, d }),
-			"Lost In": slots(func(r *store.Reply, s *store.Slot) { r.Lost, r.Known, s.In = true, d, d }),
-			"Bound":   as(func(r *store.Reply) { r.Bound = n }),
-			"Next":    as(func(r *store.Reply) { r.Next, r.Slots = d, nil }),
-			"Ahead":   as(func(r *store.Reply) { r.Ahead = d }),
-			"Late":    as(func(r *store.Reply) { r.Late = d }),
-			"Members": as(func(r *store.Reply) { r.Members, r.Sharing = n, n }),
-			"Lost":    as(func(r *store.Reply) { r.Lost, r.Known = true, d }),
-			"Left":    as(func(r *store.Reply) { r.Left = []int{n, n, n} }),
-			"Learned": as(func(r *store.Reply) { r.Learned = fmt.Sprint(n) }),
-			"Others":  as(func(r *store.Reply) { r.Others = []quota.Quotas{{{N: n, Per: d, Burst: n}}, nil} }),
+			"In":          slots(func(_ *store.Reply, s *store.Slot) { s.In = d }),
+			"ID":          slots(func(_ *store.Reply, s *store.Slot) { s.ID = int64(d) }),
+			"Count":       slots(func(_ *store.Reply, s *store.Slot) { s.Count = n }),
+			"Ask":         slots(func(_ *store.Reply, s *store.Slot) { s.Ask = n }),
+			"SlotLife In": slots(func(r *store.Reply, s *store.Slot) { r.SlotLife, s.In = d, d }),
+			"Lost In":     slots(func(r *store.Reply, s *store.Slot) { r.Lost, r.Known, s.In = true, d, d }),
+			"Bound":       as(func(r *store.Reply) { r.Bound = n }),
+			"Next":        as(func(r *store.Reply) { r.Next, r.Slots = d, nil }),
+			"Ahead":       as(func(r *store.Reply) { r.Ahead = d }),
+			"SlotLife":    as(func(r *store.Reply) { r.SlotLife = d }),
+			"Members":     as(func(r *store.Reply) { r.Members, r.Sharing = n, n }),
+			"Lost":        as(func(r *store.Reply) { r.Lost, r.Known = true, d }),
+			"Left":        as(func(r *store.Reply) { r.Left = []int{n, n, n} }),
+			"Learned":     as(func(r *store.Reply) { r.Learned = fmt.Sprint(n) }),
+			"Others":      as(func(r *store.Reply) { r.Others = []quota.Quotas{{{N: n, Per: d, Burst: n}}, nil} }),
 			"all": as(func(r *store.Reply) {
 				s := store.Slot{ID: int64(d), In: d, Count: n, Bound: n}
-				*r = store.Reply{Slots: []store.Slot{s, s, s}, Next: d, Bound: n, Late: d, Members: n, Sharing: n, Left: []int{n}}
+				*r = store.Reply{Slots: []store.Slot{s, s, s}, Next: d, Bound: n, SlotLife: d, Members: n, Sharing: n, Left: []int{n}}
 			}),
 			"none": func(*store.Reply) (*store.Reply, error) { return nil, nil },
 			"both": func(r *store.Reply) (*store.Reply, error) { return r, errors.New("both") },

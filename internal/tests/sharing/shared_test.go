@@ -43,7 +43,7 @@ func TestInFlightIsNotShared(t *testing.T) {
 	}
 }
 
-// A token bucket of a host, with quotas of a route beside it, wants a Late in which one token comes. The error names it, and a
+// A token bucket of a host, with quotas of a route beside it, wants a SlotLife in which one token comes. The error names it, and a
 // window wants none. See docs/sharing.md, What is shared.
 func TestHostAndRouteWantALate(t *testing.T) {
 	for _, test := range []struct {
@@ -51,25 +51,25 @@ func TestHostAndRouteWantALate(t *testing.T) {
 		late time.Duration
 		want string
 	}{
-		{"20/s even", 0, "set Late (of a Transport, Shared.Late) to 50ms or more"},
+		{"20/s even", 0, "set SlotLife (of a Transport, Shared.SlotLife) to 50ms or more"},
 		{"20/s even", 50 * time.Millisecond, ""},
 		{"20/s", 0, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tr := &pacer.Transport{
-				Base: lab.OK(), Shared: pacer.Shared{Store: new(store.Memory), Late: test.late},
+				Base: lab.OK(), Shared: pacer.Shared{Store: new(store.Memory), SlotLife: test.late},
 				Quotas: pacer.Table{"a.example/": quota.MustParse(test.host), "GET a.example/search/": quota.MustParse("5/s")},
 			}
 			defer tr.Close()
 			err := tr.Validate()
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s, Late %v: got %v, want %q", test.host, test.late, err, test.want)
+				t.Errorf("%s, SlotLife %v: got %v, want %q", test.host, test.late, err, test.want)
 			}
 			if err != nil {
 				return
 			}
 			if got := lab.Get(t, &http.Client{Transport: tr}, "http://a.example/search/"); got != 200 {
-				t.Errorf("%s, Late %v: status %d", test.host, test.late, got)
+				t.Errorf("%s, SlotLife %v: status %d", test.host, test.late, got)
 			}
 		})
 	}

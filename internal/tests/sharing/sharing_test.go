@@ -129,7 +129,7 @@ type noting struct {
 }
 
 func (s *noting) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
-	s.buckets, s.lates = append(s.buckets, r.Bucket), append(s.lates, r.Late)
+	s.buckets, s.lates = append(s.buckets, r.Bucket), append(s.lates, r.SlotLife)
 	return s.Memory.Exchange(ctx, r)
 }
 
@@ -137,14 +137,14 @@ func TestStoreLate(t *testing.T) {
 	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &noting{}
-			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, Late: late}, Quotas: pacer.Table{"api.test/": {{N: 50, Burst: 1}}}}
+			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, SlotLife: late}, Quotas: pacer.Table{"api.test/": {{N: 50, Burst: 1}}}}
 			sendFromAll(t, 1, tr)
 			if err := tr.Close(); err != nil {
 				t.Error(err)
 			}
 			want := cmp.Or(late, 10*time.Millisecond)
 			if len(store.lates) == 0 || slices.ContainsFunc(store.lates, func(d time.Duration) bool { return d != want }) {
-				t.Errorf("Late %v: asked for %v, want %v", late, store.lates, want)
+				t.Errorf("SlotLife %v: asked for %v, want %v", late, store.lates, want)
 			}
 		})
 	}

@@ -132,7 +132,7 @@ func overOne(q *quota.Quota, sends []sent) (most int) {
 		level, last := 0.0, time.Duration(0)
 		burst := float64(q.Burst)
 		if q.Burst <= 1 {
-			burst = 2 // and what is due within Late: see store.Store
+			burst = 2 // and what is due within SlotLife: see store.Store
 		}
 		for _, s := range sends {
 			level = max(level-float64(s.at-last)*float64(q.N)/float64(q.Per), 0) + float64(s.n)
@@ -512,7 +512,7 @@ func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 }
 
 // TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a window later
-// the whole rate is back. (100/s even is not among them: what is due within Late, which is long then, may go at once.)
+// the whole rate is back. (100/s even is not among them: what is due within SlotLife, which is long then, may go at once.)
 func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 	for _, c := range survivors[1:] {
 		t.Run(c.text, func(t *testing.T) {
@@ -541,7 +541,7 @@ func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 	}
 }
 
-// TestAStoreThatIsNearAgainIsSeenSoon: a Late that is long for a slow store costs an even bucket a tenth of its rate, and once as many tokens as come within it; and a window as
+// TestAStoreThatIsNearAgainIsSeenSoon: a SlotLife that is long for a slow store costs an even bucket a tenth of its rate, and once as many tokens as come within it; and a window as
 // much of each. That is over two seconds after the store is near again.
 func TestAStoreThatIsNearAgainIsSeenSoon(t *testing.T) {
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ func call(ctx context.Context, url, addr string) error {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		defer client.Close()
 		limiter.Store = goredis.New(client)
-		limiter.Late = 50 * time.Millisecond // on a busy machine a process may wake up late
+		limiter.SlotLife = 50 * time.Millisecond // on a busy machine a process may wake up late
 		defer limiter.Close()
 	}
 	ctx, cancel := context.WithTimeout(ctx, span)

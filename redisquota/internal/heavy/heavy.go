@@ -98,7 +98,7 @@ func (f *Fleet) send(m *member, r *store.Request) {
 		return
 	}
 	m.serial++
-	r.Version, r.Bucket, r.Late, r.Member, r.Serial = 1, "api", 20*time.Millisecond, m.name, m.serial
+	r.Version, r.Bucket, r.SlotLife, r.Member, r.Serial = 1, "api", 20*time.Millisecond, m.name, m.serial
 	if r.Quotas == nil {
 		r.Quotas = f.Quotas
 	}

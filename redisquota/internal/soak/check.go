@@ -61,7 +61,7 @@ func (c *cell) over(q *quota.Quota, sends []sending) (over int) {
 	case quota.TokenBucket:
 		level, last := 0.0, int64(0)
 		burst := float64(max(q.Burst, 1)) + float64(q.N)*slack.Seconds()/q.Per.Seconds()
-		if q.Burst <= 1 { // what is due within Late may go at once: see store.Store
+		if q.Burst <= 1 { // what is due within SlotLife may go at once: see store.Store
 			burst++
 		}
 		for _, s := range sends {

@@ -96,8 +96,8 @@ func TestWindowsInAStoreAreLongEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Quotas(Bucket{Name: "a", Quotas: qs, Late: test.late, Stored: true}, nil); (err == nil) != test.ok {
-			t.Errorf("%s, Late %v: %v", test.quota, test.late, err)
+		if err := Quotas(Bucket{Name: "a", Quotas: qs, SlotLife: test.late, Stored: true}, nil); (err == nil) != test.ok {
+			t.Errorf("%s, SlotLife %v: %v", test.quota, test.late, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type Bucket struct {
 	Name      string
 	StoreName string
 	Quotas    quota.Quotas
-	Late      time.Duration // as in lease.Config
+	SlotLife  time.Duration // as in lease.Config
 	Stored    bool          // there is a Store
 }
 
@@ -51,8 +51,8 @@ func (b *Bucket) inStore() error {
 			return fmt.Errorf("throttle: quota %q begins on days of the calendar, which is not shared: want a Per by UTC such as d window grid, 7d or 30d for what lives in a Store", q.Name)
 		case q.WarmUp > 0:
 			return fmt.Errorf("throttle: quota %q: WarmUp is %v, want 0 for what lives in a Store", q.Name, q.WarmUp)
-		case lease.Stored(q) && q.Kind != quota.TokenBucket && b.Late > q.Per/2:
-			return fmt.Errorf("throttle: quota %q: Per is %v, want at least twice Late, %v", q.Name, q.Per, b.Late)
+		case lease.Stored(q) && q.Kind != quota.TokenBucket && b.SlotLife > q.Per/2:
+			return fmt.Errorf("throttle: quota %q: Per is %v, want at least twice SlotLife, %v", q.Name, q.Per, b.SlotLife)
 		}
 	}
 	return nil
@@ -61,14 +61,14 @@ func (b *Bucket) inStore() error {
 // below returns an error if b cannot be below a, each in a store: a slot of each of the two schedules must be valid at
 // the same time.
 func (b *Bucket) below(a Bucket) error {
-	longer := max(lease.EffectiveLate(b.Quotas, b.Late), lease.EffectiveLate(a.Quotas, a.Late))
+	longer := max(lease.EffectiveLate(b.Quotas, b.SlotLife), lease.EffectiveLate(a.Quotas, a.SlotLife))
 	for i := range a.Quotas {
 		q := &a.Quotas[i]
 		if q.N <= 0 || q.Kind != quota.TokenBucket {
 			continue
 		}
 		if each := monotime.Scale(q.Per, 1, int64(q.N)); each > longer {
-			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v: set Late (of a Transport, Shared.Late) to %v or more",
+			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within SlotLife, %v: set SlotLife (of a Transport, Shared.SlotLife) to %v or more",
 				q.Name, a.Name, b.Name, each, longer, each)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // This file is about how long after its instant a slot may be used, and about the round trips that
-// this time must exceed. The user sets it with Config.Late. Else it begins as DefaultLate, which
+// this time must exceed. The user sets it with Config.SlotLife. Else it begins as DefaultLate, which
 // depends on the quotas alone; while round trips take long, it is lateFromTrip. A request tells it as
-// Request.Late, which from then on holds for all slots in hand.
+// Request.SlotLife, which from then on holds for all slots in hand.
 
 // DefaultLate returns how long after its instant a slot may be used if the user does not say: the
 // shortest time that suits any of the quotas that live in a store.

@@ -41,13 +41,13 @@ const Horizon = 500 * time.Millisecond
 
 // Config is the part of a Lease that does not change.
 type Config struct {
-	Name   string        // of the bucket, in errors
-	Bucket string        // what the store calls the bucket
-	Member string        // what the store calls this process
-	Late   time.Duration // how long after its instant a slot may be used; not positive if the Lease is to find that out
-	Outage Outage        // what to do while the store cannot be reached
+	Name     string        // of the bucket, in errors
+	Bucket   string        // what the store calls the bucket
+	Member   string        // what the store calls this process
+	SlotLife time.Duration // how long after its instant a slot may be used; not positive if the Lease is to find that out
+	Outage   Outage        // what to do while the store cannot be reached
 
-	New        bool          // nobody has drawn on the bucket before, as far as its user knows
+	Unused     bool          // nobody has drawn on the bucket before, as far as its user knows
 	Standstill time.Duration // for how long a claim waits for one token
 }
 
@@ -252,7 +252,7 @@ func (l *Lease) change(now monotime.Time, had quota.Quotas, from []int) {
 			l.unsent.giveBack(s.id, s.left)
 		}
 	}
-	l.lateness = EffectiveLate(l.quotas, l.config.Late)
+	l.lateness = EffectiveLate(l.quotas, l.config.SlotLife)
 	if stay == 0 {
 		l.slots.reset(len(l.quotas))
 	}

@@ -69,10 +69,10 @@ func (l *testLine) Demands() iter.Seq2[*limit.Demand, bool] {
 
 func (l *testLine) InOrder(monotime.Time) iter.Seq[Waiter] { return slices.Values(l.claims) }
 
-// newLease returns a Lease of quotas, with a Late of 100 ms.
+// newLease returns a Lease of quotas, with a SlotLife of 100 ms.
 func newLease(t *testing.T, quotas string, reserve float64) *Lease {
 	t.Helper()
-	l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: 100 * ms})
+	l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: 100 * ms})
 	l.Set(0, parse(t, quotas), reserve)
 	return l
 }
@@ -175,7 +175,7 @@ func TestNextRequest(t *testing.T) {
 	l.Said(at(0), []quota.Statement{{Name: "core", Unit: quota.Requests, Remaining: 3, Reset: s, ResetKnown: true}})
 	got := l.Next(at(100*ms), at(2*s), queue(1)).Request
 	equal(t, "request", *got, store.Request{
-		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Kind: quota.TokenBucket, Burst: 2}}, Late: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1, Shares: true,
+		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Kind: quota.TokenBucket, Burst: 2}}, SlotLife: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1, Shares: true,
 		Statements: []quota.Statement{{Name: "core", Remaining: 3, Reset: 900 * ms, ResetKnown: true}},
 		Hold:       1900 * ms, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
 	})
@@ -550,7 +550,7 @@ func TestStepSlots(t *testing.T) {
 	} {
 		l := newLease(t, "9/s burst 5", 0)
 		sent := l.Next(at(0), 0, queue(1))
-		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), Late: c.late, Bound: -1}, nil, false)
+		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), SlotLife: c.late, Bound: -1}, nil, false)
 		if st := l.State(at(c.took)); st.Hand != 1 && c.ok || !c.ok && (st.Hand != 0 || st.Wasted != 1 || st.Err == nil || len(e.Events) != 0) {
 			t.Errorf("%s: %+v", name, st)
 		}
@@ -590,7 +590,7 @@ func TestStepSlow(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		l := New(Config{Name: "api"})
 		if !own {
-			l.config.Late = 10 * ms
+			l.config.SlotLife = 10 * ms
 		}
 		l.Set(0, parse(t, "100/s even"), 0)
 		now, told, useful := time.Duration(0), 0, 0
@@ -697,7 +697,7 @@ func TestStepReturnsWhatIsUnknown(t *testing.T) {
 
 // TestStepKeepsWhatCameLate: a slot whose reply took longer than the next one is no slot of which the store does not know.
 func TestStepKeepsWhatCameLate(t *testing.T) {
-	l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: s})
+	l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: s})
 	l.Set(0, parse(t, "9/m log"), 0)
 	const took = Horizon + ms
 	l.Step(at(took), at(0), l.Next(at(0), 0, queue(1, 1)), &store.Reply{Slots: in(10 * s), Ahead: 10 * s}, nil, false) // so its instant is 10 s, or up to 501 ms later
@@ -729,7 +729,7 @@ func TestStepLost(t *testing.T) {
 // TestStepLostAndNew: that a bucket is new, as its user has said, is no event; that it is lost later is one.
 func TestStepLostAndNew(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	l.config.New = true
+	l.config.Unused = true
 	for i, want := range [][]Event{nil, {{Lost: true}}} {
 		_, e := call(t, l, time.Duration(i)*s, queue(1), store.Reply{Lost: true, Bound: -1})
 		equal(t, "events", e.Events, want)

@@ -272,7 +272,7 @@ func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails boo
 	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 1)), quotas: parse(t, text), fails: fails, late: 20 * ms}
 	f.ledger.Epoch = time.Unix(0, f.r.Int64N(1e18))
 	for i := range 1 + f.r.IntN(5) {
-		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), Late: f.late, Outage: Closed})}
+		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: f.late, Outage: Closed})}
 		m.Set(0, f.quotas, reserve)
 		f.members = append(f.members, m)
 	}
@@ -427,7 +427,7 @@ func TestFleetLosesNothing(t *testing.T) {
 				ledger, cost := f.copied(), make([]int, len(f.quotas))
 				cost[0] = n
 				ask := []store.Ask{{Cost: cost, Count: 1, Within: -1}}
-				reply, _, err := ledger.Exchange(f.now, &store.Request{Version: 1, Quotas: f.members[0].Lease.quotas, Late: f.late, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
+				reply, _, err := ledger.Exchange(f.now, &store.Request{Version: 1, Quotas: f.members[0].Lease.quotas, SlotLife: f.late, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
 				if err != nil || len(reply.Slots) != 1 || min(reply.Slots[0].In, 1) != at {
 					t.Fatalf("%s, seed %d: %d sent; a slot for %d: %+v, %v", text, seed, sent, n, reply, err)
 				}

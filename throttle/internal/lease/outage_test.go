@@ -70,7 +70,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestOutageOfAStoreThatHangs: the part of a process begins half a second, and Late, after the first call that is not answered was sent: a store
+// TestOutageOfAStoreThatHangs: the part of a process begins half a second, and SlotLife, after the first call that is not answered was sent: a store
 // that hangs has served nobody since. But of a process that did not run itself nobody knows when the store was gone. From 3/8 of a second after that call
 // on, the store is told that others may have begun.
 func TestOutageOfAStoreThatHangs(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOutageOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless it comes within the Late that the user has set; or, where
+// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless it comes within the SlotLife that the user has set; or, where
 // only slots let claims go, unless its slots are of use. The next call is made at once; where claims go meanwhile, it asks for nothing, and so its late reply, without
 // slots, ends the outage no more. The reply that comes in time does end it.
 func TestOutageOfASlowStore(t *testing.T) {
@@ -103,23 +103,23 @@ func TestOutageOfASlowStore(t *testing.T) {
 		ends  bool
 		asks  int // of the next call
 	}{
-		"share, in time":       {Share, 0, 300 * ms, expired, true, 1},
-		"share, later":         {Share, 0, 301 * ms, expired, false, 0},
-		"share, a slot ahead":  {Share, 0, 400 * ms, in(s), false, 0},
-		"share, Late is long":  {Share, s, 400 * ms, expired, true, 1},
-		"share, Late is short": {Share, 200 * ms, 400 * ms, expired, false, 0},
-		"share, no slots":      {Share, 200 * ms, 400 * ms, none, false, 0},
-		"open":                 {Open, 0, 400 * ms, in(s), false, 0},
-		"closed":               {Closed, 0, 400 * ms, expired, false, 1},
-		"closed, Late is long": {Closed, s, 400 * ms, expired, true, 1},
-		"closed, no slots":     {Closed, 0, 400 * ms, none, true, 1},
+		"share, in time":           {Share, 0, 300 * ms, expired, true, 1},
+		"share, later":             {Share, 0, 301 * ms, expired, false, 0},
+		"share, a slot ahead":      {Share, 0, 400 * ms, in(s), false, 0},
+		"share, SlotLife is long":  {Share, s, 400 * ms, expired, true, 1},
+		"share, SlotLife is short": {Share, 200 * ms, 400 * ms, expired, false, 0},
+		"share, no slots":          {Share, 200 * ms, 400 * ms, none, false, 0},
+		"open":                     {Open, 0, 400 * ms, in(s), false, 0},
+		"closed":                   {Closed, 0, 400 * ms, expired, false, 1},
+		"closed, SlotLife is long": {Closed, s, 400 * ms, expired, true, 1},
+		"closed, no slots":         {Closed, 0, 400 * ms, none, true, 1},
 	} {
-		l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: c.late, Outage: c.mode})
+		l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: c.late, Outage: c.mode})
 		l.Set(0, parse(t, "10/s burst 10"), 0)
 		call(t, l, 0, queue(1), store.Reply{Members: 3, Bound: -1})
 		slow := l.Next(at(s), 0, queue(1, 1))
 		l.Step(at(s+300*ms), at(s), slow, nil, errDown, true)
-		e := l.Step(at(s+c.took), at(s), slow, &store.Reply{Slots: c.slots, Late: l.lateness, Members: 3, Bound: -1}, nil, false)
+		e := l.Step(at(s+c.took), at(s), slow, &store.Reply{Slots: c.slots, SlotLife: l.lateness, Members: 3, Bound: -1}, nil, false)
 		equal(t, name+": ended", len(e.Events) > 0 && e.Events[0].Err == nil, c.ends)
 		if c.ends {
 			continue
@@ -551,7 +551,7 @@ func TestLate(t *testing.T) {
 		equal(t, quotas+", after two short ones", l.lateness, want[1])
 		l.trip(ms)
 		equal(t, quotas+", after three", l.lateness, want[0])
-		l = New(Config{Late: 7 * ms})
+		l = New(Config{SlotLife: 7 * ms})
 		l.Set(0, parse(t, quotas), 0)
 		for range 3 {
 			l.trip(10 * s)
@@ -560,7 +560,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestLateIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: Late falls with the
+// TestLateIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: SlotLife falls with the
 // third. That happens once in a Horizon. A fourth call tells the store of it.
 func TestLateIsSeenToFall(t *testing.T) {
 	const ms = time.Millisecond
@@ -583,7 +583,7 @@ func TestLateIsSeenToFall(t *testing.T) {
 	equal(t, "calls", fmt.Sprint(calls), want)
 }
 
-// TestSlotsInHandAreUsedAsTheLatestRequestSays: what a request asks for as Late holds for the slots that came before, too. One of which it is not known well enough when it is,
+// TestSlotsInHandAreUsedAsTheLatestRequestSays: what a request asks for as SlotLife holds for the slots that came before, too. One of which it is not known well enough when it is,
 // goes back with that request, and so does what comes back of one that was in use, if it is too late by then.
 func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
 	const ms = time.Millisecond
@@ -604,9 +604,9 @@ func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
 	now = now.Add(60 * ms)
 	uses := l.Take(nil, now, now, &limit.Demand{Claims: 1, N: 1}, false, 1)
 	exchange(ms)
-	equal(t, "Late before", exchange(ms).Late, 120*ms)
+	equal(t, "SlotLife before", exchange(ms).SlotLife, 120*ms)
 	r := exchange(ms)
-	equal(t, "Late", r.Late, 10*ms)
+	equal(t, "SlotLife", r.SlotLife, 10*ms)
 	equal(t, "goes back", fmt.Sprint(r.Back), "[{2 [1]}]")
 	equal(t, "in hand", len(l.slots.list), 1)
 	equal(t, "for how long", l.slots.list[0].until.Sub(l.slots.list[0].at), 10*ms)

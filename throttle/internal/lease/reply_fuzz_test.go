@@ -32,7 +32,7 @@ func (r *script) below(n int64) int64 { return int64(uint64(r.number()) % uint64
 // reply returns whatever a store may say.
 func (r *script) reply() *store.Reply {
 	reply := &store.Reply{
-		Next: time.Duration(r.number()), Bound: int(r.number()), Ahead: time.Duration(r.number()), Late: time.Duration(r.number()),
+		Next: time.Duration(r.number()), Bound: int(r.number()), Ahead: time.Duration(r.number()), SlotLife: time.Duration(r.number()),
 		Members: int(r.number()), Hold: time.Duration(r.number()), Lost: r.below(4) == 3,
 		Sharing: int(r.number()), Known: time.Duration(r.number()),
 	}
@@ -218,7 +218,7 @@ func FuzzReply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &script{b}
-		g := &fuzzed{t: t, r: r, l: New(Config{Name: "api", Late: time.Duration(r.below(int64(s))), Outage: Outage(r.below(3))}), now: t0, line: &testLine{}}
+		g := &fuzzed{t: t, r: r, l: New(Config{Name: "api", SlotLife: time.Duration(r.below(int64(s))), Outage: Outage(r.below(3))}), now: t0, line: &testLine{}}
 		g.set(r.below(int64(len(fuzzedQuotas))))
 		for len(r.bytes) > 0 {
 			g.step()

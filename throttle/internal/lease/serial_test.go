@@ -63,7 +63,7 @@ func TestSerialAfterLostReply(t *testing.T) {
 				exchange(l)
 			}
 			tell(l.Farewell(at(now), 0)) // else its part is left to it: it might have sent without the store
-			other := &store.Request{Version: 1, Quotas: parse(t, "100/h log"), Late: 100 * ms, Horizon: Horizon, Member: "other", Serial: 1}
+			other := &store.Request{Version: 1, Quotas: parse(t, "100/h log"), SlotLife: 100 * ms, Horizon: Horizon, Member: "other", Serial: 1}
 			other.Asks = []store.Ask{{Cost: []int{1}, Count: 100, Within: 0}}
 			got := 0
 			for _, o := range tell(other).Slots {

@@ -70,7 +70,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	if !tardy || !l.config.Outage.lets() {
 		l.trip(now.Sub(sent))
-		l.lookAgain(now, c.Request.Late)
+		l.lookAgain(now, c.Request.SlotLife)
 	}
 	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
 	if l.far.at != 0 && l.far.at >= sent {
@@ -103,20 +103,20 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	return e
 }
 
-// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of reach: the outage goes on. A Late that the
+// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of reach: the outage goes on. A SlotLife that the
 // user has set for such a store gives replies as much time. Where nothing goes without slots, a reply is late only if its slots are of no use.
 func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply) bool {
 	if l.config.Outage.lets() {
-		return took <= max(longestCall, l.config.Late)
+		return took <= max(longestCall, l.config.SlotLife)
 	}
-	return took <= max(longestCall, r.Late) || len(reply.Slots) == 0
+	return took <= max(longestCall, r.SlotLife) || len(reply.Slots) == 0
 }
 
 // trip notes a round trip. The lateness rises to twice the shortest of the last three, and falls to twice the longest, but
-// not below what suits the quotas. If the user has set Late, it is that.
+// not below what suits the quotas. If the user has set SlotLife, it is that.
 func (l *Lease) trip(took time.Duration) {
 	l.trips.add(took)
-	if l.config.Late <= 0 {
+	if l.config.SlotLife <= 0 {
 		longest := max(DefaultLate(l.quotas), lateFromTrip(l.quotas, slices.Max(l.trips.took[:])))
 		l.lateness = min(max(l.lateness, lateFromTrip(l.quotas, l.trips.least())), longest)
 	}
@@ -129,7 +129,7 @@ func (l *Lease) lookAgain(now monotime.Time, asked time.Duration) {
 	if 2*l.lateness <= asked {
 		l.mustCall = true
 	}
-	if l.config.Late > 0 || l.lateness < 4*max(DefaultLate(l.quotas), lateFromTrip(l.quotas, l.trips.last())) {
+	if l.config.SlotLife > 0 || l.lateness < 4*max(DefaultLate(l.quotas), lateFromTrip(l.quotas, l.trips.last())) {
 		return
 	}
 	if l.trips.lookAgain(now, Horizon) {
@@ -168,7 +168,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		// Both ends are on the safe side: the store made the reply after the request was sent, and
 		// before the reply was here.
 		in := min(max(o.In, -monotime.Longest), monotime.Longest) // of a request that was repeated it may have begun
-		s := &heldSlot{id: o.ID, at: sent.Add(in), from: now.Add(max(in, 0)), until: sent.Add(in + r.Late), asked: sent, epoch: l.slots.epoch}
+		s := &heldSlot{id: o.ID, at: sent.Add(in), from: now.Add(max(in, 0)), until: sent.Add(in + r.SlotLife), asked: sent, epoch: l.slots.epoch}
 		s.left = slices.Clone(r.Asks[o.Ask].Cost)
 		for i := range s.left {
 			s.left[i] *= n
@@ -176,7 +176,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		s.debt = aboveBurst(l.quotas, s.left)
 		l.got += slot.Total(s.left)
 		if unknown := s.from > l.known(); early || unknown || s.until < s.from {
-			if sent.Add(r.Late) < now {
+			if sent.Add(r.SlotLife) < now {
 				l.slow(now, e)
 			}
 			if in < 0 || unknown { // it had passed, or is none, so that nothing was got: a store that says so again and again is not asked at once
@@ -224,8 +224,8 @@ func granted(r *store.Request, o *store.Slot, got []int) int {
 // slow notes that a reply took so long that a slot in it was of no use.
 func (l *Lease) slow(now monotime.Time, e *Effects) {
 	took := l.trips.last()
-	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than Late, %v", l.config.Name, took, l.lateness)
-	if l.config.Late <= 0 && (l.trips.took[0] == 0 || took < l.lateness) {
+	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than SlotLife, %v", l.config.Name, took, l.lateness)
+	if l.config.SlotLife <= 0 && (l.trips.took[0] == 0 || took < l.lateness) {
 		return // the lateness may still grow, or just did
 	}
 	l.notBefore = now.Add(min(took, Horizon))
@@ -358,7 +358,7 @@ func (l *Lease) lostLately(now monotime.Time) bool {
 // went if the bucket is new since the last request that was answered, since what went after the loss was of slots from before.
 // A store that does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
 func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effects) {
-	if !l.config.New || answered != 0 { // else that it is new is no news
+	if !l.config.Unused || answered != 0 { // else that it is new is no news
 		e.Events = append(e.Events, Event{Lost: true})
 	}
 	l.slots.epoch++

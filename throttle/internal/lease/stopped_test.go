@@ -63,7 +63,7 @@ func stopped(t *testing.T, seed uint64, text string, late time.Duration, costs [
 	f.down = func() bool { return seed%4 > 1 && f.now >= from && f.now < to }
 	stop := 1 + f.r.IntN(2)
 	for i := range 5 {
-		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), Late: late, Outage: Closed})}
+		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: late, Outage: Closed})}
 		m.Set(0, f.quotas, 0)
 		if i < stop {
 			m.stops, m.stopsFor = stops, long
