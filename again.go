@@ -182,12 +182,7 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
 	if why := x.mayBegin(ctx, d); why != nil {
 		return why
 	}
-	x.paid = x.budget().Withdraw()
-	wasDry := bucketOf(x.last.Limiter()).dry.Swap(!x.paid)
-	if hook := x.t.trace().RanDry; hook != nil && !x.paid && !wasDry {
-		hook(RanDry{Event: x.event()})
-	}
-	if !x.paid {
+	if x.paid = x.budget().Withdraw(); !x.paid {
 		return &stop{reason: ReasonBudget}
 	}
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.

@@ -191,7 +191,6 @@ func (t *Transport) newStream(path []string) *throttle.Limiter {
 // bucket is what a Transport keeps for a bucket beside its Limiter.
 type bucket struct {
 	budget  backoff.Budget  // of retries of failures
-	dry     atomic.Bool     // it did not pay for the latest retry
 	habit   habit.Habit     // which headers of its answers speak of limits
 	repeats repeats.Answers // those that say what one before said
 }

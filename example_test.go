@@ -127,8 +127,10 @@ func ExampleTrace() {
 	client := &http.Client{Transport: &pacer.Transport{
 		Base: server.Transport(),
 		Trace: &pacer.Trace{
-			Held: func(h pacer.Held) {
-				fmt.Printf("%s is held after a %d\n", h.Bucket, h.Status)
+			Answered: func(a pacer.Answered) {
+				if a.Held > 0 {
+					fmt.Printf("%s is held after a %d\n", a.Bucket, a.Status)
+				}
 			},
 			Retrying: func(r pacer.Retrying) {
 				fmt.Printf("again after attempt %d of %s\n", r.Attempt, r.Request.URL.Path)

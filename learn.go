@@ -114,7 +114,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		b.budget.Deposit()
 	}
 	if t.Trace != nil {
-		t.tellLearned(req, tm, l, limits, resp.StatusCode, o)
+		t.tellLearned(req, tm, l, limits)
 		t.tellAnswered(req, tm, g, nil, a.Spent, o)
 	}
 	return v

@@ -32,23 +32,17 @@ type Trace struct {
 	// its cost is too large, or in the wrong unit. Deadlines and the number of those that wait do not count.
 	NotSent func(NotSent)
 
-	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned and Held.
+	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned.
 	Answered func(Answered)
 
 	// Learned is called when an answer said something about limits.
 	Learned func(Learned)
-
-	// Held is called when an answer is a refusal after which its bucket is held.
-	Held func(Held)
 
 	// Retrying is called right before a request is sent again, when it has waited for its delay and in line.
 	Retrying func(Retrying)
 
 	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
 	GaveUp func(GaveUp)
-
-	// RanDry is called when the retry budget of a bucket does not pay for a retry, for the first time since it paid for one.
-	RanDry func(RanDry)
 
 	// Store is called when Shared.Event is, in the same way: not in the goroutine of a request.
 	Store func(throttle.StoreEvent)
@@ -109,13 +103,6 @@ type Learned struct {
 	Believes []string // what is believed of the bucket now: see throttle.State
 }
 
-// Held describes an answer after which its bucket grants nothing for a while.
-type Held struct {
-	Event
-	Status int           // of the answer
-	For    time.Duration // how long the bucket is held from now on
-}
-
 // Retrying describes a request that is sent again.
 type Retrying struct {
 	Event
@@ -143,9 +130,6 @@ type GaveUp struct {
 	Delay time.Duration   // how long it was kept back out of line since then; see Retrying
 }
 
-// RanDry describes a request that is not sent again, since nothing is left of the retry budget of its bucket.
-type RanDry struct{ Event }
-
 // Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and JSON.
 type Reason string
 
@@ -166,8 +150,7 @@ const (
 )
 
 // Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a refusal by a
-// server, a request that is not sent, or not sent again (at Info if its context has ended), a retry budget that is used up, and a
-// store that cannot be reached. For each Label, there is at most one line of a kind in a second, with a count of those that were left out. A line shows
+// server, a request that is not sent, or not sent again (at Info if its context has ended), and a store that cannot be reached. For each Label, there is at most one line of a kind in a second, with a count of those that were left out. A line shows
 // the method and the Label, but nothing else of a request, and of an error of others the kind and not the text. If logger is
 // nil, it is slog.Default().
 //
@@ -182,8 +165,7 @@ func Log(logger *slog.Logger) *Trace {
 		GaveUp: func(e GaveUp) {
 			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
 		},
-		RanDry: func(e RanDry) { l.RanDry(e.logged()) },
-		Store:  l.Store,
+		Store: l.Store,
 	}
 }
 
@@ -200,10 +182,8 @@ func Traces(traces ...*Trace) *Trace {
 		NotSent:  waits.Hooks(traces, func(t *Trace) func(NotSent) { return t.NotSent }),
 		Answered: waits.Hooks(traces, func(t *Trace) func(Answered) { return t.Answered }),
 		Learned:  waits.Hooks(traces, func(t *Trace) func(Learned) { return t.Learned }),
-		Held:     waits.Hooks(traces, func(t *Trace) func(Held) { return t.Held }),
 		Retrying: waits.Hooks(traces, func(t *Trace) func(Retrying) { return t.Retrying }),
 		GaveUp:   waits.Hooks(traces, func(t *Trace) func(GaveUp) { return t.GaveUp }),
-		RanDry:   waits.Hooks(traces, func(t *Trace) func(RanDry) { return t.RanDry }),
 		Store:    waits.Hooks(traces, func(t *Trace) func(throttle.StoreEvent) { return t.Store }),
 	}
 }
@@ -248,11 +228,8 @@ func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant
 
 // tellLearned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
 // the stack if there is no hook.
-func (t *Transport) tellLearned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit, status int, o throttle.Outcome) {
+func (t *Transport) tellLearned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
 		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Believes: l.State().Believes})
-	}
-	if hook := t.trace().Held; hook != nil && o.Refused && o.Held > 0 {
-		hook(Held{Event: event(req, l, tm.mode), Status: status, For: o.Held})
 	}
 }

@@ -24,7 +24,11 @@ func (j job) trace() *pacer.Trace {
 	}
 	return &pacer.Trace{
 		Queued: func(q pacer.Queued) { say("queued: %v %s, %v", q.Cause, q.Quota, q.Wait) },
-		Held:   func(h pacer.Held) { say("held: for %v after %d", h.For, h.Status) },
+		Answered: func(a pacer.Answered) {
+			if a.Refused && a.Held > 0 {
+				say("held: for %v after %d", a.Held, a.Status)
+			}
+		},
 		Retrying: func(r pacer.Retrying) {
 			say("again: attempt %d after %d, refusal %v, in %v", r.Attempt, r.Status, r.Refusal, r.Delay)
 		},

@@ -122,9 +122,6 @@ func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, becaus
 	l.write(r, level, "request not sent again", append(append(attrs, waited(wait, waits)...), all(waits)))
 }
 
-// RanDry notes that the retry budget of a bucket is used up.
-func (l *Log) RanDry(r Request) { l.write(r, slog.LevelWarn, "retry budget used up", nil) }
-
 // Store notes what happened to a Store.
 func (l *Log) Store(e throttle.StoreEvent) {
 	r := Request{Context: context.Background(), Label: e.Label}

@@ -35,8 +35,8 @@ func TestDefaultLogger(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	slog.SetDefault(newLog(&b).logger)
-	New(nil).RanDry(request(t, "a"))
-	if want := "level=WARN msg=\"pacer: retry budget used up\" method=GET bucket=a\n"; b.String() != want {
+	New(nil).Answered(request(t, "a"), true, 429, 0)
+	if want := "level=WARN msg=\"pacer: request refused by the server\" method=GET bucket=a status=429\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
@@ -66,7 +66,6 @@ func TestOneLineASecond(t *testing.T) {
 		l.BackedOff(request(t, "c"), time.Second, false, 503, nil)
 		l.BackedOff(request(t, "c"), 2*time.Second, false, 503, nil)
 		l.BackedOff(request(t, "e"), 2*time.Second, true, 429, nil)
-		l.RanDry(request(t, "c"))
 		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill}, 0, 0, nil)
 		l.GaveUp(request(t, "d"), "deadline", 1, 0, io.EOF, &throttle.Error{Err: throttle.ErrDeadline}, time.Second, 3*time.Second, waits)
 		l.GaveUp(request(t, "e"), "canceled", 1, 0, io.EOF, context.Canceled, time.Second, 0, nil)
@@ -81,7 +80,6 @@ level=WARN msg="pacer: request refused by the server" method=GET bucket=a status
 ` + window + ` left_out=3
 level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff status=503 advice="the attempt before failed: see Retry"
 level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff status=429 advice="this request alone was refused, and not others: see docs/learning.md"
-level=WARN msg="pacer: retry budget used up" method=GET bucket=c
 level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more"
 level=WARN msg="pacer: request not sent again" method=GET bucket=d reason=deadline attempts=1 error=EOF why="wait past the context's deadline" ` +
 			`backoff=1s wait=3s cause=window_used_up quota=core%0A causes="2s window used up \"core%0A\" of a; 1s slow start of b"
@@ -103,7 +101,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		l := newLog(&b)
 		for range 3 {
 			for i := range 2 * most {
-				l.RanDry(request(t, fmt.Sprint(i)))
+				l.Answered(request(t, fmt.Sprint(i)), true, 429, 0)
 				if len(l.latest) > most {
 					t.Fatalf("%d labels are remembered", len(l.latest))
 				}
@@ -114,9 +112,9 @@ func TestLabelsAreBounded(t *testing.T) {
 		}
 		b.Reset()
 		time.Sleep(time.Second)
-		l.RanDry(request(t, "new"))
+		l.Answered(request(t, "new"), true, 429, 0)
 		// In a round, one line of each of the first labels and none of the others; in the next two, none at all.
-		if want := fmt.Sprintf("level=WARN msg=\"pacer: retry budget used up\" method=GET bucket=new left_out_of_others=%d\n", 5*most); b.String() != want {
+		if want := fmt.Sprintf("level=WARN msg=\"pacer: request refused by the server\" method=GET bucket=new status=429 left_out_of_others=%d\n", 5*most); b.String() != want {
 			t.Errorf("got %s, want %s", b.String(), want)
 		}
 	})
@@ -137,7 +135,7 @@ func TestConcurrentLines(t *testing.T) {
 		for range 20 {
 			wg.Go(func() {
 				l.Waited(request(t, "a"), time.Hour, nil)
-				l.RanDry(request(t, "a"))
+				l.Answered(request(t, "a"), true, 429, 0)
 			})
 		}
 		wg.Wait()

@@ -167,9 +167,7 @@ func (p *trap) transport() *pacer.Transport {
 			Went:     func(e pacer.Went) { p.at("Went", e.Request) },
 			NotSent:  func(e pacer.NotSent) { p.at("NotSent", e.Request) },
 			Answered: func(e pacer.Answered) { p.at("Answered", e.Request) },
-			RanDry:   func(e pacer.RanDry) { p.at("RanDry", e.Request) },
 			Learned:  func(e pacer.Learned) { p.at("Learned", e.Request) },
-			Held:     func(e pacer.Held) { p.at("Held", e.Request) },
 			Retrying: func(e pacer.Retrying) { p.at("Retrying", e.Request) },
 			GaveUp: func(e pacer.GaveUp) {
 				p.at("GaveUp", e.Request)

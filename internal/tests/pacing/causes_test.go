@@ -61,9 +61,9 @@ type story struct {
 	text                 []string
 }
 
-// inOrder is the order of hooks: q is for Queued, w for Went, n for NotSent, l for Learned, h for Held and A for the Answered
-// after that, a for any other Answered, d for RanDry, r for Retrying, and g for GaveUp. After w, Acquire may be over.
-var inOrder = regexp.MustCompile(`^q*(n|wq*n|(wq*)?wl?(hA|a)(q*rwl?(hA|a))*(d?q*g)?|w)$`)
+// inOrder is the order of hooks: q is for Queued, w for Went, n for NotSent, l for Learned, a for Answered,
+// r for Retrying, and g for GaveUp. After w, Acquire may be over.
+var inOrder = regexp.MustCompile(`^q*(n|wq*n|(wq*)?wl?a(q*rwl?a)*(q*g)?|w)$`)
 
 func newChronicle(t *testing.T, seed uint64) *chronicle {
 	t.Helper()
@@ -245,18 +245,10 @@ func (c *chronicle) trace(i int) *pacer.Trace {
 			}
 			c.note(i, &e.Event, "q", 0, nil, 0, 0)
 		},
-		Went:    func(e pacer.Went) { c.note(i, &e.Event, "w", e.Wait, e.Waits, 0, 0) },
-		NotSent: func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, 0, e.Err) },
-		Answered: func(e pacer.Answered) {
-			letter := "a"
-			if e.Refused && e.Held > 0 {
-				letter = "A"
-			}
-			c.note(i, &e.Event, letter, 0, nil, 0, e.Latency)
-		},
+		Went:     func(e pacer.Went) { c.note(i, &e.Event, "w", e.Wait, e.Waits, 0, 0) },
+		NotSent:  func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, 0, e.Err) },
+		Answered: func(e pacer.Answered) { c.note(i, &e.Event, "a", 0, nil, 0, e.Latency) },
 		Learned:  func(e pacer.Learned) { c.note(i, &e.Event, "l", 0, nil, 0, 0) },
-		Held:     func(e pacer.Held) { c.note(i, &e.Event, "h", 0, nil, 0, 0) },
-		RanDry:   func(e pacer.RanDry) { c.note(i, &e.Event, "d", 0, nil, 0, 0) },
 		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Delay, 0) },
 		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Delay, 0) },
 	}

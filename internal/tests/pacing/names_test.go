@@ -55,7 +55,7 @@ func (n *notebook) trace() *pacer.Trace {
 				n.note(l.Name, l.Bucket, l.Unit)
 			}
 		},
-		Held:     func(h pacer.Held) { n.note(h.Bucket) },
+		Answered: func(a pacer.Answered) { n.note(a.Bucket) },
 		Retrying: func(r pacer.Retrying) { n.note(r.Bucket, r.Err) },
 		GaveUp:   func(g pacer.GaveUp) { n.note(g.Bucket, g.Err, g.Because) },
 	}

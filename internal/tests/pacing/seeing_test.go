@@ -164,7 +164,6 @@ func told(all *[]string) *pacer.Trace {
 		GaveUp: func(e pacer.GaveUp) {
 			note("gave up: %v after %v, kept back for %v%s", e.Reason, e.Wait, e.Delay, waits(e.Waits))
 		},
-		RanDry: func(e pacer.RanDry) { note("%s ran dry", e.Label) },
 		Answered: func(e pacer.Answered) {
 			note("answered %d: %d, %v after %v, costs %v, refused %v, held %v", e.Attempt, e.Status, e.Err, e.Latency, e.Costs, e.Refused, e.Held)
 		},
@@ -302,9 +301,9 @@ func TestTraceOfGivingUp(t *testing.T) {
 		for range 7 {
 			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
 		}
-		dry := slices.DeleteFunc(got, func(s string) bool { return s != "a.example ran dry" })
-		if len(dry) != 1 {
-			t.Errorf("ran dry %d times", len(dry))
+		dry := slices.DeleteFunc(got, func(s string) bool { return s != "gave up: budget after 0s, kept back for 0s" })
+		if len(dry) != 2 { // the budget pays for ten retries, which are two of each request
+			t.Errorf("%d requests had no budget, want 2", len(dry))
 		}
 		if s := tr.Stats(); s.Budgets["a.example"] != 0 || len(s.Budgets) != 1 || s.Buckets != 1 || s.Retried != 10 || s.GaveUp != 9 || s.Waiting != 0 || s.InFlight != 0 {
 			t.Errorf("%+v", s)
@@ -445,7 +444,11 @@ func TestStats(t *testing.T) {
 			lab.Status(200, ""), lab.Status(200, ""), lab.Status(429, "", "Retry-After", "7"), lab.Status(200, ""),
 		}}}
 		var during pacer.Stats
-		tr.Trace = &pacer.Trace{Held: func(pacer.Held) { during = tr.Stats() }}
+		tr.Trace = &pacer.Trace{Answered: func(a pacer.Answered) {
+			if a.Held > 0 {
+				during = tr.Stats()
+			}
+		}}
 		for range 3 {
 			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
 		}
@@ -534,7 +537,6 @@ func TestHooksMayAsk(t *testing.T) {
 				Answered: func(pacer.Answered) { ask(); answered.Add(1) },
 				Retrying: func(pacer.Retrying) { ask() },
 				Learned:  func(pacer.Learned) { ask() },
-				Held:     func(pacer.Held) { ask() },
 			},
 		}
 		var all atomic.Int64

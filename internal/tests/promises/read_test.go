@@ -90,7 +90,11 @@ func TestPromiseTimesAreMeasuredAgainstDate(t *testing.T) {
 func TestPromiseNoSenseIsNoFact(t *testing.T) {
 	for _, bad := range []string{"", "abc", "NaN", "0x0", "-0", "1e-9", "٠", "0 0", "+0", "null", "∞"} {
 		visit(t, always(200, "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", bad, "X-RateLimit-Reset", "60", "Retry-After", bad), func(g *guest) {
-			g.Trace = &pacer.Trace{Held: func(h pacer.Held) { t.Errorf("%q: held for %v", bad, h.For) }}
+			g.Trace = &pacer.Trace{Answered: func(a pacer.Answered) {
+				if a.Refused || a.Held > 0 {
+					t.Errorf("%q: held for %v", bad, a.Held)
+				}
+			}}
 			for range 4 {
 				g.crowd(50).Wait()
 			}

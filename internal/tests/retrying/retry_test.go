@@ -374,8 +374,12 @@ func TestRetryGoesToTheEndAfterAFailure(t *testing.T) {
 func TestRetryHoldsTheWholeBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, ""), lab.Status(429, "", "Retry-After", "30"), lab.Status(200, "")}}
-		var held []pacer.Held
-		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Trace: &pacer.Trace{Held: func(h pacer.Held) { held = append(held, h) }}}
+		var held []pacer.Answered
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Trace: &pacer.Trace{Answered: func(a pacer.Answered) {
+			if a.Refused && a.Held > 0 {
+				held = append(held, a)
+			}
+		}}}
 		start := time.Now()
 		for range 2 {
 			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
@@ -385,7 +389,7 @@ func TestRetryHoldsTheWholeBucket(t *testing.T) {
 		if took := time.Since(start); took != 30*time.Second {
 			t.Errorf("took %v, want 30s", took)
 		}
-		if len(held) != 1 || held[0].For != 30*time.Second || held[0].Status != 429 || held[0].Bucket != "a.example" {
+		if len(held) != 1 || held[0].Held != 30*time.Second || held[0].Status != 429 || held[0].Bucket != "a.example" {
 			t.Errorf("held %+v", held)
 		}
 		// Another host is not concerned.

@@ -87,7 +87,7 @@ func hostile(t *testing.T, all answers) {
 	}
 	tr := &pacer.Transport{
 		Base: &all, Rand: lab.Zero, Learn: pacer.Learn{Bodies: pacer.ErrorBodies}, Retry: pacer.Retry{BufferBody: 1 << 10},
-		Trace: &pacer.Trace{Held: func(h pacer.Held) { seen("Held", h.Bucket) }, GaveUp: func(g pacer.GaveUp) { seen("GaveUp", g.Bucket) }},
+		Trace: &pacer.Trace{Answered: func(a pacer.Answered) { seen("Answered", a.Bucket) }, GaveUp: func(g pacer.GaveUp) { seen("GaveUp", g.Bucket) }},
 	}
 	for i := range 6 {
 		ctx, end := t.Context(), patience
