@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/internal/fields"
@@ -94,10 +93,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	r := readable.Refusal{Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, Cost: e.tooMuch, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause}}
-	if r.Cost == "" && errors.Is(e.Err, ErrTooLarge) {
-		r.Cost = strconv.Itoa(e.Cost)
-	}
+	r := readable.Refusal{Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, TooMuch: e.tooMuch, TooLarge: errors.Is(e.Err, ErrTooLarge), Cost: e.Cost, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause}}
 	return r.String()
 }
 

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -589,10 +590,14 @@ func TestCostAboveThePart(t *testing.T) {
 		{"100/s burst 60", 28, `"100/s burst 60", cost 28, above the 27 that may go at once meanwhile`},
 		{"100/s burst 60 debt", 28, `"100/s burst 60 debt", cost 28, above the 27 that may go at once meanwhile`},
 		{"1000/m log", 700, `"1000/m log", cost 700, above the 450 that may go at once meanwhile`},
+		{"1000 bytes/m log", 700, `"1kB/m log", cost 700 bytes, above the 450 that may go at once meanwhile`},
 		{"1/m log", 1, `"1/m log", cost 1, above the 0 that may go at once meanwhile`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			start := time.Now()
+			start, unit := time.Now(), cmp.Or(quota.MustParse(c.text)[0].Unit, quota.Requests)
+			claim := func(n int, maxWait time.Duration) Claim {
+				return Claim{Costs: quota.Costs{unit: n}, MaxWait: maxWait}
+			}
 			shared := nearStore()
 			var back atomic.Bool
 			shared.fail = func(int) error {
@@ -603,19 +608,19 @@ func TestCostAboveThePart(t *testing.T) {
 			}
 			a, b := member(t, shared, c.text), member(t, shared, c.text)
 			for _, l := range []*Limiter{b, a} { // so that each knows of the other
-				if err := l.Wait(t.Context(), 1); err != nil {
+				if _, err := l.Acquire(t.Context(), claim(1, 0)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			time.Sleep(100 * time.Second)
-			a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: -1}) // begins the outage
-			time.Sleep(10*time.Minute + 50*time.Millisecond)      // between two calls
+			a.Acquire(t.Context(), claim(c.cost, -1))        // begins the outage
+			time.Sleep(10*time.Minute + 50*time.Millisecond) // between two calls
 			asked := time.Now()
-			if f := a.Forecast(Claim{N: c.cost}); f.Wait.Round(time.Millisecond) != 150*time.Millisecond || f.Cause != CauseStore { // until the next call
+			if f := a.Forecast(claim(c.cost, 0)); f.Wait.Round(time.Millisecond) != 150*time.Millisecond || f.Cause != CauseStore { // until the next call
 				t.Errorf("%s: forecast %+v", c.text, f)
 			}
 			for _, maxWait := range []time.Duration{time.Minute, -1} {
-				_, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: maxWait})
+				_, err := a.Acquire(t.Context(), claim(c.cost, maxWait))
 				want, took := "wait over MaxWait (1m0s, after waiting for 1m0s)", time.Minute
 				if maxWait < 0 {
 					want, took = "would have to wait", 0
@@ -628,7 +633,7 @@ func TestCostAboveThePart(t *testing.T) {
 				asked = time.Now()
 			}
 			back.Store(true)
-			if _, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: 1700 * time.Millisecond}); err != nil {
+			if _, err := a.Acquire(t.Context(), claim(c.cost, 1700*time.Millisecond)); err != nil {
 				t.Errorf("%s: the store is back: %v", c.text, err)
 			}
 		})

@@ -218,7 +218,7 @@ func TestBytesOfUploads(t *testing.T) {
 				t.Errorf("%d bytes went after %v, want %v", n, time.Since(start), want)
 			}
 		}
-		if _, err := tr.RoundTrip(upload(t, mebi+1, true)); err == nil || !strings.Contains(err.Error(), `pace "1MiB/s burst 1MiB", cost 1048577`) {
+		if _, err := tr.RoundTrip(upload(t, mebi+1, true)); err == nil || !strings.Contains(err.Error(), `pace "1MiB/s burst 1MiB", cost 1048577 bytes; it grants at most 1048576 bytes at once`) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -341,7 +341,7 @@ func TestTraceOfModeObserve(t *testing.T) {
 			"observe went 1 after 0s",
 			"observe queued 1s pace", "observe went 1 after 1s 1s pace of a.example",
 			"observe queued 2s pace", "observe went 1 after 2s 2s pace of a.example",
-			`observe not sent after 0s: throttle: a.example: not sent: cost above what the quota ever grants at once: pace "1 tokens/1000h burst 100", cost 101; it grants at most 100 at once: claim less, or write "1 tokens/1000h burst 101" or "1 tokens/1000h burst 100 debt"`, "observe went 1 after 0s",
+			`observe not sent after 0s: throttle: a.example: not sent: cost above what the quota ever grants at once: pace "1 tokens/1000h burst 100", cost 101 tokens; it grants at most 100 tokens at once: claim less, or write "1 tokens/1000h burst 101" or "1 tokens/1000h burst 100 debt"`, "observe went 1 after 0s",
 			`observe not sent after 0s: throttle: a.example: not sent: cost in the wrong unit: "token", want "tokens" as in "1 tokens/1000h burst 100"`, "observe went 1 after 0s",
 		}
 		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasPrefix(s, "answered") })

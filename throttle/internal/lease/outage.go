@@ -186,7 +186,7 @@ func (l *Lease) AbovePart(now monotime.Time, d *limit.Demand, urgent bool) strin
 			if p.used != nil {
 				most = min(most, p.even)
 			}
-			return fmt.Sprintf("%d, above the %d that may go at once meanwhile", n, most)
+			return fmt.Sprintf("%s, above the %d that may go at once meanwhile", limit.Amount(n, l.quotas[p.of[0]].Unit), most)
 		}
 	}
 	return ""

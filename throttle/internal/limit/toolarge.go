@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
 )
 
-// TooLarge says what the quota of that name grants at once, of which a share is reserved, and which quotas in its place
+// TooLarge says what a cost is, what the quota of that name grants at once, of which a share is reserved, and which quotas in its place
 // would grant a cost that is above that: with the same name and the same queue, and if that makes a token bucket of
-// another kind, with what the bucket admits. It returns nothing if there is no such quota. All defaults of qs must be
+// another kind, with what the bucket admits. If there is no such quota, it says the cost alone. All defaults of qs must be
 // written out.
 func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 	i := slices.IndexFunc(qs, func(q quota.Quota) bool { return q.Name == name })
 	if i < 0 {
-		return ""
+		return strconv.Itoa(cost)
 	}
 	q, whom := unnamed(qs[i]), ""
 	most, burst, debt := Most(&q), q, q
@@ -27,7 +28,7 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 			whom = fmt.Sprintf(" to claims that are not Urgent, since %v of it is reserved", share)
 		}
 	}
-	says := fmt.Sprintf("; it grants at most %d at once%s: claim less", most, whom)
+	says := fmt.Sprintf("%s; it grants at most %s at once%s: claim less", Amount(cost, q.Unit), Amount(most, q.Unit), whom)
 	switch {
 	case q.Kind.Concurrent():
 		return says
@@ -43,6 +44,14 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 	}
 	debt.Kind, debt.Cells, debt.From, debt.Zone = quota.Plain, 0, 0, ""
 	return says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*int64(q.N), span(q.Per))
+}
+
+// Amount writes so many tokens of a unit: "3000000 bytes", and of requests the number alone.
+func Amount(n int, unit string) string {
+	if unit == "" || unit == quota.Requests {
+		return strconv.Itoa(n)
+	}
+	return strconv.Itoa(n) + " " + unit
 }
 
 // unnamed returns the quota without its name, if that is only what the quota is called for want of a name: its text.

@@ -11,22 +11,22 @@ import (
 // Advice that Validate refuses, or with which the cost is refused again, is worse than none.
 func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"5/s":                               `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt" (a token bucket: up to 10 in any second, and one such cost)`,
-		"5/s queue 3":                       `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt queue 3" (a token bucket: up to 10 in any second, and one such cost)`,
-		"5/s even":                          `; it grants at most 1 at once: claim less, or write "5/s burst 50" or "5/s even debt"`,
-		"5/s burst 10 as calls":             `; it grants at most 10 at once: claim less, or write "5/s burst 50 as calls" or "5/s burst 10 debt as calls"`,
-		"5 tokens/s burst 10 queue 3":       `; it grants at most 10 at once: claim less, or write "5 tokens/s burst 50 queue 3" or "5 tokens/s burst 10 debt queue 3"`,
-		"5B/s burst 10B":                    `; it grants at most 10 at once: claim less, or write "5B/s burst 50B" or "5B/s burst 10B debt"`,
-		"500B/s streamed":                   `; it grants at most 25 at once: claim less, or write "500B/s burst 50B streamed"`,
-		"100B/s streamed burst 40B overall": `; it grants at most 40 at once: claim less, or write "100B/s burst 50B streamed overall"`,
-		"10/m window":                       `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
-		"10/2h window grid as x":            `; it grants at most 10 at once: claim less and settle the rest, or write "10/2h debt as x" (a token bucket: up to 20 in any 2h, and one such cost)`,
-		"10 tokens/h log":                   `; it grants at most 10 at once: claim less and settle the rest, or write "10 tokens/h debt" (a token bucket: up to 20 in any hour, and one such cost)`,
-		"10/m sliding":                      `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
-		"10/m sliding 5 queue 7 as \"a b\"": `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt queue 7 as \"a b\"" (a token bucket: up to 20 in any minute, and one such cost)`,
-		"10 \"calls\"/d estimate":           `; it grants at most 10 at once: claim less and settle the rest, or write "10 \"calls\"/d debt" (a token bucket: up to 20 in any day, and one such cost)`,
-		"10 tokens in flight":               `; it grants at most 10 at once: claim less`,
-		"10 tokens unanswered":              `; it grants at most 10 at once: claim less`,
+		"5/s":                               `50; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt" (a token bucket: up to 10 in any second, and one such cost)`,
+		"5/s queue 3":                       `50; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt queue 3" (a token bucket: up to 10 in any second, and one such cost)`,
+		"5/s even":                          `50; it grants at most 1 at once: claim less, or write "5/s burst 50" or "5/s even debt"`,
+		"5/s burst 10 as calls":             `50; it grants at most 10 at once: claim less, or write "5/s burst 50 as calls" or "5/s burst 10 debt as calls"`,
+		"5 tokens/s burst 10 queue 3":       `50 tokens; it grants at most 10 tokens at once: claim less, or write "5 tokens/s burst 50 queue 3" or "5 tokens/s burst 10 debt queue 3"`,
+		"5B/s burst 10B":                    `50 bytes; it grants at most 10 bytes at once: claim less, or write "5B/s burst 50B" or "5B/s burst 10B debt"`,
+		"500B/s streamed":                   `50 bytes; it grants at most 25 bytes at once: claim less, or write "500B/s burst 50B streamed"`,
+		"100B/s streamed burst 40B overall": `50 bytes; it grants at most 40 bytes at once: claim less, or write "100B/s burst 50B streamed overall"`,
+		"10/m window":                       `50; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
+		"10/2h window grid as x":            `50; it grants at most 10 at once: claim less and settle the rest, or write "10/2h debt as x" (a token bucket: up to 20 in any 2h, and one such cost)`,
+		"10 tokens/h log":                   `50 tokens; it grants at most 10 tokens at once: claim less and settle the rest, or write "10 tokens/h debt" (a token bucket: up to 20 in any hour, and one such cost)`,
+		"10/m sliding":                      `50; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
+		"10/m sliding 5 queue 7 as \"a b\"": `50; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt queue 7 as \"a b\"" (a token bucket: up to 20 in any minute, and one such cost)`,
+		"10 \"calls\"/d estimate":           `50 calls; it grants at most 10 calls at once: claim less and settle the rest, or write "10 \"calls\"/d debt" (a token bucket: up to 20 in any day, and one such cost)`,
+		"10 tokens in flight":               `50 tokens; it grants at most 10 tokens at once: claim less`,
+		"10 tokens unanswered":              `50 tokens; it grants at most 10 tokens at once: claim less`,
 	} {
 		for _, share := range []float64{0, 0.5} {
 			qs := quota.MustParse(text).Explicit()
@@ -63,13 +63,13 @@ func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 
 func TestTooLargeSaysWhatIsReserved(t *testing.T) {
 	qs := quota.MustParse("5/s burst 10").Explicit()
-	if got, want := TooLarge(qs, "5/s burst 10", 7, 0.5), `; it grants at most 5 at once to claims that are not Urgent, since 0.5 of it is reserved: claim less, or write "5/s burst 14" or "5/s burst 10 debt"`; got != want {
+	if got, want := TooLarge(qs, "5/s burst 10", 7, 0.5), `7; it grants at most 5 at once to claims that are not Urgent, since 0.5 of it is reserved: claim less, or write "5/s burst 14" or "5/s burst 10 debt"`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got, want := TooLarge(qs, "5/s burst 10", 50, 0), `; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`; got != want {
+	if got, want := TooLarge(qs, "5/s burst 10", 50, 0), `50; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got := TooLarge(qs, "6/s", 50, 0); got != "" {
+	if got := TooLarge(qs, "6/s", 50, 0); got != "50" {
 		t.Errorf("%s of a quota that is not there", got)
 	}
 }

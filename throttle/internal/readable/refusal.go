@@ -10,14 +10,16 @@ import (
 
 // Refusal is what an error says that refuses a claim. What is empty is left out.
 type Refusal struct {
-	Bucket string // that delays the claim
-	Why    error
-	Detail string        // of Why
-	Cause  string        // what the claim had to wait for, with _ for blanks
-	Quota  string        // that delays the claim
-	Cost   string        // what was claimed, in place of Wait
-	Wait   time.Duration // until the claim could go
-	Behind [2]error      // what is behind all that
+	Bucket   string // that delays the claim
+	Why      error
+	Detail   string        // of Why
+	Cause    string        // what the claim had to wait for, with _ for blanks
+	Quota    string        // that delays the claim
+	TooMuch  string        // what was claimed, and what to do, in place of Wait
+	TooLarge bool          // what was claimed is too much, also where TooMuch does not say it
+	Cost     int           // what was claimed
+	Wait     time.Duration // until the claim could go
+	Behind   [2]error      // what is behind all that
 }
 
 // inFlight is throttle.CauseInFlight. What is waited for then is mostly the work of others; but an answer that nobody reads
@@ -45,9 +47,12 @@ func (r *Refusal) String() string {
 	if r.Quota != "" {
 		fmt.Fprintf(&b, " %q", r.Quota)
 	}
-	if r.Cost != "" {
-		b.WriteString(", cost " + r.Cost)
-	} else if r.Wait > 0 {
+	switch {
+	case r.TooMuch != "":
+		b.WriteString(", cost " + r.TooMuch)
+	case r.TooLarge:
+		fmt.Fprintf(&b, ", cost %d", r.Cost)
+	case r.Wait > 0:
 		fmt.Fprintf(&b, ", could go in %v", Round(r.Wait))
 	}
 	switch r.Cause {
