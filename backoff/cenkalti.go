@@ -18,10 +18,10 @@ type Sequence interface {
 	Reset()
 }
 
-// NewSequence returns a new Sequence of the delays of b, for what takes a BackOff of github.com/cenkalti/backoff. If b is nil,
+// SequenceOf returns a new Sequence of the delays of b, for what takes a BackOff of github.com/cenkalti/backoff. If b is nil,
 // they are those of Exponential{}. It counts retries. It returns Stop of that package if b returns a negative delay, which no
 // type of this package does. The WithMaxRetries and WithContext of that package make it end.
-func NewSequence(b Backoff) Sequence {
+func SequenceOf(b Backoff) Sequence {
 	if b == nil {
 		b = Exponential{}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCenkaltiDelays(t *testing.T) {
-	b := NewSequence(exact)
+	b := SequenceOf(exact)
 	next := func() []time.Duration {
 		var ds []time.Duration
 		for range 4 {
@@ -27,19 +27,19 @@ func TestCenkaltiDelays(t *testing.T) {
 	equal(t, "after Reset", next(), ms(100, 200, 400, 800))
 
 	// The previous delay is remembered, and forgotten.
-	b = NewSequence(Decorrelated{Rand: one})
+	b = SequenceOf(Decorrelated{Rand: one})
 	equal(t, "decorrelated", next(), ms(300, 900, 2700, 8100))
 	b.Reset()
 	equal(t, "decorrelated after Reset", next(), ms(300, 900, 2700, 8100))
 
 	for _, d := range []time.Duration{-1, -2, math.MinInt64} {
-		b = NewSequence(always(d))
+		b = SequenceOf(always(d))
 		if got := b.NextBackOff(); got != cenkalti.Stop {
 			t.Errorf("a delay of %d: %d, want Stop", d, got)
 		}
 	}
 
-	b = NewSequence(nil)
+	b = SequenceOf(nil)
 	if d := b.NextBackOff(); d < 0 || d > 100*time.Millisecond {
 		t.Errorf("nil: %v, want 0 to 100ms", d)
 	}
@@ -63,17 +63,17 @@ func TestCenkaltiRetry(t *testing.T) {
 			}
 			return calls
 		}
-		equal(t, "calls", calls(cenkalti.WithMaxRetries(NewSequence(exact), 4)), ms(0, 100, 300, 700, 1500))
+		equal(t, "calls", calls(cenkalti.WithMaxRetries(SequenceOf(exact), 4)), ms(0, 100, 300, 700, 1500))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		equal(t, "calls until the deadline", calls(cenkalti.WithContext(NewSequence(exact), ctx)), ms(0, 100, 300, 700))
+		equal(t, "calls until the deadline", calls(cenkalti.WithContext(SequenceOf(exact), ctx)), ms(0, 100, 300, 700))
 
 		// Permanent of this package stops the Retry of cenkalti/backoff.
 		attempts := 0
 		err := cenkalti.Retry(func() error {
 			attempts++
 			return Permanent(errFailed)
-		}, NewSequence(exact))
+		}, SequenceOf(exact))
 		if attempts != 1 || !errors.Is(err, errFailed) {
 			t.Errorf("%d attempts, %v", attempts, err)
 		}
@@ -123,7 +123,7 @@ func TestPermanentIs(t *testing.T) {
 // The loop of cenkalti/backoff starts a timer of the user with the delays that the Backoff computed.
 func TestCenkaltiTimer(t *testing.T) {
 	timer := &instant{c: make(chan time.Time, 1)}
-	err := cenkalti.RetryNotifyWithTimer(func() error { return errFailed }, cenkalti.WithMaxRetries(NewSequence(exact), 3), nil, timer)
+	err := cenkalti.RetryNotifyWithTimer(func() error { return errFailed }, cenkalti.WithMaxRetries(SequenceOf(exact), 3), nil, timer)
 	if !errors.Is(err, errFailed) {
 		t.Errorf("got %v", err)
 	}
@@ -175,7 +175,7 @@ func TestRetryNewSequence(t *testing.T) {
 		o.MaxAttempts = 3
 		// A BackOff must be reset before the first use.
 		o.NewSequence = func() Sequence {
-			used := NewSequence(exact)
+			used := SequenceOf(exact)
 			used.NextBackOff()
 			return used
 		}
@@ -189,7 +189,7 @@ func TestRetryNewSequence(t *testing.T) {
 // Many goroutines use one Options, and each gets the whole sequence of delays.
 func TestRetryShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := &Options{MaxAttempts: 5, NewSequence: func() Sequence { return NewSequence(exact) }, Budget: &Budget{Reserve: 1000}}
+		o := &Options{MaxAttempts: 5, NewSequence: func() Sequence { return SequenceOf(exact) }, Budget: &Budget{Reserve: 1000}}
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {

@@ -285,8 +285,8 @@ func ExampleBudget_Withdraw() {
 }
 
 // The loop of github.com/cenkalti/backoff waits for delays of this package.
-func ExampleNewSequence() {
-	b := backoff.NewSequence(backoff.Linear{Initial: time.Millisecond, Increment: 2 * time.Millisecond, Jitter: backoff.NoJitter})
+func ExampleSequenceOf() {
+	b := backoff.SequenceOf(backoff.Linear{Initial: time.Millisecond, Increment: 2 * time.Millisecond, Jitter: backoff.NoJitter})
 	err := cenkalti.RetryNotify(func() error { return errBusy }, cenkalti.WithMaxRetries(b, 3), func(err error, d time.Duration) {
 		fmt.Println("retrying in", d)
 	})

@@ -236,7 +236,7 @@ func (o *Options) sequence() Sequence {
 			return b
 		}
 	}
-	return NewSequence(o.Backoff)
+	return SequenceOf(o.Backoff)
 }
 
 // maxAttempts returns what MaxAttempts means; NoLimit means no limit.

@@ -59,7 +59,7 @@ func TestSequences(t *testing.T) {
 			}
 		})
 	}
-	ours := backoff.NewSequence(backoff.Constant{Jitter: backoff.NoJitter})
+	ours := backoff.SequenceOf(backoff.Constant{Jitter: backoff.NoJitter})
 	if v4, v5 := cenkalti4.BackOff(ours).NextBackOff(), cenkalti5.BackOff(ours).NextBackOff(); v4 != time.Second || v5 != time.Second {
 		t.Errorf("%v and %v, want a second", v4, v5)
 	}
