@@ -46,10 +46,12 @@ type Call struct {
 	// request does not wait. Below 1 ms, it is an error, as in a Transport. MaxStandstill holds all the same.
 	MaxWait time.Duration
 
-	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means not set. If negative, 1.
+	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means not set. If negative, 1. A
+	// request that the server refuses as too early was not served, and is sent again all the same, unless Once is set.
 	MaxAttempts int
 
-	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by another attempt.
+	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by another attempt. With
+	// MaxAttempts of 1, no failure is.
 	Once bool
 
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
