@@ -225,8 +225,6 @@ type Stats struct {
 	Refused      int64         // answers that were refusals
 	Retried      int64         // attempts that were made again
 	GaveUp       int64         // requests that were refused or failed, and not sent again, although they could be
-
-	Budgets map[string]float64 // how many retries are left, by the label of the bucket: the least, where the retry budget is not full
 }
 
 // Stats returns the numbers as they are now. It looks at each bucket.
@@ -236,20 +234,29 @@ func (t *Transport) Stats() Stats {
 	c := &t.counts
 	s := Stats{
 		Waiting: int(c.waiting.Load()), WaitCount: c.waits.Load(), WaitDuration: time.Duration(c.waited.Load()),
-		NotSent: c.notSent.Load(), Refused: c.refused.Load(), Retried: c.retried.Load(), GaveUp: c.gaveUp.Load(), Budgets: map[string]float64{},
+		NotSent: c.notSent.Load(), Refused: c.refused.Load(), Retried: c.retried.Load(), GaveUp: c.gaveUp.Load(),
 	}
-	var full backoff.Budget
 	for _, b := range t.buckets.State() {
 		s.Buckets++
 		s.InFlight += b.InFlight
 		if b.Held > 0 {
 			s.Held++
 		}
-		if left := b.Value.(*bucket).budget.Balance(); left < full.Balance() {
-			if least, ok := s.Budgets[b.Label]; !ok || left < least {
-				s.Budgets[b.Label] = left
+	}
+	return s
+}
+
+// RetryBudgets returns how many retries of failures the retry budget of each bucket pays for now, by the Label of the bucket: the
+// least, where several have one Label. Budgets that are full are left out. See Retry.BudgetRatio.
+func (t *Transport) RetryBudgets() map[string]float64 {
+	budgets, full := map[string]float64{}, new(backoff.Budget).Balance()
+	for _, b := range t.buckets.State() {
+		if left := b.Value.(*bucket).budget.Balance(); left < full {
+			least, ok := budgets[b.Label]
+			if !ok || left < least {
+				budgets[b.Label] = left
 			}
 		}
 	}
-	return s
+	return budgets
 }

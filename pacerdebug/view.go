@@ -150,9 +150,10 @@ type snapshot struct {
 	at      time.Time
 	took    time.Duration
 	stats   pacer.Stats
-	buckets []bucket          // what hurts first
-	labels  map[string]string // by name
-	alike   map[string]int    // how many buckets have a label
+	budgets map[string]float64 // how many retries are left, by label
+	buckets []bucket           // what hurts first
+	labels  map[string]string  // by name
+	alike   map[string]int     // how many buckets have a label
 }
 
 // bucket is a bucket in a snapshot.
@@ -177,7 +178,7 @@ func (p *Page) snapshot() *snapshot {
 	if s := p.latest; s != nil && time.Since(s.at) < max(fresh, share*s.took) {
 		return s
 	}
-	s := &snapshot{at: time.Now(), stats: p.Transport.Stats()}
+	s := &snapshot{at: time.Now(), stats: p.Transport.Stats(), budgets: p.Transport.RetryBudgets()}
 	states := p.Transport.State()
 	s.buckets = make([]bucket, len(states))
 	ids := make(map[string]int, len(states))
@@ -272,10 +273,9 @@ func (p *Page) view(w wish) *view {
 	full := (&backoff.Budget{}).Balance()
 	for _, b := range shown {
 		r := p.row(b)
-		if r.Budget = (budget{full, full}); s.stats.Budgets != nil {
-			if left, ok := s.stats.Budgets[b.state.Label]; ok {
-				r.Budget.Left = left
-			}
+		r.Budget = budget{full, full}
+		if left, ok := s.budgets[b.state.Label]; ok {
+			r.Budget.Left = left
 		}
 		v.Rows = append(v.Rows, r)
 	}

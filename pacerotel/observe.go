@@ -101,7 +101,7 @@ func (t *Telemetry) observe(o observer) {
 				}
 			}
 		}
-		for label, left := range transport.Stats().Budgets {
+		for label, left := range transport.RetryBudgets() {
 			b := t.buckets.get(label)
 			if least, ok := budgets[b]; !ok || left < least {
 				budgets[b] = left
