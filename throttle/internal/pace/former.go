@@ -52,7 +52,7 @@ const (
 	firstUp   = 30 * time.Second
 	upGrowth  = 1.5
 	longestUp = 5 * time.Minute
-	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial comes soon.
+	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial comes soon, where no trial has held meanwhile.
 	// It bounds the trials of a former rate that was never right: a dozen an hour.
 	gapForgotten = 10 * time.Minute
 	// longRow is how many times the pace before a trial must have been served in it, beyond what goes at once after idling, if the trial is
@@ -141,12 +141,13 @@ func (f *formerRate) fail(now monotime.Time) {
 	f.next = now.Add(f.gap)
 }
 
-// hold ends a trial that was not refused.
+// hold ends a trial that was not refused. If it was of the former rate, the next fall is a new one, however soon it comes: a neighbour that comes and goes would else have the trials
+// come ever later.
 func (f *formerRate) hold(now monotime.Time) {
 	if f.trial = false; f.up {
 		f.upGap = firstUp
 	} else {
-		f.held, f.latest, f.up, f.upGap = true, now, true, cmp.Or(f.upGap, firstUp)
+		f.held, f.latest, f.up, f.upGap, f.gap = true, now, true, cmp.Or(f.upGap, firstUp), 0
 	}
 	f.next = now.Add(f.upGap)
 }

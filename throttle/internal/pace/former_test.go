@@ -86,17 +86,30 @@ func TestFormerRateSeen(t *testing.T) {
 	}
 }
 
-// TestFormerRateForgets: another fall soon after a trial continues the row of trials, and a later one begins a new row.
+// TestFormerRateForgets: where the pace has risen by itself, another fall soon after a trial continues the row of trials, and a later one begins a new row. Where a trial has held, each fall
+// does.
 func TestFormerRateForgets(t *testing.T) {
-	for after, want := range map[time.Duration]time.Duration{gapForgotten: 10800 * time.Millisecond, gapForgotten + 1: firstGap} {
+	for _, test := range []struct {
+		held        bool
+		after, want time.Duration
+	}{
+		{false, gapForgotten, 10800 * time.Millisecond},
+		{false, gapForgotten + 1, firstGap},
+		{true, heldFor, firstGap},
+		{true, gapForgotten, firstGap},
+	} {
 		f := formerRate{rate: 10}
 		f.note(start, 1, time.Second, 1)
 		f.fail(f.next)
-		f.hold(f.next)
-		again := f.latest.Add(after)
+		if test.held {
+			f.hold(f.next)
+		} else {
+			f.note(f.next, 9, time.Second, 9)
+		}
+		again := f.latest.Add(test.after)
 		f.note(again, 1, time.Second, 1)
-		if got := f.next.Sub(again); got != want {
-			t.Errorf("%v after a trial: the next one in %v, want %v", after, got, want)
+		if got := f.next.Sub(again); got != test.want || f.up {
+			t.Errorf("%v after a trial, held %v: the next one in %v, want %v", test.after, test.held, got, test.want)
 		}
 	}
 }
