@@ -44,6 +44,7 @@ type outcome struct {
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
 	spentSince              monotime.Time // when nothing remained first; zero if something remained
+	farIn                   time.Duration // the farthest reset that was stated of late
 }
 
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
@@ -68,4 +69,17 @@ func (o *outcome) rises() bool {
 	}
 	missing, part := float64(o.limit-o.leastThen), float64(o.now.Sub(o.heardThen))/float64(o.earlyBefore.Sub(o.heardThen))
 	return float64(o.remaining+o.n-o.leastThen) > 2+missing*part
+}
+
+// manyResets: so many times as long as the farthest reset was away, many resets have come.
+const manyResets = 4
+
+// missingSince returns from when on what has come back now was missing, at the soonest; zero if something remained. Where many resets have come since nothing remained first, as others
+// took all each time, or a limit of one was used up again, that is no longer before the latest reset than resets were away when they were stated, in such steps.
+func (o *outcome) missingSince(step time.Duration) monotime.Time {
+	far := o.farIn + 2*step
+	if o.spentSince == 0 || far <= 0 || o.lateBefore.Sub(o.spentSince) < manyResets*far {
+		return o.spentSince
+	}
+	return o.lateBefore.Add(-far)
 }

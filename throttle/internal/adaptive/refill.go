@@ -231,7 +231,9 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 		r.measure(o)
 		return
 	}
+	o.farIn = r.drip.farIn
 	r.drip.noteFar(o, after)
+	o.farIn = max(o.farIn, r.drip.farIn)
 	if rate, ok := r.drip.within(o); ok && r.doubtRefills.skip == 0 {
 		full := monotime.Seconds(float64(o.limit) / rate)
 		r.start(o, o.now, full, full)
@@ -268,6 +270,7 @@ func (r *refill) more(o *outcome, after *reset) bool {
 
 // detect finds out whether the server gives itself away as one that refills.
 func (r *refill) detect(o *outcome, after *reset) {
+	since := o.missingSince(after.resolution)
 	switch {
 	case o.resetMoved && o.remaining <= o.remainingBefore:
 		// full = time to full · limit/(limit − remaining)
@@ -277,12 +280,12 @@ func (r *refill) detect(o *outcome, after *reset) {
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
-		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
+		r.start(o, since, o.sent.Sub(since), 0)
 		r.beginRaise(o)
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
-		r.start(o, o.spentSince, max(o.lateBefore.Sub(o.spentSince)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))
+		r.start(o, since, max(o.lateBefore.Sub(since)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(since), cmp.Or(o.span, monotime.Longest)))
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
 		// or, if the next reset is much nearer than this one was, the time to this one.
@@ -294,8 +297,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 		switch {
 		case o.span > 0:
 			full, slack = o.span, 0
-		case after.late.Sub(o.now) < o.lateBefore.Sub(o.spentSince)/2:
-			full = o.lateBefore.Sub(o.spentSince)
+		case after.late.Sub(o.now) < o.lateBefore.Sub(since)/2:
+			full = o.lateBefore.Sub(since)
 		}
 		least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
 		r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request

@@ -539,19 +539,23 @@ func TestRefillSpans(t *testing.T) {
 		name              string
 		span, resolution  time.Duration
 		next              time.Duration // after the reset
+		far               time.Duration // the farthest reset that was stated
 		full, provisional time.Duration
 	}{
-		{"from reset to reset", 0, 0, 10 * s, 10 * s, 10 * s},
-		{"two steps too long, perhaps", 0, s, 10 * s, 10 * s, 8 * s},
-		{"two steps", 0, 5 * s, 10 * s, 10 * s, 10 * s / 8},
-		{"as stated", 8 * s, 5 * s, 10 * s, 8 * s, 8 * s},
-		{"the next is near", 0, s, s, 20 * s, 18 * s},
+		{"from reset to reset", 0, 0, 10 * s, 20 * s, 10 * s, 10 * s},
+		{"two steps too long, perhaps", 0, s, 10 * s, 20 * s, 10 * s, 8 * s},
+		{"two steps", 0, 5 * s, 10 * s, 20 * s, 10 * s, 10 * s / 8},
+		{"as stated", 8 * s, 5 * s, 10 * s, 20 * s, 8 * s, 8 * s},
+		{"the next is near", 0, s, s, 20 * s, 20 * s, 18 * s},
+		{"the next is near, and nothing was left at the resets before", 0, s, s, 3 * s, 5 * s, 3 * s},
+		{"the next is near, and nothing was left at three resets before", 0, s, s, 3*s + 1, 20 * s, 18 * s},
+		{"the next is near, and farther than any before", 0, s, s, s / 2, 5 * s / 2, s / 2},
 	} {
 		r := refill{maxHold: time.Hour}
 		at := start.Add(20 * s) // of the reset
 		o := outcome{
 			sent: at, now: at, n: 1, limit: 10, remaining: 2, span: test.span, probe: true,
-			earlyBefore: at, lateBefore: at, spentSince: start,
+			earlyBefore: at, lateBefore: at, spentSince: start, farIn: test.far,
 		}
 		r.detect(&o, &reset{late: at.Add(test.next), resolution: test.resolution})
 		if want := test.full + test.full/20; r.fullSpan != want || r.provisionalSpan != test.provisional {
