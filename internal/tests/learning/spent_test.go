@@ -21,15 +21,19 @@ func TestSpentForLong(t *testing.T) {
 		then      func(pacertest.Algorithm)
 		others    func(since time.Duration) int // how many tokens others take at the beginning of each window
 	}{
-		{"a limit of one rises", &pacertest.EstimatedWindow{Limit: 1, Window: time.Second}, pacertest.OpenAI, 10 * time.Minute,
-			func(a pacertest.Algorithm) { a.(*pacertest.EstimatedWindow).Limit = 2 }, nil},
-		{"others take all, and then two of three", &pacertest.FixedWindow{Limit: 3, Window: time.Second}, pacertest.XRateLimit, 2 * time.Minute, nil,
+		{
+			"a limit of one rises", &pacertest.EstimatedWindow{Limit: 1, Window: time.Second}, pacertest.OpenAI, 10 * time.Minute,
+			func(a pacertest.Algorithm) { a.(*pacertest.EstimatedWindow).Limit = 2 }, nil,
+		},
+		{
+			"others take all, and then two of three", &pacertest.FixedWindow{Limit: 3, Window: time.Second}, pacertest.XRateLimit, 2 * time.Minute, nil,
 			func(since time.Duration) int {
 				if since < 2*time.Minute {
 					return 3
 				}
 				return 2
-			}},
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
