@@ -51,7 +51,7 @@
 //
 // A file that is truncated, or which somebody else has written, is a lost bucket: a drained one, not a new one. So is a bucket
 // after a clock went back. A file of a later version of this package is an error while that is in use, and lost ten seconds later. If the
-// directory is removed, processes that run notice within milliseconds by inotify, take along what was in it, and hand out nothing for half a second; for a
+// directory is removed or renamed, processes that run notice within milliseconds by inotify, take along what was in it, and hand out nothing for half a second; for a
 // process that begins before they have noticed, it is a new one.
 //
 // When the machine was started anew, buckets go on as of before: what was not on disk yet is taken to have gone at the full rate, for 40

@@ -99,7 +99,10 @@ func inotify() *os.File {
 	return f
 }
 
-// renew watches whatever the path names now, since the directory may have been removed and made again, and whether files of the directory are removed.
+// goesAway are the events of a directory after which what was in a file of it may be found there no more: the file, or the directory, was removed or renamed.
+const goesAway = unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+
+// renew watches whatever the path names now, since the directory may have been removed and made again, and whether the directory or files of it go away.
 // For what is watched already that does nothing.
 func (w *notified) renew() {
 	if w.f == nil {
@@ -111,7 +114,7 @@ func (w *notified) renew() {
 	}
 	_ = conn.Control(func(fd uintptr) {
 		_, err := unix.InotifyAddWatch(int(fd), w.path, unix.IN_MODIFY)
-		_, err2 := unix.InotifyAddWatch(int(fd), filepath.Dir(w.path), unix.IN_DELETE)
+		_, err2 := unix.InotifyAddWatch(int(fd), filepath.Dir(w.path), goesAway)
 		w.misses = err != nil || err2 != nil
 	})
 }

@@ -39,7 +39,7 @@ func TestNewsAtOnce(t *testing.T) {
 	}
 }
 
-// TestWatchedRemoval: where there is inotify, that a file of the directory is removed ends a wait; also after the directory was removed.
+// TestWatchedRemoval: where there is inotify, that a file of the directory is removed or renamed ends a wait, or that the directory is; also after the directory went away.
 func TestWatchedRemoval(t *testing.T) {
 	m := newMachine(t)
 	w := watch(filepath.Join(m.dir, "news")).(*notified)
@@ -48,9 +48,16 @@ func TestWatchedRemoval(t *testing.T) {
 		w.close()
 		w.wait(time.Hour)
 	}()
-	for _, remove := range []func(string) error{os.Remove, func(string) error { return os.RemoveAll(m.dir) }, os.Remove} {
+	for _, remove := range []func(string) error{
+		os.Remove,
+		func(string) error { return os.RemoveAll(m.dir) },
+		os.Remove,
+		func(path string) error { return os.Rename(path, filepath.Join(filepath.Dir(m.dir), "file")) },
+		func(string) error { return os.Rename(m.dir, m.dir+" before") },
+		os.Remove,
+	} {
 		m.process("a", "10/m log").ask(1)
-		for w.wait(0); !w.wakes(); w.wait(0) {
+		for w.wait(time.Millisecond); !w.wakes(); w.wait(time.Millisecond) { // which also takes what was told of before
 		}
 		if err := remove(m.path()); err != nil {
 			t.Fatal(err)
