@@ -56,6 +56,10 @@ func (p *proxy) serve(ctx context.Context, c net.Conn) {
 	}
 	defer s.Close()
 	p.mu.Lock()
+	if p.down || p.target != target {
+		p.mu.Unlock()
+		return // that changed meanwhile, and the connections that there were have ended
+	}
 	p.conns[c] = struct{}{}
 	p.mu.Unlock()
 	defer func() {
