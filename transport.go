@@ -5,7 +5,7 @@
 // A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns the
 // limits of every host from the headers of its answers. When a server says to wait, the requests that it has not
 // refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
-// each answer lets two more go. A server that is slow and refuses nothing is not waited for: after 250 ms without an
+// each answer lets two more go, and fewer once 50 go in a second. A server that is slow and refuses nothing is not waited for: after 250 ms without an
 // answer one more request goes, and the number of those that may be under way doubles; and so again after each further
 // 250 ms. The Transport sends again what is safe to send again.
 //

@@ -267,7 +267,7 @@ func TestGrantsEndFastAgain(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter, IdleAfter: -1}
 		serve := func() {
 			t.Helper()
-			for range 50 {
+			for range 80 {
 				g, err := l.Acquire(t.Context(), Claim{Path: "/other"})
 				if err != nil {
 					t.Fatal(err)

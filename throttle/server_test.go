@@ -64,23 +64,30 @@ func server10(t *testing.T) asker {
 	return asker{t, &Limiter{SlowStart: true, Rand: noJitter}}
 }
 
+// TestSlowStartDoublesUntilEnough: in each round trip of 100 ms, twice as many go, as long as these are no more than 50 per second; and 5 more from then on.
 func TestSlowStartDoublesUntilEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		for _, want := range []int{1, 2, 4, 8, 16} {
-			a.wantOpen(want)
-			var grants []*Grant
-			for range want {
-				grants = append(grants, a.get())
-			}
-			a.wantOpen(0)
-			for _, g := range grants {
+		var mu sync.Mutex
+		start, went := time.Now(), map[time.Duration]int{}
+		var wait sync.WaitGroup
+		for range 300 {
+			wait.Go(func() {
+				g := a.get()
+				mu.Lock()
+				went[time.Since(start)]++
+				mu.Unlock()
+				time.Sleep(100 * time.Millisecond)
 				g.Done(Answer{})
+			})
+		}
+		wait.Wait()
+		for round, want := range []int{1, 2, 4, 7, 11} {
+			if got := went[time.Duration(round)*100*time.Millisecond]; got != want {
+				t.Errorf("round trip %d: %d went, want %d", round, got, want)
 			}
 		}
-		a.wantOpen(32)
-		a.get().Done(Answer{}) // the 32nd answer
-		a.wantOpen(1000)
+		a.wantOpen(1000) // 256 answers are enough
 	})
 }
 

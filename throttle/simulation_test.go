@@ -237,7 +237,7 @@ func TestSimulatedSilentServers(t *testing.T) {
 		refused   int // of 1000
 	}{
 		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.004, 24},
-		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.007, 24},
+		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.008, 24},
 		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.101, 41},
 		{"estimated window 50/2s, hint", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.395, 24},
 		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.007, 29},

@@ -351,7 +351,7 @@ func TestAtOnceAfterARefusal(t *testing.T) {
 			}
 			return g != nil
 		}
-		if serve(100, Answer{}); !atOnce() {
+		if serve(300, Answer{}); !atOnce() {
 			t.Fatal("a claim does not go at a glance at first")
 		}
 		serve(1, Answer{Refused: true, Hold: time.Second, HoldKnown: true})

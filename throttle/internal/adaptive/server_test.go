@@ -97,35 +97,45 @@ func TestHoldJitterIsWithinMaxHold(t *testing.T) {
 	}
 }
 
-// TestSlowStart: one request first, and two more with each answer.
+// TestSlowStart: one request first, and two more with each answer, as long as these are few per second.
 func TestSlowStart(t *testing.T) {
-	b := newBucket(t, Config{SlowStart: true})
-	b.Restart(true)
-	flight := []*Ticket{b.send()}
-	b.wantDue(slowStartStep)
-	for round, want := range []int{2, 4, 8, 16} {
-		for _, r := range flight {
-			b.done(r, Answer{})
+	for _, test := range []struct {
+		trip time.Duration
+		want []int
+	}{
+		{time.Second, []int{2, 4, 8, 16, 32, 62}},
+		{100 * time.Millisecond, []int{2, 4, 7, 11, 15, 20}},
+		{10 * time.Millisecond, []int{2, 4, 4, 5, 5, 5}},
+		{0, []int{2, 4, 4, 4, 4, 4}},
+	} {
+		b := newBucket(t, Config{SlowStart: true})
+		b.Restart(true)
+		flight := []*Ticket{b.send()}
+		b.wantDue(slowStartStep)
+		answers, served := 0, func() { b.done(flight[0], Answer{}); flight = flight[1:] }
+		for round, want := range test.want {
+			sent := 0
+			b.now = b.now.Add(test.trip)
+			for range len(flight) {
+				served()
+				for answers++; b.SlowStart() > len(flight); sent++ {
+					flight = append(flight, b.send())
+				}
+			}
+			if sent != want {
+				t.Errorf("%v, round %d: %d requests, want %d", test.trip, round, sent, want)
+			}
 		}
-		flight = nil
-		for b.Open(b.now, of(1), nil, 0) {
+		for ; answers < slowStartAnswers; answers++ {
+			if b.SlowStart() == 0 {
+				t.Errorf("%v: no bound after %d answers", test.trip, answers)
+			}
+			served()
 			flight = append(flight, b.send())
 		}
-		if len(flight) != want {
-			t.Errorf("round %d: %d requests, want %d", round, len(flight), want)
+		if got := b.SlowStart(); got != 0 {
+			t.Errorf("%v: %d requests may be in flight, want no bound after %d answers", test.trip, got, slowStartAnswers)
 		}
-	}
-	for range 2 { // 1, 2, 4, 8 were answered; 16 more make 31
-		for _, r := range flight {
-			b.done(r, Answer{})
-		}
-		flight = flight[:0]
-		for range 1 {
-			flight = append(flight, b.send())
-		}
-	}
-	if got := b.SlowStart(); got != 0 {
-		t.Errorf("%d requests may be in flight, want no bound after %d answers", got, slowStartAnswers)
 	}
 }
 
@@ -159,7 +169,7 @@ func TestSlowStartAfterARow(t *testing.T) {
 		if stated {
 			answer = says(left(1000, 1000, time.Hour))
 		}
-		for range 40 {
+		for range slowStartAnswers + 8 {
 			b.exchange(answer)
 		}
 		b.exchange(refuses())

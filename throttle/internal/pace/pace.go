@@ -272,6 +272,9 @@ func (r *Rate) Count(n int) {
 // Alone reports whether requests are to go one at a time from one of n tokens on that goes now, since it shows whether a window has begun, or has more than before.
 func (r *Rate) Alone(now monotime.Time, n int) bool { return r.window.alone(now, n) }
 
+// Open reports whether a window has begun of which it is known how many it has: so it is known what may go.
+func (r *Rate) Open() bool { return r.window.open() }
+
 // Window returns how many tokens the server serves in each window that it does not state, and how long a window lasts, if that was seen.
 func (r *Rate) Window() (size int, lasts time.Duration, known bool) {
 	return r.window.size, r.window.lasts(r.window.least), r.window.known()

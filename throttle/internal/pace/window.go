@@ -104,6 +104,11 @@ func (w *window) full(now monotime.Time, n int) bool {
 	return w.known() && t.refused == 0 && !t.beyond && t.granted+n > w.size && now >= w.next
 }
 
+// open reports whether a turn has begun, and goes on.
+func (w *window) open() bool {
+	return w.known() && w.turn.before == 0 && w.turn.refused == 0 && !w.turn.beyond
+}
+
 // alone reports whether requests are to go one at a time from one of n tokens on that goes now: it begins a turn, of which nobody knows whether the window has begun; or nobody
 // knows whether there is more.
 func (w *window) alone(now monotime.Time, n int) bool { return w.begins(now) || w.full(now, n) }
