@@ -126,6 +126,28 @@ func TestStoreKeyEvicted(t *testing.T) {
 	}
 }
 
+// TestStoreStateOfBefore: somebody puts an old copy of the state there, and of nothing else. Who has asked since knows.
+func TestStoreStateOfBefore(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			m := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/m burst 10, 100/m window grid"), name: "m"}
+			r := m.request(1, 1)
+			r.Unused = true
+			m.send(r)
+			before := c.HGetAll(t.Context(), "{pacer:api}:state").Val()
+			if m.ask(1, 1).Lost || m.ask(1, 1).Lost {
+				t.Error("lost before that")
+			}
+			c.HSet(t.Context(), "{pacer:api}:state", before)
+			if reply := m.ask(1, 1); !reply.Lost || len(reply.Slots) > 0 {
+				t.Errorf("what was there of before counts: %+v", reply)
+			}
+		})
+	}
+}
+
 func TestStoreScriptFlush(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {

@@ -35,6 +35,7 @@ end
 lost = lost or excess > off
 lost = lost or called and tonumber(serial) < request.answered and not other_life -- what was done since is lost
 lost = lost or other_life and request.life > state.born and request.life <= now -- what was of before that life has come back
+lost = lost or called and called > state.now -- somebody has written what was there before the member asked last
 -- Who was answered before the bucket was said to be new knows better, as long as that matters.
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then
