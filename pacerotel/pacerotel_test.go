@@ -326,9 +326,9 @@ func TestWhyInVain(t *testing.T) {
 func TestStore(t *testing.T) {
 	l := newLab(t, 0)
 	hook := l.Trace().Store
-	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Err: errors.New("secret")})
-	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Down: 1500 * time.Millisecond})
-	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Lost: true})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreDown, Err: errors.New("secret")})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreBack, Down: 1500 * time.Millisecond})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreLost})
 	same(t, "metrics", l.read(t), "pacer.store.errors{pacer.bucket=a.example} 1", "pacer.store.down.time{pacer.bucket=a.example} 1.5")
 }
 

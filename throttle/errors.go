@@ -93,8 +93,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	r := readable.Refusal{Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, TooMuch: e.tooMuch, TooLarge: errors.Is(e.Err, ErrTooLarge), Cost: e.Cost, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause}}
-	return r.String()
+	return readable.Refusal{Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, TooMuch: e.tooMuch, TooLarge: errors.Is(e.Err, ErrTooLarge), Cost: e.Cost, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause}}.String()
 }
 
 // Unwrap returns the sentinel and, if there are any, the context's error and its cause.

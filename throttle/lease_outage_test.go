@@ -73,7 +73,7 @@ func TestLeaseOutage(t *testing.T) {
 					t.Errorf("%d went in five seconds of the outage, want %d to %d", during, c.min, c.max)
 				}
 				for i, e := range events {
-					if len(e) != 2 || !errors.Is(e[0].Err, errDown) || e[1].Err != nil || e[1].Down < 5500*time.Millisecond {
+					if len(e) != 2 || e[0].Kind != StoreDown || !errors.Is(e[0].Err, errDown) || e[1].Kind != StoreBack || e[1].Err != nil || e[1].Down < 5500*time.Millisecond {
 						t.Errorf("events of %d: %+v", i, e)
 					}
 				}
@@ -117,7 +117,7 @@ func TestLeaseFarStore(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if len(events) != 1 || events[0].Err == nil || l.State().Store.Err == nil || shared.calls.Load() > 100 {
+		if len(events) != 1 || events[0].Kind != StoreSlow || events[0].Err == nil || l.State().Store.Err == nil || shared.calls.Load() > 100 {
 			t.Errorf("%d calls, events %v", shared.calls.Load(), events)
 		}
 	})
@@ -165,7 +165,7 @@ func TestLeaseLost(t *testing.T) {
 				for i := range 4 {
 					l := member(t, shared, text)
 					l.StoreEvent = func(e StoreEvent) {
-						if e.Lost {
+						if e.Kind == StoreLost {
 							lost.Add(1)
 						}
 					}
@@ -381,7 +381,7 @@ func TestLeaseStoreThatHangs(t *testing.T) {
 						if err := l.Wait(t.Context(), 1); err != nil || l.State().Store.Down != 0 {
 							t.Errorf("%v, state %+v", err, l.State().Store)
 						}
-						if len(events) != 2 || events[1].Err != nil {
+						if len(events) != 2 || events[0].Kind != StoreDown || events[1].Kind != StoreBack || events[1].Err != nil {
 							t.Errorf("events %+v", events)
 						}
 						if err := l.Close(); err != nil {

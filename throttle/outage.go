@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too old.
@@ -36,22 +37,42 @@ type StoreEvent struct {
 	// Bucket and Label are those of the Limiter.
 	Bucket, Label string
 
-	// Err is why the store cannot be reached, once for each outage; or that round trips take too long, once in
-	// ten seconds at most, which is no outage. It is nil in other events.
+	// Kind is what happened, and so which of the fields below are set.
+	Kind StoreEventKind
+
+	// Err is why the store cannot be reached, or is too slow. It is nil in other events.
 	Err error
 
 	// Down is how long the outage was, when the store can be reached again; else zero.
 	Down time.Duration
 
-	// Lost says that the store has lost what it knew of the bucket. A store that cannot tell a bucket that was
-	// lost from one that is new, such as Redis, says so of a new one, too, unless Limiter.Unused says that it is.
-	Lost bool
-
-	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are
-	// about. All quotas of both hold until ten seconds after one of them asked last, and in an outage until it ends, if all asked
-	// until it began; what is the same quota in both, by the tighter numbers.
+	// Others are the other quotas by which another process shares the bucket; else nil.
 	Others quota.Quotas
 }
+
+// String returns what happened in words, with the name of the bucket.
+func (e StoreEvent) String() string {
+	return readable.StoreEvent(e.Bucket, string(e.Kind), e.Err, e.Down, e.Others)
+}
+
+// StoreEventKind is what happened to the link between a Limiter and its Store, as an identifier: for metrics, logs and JSON.
+type StoreEventKind string
+
+// The kinds of a StoreEvent.
+const (
+	StoreDown StoreEventKind = "down" // the store cannot be reached, and Err says why: once for each outage
+	StoreBack StoreEventKind = "back" // the store can be reached again, and Down says after how long
+	StoreSlow StoreEventKind = "slow" // round trips take so long that slots are of no use, as Err says: once in ten seconds at most. It is no outage
+
+	// StoreLost: the store has lost what it knew of the bucket. A store that cannot tell a bucket that was lost from one that
+	// is new, such as Redis, says so of a new one, too, unless Limiter.Unused says that it is.
+	StoreLost StoreEventKind = "lost"
+
+	// StoreOthers: another process shares the bucket by the quotas that Others has, once for each list: two versions of a
+	// program are about. All quotas of both hold until ten seconds after one of them asked last, and in an outage until it ends,
+	// if all asked until it began; what is the same quota in both, by the tighter numbers.
+	StoreOthers StoreEventKind = "others"
+)
 
 // StoreState is a snapshot of the link between a bucket and its Store.
 type StoreState struct {

@@ -51,8 +51,7 @@ func (l *Limiter) State() State {
 		s.Limits = append(s.Limits, Level{w.Name, w.Bucket, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})
 	}
 	if l.link != nil {
-		st := StoreState(l.link.lease.State(now))
-		s.Store = &st
+		s.Store = (*StoreState)(l.link.lease.State(now))
 	}
 	return s
 }

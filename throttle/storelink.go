@@ -163,7 +163,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 // apply does what follows from a reply. It requires that mu is held.
 func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, ev := range e.Events {
-		s.events.Add(StoreEvent{s.l.Name, s.l.Label, ev.Err, ev.After, ev.Lost, ev.Others})
+		s.events.Add(StoreEvent{s.l.Name, s.l.Label, StoreEventKind(ev.Kind), ev.Err, ev.After, ev.Others})
 	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)
@@ -300,15 +300,7 @@ func (s *storeLink) sayFarewell() error {
 	s.timer.Stop()
 	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock(root)
-	if stop != nil {
-		if err := link.Stop(stop); err != nil {
-			return err
-		}
-	}
-	if overdue {
-		return call.ErrOverdue
-	}
-	return link.Farewell(s.l.Store, func() *store.Request {
+	return link.Farewell(s.l.Store, stop, overdue, func() *store.Request {
 		root := s.l.lock()
 		r := s.lease.Farewell(root.now(), s.l.hold)
 		s.l.unlock(root)

@@ -260,8 +260,7 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 	if d.bucket != nil {
 		e.Bucket = d.bucket.Name
 	}
-	switch {
-	case errors.Is(why, ErrCanceled): // drop says the rest
+	switch { // of ErrCanceled, drop says the rest
 	case errors.Is(why, ErrMaxWait):
 		e.detail = readable.Within("", w.MaxWait, w.l.clock.Awake(now).Sub(w.Expires.Add(-w.MaxWait)))
 	case errors.Is(why, ErrStandstill):

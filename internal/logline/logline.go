@@ -125,14 +125,16 @@ func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, becaus
 // Store notes what happened to a Store.
 func (l *Log) Store(e throttle.StoreEvent) {
 	r := Request{Context: context.Background(), Label: e.Label}
-	switch {
-	case e.Err != nil:
+	switch e.Kind {
+	case throttle.StoreDown:
 		l.write(r, slog.LevelWarn, "store not reached", []slog.Attr{text("error", kind(e.Err))})
-	case e.Lost:
+	case throttle.StoreSlow:
+		l.write(r, slog.LevelWarn, "store is too slow", []slog.Attr{slog.String("advice", "a store nearer by, or a larger SlotLife, would help")})
+	case throttle.StoreLost:
 		l.write(r, slog.LevelWarn, "store does not know the bucket: it is new, or was lost", nil)
-	case len(e.Others) > 0:
+	case throttle.StoreOthers:
 		l.write(r, slog.LevelWarn, "store has the bucket with other quotas, too", []slog.Attr{text("others", e.Others.String())})
-	default:
+	case throttle.StoreBack:
 		l.write(r, slog.LevelInfo, "store reached again", []slog.Attr{slog.Duration("down", e.Down)})
 	}
 }

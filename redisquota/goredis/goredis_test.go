@@ -72,7 +72,7 @@ func TestAWrongAddressIsNotSilence(t *testing.T) {
 				if !errors.Is(err, throttle.ErrStandstill) || !strings.Contains(err.Error(), addr+": "+errRefused.Error()) {
 					t.Errorf("got %v, want ErrStandstill that names %s and %q", err, addr, errRefused)
 				}
-				if len(events) != 1 || !strings.Contains(events[0].Err.Error(), addr) || !errors.Is(events[0].Err, errRefused) {
+				if len(events) != 1 || events[0].Kind != throttle.StoreDown || !strings.Contains(events[0].Err.Error(), addr) || !errors.Is(events[0].Err, errRefused) {
 					t.Errorf("events %v, want one that names %s and %q", events, addr, errRefused)
 				}
 				if err := l.Close(); err != nil && !errors.Is(err, errRefused) {

@@ -162,7 +162,7 @@ func TestALostBucketIsNotNew(t *testing.T) {
 					old := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Unused: true}
 					told := 0
 					old.StoreEvent = func(e throttle.StoreEvent) {
-						if told++; !e.Lost {
+						if told++; e.Kind != throttle.StoreLost {
 							t.Errorf("told %+v, want that it was lost", e)
 						}
 					}

@@ -334,7 +334,7 @@ func TestAStoreThatCannotBeReachedIsNotSilence(t *testing.T) {
 				if test.mode == pacer.ModeObserve { // it asks no Store
 					return
 				}
-				if len(events) != 1 || events[0].Bucket != "a.example" || !errors.Is(events[0].Err, errUnreachable) {
+				if len(events) != 1 || events[0].Kind != throttle.StoreDown || events[0].Bucket != "a.example" || !errors.Is(events[0].Err, errUnreachable) {
 					t.Errorf("events %+v, want one of %v", events, errUnreachable)
 				}
 				if err := tr.Close(); err != nil && !errors.Is(err, errUnreachable) {

@@ -83,6 +83,9 @@ func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []i
 		l.StoreEvent = func(e throttle.StoreEvent) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			if (e.Kind == throttle.StoreOthers) != (e.Others != nil) {
+				t.Errorf("told %+v of %v", e, e.Others)
+			}
 			if e.Others != nil {
 				if f.others == nil {
 					f.others = map[string][]quota.Quotas{}

@@ -573,7 +573,7 @@ func TestStepTooMany(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	slots := []store.Slot{{ID: 1, Count: -3}, {ID: 2, Ask: -1, Count: 1}, {ID: 3, Ask: 2, Count: 1}, {ID: 4, Count: 1}, {ID: 5, Count: math.MaxInt}, {ID: 6, Ask: 1, Count: 2}}
 	_, e := call(t, l, 0, queue(1, 1, 1, 2), store.Reply{Slots: slots})
-	equal(t, "state", l.State(at(0)), State{Members: 1, Calls: 1, Got: 5, Hand: 5})
+	equal(t, "state", l.State(at(0)), &State{Members: 1, Calls: 1, Got: 5, Hand: 5})
 	equal(t, "unserved", len(e.Unserved), 0)
 }
 
@@ -581,7 +581,7 @@ func TestStepTooMany(t *testing.T) {
 func TestStepNoReply(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	e := l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, nil, false)
-	equal(t, "events", e.Events, []Event{{Err: errNoReply}})
+	equal(t, "events", e.Events, []Event{{Kind: Down, Err: errNoReply}})
 }
 
 // TestStepSlow: the owner is told that round trips take too long, once in ten seconds, and the
@@ -663,8 +663,8 @@ func TestStepEffects(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	said := []quota.Statement{{Name: "core", Remaining: 3}}
 	_, e := call(t, l, 0, queue(1), store.Reply{Slots: in(0), Hold: 3 * s, Lost: true, Statements: said, Ahead: 2 * s, Members: 4, Bound: -1})
-	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Concerned: []Asked{{}}, Events: []Event{{Lost: true}}})
-	equal(t, "state", l.State(at(s)), State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
+	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Concerned: []Asked{{}}, Events: []Event{{Kind: Lost}}})
+	equal(t, "state", l.State(at(s)), &State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
 }
 
 // TestStepReturnsWhatIsUnknown: slots beyond the last one of which the store knows go back: it was broken when it handed them out. So nothing waits for
@@ -716,7 +716,7 @@ func TestStepLost(t *testing.T) {
 	c := l.Next(at(0), 0, queue(3))
 	l.Settle(at(0), nil, quota.Costs{quota.Requests: 2}, nil, false)
 	e := l.Step(at(0), at(0), c, &store.Reply{Lost: true, Bound: -1}, nil, false)
-	equal(t, "events", e.Events, []Event{{Lost: true}})
+	equal(t, "events", e.Events, []Event{{Kind: Lost}})
 	equal(t, "hand", l.State(at(0)).Hand, 1)
 	l.Return(at(0), uses)
 	l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{quota.Requests: 1}}}, false)
@@ -730,7 +730,7 @@ func TestStepLost(t *testing.T) {
 func TestStepLostAndNew(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	l.config.Unused = true
-	for i, want := range [][]Event{nil, {{Lost: true}}} {
+	for i, want := range [][]Event{nil, {{Kind: Lost}}} {
 		_, e := call(t, l, time.Duration(i)*s, queue(1), store.Reply{Lost: true, Bound: -1})
 		equal(t, "events", e.Events, want)
 	}

@@ -29,12 +29,23 @@ func (o Outage) lets() bool { return o == Share || o == Open }
 
 // Event is something that happened to the link to the store.
 type Event struct {
-	Err   error         // why the store cannot be reached, or why its slots are of no use
-	After time.Duration // how long the outage was, if it is over
-	Lost  bool          // the store has lost the bucket
-
-	Others quota.Quotas // by which another process asks, and of which the owner was not told
+	Kind   EventKind
+	Err    error         // of Down and Slow
+	After  time.Duration // of Back: how long the outage was
+	Others quota.Quotas  // of Others
 }
+
+// EventKind is what happened. Package throttle documents the kinds, as StoreEventKind.
+type EventKind string
+
+// What may happen.
+const (
+	Down   EventKind = "down"   // the store cannot be reached
+	Back   EventKind = "back"   // the outage is over
+	Slow   EventKind = "slow"   // slots of the store are of no use
+	Lost   EventKind = "lost"   // the store has lost the bucket
+	Others EventKind = "others" // another process asks by quotas of which the owner was not told
+)
 
 // mostOthers bounds of how many other quotas the owner is told, and how many hold in an outage.
 const mostOthers = 8

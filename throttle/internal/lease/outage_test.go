@@ -130,7 +130,7 @@ func TestOutageOfASlowStore(t *testing.T) {
 			continue
 		}
 		e = l.Step(at(s+c.took+ms), at(s+c.took), next, &store.Reply{Members: 3, Bound: -1}, nil, false)
-		equal(t, name+": after", e.Events, []Event{{After: c.took + ms - 300*ms}})
+		equal(t, name+": after", e.Events, []Event{{Kind: Back, After: c.took + ms - 300*ms}})
 	}
 }
 
@@ -203,7 +203,7 @@ func TestOutageProbes(t *testing.T) {
 		}
 	}
 	equal(t, "tried", tried, []time.Duration{0, 200 * ms, 400 * ms, 600 * ms, 800 * ms})
-	equal(t, "events", events, []Event{{Err: errDown}, {After: 800 * ms}})
+	equal(t, "events", events, []Event{{Kind: Down, Err: errDown}, {Kind: Back, After: 800 * ms}})
 }
 
 // TestOutageOver: what the store is told, when it is back after two seconds, of 30 requests that

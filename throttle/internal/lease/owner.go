@@ -144,8 +144,8 @@ type State struct {
 }
 
 // State returns a snapshot.
-func (l *Lease) State(now monotime.Time) State {
-	st := State{
+func (l *Lease) State(now monotime.Time) *State {
+	st := &State{
 		Members: l.last.members, Ahead: max(l.last.end.Sub(now), 0), Err: l.err, RoundTrip: l.RoundTrip(),
 		Calls: l.calls, Got: l.got, Wasted: l.wasted, Hand: slot.Total(l.slots.inHand),
 	}

@@ -150,7 +150,7 @@ func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 	for _, qs := range all {
 		known := slices.ContainsFunc(l.others, func(o quota.Quotas) bool { return slices.Equal(o, qs) })
 		if !known && len(l.others) < mostOthers {
-			l.others, e.Events = append(l.others, qs), append(e.Events, Event{Others: qs})
+			l.others, e.Events = append(l.others, qs), append(e.Events, Event{Kind: Others, Others: qs})
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (l *Lease) slow(now monotime.Time, e *Effects) {
 	}
 	l.notBefore = now.Add(min(took, Horizon))
 	if l.trips.least() >= l.lateness && l.trips.tellSlow(now) { // not for one slow trip, such as that of a new connection
-		e.Events = append(e.Events, Event{Err: l.err})
+		e.Events = append(e.Events, Event{Kind: Slow, Err: l.err})
 	}
 }
 
@@ -309,7 +309,7 @@ func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
 	}
 	if l.outage.since == 0 {
 		l.outage.since, l.outage.began = now, beganBy(now, sent)
-		e.Events = append(e.Events, Event{Err: err})
+		e.Events = append(e.Events, Event{Kind: Down, Err: err})
 	}
 }
 
@@ -324,7 +324,7 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 		l.mustCall = true
 	}
 	l.tellOwed(now)
-	e.Events = append(e.Events, Event{After: now.Sub(since)})
+	e.Events = append(e.Events, Event{Kind: Back, After: now.Sub(since)})
 	l.outage, l.err = outage{}, nil
 }
 
@@ -359,7 +359,7 @@ func (l *Lease) lostLately(now monotime.Time) bool {
 // A store that does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
 func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effects) {
 	if !l.config.Unused || answered != 0 { // else that it is new is no news
-		e.Events = append(e.Events, Event{Lost: true})
+		e.Events = append(e.Events, Event{Kind: Lost})
 	}
 	l.slots.epoch++
 	l.unsent.back = nil

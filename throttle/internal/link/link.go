@@ -13,8 +13,17 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Farewell tells the store what next returns, each in time, until that is nil or leaves; told is called after each.
-func Farewell(to store.Store, next func() *store.Request, told func()) error {
+// Farewell calls stop, which Listen has returned, unless it is nil. Then it tells the store what next returns, each in time, until that
+// is nil or leaves; told is called after each. While a call is overdue, it makes no other.
+func Farewell(to store.Store, stop func(), overdue bool, next func() *store.Request, told func()) error {
+	if stop != nil {
+		if err := Stop(stop); err != nil {
+			return err
+		}
+	}
+	if overdue {
+		return call.ErrOverdue
+	}
 	for r := next(); r != nil; r = next() {
 		err := call.InTime(func(ctx context.Context) error {
 			_, err := to.Exchange(ctx, r)

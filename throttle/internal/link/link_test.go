@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
@@ -53,8 +54,11 @@ func TestFarewell(t *testing.T) {
 				}
 				return nil
 			}}
-			told := 0
-			err := link.Farewell(to, func() *store.Request {
+			told, stopped := 0, 0
+			if err := link.Farewell(to, func() { stopped++ }, true, nil, nil); !errors.Is(err, call.ErrOverdue) || stopped != 1 {
+				t.Errorf("a call is overdue: %v, stopped %d times", err, stopped)
+			}
+			err := link.Farewell(to, nil, false, func() *store.Request {
 				if len(to.asked) == len(c.says) {
 					return nil
 				}

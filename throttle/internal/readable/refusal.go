@@ -30,7 +30,7 @@ const inFlight = "in_flight"
 const slowStart = "slow_start"
 
 // String returns the text of the error.
-func (r *Refusal) String() string {
+func (r Refusal) String() string {
 	var b strings.Builder
 	b.WriteString("throttle: ")
 	if r.Bucket != "" {
