@@ -172,7 +172,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 // share has a Limiter share its quotas under a name.
 func (t *Transport) share(l *throttle.Limiter, name string) *throttle.Limiter {
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.SlotLife, l.Unused, l.StoreEvent = t.Shared.Store, name, t.Shared.Outage, t.Shared.SlotLife, t.Shared.Unused, t.storeEvent
+		l.Store, l.StoreName, l.Outage, l.SlotLife, l.Fresh, l.StoreEvent = t.Shared.Store, name, t.Shared.Outage, t.Shared.SlotLife, t.Shared.Fresh, t.storeEvent
 	}
 	return l
 }

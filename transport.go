@@ -266,13 +266,13 @@ type Shared struct {
 	// A quota of what is InFlight or Unanswered, and the Queue of a quota, are of each process alone: with 5 in flight, three
 	// processes have 15. A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of
 	// routes beside it, one token must come back within SlotLife: "20/s even" wants 50 ms. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
-	// lost from one that is new, and takes both for used up: see Unused.
+	// lost from one that is new, and takes both for used up: see Fresh.
 	Store store.Store
 
-	// Unused says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.Unused. Without it, the first
+	// Fresh says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.Fresh. Without it, the first
 	// request to a bucket that a store such as Redis does not know waits for MaxStandstill at most, and what an hour grants
 	// is back after an hour.
-	Unused bool
+	Fresh bool
 
 	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare: requests go on
 	// with a safe part of the quotas. If the Store was never reached, that part is not known, and requests

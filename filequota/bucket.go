@@ -62,8 +62,8 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 		return nil, false, err
 	}
 	request := *r
-	request.Since = 0      // this clock cannot be set
-	request.Unused = false // a file that is new is known to be
+	request.Since = 0     // this clock cannot be set
+	request.Fresh = false // a file that is new is known to be
 	request.Quotas = inCells(r.Quotas)
 	h := b.h
 	if err := b.tick(&h, c, &request, lost); err != nil {

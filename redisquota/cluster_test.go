@@ -85,7 +85,7 @@ func TestStoreThreeNodes(t *testing.T) {
 				ask := func(s *redisquota.Store, name string, serial int64) int {
 					m := &member{t: t, store: s, quotas: parse(t, "10/m log, 100/s burst 20"), name: name, serial: serial - 1}
 					r := m.request(1, 7)
-					r.Bucket, r.Unused = bucket, true
+					r.Bucket, r.Fresh = bucket, true
 					if serial == 1 && name == "a" {
 						r.Horizon = 0
 					}

@@ -94,7 +94,7 @@ func TestStoreBucketsOfAges(t *testing.T) {
 				flushAll(t, c)
 				a := &member{t: t, store: goredis.New(c), quotas: quota.Quotas{{Kind: quota.TokenBucket, N: 1000, Per: per, Burst: 5}}, name: "a"}
 				first := a.request(1, 10)
-				first.Unused, first.Horizon = true, time.Nanosecond
+				first.Fresh, first.Horizon = true, time.Nanosecond
 				a.send(first)
 				got := 0
 				for range 5 {

@@ -151,7 +151,7 @@ func fullLog(t *testing.T, c *redis.Client, n, most int) (send func([]store.Own,
 		}
 		return reply
 	}
-	opens := &store.Request{Version: 1, Bucket: "api", Quotas: quotas, Member: "opens", Serial: 1, Horizon: 1, Unused: true, Leave: true}
+	opens := &store.Request{Version: 1, Bucket: "api", Quotas: quotas, Member: "opens", Serial: 1, Horizon: 1, Fresh: true, Leave: true}
 	if _, err := shared.Exchange(t.Context(), opens); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestStoreStepsEndAnywhere(t *testing.T) {
 			t.Helper()
 			s.Mini.SetTime(start.Add(at))
 			r.Version, r.Bucket, r.Member, r.Quotas = store.Version, "b", "m", parse(t, "200/20s log, 200/30s log")
-			r.SlotLife, r.Horizon, r.Hand, r.Unused = time.Millisecond, 500*time.Millisecond, []int{0, 0}, true
+			r.SlotLife, r.Horizon, r.Hand, r.Fresh = time.Millisecond, 500*time.Millisecond, []int{0, 0}, true
 			r.Serial, r.Answered = serial+1, serial
 			serial++
 			reply, err := by.Exchange(t.Context(), &r)

@@ -51,7 +51,7 @@ func lossesHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 				*u = user{name: fmt.Sprintf("m%d of one program", i)}
 			}
 			req := u.request(r, list[k])
-			req.Unused = req.Unused && r.IntN(8) == 0
+			req.Fresh = req.Fresh && r.IntN(8) == 0
 			u.sure(&req)
 			u.tell(r, &req)
 			reply, news, err := model.Exchange(time.Since(start), &req)

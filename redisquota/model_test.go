@@ -169,7 +169,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		}
 		return c
 	}
-	req.Unused = r.IntN(3) == 0
+	req.Fresh = r.IntN(3) == 0
 	if u.sent != nil {
 		if !again && r.IntN(60) == 0 { // the store has answered a request of which it does not know
 			u.serial++
@@ -518,7 +518,7 @@ func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Tim
 			}
 			req := store.Request{
 				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int{0}, Unused: true,
+				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int{0}, Fresh: true,
 			}
 			switch r.IntN(4) {
 			case 0:
@@ -573,7 +573,7 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 			u.serial++
 			req := store.Request{
 				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int{0}, Unused: true,
+				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int{0}, Fresh: true,
 			}
 			for i%60 >= 30 && len(u.has) > 20 && len(req.Back) < 40 {
 				k := r.IntN(len(u.has))

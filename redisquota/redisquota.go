@@ -2,11 +2,11 @@
 // them: a [store.Store].
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Unused: true}
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Fresh: true}
 //	defer limiter.Close()
 //	err := limiter.Wait(ctx, 1)
 //
-// Package goredis is in github.com/gopacer/pacer/redisquota/goredis. Unused says that nobody has used the quotas without the Store.
+// Package goredis is in github.com/gopacer/pacer/redisquota/goredis. Fresh says that nobody has used the quotas without the Store.
 // Without it, a bucket that Redis does not know counts as used up, and the first request waits for up to two minutes.
 //
 // All processes whose Limiters have the same Name, and whose Stores have the same Prefix, draw on the same

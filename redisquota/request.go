@@ -144,7 +144,7 @@ func encode(r *store.Request, prefix, channel string, logs int, set bool) (names
 	a.flag(r.Alone)
 	a.flag(r.Shares)
 	a.flag(r.Release)
-	a.flag(r.Unused)
+	a.flag(r.Fresh)
 	a.up(min(max(r.Standstill, 0), longest))
 	a.flag(r.Look)
 	a.own(r.Own, n)

@@ -96,7 +96,7 @@ func TestStoreTwoVersions(t *testing.T) {
 			s := goredis.New(c)
 			old := &member{t: t, store: s, quotas: parse(t, "30/s log, 30/2s log"), name: "old"}
 			fresh := old.request(0, 0)
-			fresh.Horizon, fresh.Unused = 0, true
+			fresh.Horizon, fresh.Fresh = 0, true
 			old.send(fresh)
 			if n := granted(old.ask(1, 40), 0); n != 30 {
 				t.Fatalf("%d of the others, want 30", n)

@@ -211,7 +211,7 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{
-				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, Unused: true,
+				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, Fresh: true,
 				Store: &slowStore{Store: &store.Memory{}, there: test.roundTrip / 2, back: test.roundTrip / 2},
 			}
 			defer l.Close()

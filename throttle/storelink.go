@@ -54,7 +54,7 @@ const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
 	return &storeLink{l: l, line: leaseLine{l: l}, lease: lease.New(lease.Config{
-		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Unused: l.Unused, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
+		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Fresh: l.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
 	})}
 }
 

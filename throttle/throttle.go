@@ -200,11 +200,11 @@ type Limiter struct {
 	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
 	StoreName string
 
-	// Unused says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket
+	// Fresh says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket
 	// that it does not know from one that it has lost, and takes both for used up: the first claim waits for MaxStandstill
-	// at most (for two minutes if that is zero), and 1000 a day are back after a day. If Unused is set, all is there after
-	// half a second, unless another process says that it knows the bucket. Without a Store, Unused must not be set.
-	Unused bool
+	// at most (for two minutes if that is zero), and 1000 a day are back after a day. If Fresh is set, all is there after
+	// half a second, unless another process says that it knows the bucket. Without a Store, Fresh must not be set.
+	Fresh bool
 
 	// SlotLife is for how long after its instant in the Store's schedule a slot may still be used. The longest SlotLife of all
 	// processes counts. SlotLife must be longer than a round trip to the store. With five round trips, a process that sends
@@ -496,7 +496,7 @@ func (l *Limiter) init() {
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	l.root().standstill = min(l.root().standstill, l.standstill)
 	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
-		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Unused: l.Unused,
+		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh,
 	}))
 	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {

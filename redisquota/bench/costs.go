@@ -117,7 +117,7 @@ func (f *asker) busy(limiters int) (rest, own int64) {
 	defer cancel()
 	var all sync.WaitGroup
 	for range limiters {
-		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Store: goredis.New(f.c), Unused: true}
+		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Store: goredis.New(f.c), Fresh: true}
 		defer l.Close()
 		for range 20 {
 			all.Go(func() {

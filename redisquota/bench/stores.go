@@ -40,7 +40,7 @@ func exchanges(open func(dir string, c *redis.Client) (store.Store, error)) func
 			serials[by]++
 			_, err := s.Exchange(ctx, &store.Request{
 				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: 100 * time.Millisecond, Horizon: 500 * time.Millisecond, Member: fmt.Sprintf("%026d", by), Serial: serials[by],
-				Unused: true, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
+				Fresh: true, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
 			})
 			return err
 		}, func() {}, err
@@ -55,7 +55,7 @@ func limits(open func(dir string, c *redis.Client) (store.Store, error)) func(st
 			return nil, nil, err
 		}
 		quotas, err := canonical("20000/s burst 20000") // a store hands out half a second of it ahead
-		l := &throttle.Limiter{Name: "api", Quotas: quotas, Store: s, Unused: true}
+		l := &throttle.Limiter{Name: "api", Quotas: quotas, Store: s, Fresh: true}
 		return func(ctx context.Context, _ int) error { return l.Wait(ctx, 1) }, func() { _ = l.Close() }, err
 	}
 }

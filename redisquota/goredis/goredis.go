@@ -2,10 +2,10 @@
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 //	defer client.Close()
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Unused: true}
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Fresh: true}
 //	defer limiter.Close()
 //
-// Unused says that nobody has used the quotas without the Store: see package redisquota.
+// Fresh says that nobody has used the quotas without the Store: see package redisquota.
 //
 // By default go-redis repeats a call of which it saw no reply, and goes on reading after the end of a
 // context. Both do no harm here: a call that was done before is not done again, and the Store returns when

@@ -255,7 +255,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	}
 	if lost {
 		l.lastSlot, l.learnsUntil, l.served, l.lastUsed = now.Add(r.Horizon), now.Add(r.Horizon), now.Add(r.Horizon), now
-		l.fresh = r.Unused && r.Since <= 0 && r.Answered <= 0
+		l.fresh = r.Fresh && r.Since <= 0 && r.Answered <= 0
 		fresh = l.fresh
 	}
 	l.arrange(r, now, fresh)

@@ -164,7 +164,7 @@ import (
 // that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
 //
 // A clock that was set is a loss of the bucket, too: see [Request.Since]. So is what the store has answered and does not know:
-// see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.Unused].
+// see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.Fresh].
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
@@ -278,11 +278,11 @@ type Request struct {
 	// whose clock is right, tells the two apart: by how long the call took, as package redisquota does, or by a clock that cannot be set.
 	Since time.Duration
 
-	// Unused says that, as far as the member's user knows, nobody has drawn on the bucket before. If the store cannot tell whether
+	// Fresh says that, as far as the member's user knows, nobody has drawn on the bucket before. If the store cannot tell whether
 	// a bucket that it does not know was lost, and the store has never answered the member, it hands out nothing for a Horizon,
 	// tells those who listen, and then takes the bucket for a new one; until a member that the bucket does not know says, by
 	// Since, that it was answered before the bucket was known. That is a loss of the bucket, unless it has been known for the longest Per.
-	Unused bool
+	Fresh bool
 
 	// Standstill is for how long a claim waits for one token; zero or negative if there is no bound. Whatever a store assumes of
 	// a bucket that it may have lost, one token is there by then.

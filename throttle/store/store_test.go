@@ -869,7 +869,7 @@ func TestReleaseWhileNIsSmaller(t *testing.T) {
 		send := func(at time.Duration, n string, ask, more int, release bool) *Reply {
 			serial++
 			r := request(quotas(t, n+"/10s "+kind).Explicit(), serial)
-			r.Release, r.Unused, r.Answered = release, true, serial-1
+			r.Release, r.Fresh, r.Answered = release, true, serial-1
 			if ask > 0 {
 				r.Asks = []Ask{{Cost: []int{1}, Count: ask, Within: 0}}
 			}

@@ -87,7 +87,7 @@ func (c *chronicle) transport(base http.RoundTripper, i int) *pacer.Transport {
 		Fallback: lab.Fallback(lab.OK()),
 	}
 	if c.shared {
-		tr.Shared = pacer.Shared{Store: &slowStore{c: c}, SlotLife: 500 * time.Millisecond, Unused: true, Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen}[c.pick(3)]}
+		tr.Shared = pacer.Shared{Store: &slowStore{c: c}, SlotLife: 500 * time.Millisecond, Fresh: true, Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen}[c.pick(3)]}
 	}
 	tenant := func(req *http.Request) string { return req.Header.Get("Tenant") }
 	c.one(func() { tr.Key = tenant }, func() { tr.Line.Flow = tenant }, func() {})

@@ -30,7 +30,7 @@ func TestWaitForTheReply(t *testing.T) {
 		var mu sync.Mutex
 		var got []string
 		tr := &pacer.Transport{
-			Base: lab.OK(), Quotas: pacer.Table{"/": quota.MustParse("1/s even")}, Shared: pacer.Shared{Store: new(distant), Unused: true, SlotLife: time.Second},
+			Base: lab.OK(), Quotas: pacer.Table{"/": quota.MustParse("1/s even")}, Shared: pacer.Shared{Store: new(distant), Fresh: true, SlotLife: time.Second},
 			Trace: &pacer.Trace{
 				Queued: func(e pacer.Queued) {
 					mu.Lock()

@@ -31,7 +31,7 @@ func newChanging(t *testing.T, text string, shared bool) *changing {
 	t.Helper()
 	c := &changing{Limiter: &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), MaxStandstill: throttle.Forever}, start: time.Now()}
 	if shared {
-		c.Store, c.Unused, c.SlotLife = new(store.Memory), true, time.Millisecond
+		c.Store, c.Fresh, c.SlotLife = new(store.Memory), true, time.Millisecond
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -194,7 +194,7 @@ func TestQuotasThatChangeByALittle(t *testing.T) {
 			var went atomic.Int64
 			s := &away{Memory: new(store.Memory)}
 			for range 3 {
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Unused: true, MaxStandstill: throttle.Forever}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Fresh: true, MaxStandstill: throttle.Forever}
 				for range 5 {
 					wait.Go(func() {
 						for l.Wait(ctx, 1) == nil {
@@ -262,7 +262,7 @@ func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
 			var wait sync.WaitGroup
 			for i := range went {
 				l := &throttle.Limiter{
-					Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Unused: true, MaxStandstill: throttle.Forever,
+					Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Fresh: true, MaxStandstill: throttle.Forever,
 					Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed}[seed%2],
 				}
 				limiters = append(limiters, l)

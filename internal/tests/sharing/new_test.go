@@ -96,7 +96,7 @@ func TestABucketIsNew(t *testing.T) {
 			start := time.Now()
 			s := new(store.Memory)
 			s.Lose()
-			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Unused: true}
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Fresh: true}
 			l.StoreEvent = func(e throttle.StoreEvent) {
 				t.Errorf("%s: told %+v, want nothing: it is new, as it was said to be", text, e)
 			}
@@ -112,15 +112,15 @@ func TestABucketIsNew(t *testing.T) {
 		})
 	}
 	// Likewise of a Transport, and without a Store it is an error.
-	tr := &pacer.Transport{Shared: pacer.Shared{Unused: true}}
-	if err, want := tr.Validate(), "pacer: Shared.Unused is set, want a Store, without which it does nothing"; err == nil || err.Error() != want {
+	tr := &pacer.Transport{Shared: pacer.Shared{Fresh: true}}
+	if err, want := tr.Validate(), "pacer: Shared.Fresh is set, want a Store, without which it does nothing"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		s := new(store.Memory)
 		s.Lose()
-		tr := &pacer.Transport{Base: lab.OK(), Shared: pacer.Shared{Store: s, Unused: true}, Quotas: lab.All(quota.MustParse("1000/d log")...)}
+		tr := &pacer.Transport{Base: lab.OK(), Shared: pacer.Shared{Store: s, Fresh: true}, Quotas: lab.All(quota.MustParse("1000/d log")...)}
 		sendFromAll(t, 1, tr)
 		if took := time.Since(start); took != asked {
 			t.Errorf("took %v, want %v", took, asked)
@@ -159,7 +159,7 @@ func TestALostBucketIsNotNew(t *testing.T) {
 							went = append(went, sent{at: time.Since(start), n: 1})
 						}
 					}
-					old := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Unused: true}
+					old := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Fresh: true}
 					told := 0
 					old.StoreEvent = func(e throttle.StoreEvent) {
 						if told++; e.Kind != throttle.StoreLost {
@@ -169,7 +169,7 @@ func TestALostBucketIsNotNew(t *testing.T) {
 					send(old, 90)
 					time.Sleep(time.Second)
 					s.Lose()
-					late := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Unused: true}
+					late := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Fresh: true}
 					if !news {
 						send(old, 1) // it asks as soon as it needs more
 					}

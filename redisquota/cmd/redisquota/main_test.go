@@ -140,7 +140,7 @@ func TestLeftAfterAPause(t *testing.T) {
 	for serial := range 5 {
 		srv.Mini.SetTime(now.Add(time.Duration(serial) * time.Second))
 		reply := request(t, goredis.New(c), "api", "100/h log", func(r *store.Request) {
-			r.Unused, r.Serial, r.Shares, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int{1}, Count: 1, Within: time.Second}}
+			r.Fresh, r.Serial, r.Shares, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int{1}, Count: 1, Within: time.Second}}
 		})
 		for _, s := range reply.Slots {
 			granted += s.Count
@@ -179,7 +179,7 @@ func TestUsedUpIsNoDebt(t *testing.T) {
 	c.AddHook(&slow{srv: srv, now: time.Now()})
 	for serial := range 32 {
 		request(t, goredis.New(c), "api", "50/s burst 10", func(r *store.Request) {
-			r.Unused, r.Serial, r.Horizon, r.Asks = serial == 0, int64(serial+1), time.Second, []store.Ask{{Cost: []int{1}, Count: 30, Within: time.Second}}
+			r.Fresh, r.Serial, r.Horizon, r.Asks = serial == 0, int64(serial+1), time.Second, []store.Ask{{Cost: []int{1}, Count: 30, Within: time.Second}}
 		})
 	}
 	switch b, err := open(c, "pacer").look(t.Context(), "api"); {

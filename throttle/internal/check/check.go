@@ -16,7 +16,7 @@ import (
 )
 
 // OfStore says of each field that does nothing without a Store whether it is set, and of the Store.
-type OfStore struct{ Store, StoreName, SlotLife, Outage, StoreEvent, Unused bool }
+type OfStore struct{ Store, StoreName, SlotLife, Outage, StoreEvent, Fresh bool }
 
 // Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas: a Reserve
 // that is no share; an Outage or a Spend that is none of the constants; durations that were probably meant to be in another

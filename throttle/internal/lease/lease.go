@@ -47,7 +47,7 @@ type Config struct {
 	SlotLife time.Duration // how long after its instant a slot may be used; not positive if the Lease is to find that out
 	Outage   Outage        // what to do while the store cannot be reached
 
-	Unused     bool          // nobody has drawn on the bucket before, as far as its user knows
+	Fresh      bool          // nobody has drawn on the bucket before, as far as its user knows
 	Standstill time.Duration // for how long a claim waits for one token
 }
 

@@ -729,7 +729,7 @@ func TestStepLost(t *testing.T) {
 // TestStepLostAndNew: that a bucket is new, as its user has said, is no event; that it is lost later is one.
 func TestStepLostAndNew(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	l.config.Unused = true
+	l.config.Fresh = true
 	for i, want := range [][]Event{nil, {{Kind: Lost}}} {
 		_, e := call(t, l, time.Duration(i)*s, queue(1), store.Reply{Lost: true, Bound: -1})
 		equal(t, "events", e.Events, want)

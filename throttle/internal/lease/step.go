@@ -358,7 +358,7 @@ func (l *Lease) lostLately(now monotime.Time) bool {
 // went if the bucket is new since the last request that was answered, since what went after the loss was of slots from before.
 // A store that does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
 func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effects) {
-	if !l.config.Unused || answered != 0 { // else that it is new is no news
+	if !l.config.Fresh || answered != 0 { // else that it is new is no news
 		e.Events = append(e.Events, Event{Kind: Lost})
 	}
 	l.slots.epoch++
