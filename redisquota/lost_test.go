@@ -134,7 +134,7 @@ func TestStoreStateOfBefore(t *testing.T) {
 			c := dial(t, s)
 			m := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/m burst 10, 100/m window grid"), name: "m"}
 			r := m.request(1, 1)
-			r.Unused = true
+			r.Fresh = true
 			m.send(r)
 			before := c.HGetAll(t.Context(), "{pacer:api}:state").Val()
 			if m.ask(1, 1).Lost || m.ask(1, 1).Lost {
