@@ -29,12 +29,12 @@ type shares struct {
 	waited        time.Duration
 }
 
-// share has processes share a bucket of which exact resets say the rate.
-func share(t *testing.T, rate float64, burst int, sharers []sharer, length time.Duration) (s shares) {
+// share has processes share a bucket.
+func share(t *testing.T, rate float64, burst int, dialect pacertest.Dialect, sharers []sharer, length time.Duration) (s shares) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
-		server := pacertest.NewServer(&pacertest.TokenBucket{Rate: rate, Burst: burst}, pacertest.OpenAI)
+		server := pacertest.NewServer(&pacertest.TokenBucket{Rate: rate, Burst: burst}, dialect)
 		defer server.Close()
 		server.Cost = func(r *http.Request) int {
 			n, _ := strconv.Atoi(r.URL.Query().Get("cost"))
@@ -117,10 +117,37 @@ func TestShareOneStock(t *testing.T) {
 		{"alone, of three tokens each, 5 tokens", 5, same(1, sharer{callers: 4, cost: 3}), 0.93, shares{refused: 5, waited: 5 * time.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := share(t, 5, test.burst, test.sharers, 5*time.Minute)
+			s := share(t, 5, test.burst, pacertest.OpenAI, test.sharers, 5*time.Minute)
 			t.Logf("%.3f used, %.1f of 100 refused, %v waited", s.used, s.refused, s.waited)
 			if s.used < test.least || s.refused > test.most.refused || s.waited > test.most.waited {
 				t.Errorf("%.3f used, %.1f of 100 refused, %v waited; want %v and more, %v, %v", s.used, s.refused, s.waited, test.least, test.most.refused, test.most.waited)
+			}
+		})
+	}
+}
+
+// TestShareOneStockInSeconds: where resets are in whole seconds, processes share a bucket as a stock once others are likely to use it, since these resets say its rate in the end. Who is
+// alone keeps all of it.
+func TestShareOneStockInSeconds(t *testing.T) {
+	three := []sharer{{callers: 4}, {callers: 4}, {callers: 4}}
+	for _, test := range []struct {
+		name    string
+		dialect pacertest.Dialect
+		sharers []sharer
+		least   float64 // used
+		most    shares
+	}{
+		{"three, differences", pacertest.XRateLimitDelta, three, 0.98, shares{refused: 0.5, waited: 10 * time.Second}},
+		{"three, instants", pacertest.XRateLimit, three, 0.98, shares{refused: 0.5, waited: 10 * time.Second}},
+		{"alone, differences", pacertest.XRateLimitDelta, three[:1], 0.99, shares{refused: 0, waited: time.Second}},
+		{"alone, instants", pacertest.XRateLimit, three[:1], 0.99, shares{refused: 0, waited: time.Second}},
+		{"alone, of three tokens each", pacertest.XRateLimitDelta, []sharer{{callers: 4, cost: 3}}, 0.9, shares{refused: 3, waited: 10 * time.Second}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := share(t, 5, 40, test.dialect, test.sharers, 5*time.Minute)
+			t.Logf("%.3f used, %.2f of 100 refused, %v waited", s.used, s.refused, s.waited)
+			if s.used < test.least || s.refused > test.most.refused || s.waited > test.most.waited {
+				t.Errorf("%.3f used, %.2f of 100 refused, %v waited; want %v and more, %v, %v", s.used, s.refused, s.waited, test.least, test.most.refused, test.most.waited)
 			}
 		})
 	}

@@ -46,10 +46,10 @@ func (d *drip) note(o *outcome, after *reset) {
 	d.meet(o.now.Add(o.resetIn), missing, surely, late-o.resetStep, late)
 }
 
-// noteInstant is note for a reset that is stated as an instant, in milliseconds.
+// noteInstant is note for a reset that is stated as an instant.
 func (d *drip) noteInstant(o *outcome) {
 	missing := float64(o.limit - o.remaining)
-	if o.limit <= 0 || missing < 1 || o.resetIn != 0 || o.resetLate == 0 || o.inMost <= 0 {
+	if o.limit <= 0 || missing < 1 || o.resetIn != 0 || o.inMost <= 0 {
 		return
 	}
 	surely := missing - 1

@@ -71,6 +71,11 @@ func TestEvenRate(t *testing.T) {
 			o.resetLate, o.inLeast, o.inMost = o.now.Add(10*s), 10*s-ms, 10*s
 			return o
 		}, true},
+		{"instants in whole seconds", 1 + enoughMet, func(i int) *outcome {
+			o := drops(time.Duration(i)*s, 20, 10, false, 0, 0)
+			o.inLeast, o.inMost = 9*s, 10*s
+			return o
+		}, true},
 		{"instants of clocks that may differ by seconds", 20, func(i int) *outcome {
 			o := drops(time.Duration(i)*s, 20, 10, false, 0, 0)
 			o.resetLate, o.inLeast, o.inMost = o.now.Add(10*s), 6*s, 14*s

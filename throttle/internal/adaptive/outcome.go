@@ -28,8 +28,8 @@ type outcome struct {
 
 	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant
 
-	// The same if it is stated in milliseconds: two instants between which it is, by the clock of the server if that is by which it was stated, and two times from about
-	// when the server wrote the answer. All are zero otherwise.
+	// The same if it is stated in milliseconds: two instants between which it is, by the clock of the server if that is by which it was stated. And if it is, or is an
+	// instant in whatever step, two times from about when the server wrote the answer. All are zero otherwise.
 	resetEarly, resetLate monotime.Time
 	inLeast, inMost       time.Duration
 

@@ -55,9 +55,12 @@ type refill struct {
 	rowSince monotime.Time // the first answer about it
 
 	drip     drip // at which rate the resets say that the limit comes back
-	instants drip // likewise, if resets are instants in milliseconds
+	instants drip // likewise, if resets are instants
 	stock    stock
-	served   int // paced requests that were served since one was refused
+	guessing bool          // the rate of the stock is the crowd's: resets do not say it
+	step     time.Duration // in which resets are stated
+	width    time.Duration // the reset was known to that when the belief began
+	served   int           // paced requests that were served since one was refused
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part
 	// was there after the reset. It is about how long the whole limit takes to come back. If
@@ -109,6 +112,9 @@ const (
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
+	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of others: half of what it grows by.
+	guessFalls = 0.95
+
 	// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
 	servedInRow = 8
 
@@ -154,12 +160,27 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	return least, most
 }
 
+// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are coarse, and it takes so long to come back
+// that the rate of the crowd is about right. A rate that is far too low would have us wait for long.
+func (r *refill) guesses(limit int) bool {
+	return r.crowd > 0 && r.crowded && limit >= leastUnseen && r.coarse() && r.fullSpan >= surelySteps*max(r.width, r.step)
+}
+
+// coarse reports whether resets are stated in steps that are no milliseconds.
+func (r *refill) coarse() bool { return r.step > time.Millisecond }
+
 // shareStock takes in an answer where the limit is shared as a stock, until others are likely to be gone.
 func (r *refill) shareStock(o *outcome) {
+	if r.coarse() && !r.believe(o) {
+		return
+	}
 	if o.refused {
 		r.pacedFrom, r.served = o.now, 0
 	}
 	rate := r.stock.rate()
+	if r.guessing {
+		rate = r.guess(o.refused)
+	}
 	r.crowdMost, r.rate = rate, r.stock.part*rate
 	if r.crowd--; r.stock.part < stockAway {
 		r.crowd = crowdFor
@@ -168,6 +189,27 @@ func (r *refill) shareStock(o *outcome) {
 		r.rate = rate
 		r.remeasure(o.now, o.remaining)
 	}
+}
+
+// believe takes in an answer where coarse resets leave it open whether what is shared comes back bit by bit, and reports whether that is believed still.
+func (r *refill) believe(o *outcome) bool {
+	switch {
+	case o.refused && !o.resetMoved:
+		r.doubt()
+	case !o.refused:
+		if r.refusalsInRow = 0; o.remainingBefore <= 0 && o.sent < o.lateBefore {
+			r.found = min(r.found+1, proven)
+		}
+	}
+	return r.refills
+}
+
+// guess returns the rate of the crowd after an answer: it grows as a part of it does while more comes back than it explains, and falls a little with each refusal.
+func (r *refill) guess(refused bool) float64 {
+	if refused {
+		return max(guessFalls*r.crowdMost, slowestRate(r.maxHold))
+	}
+	return min(max(r.crowdMost, min(r.stock.back, crowdRaise*r.crowdMost)), math.MaxInt32) // see pace.Sane
 }
 
 // leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and rest, more comes back meanwhile
@@ -220,7 +262,7 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
-	r.maxHold = maxHold
+	r.maxHold, r.step = maxHold, after.resolution
 	r.drip.note(o, after)
 	r.instants.noteInstant(o)
 	if r.refills {
@@ -310,6 +352,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 // measured from an instant on.
 func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duration) {
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
+	r.width = o.lateBefore.Sub(o.earlyBefore)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
 
@@ -410,13 +453,18 @@ func (r *refill) measure(o *outcome) {
 	r.measureRate(o)
 }
 
-// seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are certain.
+// seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are certain, or where resets are coarse, likely.
 func (r *refill) seeStock(o *outcome) {
+	likely := r.crowd > 0 && r.crowded && r.coarse() // finer resets show others for certain
 	if r.crowd == 0 {
 		r.stock.on = false
 	}
 	a := reading{o.sent, o.now, o.n, o.flight, o.limit, o.remaining, o.refused, o.newest, o.resetEarly, o.resetLate, o.inLeast, o.inMost}
-	if least, most := r.evenRate(o.now, o.limit); r.stock.note(&a, least, most) && !r.stock.on {
+	least, most := r.evenRate(o.now, o.limit)
+	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
+		least, most = r.crowdMost, r.crowdMost
+	}
+	if certain := r.stock.note(&a, least, most); (certain || likely && r.stock.even && !r.stock.stale) && !r.stock.on {
 		r.stock.begin(o.now)
 		r.crowded, r.crowd = true, crowdFor
 	}

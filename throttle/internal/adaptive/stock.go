@@ -29,6 +29,7 @@ type stock struct {
 	level float64       // so much was there
 	at    monotime.Time // when an answer that the server wrote then would have come; zero while the rate is not known
 	ours  int           // used by us since
+	back  float64       // so many tokens a second at least, if the rate does not explain it; else zero
 	trip  time.Duration // a short round trip of late: that of a queue lasts as long as the queue does
 
 	credit   float64 // of a request
@@ -89,7 +90,7 @@ func (s *stock) note(o *reading, least, most float64) (others bool) {
 	if !o.refused {
 		s.ours, s.used = min(s.ours+o.n, maxTokens), min(s.used+o.n, maxTokens)
 	}
-	if !o.newest {
+	if s.back = 0; !o.newest {
 		return false
 	}
 	trip := o.now.Sub(o.sent)
@@ -178,6 +179,9 @@ func (s *stock) hear(o *reading) {
 		}
 		ours := float64(s.ours)
 		there := min(s.level+rate*max(came.Sub(s.at), 0).Seconds(), float64(o.limit)) - ours
+		if since := came.Sub(s.at).Seconds(); low > there+1 && since > 0 {
+			s.back = (low - 1 - s.level + ours) / since
+		}
 		s.part = max(crowdLeast, (s.part*stockOver+ours)/(stockOver+ours+max(there-high, 0)))
 		s.level = min(max(there, low), high)
 	}

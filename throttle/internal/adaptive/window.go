@@ -359,10 +359,11 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	return change.another
 }
 
-// instants takes in a reset that is stated in milliseconds. Of one that is an instant by the server's clock, which may be another than ours, it is known exactly by how
-// much it moves; and when it comes, as far as the clocks are known: here they are not taken to agree.
+// instants takes in a reset that is stated in milliseconds, or as an instant by the server's clock, which may be another than ours: when it comes is known as far as the clocks
+// are, which are not taken to agree here. In milliseconds, it is known exactly by how much it moves.
 func (w *window) instants(o *outcome, st *quota.Statement) {
-	if !o.requests || !st.ResetKnown || st.Resolution <= 0 || st.Resolution > time.Millisecond {
+	fine := st.Resolution <= time.Millisecond
+	if !o.requests || !st.ResetKnown || st.Resolution <= 0 || !fine && !st.Absolute {
 		return
 	}
 	if !st.Absolute {
@@ -370,10 +371,15 @@ func (w *window) instants(o *outcome, st *quota.Statement) {
 		return
 	}
 	in, ahead := min(max(st.Reset, 0), monotime.Longest), min(max(st.Skew, -monotime.Longest), monotime.Longest)
-	o.resetLate = o.sent.Add(in - ahead)
-	o.resetEarly = o.resetLate.Add(-st.Resolution)
+	late, step := o.sent.Add(in-ahead), min(st.Resolution, monotime.Longest)
+	if !fine && w.reset.roundsDown {
+		late = late.Add(step)
+	}
 	written := o.now.Add(-o.now.Sub(o.sent) / 2)
-	o.inLeast, o.inMost = o.resetEarly.Add(w.reset.clocks.least).Sub(written), o.resetLate.Add(w.reset.clocks.most).Sub(written)
+	if fine {
+		o.resetEarly, o.resetLate = late.Add(-step), late
+	}
+	o.inLeast, o.inMost = late.Add(w.reset.clocks.least-step).Sub(written), late.Add(w.reset.clocks.most).Sub(written)
 }
 
 // judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
