@@ -14,7 +14,6 @@
 //   - former.go: a rate that once held is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
 //   - held.go: what a hold has kept back goes after it.
-//   - looks.go: looks that are refused although the server said when to look.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which all goes at once.
 //   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
@@ -52,7 +51,6 @@ type Rate struct {
 	burst  burst      // may go at once when the server has idled
 	meter  meter      // what is served since the latest refusal
 	held   held       // what the latest hold has kept back
-	looks  looks      // refused although the server said when to look
 }
 
 // episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
@@ -256,7 +254,6 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	r.row.serve(now, n)
 	r.servedSince += n
 	r.former.owedTo = 0
-	r.looks.serve()
 	if r.former.trial && r.former.holds(r.rate, r.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
 		r.useless = cuts{} // it may have held too soon: then the pace is the reason for refusals
@@ -374,9 +371,6 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 	switch {
 	case r.rate > 0:
 		r.setAt, r.pacedTo = now, max(now, r.former.owedTo)
-		if e.hinted && r.servedSince == 0 {
-			r.pacedTo = max(r.pacedTo, now.Add(r.looks.refuse(r.rate)))
-		}
 	case e.served > 0 && now > e.start:
 		// A rate from less than an episode is better than none.
 		r.rate, r.growth, r.setAt, r.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
