@@ -87,9 +87,6 @@ const (
 	// maxGrowth is how fast the pace begins to rise: by a fifth per second. It is halved with
 	// each episode, down to minGrowth, a two-thousandth per second.
 	maxGrowth, minGrowth = 0.2, 0.0005
-	// fallenGrowth is how fast the pace rises when it has fallen so far that the former rate is tried: what was measured in a fall may be far too low, and the growth
-	// of a long search is next to nothing. With maxGrowth, half as many again are refused.
-	fallenGrowth = maxGrowth / 8
 	// acceleration is by which share of itself the growth grows in a second without a refusal,
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
@@ -413,11 +410,8 @@ func (r *Rate) measure(end monotime.Time) {
 	case rate < r.rate && !r.provisional && !r.useless.another(end, r.servedSince):
 		rate = r.rate // the pace is not the reason of the refusals
 	}
-	switch r.growth = max(r.growth/2, minGrowth); {
-	case r.rate == 0, r.provisional:
+	if r.growth = max(r.growth/2, minGrowth); r.rate == 0 || r.provisional {
 		r.growth = maxGrowth
-	case !r.former.fallenTo(r.rate) && r.former.fallenTo(rate):
-		r.growth = fallenGrowth
 	}
 	if r.episodes[0].servedFrom == r.episodes[0].start {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away

@@ -137,26 +137,6 @@ func TestRateGrowthHalves(t *testing.T) {
 	}
 }
 
-// TestRateGrowthAfterAFall: the search begins anew when the pace falls so far that the former rate is tried, and goes on as before while it stays there.
-func TestRateGrowthAfterAFall(t *testing.T) {
-	for _, test := range []struct {
-		name         string
-		rate, former float64 // before 9.5/s are measured
-		want         float64
-	}{
-		{"a fall", 20, 20, fallenGrowth},
-		{"no former rate", 20, 0, minGrowth},
-		{"no fall", 20, 9.5 / fallen, minGrowth},
-		{"fallen before", 19, 24, minGrowth},
-	} {
-		s := Rate{rate: test.rate, growth: minGrowth, servedSince: sameEpisode, episodeCount: 1, former: formerRate{rate: test.former}}
-		s.episodes[0] = episode{start: start, lastRefusal: start, servedFrom: start, served: 10}
-		if s.measure(start.Add(time.Second)); s.rate != 10*paceShare || s.growth != test.want {
-			t.Errorf("%s: rate %v, growth %v, want %v and %v", test.name, s.rate, s.growth, 10*paceShare, test.want)
-		}
-	}
-}
-
 // TestEpisodeLasted: of a hold that the server asked for, no more counts than its burst takes to come back; of another, half.
 func TestEpisodeLasted(t *testing.T) {
 	const s = time.Second
