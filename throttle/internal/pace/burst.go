@@ -1,7 +1,6 @@
 package pace
 
 import (
-	"cmp"
 	"math"
 	"time"
 
@@ -15,12 +14,12 @@ import (
 // would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
 //
 // In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved (memory), and in a later run whether
-// requests may go at once (allows), and whether little can have gathered while requests went more slowly (small).
+// requests may go at once (allows), and whether little can have gathered while requests went more slowly (small). Requests that are granted while nothing is known are not counted, so that a large
+// burst is found to be smaller than it is.
 type burst struct {
 	since  monotime.Time // the first request
 	served int           // from then to the first refusal
 	took   time.Duration // how long that was; zero before the first refusal
-	rate   float64       // what was served for long after it, in tokens per second; zero if nothing was yet. The limit may change later
 
 	lent int // what an earlier run has found; zero if a refusal has shown that it is wrong
 	left int // so much of that has not gone
@@ -54,27 +53,12 @@ func (b *burst) refuse(now monotime.Time) {
 	}
 }
 
-// measured takes in a rate that was measured over so long.
-func (b *burst) measured(rate float64, over time.Duration) {
-	if b.rate == 0 && over >= heldFor {
-		b.rate = rate
-	}
-}
-
 // memory returns the burst, if the server serves at a rate.
 func (b *burst) memory(rate float64) int {
 	if b.lent > 0 || b.took == 0 {
 		return b.lent
 	}
-	return int(max(float64(b.served)-cmp.Or(b.rate, rate)*b.took.Seconds(), 0))
-}
-
-// fills returns how long the burst takes to come back at a rate; for ever if the burst is not known.
-func (b *burst) fills(rate float64) time.Duration {
-	if b.took == 0 || b.rate == 0 || rate == 0 {
-		return monotime.Longest
-	}
-	return monotime.Seconds(float64(b.memory(rate)) / rate)
+	return int(max(float64(b.served)-rate*b.took.Seconds(), 0))
 }
 
 // small reports whether the server serves few at once: before anything was refused, few were served, however fast they went.

@@ -3,8 +3,6 @@ package pace
 import (
 	"testing"
 	"time"
-
-	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // TestBurstThatIsRefused: what an earlier run has found may go at once when all of it has come back, and is forgotten if it is refused.
@@ -46,39 +44,5 @@ func TestBurstSmall(t *testing.T) {
 		if got := test.b.small(); got != test.want {
 			t.Errorf("%s: small %v, want %v", test.name, got, test.want)
 		}
-	}
-}
-
-// TestBurstIsOfItsTime: all that was served before the first refusal counts, less what came back meanwhile at the rate of that time, whatever the rate is later.
-func TestBurstIsOfItsTime(t *testing.T) {
-	var r Rate
-	r.Take(start, start, 1)
-	r.serve(start)
-	r.Count(39) // while nothing was known
-	r.Refuse(start.Add(time.Second), true)
-	r.Count(5) // later
-	if got := r.burst.memory(10); got != 30 {
-		t.Errorf("a burst of %d at 10/s, want 30", got)
-	}
-	for _, test := range []struct {
-		name string
-		rate float64
-		over time.Duration
-		want int // at 20/s
-	}{
-		{"too short to be a rate", 10, heldFor - 1, 20},
-		{"the rate of its time", 10, heldFor, 30},
-		{"a later one", 5, heldFor, 30},
-	} {
-		r.burst.measured(test.rate, test.over)
-		if got := r.burst.memory(20); got != test.want {
-			t.Errorf("%s: a burst of %d at 20/s, want %d", test.name, got, test.want)
-		}
-	}
-	if got := r.burst.fills(20); got != 1500*time.Millisecond {
-		t.Errorf("30 come back after %v at 20/s, want 1.5 s", got)
-	}
-	if unknown := (&burst{served: 30, took: 1}); unknown.fills(20) != monotime.Longest {
-		t.Errorf("a burst that is not known yet comes back after %v", unknown.fills(20))
 	}
 }

@@ -66,18 +66,13 @@ type episode struct {
 
 // lasted returns how long the episode lasted until end. If the server did not say when it would
 // serve again, it began to at some instant between the last refusal and the first request that
-// was served: half of that time is left out. If it did, no more of that time counts than its burst takes to come back (fills):
-// what a bucket cannot hold is lost meanwhile.
-func (e *episode) lasted(end monotime.Time, fills time.Duration) time.Duration {
+// was served: half of that time is left out.
+func (e *episode) lasted(end monotime.Time) time.Duration {
 	d := end.Sub(e.start)
-	if e.servedFrom <= e.lastRefusal {
-		return d
+	if !e.hinted && e.servedFrom > e.lastRefusal {
+		d -= e.servedFrom.Sub(e.lastRefusal) / 2
 	}
-	held := e.servedFrom.Sub(e.lastRefusal)
-	if e.hinted {
-		return d - max(held-fills, 0)
-	}
-	return d - held/2
+	return d
 }
 
 const (
@@ -270,7 +265,6 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 
 // Count counts n tokens that were served while nothing was known.
 func (r *Rate) Count(n int) {
-	r.burst.serve(n)
 	r.row.count(n)
 	r.window.count(n)
 }
@@ -380,13 +374,12 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 func (r *Rate) measure(end monotime.Time) {
 	var served int
 	var total, last time.Duration
-	fills := r.burst.fills(r.rate)
 	for i := range r.episodeCount {
 		e, until := &r.episodes[i], end
 		if i < r.episodeCount-1 {
 			until = r.episodes[i+1].start
 		}
-		last = e.lasted(until, fills)
+		last = e.lasted(until)
 		total += last
 		served += e.served
 	}
@@ -417,6 +410,5 @@ func (r *Rate) measure(end monotime.Time) {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
 	}
 	r.former.note(end, all, total, rate)
-	r.burst.measured(all, total)
 	r.rate, r.setAt, r.pacedTo, r.provisional = rate, end, end, false
 }

@@ -137,29 +137,6 @@ func TestRateGrowthHalves(t *testing.T) {
 	}
 }
 
-// TestEpisodeLasted: of a hold that the server asked for, no more counts than its burst takes to come back; of another, half.
-func TestEpisodeLasted(t *testing.T) {
-	const s = time.Second
-	at := start.Add
-	for _, test := range []struct {
-		name  string
-		e     episode
-		fills time.Duration
-		want  time.Duration // until 10 s
-	}{
-		{"a burst that comes back in the hold", episode{lastRefusal: at(1 * s), servedFrom: at(5 * s), hinted: true}, 3 * s, 9 * s},
-		{"a burst that takes longer", episode{lastRefusal: at(1 * s), servedFrom: at(5 * s), hinted: true}, 5 * s, 10 * s},
-		{"a burst that is not known", episode{lastRefusal: at(1 * s), servedFrom: at(5 * s), hinted: true}, monotime.Longest, 10 * s},
-		{"no hint", episode{lastRefusal: at(1 * s), servedFrom: at(5 * s)}, 3 * s, 8 * s},
-		{"nothing served", episode{lastRefusal: at(1 * s), hinted: true}, 3 * s, 10 * s},
-	} {
-		test.e.start = start
-		if got := test.e.lasted(at(10*s), test.fills); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
-	}
-}
-
 // TestRateExtraRefusals: refusals after a few served requests belong to one episode, but only so
 // many.
 func TestRateExtraRefusals(t *testing.T) {
