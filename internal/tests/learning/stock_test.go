@@ -139,8 +139,8 @@ func TestShareOneStockInSeconds(t *testing.T) {
 	}{
 		{"three, differences", pacertest.XRateLimitDelta, three, 0.98, shares{refused: 0.5, waited: 10 * time.Second}},
 		{"three, instants", pacertest.XRateLimit, three, 0.98, shares{refused: 0.5, waited: 10 * time.Second}},
-		{"alone, differences", pacertest.XRateLimitDelta, three[:1], 0.99, shares{refused: 0, waited: time.Second}},
-		{"alone, instants", pacertest.XRateLimit, three[:1], 0.99, shares{refused: 0, waited: time.Second}},
+		{"alone, differences", pacertest.XRateLimitDelta, three[:1], 0.99, shares{refused: 0, waited: 1500 * time.Millisecond}},
+		{"alone, instants", pacertest.XRateLimit, three[:1], 0.99, shares{refused: 0, waited: 1500 * time.Millisecond}},
 		{"alone, of three tokens each", pacertest.XRateLimitDelta, []sharer{{callers: 4, cost: 3}}, 0.9, shares{refused: 3, waited: 10 * time.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
