@@ -59,7 +59,7 @@ type refill struct {
 	stock    stock
 	guessing bool          // the rate of the stock is the crowd's: resets do not say it
 	step     time.Duration // in which resets are stated
-	width    time.Duration // the reset was known to that when the belief began
+	width    time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
 	served   int           // paced requests that were served since one was refused
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part

@@ -7,7 +7,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// stock is how clients that do not know of each other share a limit that comes back bit by bit, at a rate that exact resets say. Each goes at a pace,
+// stock is how clients that do not know of each other share a limit that comes back bit by bit, at a rate that resets say, or that was seen. Each goes at a pace,
 //
 //	rate · part^stockWeight · e^(stockSteep · (there/scale − 1))
 //
@@ -16,7 +16,7 @@ import (
 // others find it as well: see flight.
 //
 // That begins once others are certain. Each token that is used moves the reset on by the time in which one comes back; a reset that has moved on by more than our
-// tokens explain was moved by others.
+// tokens explain was moved by others. Coarse resets do not show that: there it begins once others are likely, see refill.seeStock.
 //
 // In come answers (note) and requests (take); out comes when a request may go (due).
 type stock struct {
