@@ -31,7 +31,7 @@ const (
 	// slowStartAnswers end a slow start at a server that states no limits.
 	slowStartAnswers = 256
 
-	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers take 0.57 s, and not 0.55 at most, for 400 requests of 10 ms (TestLearnLiesThatDoNotSlowDown), and next to nothing less is refused.
+	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers take 0.57 s, and not 0.56 at most, for 400 requests of 10 ms (TestLearnLiesThatDoNotSlowDown), and next to nothing less is refused.
 	slowStartSteep = 4
 
 	// slowStartRise is by how many requests per second the rate may rise in a round trip. With n callers, a server without limits is used to the full n/(2 · slowStartRise) seconds later; see
