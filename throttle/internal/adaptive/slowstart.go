@@ -34,8 +34,8 @@ const (
 	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers take 0.57 s, and not 0.56 at most, for 400 requests of 10 ms (TestLearnLiesThatDoNotSlowDown), and next to nothing less is refused.
 	slowStartSteep = 4
 
-	// slowStartRise is by how many requests per second the rate may rise in a round trip. With n callers, a server without limits is used to the full n/(2 · slowStartRise) seconds later; see
-	// internal/tests/matrix/tried.md.
+	// slowStartRise is by how many requests per second the rate may rise in a round trip. TestSlowStartCosts of internal/tests/learning
+	// has what it costs at a server without limits, and internal/tests/matrix/tried.md what it is worth at others.
 	slowStartRise = 50
 
 	// slowStartLeast is with how many answers one more may be in flight, however short a round trip is.
