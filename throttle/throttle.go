@@ -73,7 +73,7 @@
 //     do claims of one Verb and like Paths of which none is served, nor others where none that was refused is served when it is made again: see
 //     Outcome.Alone.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it refused, which then rises slowly.
-//   - At first, after a hold, and after idling, one request goes, and each answer lets two more go (SlowStart).
+//   - At first, after a hold, and after idling, one request goes, and each answer lets two more go, and fewer once 50 go in a second (SlowStart).
 package throttle
 
 import (
