@@ -74,8 +74,9 @@ func (o *outcome) rises() bool {
 // manyResets: so many times as long as the farthest reset was away, many resets have come.
 const manyResets = 4
 
-// missingSince returns from when on what has come back now was missing, at the soonest; zero if something remained. Where many resets have come since nothing remained first, as others
-// took all each time, or a limit of one was used up again, that is no longer before the latest reset than resets were away when they were stated, in such steps.
+// missingSince returns from when on what has come back now was missing, at the soonest; zero if something remained. That is when nothing remained first. But many resets may have come
+// since, if others took all each time, or a limit of one was used up again and again. Then it is as long before the latest reset as the farthest reset was away, and two of the steps in which
+// resets are stated.
 func (o *outcome) missingSince(step time.Duration) monotime.Time {
 	far := o.farIn + 2*step
 	if o.spentSince == 0 || far <= 0 || o.lateBefore.Sub(o.spentSince) < manyResets*far {

@@ -34,7 +34,7 @@ import (
 //
 // It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
 // what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight, see share and leave; or
-// where exact resets say who uses what, the limit is shared as a stock. And what paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
+// where resets say the rate, or the rate is guessed well enough, the limit is shared as a stock. And what paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
 // there from the start, or from when nothing remains first: else each would begin at the whole rate.
 type refill struct {
 	refills      bool
@@ -148,7 +148,7 @@ func (r *refill) shared() bool {
 // comes back far sooner.
 const sooner = 16
 
-// evenRate returns between which bounds the rate is, if it is even, as resets say that are exact: zero and infinity if that is not known.
+// evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is not known.
 func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	d := &r.drip
 	if d.known == 0 {
@@ -204,7 +204,7 @@ func (r *refill) believe(o *outcome) bool {
 	return r.refills
 }
 
-// guess returns the rate of the crowd after an answer: it grows as a part of it does while more comes back than it explains, and falls a little with each refusal.
+// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate explains raises it, by crowdRaise at most; a refusal lowers it a little.
 func (r *refill) guess(refused bool) float64 {
 	if refused {
 		return max(guessFalls*r.crowdMost, slowestRate(r.maxHold))

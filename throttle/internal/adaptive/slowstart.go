@@ -31,14 +31,15 @@ const (
 	// slowStartAnswers end a slow start at a server that states no limits.
 	slowStartAnswers = 256
 
-	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers take 0.57 s, and not 0.56 at most, for 400 requests of 10 ms (TestLearnLiesThatDoNotSlowDown), and next to nothing less is refused.
+	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers would take 0.57 s for 400 requests of 10 ms, of which TestLearnLiesThatDoNotSlowDown allows 0.56 s, and hardly fewer requests
+	// would be refused.
 	slowStartSteep = 4
 
 	// slowStartRise is by how many requests per second the rate may rise in a round trip. TestSlowStartCosts of internal/tests/learning
 	// has what it costs at a server without limits, and internal/tests/matrix/tried.md what it is worth at others.
 	slowStartRise = 50
 
-	// slowStartLeast is with how many answers one more may be in flight, however short a round trip is.
+	// slowStartLeast is after how many answers at the most one more may be in flight, however short a round trip is.
 	slowStartLeast = 64
 )
 
@@ -113,7 +114,7 @@ func (s *slowStart) serve(granted sequence, trip time.Duration, known bool) {
 	}
 }
 
-// growth returns how many more may be in flight after an answer: one where so many do not ask to go.
+// growth returns how many more may be in flight after an answer. It is one where fewer requests ask to go than may.
 func (s *slowStart) growth(trip time.Duration) float64 {
 	if s.allowed < slowStartSteep || s.inFlight+1 < s.allowed {
 		return 1

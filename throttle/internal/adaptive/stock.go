@@ -29,7 +29,7 @@ type stock struct {
 	level float64       // so much was there
 	at    monotime.Time // when an answer that the server wrote then would have come; zero while the rate is not known
 	ours  int           // used by us since
-	back  float64       // so many tokens a second at least, if the rate does not explain it; else zero
+	back  float64       // so many tokens a second came back at least before the latest answer, if that is more than the rate explains; else zero
 	trip  time.Duration // a short round trip of late: that of a queue lasts as long as the queue does
 
 	credit   float64 // of a request
