@@ -285,7 +285,7 @@ type Shared struct {
 	SlotLife time.Duration
 
 	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
-	// has lost a bucket, and when another process shares a bucket by other quotas: see throttle.StoreEvent. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.
+	// is too slow, has lost a bucket, or another process shares a bucket by other quotas: see throttle.StoreEvent. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.
 	Event func(throttle.StoreEvent)
 }
 

@@ -218,7 +218,7 @@ type Limiter struct {
 	Outage Outage
 
 	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
-	// has lost the bucket, and when another process shares it by other quotas. Calls come one after the other, in a goroutine
+	// is too slow, has lost the bucket, or another process shares it by other quotas. Calls come one after the other, in a goroutine
 	// of their own, with no lock held: a panic ends the program. Without a Store, it must be nil.
 	StoreEvent func(StoreEvent)
 
