@@ -168,8 +168,8 @@ type Limiter struct {
 	Spend Spend
 
 	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when a hold has
-	// ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server has stated how much it allows, or enough answers have
-	// come. After 250 ms without an answer (5 s after a refusal, until something is served) one more goes, and the number of
+	// ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server has stated how much it allows,
+	// or 256 answers have come. After 250 ms without an answer (5 s after a refusal, until something is served) one more goes, and the number of
 	// those that may be in flight doubles. It needs callers that use Acquire and Grant.Done. A claim that must not wait
 	// (MaxWait, MaxQueue) begins none but after a refusal, if a quota in requests says how many may go.
 	SlowStart bool
