@@ -79,7 +79,7 @@ const manyResets = 4
 // resets are stated.
 func (o *outcome) missingSince(step time.Duration) monotime.Time {
 	far := o.farIn + 2*step
-	if o.spentSince == 0 || far <= 0 || o.lateBefore.Sub(o.spentSince) < manyResets*far {
+	if o.spentSince == 0 || far <= 0 || o.lateBefore.Sub(o.spentSince)/manyResets < far {
 		return o.spentSince
 	}
 	return o.lateBefore.Add(-far)

@@ -207,7 +207,7 @@ func (r *refill) believe(o *outcome) bool {
 // guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate explains raises it, by crowdRaise at most; a refusal lowers it a little.
 func (r *refill) guess(refused bool) float64 {
 	if refused {
-		return max(guessFalls*r.crowdMost, slowestRate(r.maxHold))
+		return min(max(guessFalls*r.crowdMost, slowestRate(r.maxHold)), math.MaxInt32)
 	}
 	return min(max(r.crowdMost, min(r.stock.back, crowdRaise*r.crowdMost)), math.MaxInt32) // see pace.Sane
 }
@@ -322,7 +322,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
-		r.start(o, since, o.sent.Sub(since), 0)
+		r.start(o, min(since, o.sent), max(o.sent.Sub(since), o.now.Sub(o.sent)), 0)
 		r.beginRaise(o)
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look

@@ -858,3 +858,16 @@ func TestRefillBeforeAFineReset(t *testing.T) {
 		t.Errorf("refills %v at %v per second, want %v", r.refills, r.rate, want)
 	}
 }
+
+// TestRefillOfOneIsNoFasterThanARoundTrip: a limit of one is back early, and its reset is known to a round trip alone, while resets are near: nothing tells how much sooner than that it comes back.
+func TestRefillOfOneIsNoFasterThanARoundTrip(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	o := &outcome{
+		sent: start.Add(9980 * ms), now: start.Add(10080 * ms), n: 1, limit: 1, probe: true, guess: guessRefill,
+		earlyBefore: start.Add(10 * s), lateBefore: start.Add(10101 * ms), spentSince: start.Add(s), farIn: 20 * ms,
+	}
+	r := refill{maxHold: time.Minute}
+	if r.detect(o, &reset{resolution: ms, early: o.earlyBefore, late: o.lateBefore}); r.fullSpan != 100*ms || r.pacedFrom < o.sent {
+		t.Errorf("comes back in %v, from %v on, want 100ms", r.fullSpan, r.pacedFrom.Sub(start))
+	}
+}
