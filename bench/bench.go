@@ -254,11 +254,11 @@ func (c *caller) run(b *testing.B, rt http.RoundTripper) {
 	}
 }
 
-// warm sends 64 requests, so that what only the first requests to a host cost is
-// paid: the bucket, and the slow start, which is over after 32 answers.
+// warm sends 300 requests, so that what only the first requests to a host cost is
+// paid: the bucket, and the slow start, which is over after 256 answers.
 func (c *caller) warm(tb testing.TB, rt http.RoundTripper) {
 	tb.Helper()
-	for range 64 {
+	for range 300 {
 		if err := c.call(rt); err != nil {
 			tb.Fatal(err)
 		}

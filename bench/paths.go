@@ -55,7 +55,7 @@ func overBare(a Answer) string { return Bare + ", " + a.String() }
 // cost is paid: the slow start of a host is over.
 func (p Path) Begin() (func() error, error) {
 	once := p.begin()
-	for range 64 {
+	for range 300 {
 		if err := once(); err != nil {
 			return nil, err
 		}
