@@ -322,7 +322,11 @@ func (r *refill) detect(o *outcome, after *reset) {
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
-		r.start(o, min(since, o.sent), max(o.sent.Sub(since), o.now.Sub(o.sent)), 0)
+		full := o.sent.Sub(since)
+		if since != o.spentSince { // it is known to a round trip alone
+			since, full = min(since, o.sent), max(full, o.now.Sub(o.sent))
+		}
+		r.start(o, since, full, 0)
 		r.beginRaise(o)
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
