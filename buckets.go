@@ -172,7 +172,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 // share has a Limiter share its quotas under a name.
 func (t *Transport) share(l *throttle.Limiter, name string) *throttle.Limiter {
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.SlotLife, l.Fresh, l.StoreEvent = t.Shared.Store, name, t.Shared.Outage, t.Shared.SlotLife, t.Shared.Fresh, t.storeEvent
+		l.Store, l.StoreName, l.Outage, l.SlotLife, l.Fresh, l.StoreEvent = t.Shared.Store, name, t.Shared.Outage, t.Shared.SlotLife, t.Shared.Fresh, t.trace().StoreEvent
 	}
 	return l
 }
@@ -200,16 +200,6 @@ var ofThrottle = throttle.Inside(inside.Key{})
 
 // bucketOf returns the bucket that a Limiter made by newLimiter belongs to.
 func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }
-
-// storeEvent tells what happened to a Store.
-func (t *Transport) storeEvent(e throttle.StoreEvent) {
-	if t.Shared.Event != nil {
-		t.Shared.Event(e)
-	}
-	if hook := t.trace().Store; hook != nil {
-		hook(e)
-	}
-}
 
 // counts are what a Transport counts where requests wait, are refused or fail. What goes at once, and is served, costs nothing.
 type counts struct{ waiting, waits, waited, notSent, refused, retried, gaveUp atomic.Int64 }

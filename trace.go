@@ -15,7 +15,7 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Trace is a set of hooks. Any of them may be nil. Hooks run in the goroutine of the request, with no lock
+// Trace is a set of hooks. Any of them may be nil. Hooks, but for StoreEvent, run in the goroutine of the request, with no lock
 // held, and delay the request while they run; hooks of different requests may run at the same time. A hook
 // must not modify the request. Log returns a Trace that writes a log, and Traces makes one of several.
 type Trace struct {
@@ -44,8 +44,10 @@ type Trace struct {
 	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
 	GaveUp func(GaveUp)
 
-	// Store is called when Shared.Event is, in the same way: not in the goroutine of a request.
-	Store func(throttle.StoreEvent)
+	// StoreEvent is called when Shared.Store can no longer be reached, when it can be reached again, when it is too slow, has lost
+	// a bucket, or another process shares a bucket by other quotas. Calls for one bucket come one after the other, in a goroutine
+	// of their own and not in that of a request: a panic of StoreEvent ends the program.
+	StoreEvent func(throttle.StoreEvent)
 }
 
 // Event is what a hook of a request is told in any case.
@@ -165,7 +167,7 @@ func Log(logger *slog.Logger) *Trace {
 		GaveUp: func(e GaveUp) {
 			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
 		},
-		Store: l.Store,
+		StoreEvent: l.StoreEvent,
 	}
 }
 
@@ -177,14 +179,14 @@ func (e *Event) logged() logline.Request {
 // Traces returns a Trace that calls the hooks of several, in their order. A nil Trace has none.
 func Traces(traces ...*Trace) *Trace {
 	return &Trace{
-		Queued:   waits.Hooks(traces, func(t *Trace) func(Queued) { return t.Queued }),
-		Went:     waits.Hooks(traces, func(t *Trace) func(Went) { return t.Went }),
-		NotSent:  waits.Hooks(traces, func(t *Trace) func(NotSent) { return t.NotSent }),
-		Answered: waits.Hooks(traces, func(t *Trace) func(Answered) { return t.Answered }),
-		Learned:  waits.Hooks(traces, func(t *Trace) func(Learned) { return t.Learned }),
-		Retrying: waits.Hooks(traces, func(t *Trace) func(Retrying) { return t.Retrying }),
-		GaveUp:   waits.Hooks(traces, func(t *Trace) func(GaveUp) { return t.GaveUp }),
-		Store:    waits.Hooks(traces, func(t *Trace) func(throttle.StoreEvent) { return t.Store }),
+		Queued:     waits.Hooks(traces, func(t *Trace) func(Queued) { return t.Queued }),
+		Went:       waits.Hooks(traces, func(t *Trace) func(Went) { return t.Went }),
+		NotSent:    waits.Hooks(traces, func(t *Trace) func(NotSent) { return t.NotSent }),
+		Answered:   waits.Hooks(traces, func(t *Trace) func(Answered) { return t.Answered }),
+		Learned:    waits.Hooks(traces, func(t *Trace) func(Learned) { return t.Learned }),
+		Retrying:   waits.Hooks(traces, func(t *Trace) func(Retrying) { return t.Retrying }),
+		GaveUp:     waits.Hooks(traces, func(t *Trace) func(GaveUp) { return t.GaveUp }),
+		StoreEvent: waits.Hooks(traces, func(t *Trace) func(throttle.StoreEvent) { return t.StoreEvent }),
 	}
 }
 

@@ -88,7 +88,7 @@ import (
 // be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
 // If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given back:
-// its place in line, its slots, its bodies. Shared.Event has no such caller: a panic there ends the program. A panic of the Store is a failure of that call.
+// its place in line, its slots, its bodies. Trace.StoreEvent has no such caller: a panic there ends the program. A panic of the Store is a failure of that call.
 //
 // Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A duration below 1 ms is an
 // error: it is a number without a unit.
@@ -283,10 +283,6 @@ type Shared struct {
 	// throttle.Limiter.SlotLife. Zero or negative means a value that suits the quotas and the round trip to the
 	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
 	SlotLife time.Duration
-
-	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
-	// is too slow, has lost a bucket, or another process shares a bucket by other quotas: see throttle.StoreEvent. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.
-	Event func(throttle.StoreEvent)
 }
 
 // Validate reports all that is wrong with the configuration, joined by errors.Join: which field or pattern,

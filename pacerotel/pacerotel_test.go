@@ -325,7 +325,7 @@ func TestWhyInVain(t *testing.T) {
 // An outage of a Store is counted, with how long it was.
 func TestStore(t *testing.T) {
 	l := newLab(t, 0)
-	hook := l.Trace().Store
+	hook := l.Trace().StoreEvent
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreDown, Err: errors.New("secret")})
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreBack, Down: 1500 * time.Millisecond})
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreLost})

@@ -55,7 +55,7 @@ func (t *Telemetry) Trace() *pacer.Trace {
 				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempts, inVain: whyInVain(e)})
 			}
 		},
-		Store: func(e throttle.StoreEvent) {
+		StoreEvent: func(e throttle.StoreEvent) {
 			c := &t.buckets.get(e.Label).real
 			if e.Err != nil {
 				c.storeErrors.Add(1)

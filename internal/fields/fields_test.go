@@ -57,10 +57,10 @@ func TestSetWithout(t *testing.T) {
 	type group struct {
 		Store any
 		Late  time.Duration
-		Event func()
+		Fresh bool
 	}
-	want := []string{"Shared.Late is set, want a Store, without which it does nothing", "Shared.Event is set, want a Store, without which it does nothing"}
-	if got := SetWithout("Shared.", group{Late: -1, Event: func() {}}, "Store"); !slices.Equal(got, want) {
+	want := []string{"Shared.Late is set, want a Store, without which it does nothing", "Shared.Fresh is set, want a Store, without which it does nothing"}
+	if got := SetWithout("Shared.", group{Late: -1, Fresh: true}, "Store"); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	for _, fine := range []group{{}, {Store: 1}, {Store: 1, Late: 1}} {

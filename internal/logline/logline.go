@@ -122,8 +122,8 @@ func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, becaus
 	l.write(r, level, "request not sent again", append(append(attrs, waited(wait, waits)...), all(waits)))
 }
 
-// Store notes what happened to a Store.
-func (l *Log) Store(e throttle.StoreEvent) {
+// StoreEvent notes what happened to a Store.
+func (l *Log) StoreEvent(e throttle.StoreEvent) {
 	r := Request{Context: context.Background(), Label: e.Label}
 	switch e.Kind {
 	case throttle.StoreDown:

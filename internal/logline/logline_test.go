@@ -69,10 +69,10 @@ func TestOneLineASecond(t *testing.T) {
 		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill}, 0, 0, nil)
 		l.GaveUp(request(t, "d"), "deadline", 1, 0, io.EOF, &throttle.Error{Err: throttle.ErrDeadline}, time.Second, 3*time.Second, waits)
 		l.GaveUp(request(t, "e"), "canceled", 1, 0, io.EOF, context.Canceled, time.Second, 0, nil)
-		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreBack, Down: time.Minute})
-		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreLost})
-		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreSlow, Err: errors.New("secret")})
-		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreOthers, Others: quota.MustParse("9/s")})
+		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreBack, Down: time.Minute})
+		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreLost})
+		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreSlow, Err: errors.New("secret")})
+		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreOthers, Others: quota.MustParse("9/s")})
 		window := `level=INFO msg="pacer: request waited" method=GET bucket=a wait=3s cause=window_used_up quota=core%0A ` +
 			`advice="the server says that its limit is used up: send less, or ask the provider for more" causes="2s window used up \"core%0A\" of a; 1s slow start of b"`
 		want := window + `

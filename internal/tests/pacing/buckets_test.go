@@ -406,10 +406,10 @@ func TestValidateANilPointerAsStore(t *testing.T) {
 
 // What says how a Store is used does nothing without one, and its author thinks that it does.
 func TestFieldsOfSharedWantAStore(t *testing.T) {
-	err := (&pacer.Transport{Shared: pacer.Shared{Outage: throttle.OutageOpen, SlotLife: time.Second, Event: func(throttle.StoreEvent) {}}}).Validate()
-	want := "pacer: Shared.Outage is set, want a Store, without which it does nothing\n" +
-		"pacer: Shared.SlotLife is set, want a Store, without which it does nothing\n" +
-		"pacer: Shared.Event is set, want a Store, without which it does nothing"
+	err := (&pacer.Transport{Shared: pacer.Shared{Outage: throttle.OutageOpen, SlotLife: time.Second, Fresh: true}}).Validate()
+	want := "pacer: Shared.Fresh is set, want a Store, without which it does nothing\n" +
+		"pacer: Shared.Outage is set, want a Store, without which it does nothing\n" +
+		"pacer: Shared.SlotLife is set, want a Store, without which it does nothing"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

@@ -58,6 +58,8 @@ func (n *notebook) trace() *pacer.Trace {
 		Answered: func(a pacer.Answered) { n.note(a.Bucket) },
 		Retrying: func(r pacer.Retrying) { n.note(r.Bucket, r.Err) },
 		GaveUp:   func(g pacer.GaveUp) { n.note(g.Bucket, g.Err, g.Because) },
+
+		StoreEvent: func(e throttle.StoreEvent) { n.note(e.Bucket, e.Err) },
 	}
 }
 
@@ -94,7 +96,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 					Quotas: pacer.Table{"/": quota.MustParse("3/m window"), "/c/{id}": quota.MustParse("100/m window")},
 				}
 				if shared != nil {
-					tr.Shared = pacer.Shared{Store: shared, Event: func(e throttle.StoreEvent) { n.note(e.Bucket, e.Err) }}
+					tr.Shared = pacer.Shared{Store: shared}
 				}
 				tr.Base = lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					return lab.Answer(r, 200+229*int(time.Now().Unix()%2), "", "X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "4", "X-RateLimit-Reset", "9", "X-RateLimit-Resource", r.URL.Path[1:2]), nil

@@ -394,7 +394,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		if _, err := tr.RoundTrip(of(req, &pacer.Call{MaxWait: -1})); err == nil {
 			t.Error("sent")
 		}
-		trace.Store(throttle.StoreEvent{Bucket: secret, Label: "GET a.example/hooks/{token}/", Kind: throttle.StoreDown, Err: quoted})
+		trace.StoreEvent(throttle.StoreEvent{Bucket: secret, Label: "GET a.example/hooks/{token}/", Kind: throttle.StoreDown, Err: quoted})
 		text := log.String()
 		for _, want := range []string{"request waited", "request refused by the server", "request not sent again", "request not sent\"", "store not reached", "GET a.example/hooks/{token}/"} {
 			if !strings.Contains(text, want) {

@@ -308,7 +308,7 @@ func TestAStoreThatCannotBeReachedIsNotSilence(t *testing.T) {
 				var told error
 				tr := &pacer.Transport{
 					Base: new(shared), Quotas: lab.All(quota.Quota{N: 5}), Mode: test.mode,
-					Shared: pacer.Shared{Store: new(unreachable), Event: func(e throttle.StoreEvent) {
+					Shared: pacer.Shared{Store: new(unreachable)}, Trace: &pacer.Trace{StoreEvent: func(e throttle.StoreEvent) {
 						if events = append(events, e); time.Since(start) != 0 {
 							t.Errorf("told after %v", time.Since(start))
 						}
