@@ -351,7 +351,7 @@ func (tm *terms) costBytes(req *http.Request) {
 // than the grant was given; otherwise both happen at the same instant.
 func (tm *terms) firstSent(g *throttle.Grant) time.Time {
 	if tm.sentAt.IsZero() {
-		return g.Time()
+		return ofThrottle.Time(g)
 	}
 	return tm.sentAt
 }

@@ -39,7 +39,7 @@ func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	case b.habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g)):
 		return false
 	case !ofThrottle.Count(g, nil, nil):
-		g.Done(throttle.Answer{})
+		g.Answered(throttle.Answer{})
 	}
 	b.budget.Deposit()
 	return true
@@ -50,7 +50,7 @@ func (t *Transport) endUnanswered(g *throttle.Grant, err error) {
 	if verdict.NeverSent(err) {
 		g.Cancel() // the request did not reach the server, so it used up nothing
 	} else {
-		g.Done(throttle.Answer{Lost: true})
+		g.Answered(throttle.Answer{Lost: true})
 	}
 }
 
@@ -89,7 +89,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
 		next = b.repeats.Next(ofThrottle.Elapsed(g), &b.habit, resp.Header, limits, hint, a.Statements)
 	}
-	o, mark := ofThrottle.Done(g, a, next != nil)
+	o, mark := ofThrottle.Answered(g, a, next != nil)
 	b.repeats.Note(next, mark)
 	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
@@ -106,7 +106,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		if a.Unsettled {
 			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent))}
 		}
-		g.Done(throttle.Answer{Spent: spent})
+		g.Done(spent)
 	case o.Open:
 		resp.Body = t.watch(req, resp, g, a.Unsettled, sent)
 	}
@@ -155,6 +155,6 @@ func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Gr
 		if counts {
 			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)}
 		}
-		kept.Done(throttle.Answer{Spent: spent})
+		kept.Done(spent)
 	})
 }

@@ -138,7 +138,7 @@ func (t *Transport) outcome(req, next *http.Request, tm *terms, g *throttle.Gran
 	if !t.saysNothing(tm, g, resp) {
 		return t.learn(req, tm, g, resp, sent), nil
 	}
-	if g.Done(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {
+	if g.Answered(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {
 		resp.Body = t.watch(req, resp, g, false, sent)
 	}
 	bucketOf(g.Limiter()).budget.Deposit()

@@ -93,7 +93,7 @@ func (t *Transport) mark(req *http.Request) *http.Request {
 func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 	defer body.Close(req, resp)
 	if g != nil {
-		g.Done(throttle.Answer{Lost: true})
+		g.Answered(throttle.Answer{Lost: true})
 	}
 }
 

@@ -186,7 +186,7 @@ func newBuckets(n, room int, inUse bool) []time.Duration {
 			grant, err := g.Limiter(strconv.Itoa(i)).Acquire(context.Background(), throttle.Claim{})
 			must(err)
 			if !inUse {
-				grant.Done(throttle.Answer{})
+				grant.Answered(throttle.Answer{})
 			}
 			if d := time.Since(start); round == 0 || d < took[i] {
 				took[i] = d
@@ -243,7 +243,7 @@ func setQuotasWaiting(n int) float64 {
 	host := g.Limiter("host")
 	grant, err := host.Acquire(context.Background(), throttle.Claim{N: 1})
 	must(err)
-	grant.Done(throttle.Answer{})
+	grant.Answered(throttle.Answer{})
 	host.Pause(time.Hour)
 	end := fill(n, func(i int) *throttle.Limiter { return g.Limiter("host", strconv.Itoa(i)) }, host)
 	defer end()

@@ -57,10 +57,10 @@ func Decisions() []Decision {
 		{"rate.Limiter Wait", func() error { return wait.Wait(ctx) }, 0},
 		{"throttle Wait", func() error { return waits.Wait(ctx, 1) }, 1.1},
 		{"throttle Wait, not full again", func() error { return vast.Wait(ctx, 1) }, 0},
-		{"throttle Acquire and Done, no quota", func() error { return acquire(ctx, empty, none) }, 1.4},
-		{"throttle Acquire and Done", func() error { return acquire(ctx, one, none) }, 1.4},
-		{"throttle Acquire and Done, bucket and parent", func() error { return acquire(ctx, child, none) }, 0},
-		{"throttle Acquire and Done, a server's window", func() error { return acquire(ctx, learned, said) }, 0},
+		{"throttle Acquire and Answered, no quota", func() error { return acquire(ctx, empty, none) }, 1.4},
+		{"throttle Acquire and Answered", func() error { return acquire(ctx, one, none) }, 1.4},
+		{"throttle Acquire and Answered, bucket and parent", func() error { return acquire(ctx, child, none) }, 0},
+		{"throttle Acquire and Answered, a server's window", func() error { return acquire(ctx, learned, said) }, 0},
 	}
 }
 
@@ -70,6 +70,6 @@ func acquire(ctx context.Context, l *throttle.Limiter, a throttle.Answer) error 
 	if err != nil {
 		return err
 	}
-	g.Done(a)
+	g.Answered(a)
 	return nil
 }

@@ -43,7 +43,7 @@ func TestForecastAndRefusalAgree(t *testing.T) {
 						defer end()
 						if g, err := l.Acquire(within, c); err == nil {
 							time.Sleep(took)
-							g.Done(Answer{})
+							g.Answered(Answer{})
 						}
 					}()
 				}
@@ -62,7 +62,7 @@ func TestForecastAndRefusalAgree(t *testing.T) {
 					t.Errorf("seed %d: no cause, or no bucket: %v", seed, err)
 				}
 				if err == nil {
-					g.Done(Answer{})
+					g.Answered(Answer{})
 				}
 			}
 			cancel()

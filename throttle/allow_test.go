@@ -154,7 +154,7 @@ func TestNoWaitBelowALine(t *testing.T) {
 				g := grant(t, host, Claim{N: 5, Costs: quota.Costs{"images": 1, "tokens": 5}})
 				switch name {
 				case "what the server allows above":
-					g.Done(says(0, time.Minute))
+					g.Answered(says(0, time.Minute))
 				case "a hold above":
 					host.Pause(time.Minute)
 				}

@@ -29,11 +29,10 @@ type Answer struct {
 	Lost bool
 
 	// Reading says that the answer has begun and is still being read. Then quotas of the kind quota.InFlight
-	// are held until Done is called once more; Outcome.Open reports whether there are any.
+	// are held until Grant.Done; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that the cost in units other than requests is not known yet. Then Done is called once more, with the
-	// cost in Spent.
+	// Unsettled says that the cost in units other than requests is not known yet. Then Grant.Done is told the cost.
 	Unsettled bool
 
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.
@@ -58,8 +57,8 @@ type Answer struct {
 type Outcome struct {
 	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
-	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
-	mark    *inside.Mark  // see inner.Done
+	Open    bool          // Grant.Done must be called, because of Answer.Reading or Answer.Unsettled
+	mark    *inside.Mark  // see inner.Answered
 
 	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and
 	// again, while others were served in between (docs/learning.md says how that is told), or something in front of the
@@ -69,14 +68,13 @@ type Outcome struct {
 	Alone time.Duration
 }
 
-// Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once more when
-// the answer has been read; then only Answer.Spent counts. Further calls do nothing.
-func (g *Grant) Done(a Answer) Outcome {
+// Answered says what became of the request, and the bucket learns from that. It ends the grant, unless the Outcome is Open: then Done
+// does, when the answer has been read. Further calls do nothing.
+func (g *Grant) Answered(a Answer) Outcome {
 	switch {
 	case g.kept != nil:
-		return g.kept.Done(a)
+		return g.kept.Answered(a)
 	case !g.state.CompareAndSwap(underWay, answered):
-		g.finish(a.Spent)
 		return Outcome{}
 	}
 	l := g.l
@@ -84,24 +82,24 @@ func (g *Grant) Done(a Answer) Outcome {
 		return Outcome{}
 	}
 	if l.Rand == nil || !a.informative() {
-		return g.done(&a, 0)
+		return g.answered(&a, 0)
 	}
-	return g.done(&a, g.draw())
+	return g.answered(&a, g.draw())
 }
 
-// Done is Grant.Done. Repeats says that the next answers may say the same but for what remains: then the mark is for Count, unless there is
+// Answered is Grant.Answered. Repeats says that the next answers may say the same but for what remains: then the mark is for Count, unless there is
 // more to the bucket than what remains.
-func (inner) Done(g *Grant, a Answer, repeats bool) (o Outcome, mark *inside.Mark) {
+func (inner) Answered(g *Grant, a Answer, repeats bool) (o Outcome, mark *inside.Mark) {
 	a.repeats = repeats
-	o = g.Done(a)
+	o = g.Answered(a)
 	return o, o.mark
 }
 
-// Count is Done for the answer to a request that was served, if it says what an earlier answer said, which has the mark, but that
-// so much remains of each limit; or, if the mark is nil, if it says nothing. It costs a fraction of Done. If it returns false, nothing has
-// happened, and Done is to hear the answer: more remains than before, and no other answer has overtaken this one; nothing
-// remains; or the bucket has changed. What time alone would tell is not learned, nor what others use: so Done is to hear the
-// answer to one of the requests that were granted in 10 ms or so. No method of g may be called before Count has returned: a Cancel or a Done meanwhile would be lost.
+// Count is Answered for the answer to a request that was served, if it says what an earlier answer said, which has the mark, but that
+// so much remains of each limit; or, if the mark is nil, if it says nothing. It costs a fraction of Answered. If it returns false, nothing has
+// happened, and Answered is to hear the answer: more remains than before, and no other answer has overtaken this one; nothing
+// remains; or the bucket has changed. What time alone would tell is not learned, nor what others use: so Answered is to hear the
+// answer to one of the requests that were granted in 10 ms or so. No method of g may be called before Count has returned: a Cancel, an Answered or a Done meanwhile would be lost.
 func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 	if g.kept != nil {
 		return inner{}.Count(g.kept, mark, left)
@@ -128,14 +126,14 @@ func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 
 // draw calls Rand, without the lock. If Rand panics, the grant ends as that of a request whose answer is lost.
 func (g *Grant) draw() (luck float64) {
-	undo.OnPanic(func() { luck = g.l.draw() }, func() { g.done(&Answer{Lost: true}, 0) })
+	undo.OnPanic(func() { luck = g.l.draw() }, func() { g.answered(&Answer{Lost: true}, 0) })
 	return luck
 }
 
-// done is Done, after what can be done without the lock. It reads the answer in up to three ways. Void, that nothing was done, is read from the answer as
+// answered is Answered, after what can be done without the lock. It reads the answer in up to three ways. Void, that nothing was done, is read from the answer as
 // it came. Told is what the tenant learns: only that the request has ended, if the bucket is not to take the refusal for one (see refusedAlone); alone is for how
 // long the request is not made again then. A is what the bucket learns: as told, or only that the request has ended, if another bucket learns from the answer.
-func (g *right) done(a *Answer, luck float64) (o Outcome) {
+func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone, rest time.Duration
 	refused, void := a.Refused, a.Refused || a.Lost
@@ -220,8 +218,12 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration
 	return alone, rest, g.early || own
 }
 
-// finish ends what is left of the grant after the first Done.
-func (g *Grant) finish(spent quota.Costs) {
+// Done says that the request is over: its answer has been read, and spent is its cost in the units in which that was not known before, as
+// [Answer].Spent. Before Answered, it is Answered by a success of which nothing else is known. After the end of the grant, it does nothing.
+func (g *Grant) Done(spent quota.Costs) {
+	if g = g.current(); g.state.Load() == underWay {
+		g.Answered(Answer{Spent: spent})
+	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
 	if g.extra == nil || !g.extra.AwaitsEnd {
@@ -362,7 +364,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	return refused
 }
 
-// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called once more.
+// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called.
 func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	g.extra.Release(quota.Unanswered)
 	if !a.Reading {

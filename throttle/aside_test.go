@@ -67,9 +67,9 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 		case 0:
 			g.Cancel()
 		case 1:
-			g.Done(Answer{})
+			g.Answered(Answer{})
 		default:
-			g.Done(Answer{Spent: quota.Costs{"tokens": 1 + r.IntN(30), "images": r.IntN(2)}})
+			g.Answered(Answer{Spent: quota.Costs{"tokens": 1 + r.IntN(30), "images": r.IntN(2)}})
 		}
 		return true
 	}
@@ -211,7 +211,7 @@ func TestAsideOrder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Quotas: quota.MustParse(tt.quotas), Reserve: tt.reserve, Ageing: -1}
 				g, _ := l.Acquire(t.Context(), Claim{Path: "/other"})
-				g.Done(Answer{Spent: quota.Costs{"tokens": 1}})
+				g.Answered(Answer{Spent: quota.Costs{"tokens": 1}})
 				time.Sleep(2 * time.Hour)
 				if got := wentAt(t, time.Now(), aside(t, l, tt.drain, tt.claims...)...); got != tt.want {
 					t.Errorf("they went at %s s, want %s", got, tt.want)
@@ -245,7 +245,7 @@ func TestAsideUnits(t *testing.T) {
 		time.Sleep(time.Second)
 		_, w, _ := l.Join(t.Context(), Claim{})
 		_, v, _ := l.Join(t.Context(), images)
-		g.Done(Answer{Spent: quota.Costs{"tokens": 1}})
+		g.Answered(Answer{Spent: quota.Costs{"tokens": 1}})
 		if got, want := wentAt(t, start, w, v), "[5 1]"; got != want {
 			t.Errorf("they went at %s s, want %s", got, want)
 		}
@@ -314,7 +314,7 @@ func TestAsideOfAnotherBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := &Limiter{Quotas: quotas(t, "600 tokens/m")}
 		a, b := &Limiter{Parent: root, Quotas: quotas(t, "1 images/11s")}, &Limiter{Parent: root}
-		grant(t, a, Claim{Costs: quota.Costs{"images": 1, "tokens": 1}}).Done(Answer{})
+		grant(t, a, Claim{Costs: quota.Costs{"images": 1, "tokens": 1}}).Answered(Answer{})
 		start := time.Now()
 		_, first := join(t, a, Claim{Path: "/new", Costs: quota.Costs{"images": 1}})
 		_, second := join(t, a, Claim{Costs: quota.Costs{"images": 0, "tokens": 1}})
@@ -337,7 +337,7 @@ func TestAsideForecast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 tokens/m burst 100")}
 		g, _ := l.Acquire(t.Context(), Claim{Path: "/other"})
-		g.Done(Answer{Spent: quota.Costs{"tokens": 10}})
+		g.Answered(Answer{Spent: quota.Costs{"tokens": 10}})
 		start := time.Now()
 		twenty := Claim{Costs: quota.Costs{"tokens": 20}, MaxWait: 4 * time.Second}
 		claims := append([]Claim{twenty}, make([]Claim, 10)...)
@@ -374,7 +374,7 @@ func TestAsideBounds(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 tokens/m burst 100")}
 		for range 40 {
 			g, _ := l.Observe(Claim{Path: "/new"})
-			g.Done(Answer{Spent: ten.Costs})
+			g.Answered(Answer{Spent: ten.Costs})
 		}
 		time.Sleep(time.Hour)
 		l.Observe(Claim{Costs: quota.Costs{"tokens": 100, "images": 1}})

@@ -50,7 +50,7 @@ func (k kind) learn(tb testing.TB) {
 func (k kind) send(ctx context.Context) error {
 	g, err := k.l.Acquire(ctx, Claim{})
 	if err == nil {
-		g.Done(k.answer)
+		g.Answered(k.answer)
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func TestGrantAllocatesNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}); n != 0 {
-			t.Errorf("%s: Acquire and Done make %v allocations, want 0", k.name, n)
+			t.Errorf("%s: Acquire and Answered make %v allocations, want 0", k.name, n)
 		}
 		if n := testing.AllocsPerRun(1000, func() {
 			if err := k.l.Wait(ctx, 1); err != nil {

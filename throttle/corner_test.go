@@ -18,7 +18,7 @@ import (
 func TestDoneChargesWhatWasSpentOfAQuietBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 10 tokens/s burst 10")}
-		grant(t, l, Claim{}).Done(Answer{Spent: quota.Costs{"tokens": 10}})
+		grant(t, l, Claim{}).Answered(Answer{Spent: quota.Costs{"tokens": 10}})
 		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
 			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
 		}
@@ -42,7 +42,7 @@ func TestSettleOfABucketInDebt(t *testing.T) {
 func TestReserveHeavyNormalIsNotPassedByLightOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
-		grant(t, l, Claim{N: 5}).Done(Answer{})
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
 		c := newCrowd()
 		c.claim(t.Context(), l, "heavy", Claim{N: 5}, 0)
 		for i := range 10 {
@@ -57,7 +57,7 @@ func TestReserveHeavyNormalIsNotPassedByLightOnes(t *testing.T) {
 func TestReserveUrgentNeedNotWaitBehindNormals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
-		grant(t, l, Claim{N: 5}).Done(Answer{})
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
 		_, w := join(t, l, Claim{})
 		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent, MaxWait: -1}); err != nil {
 			t.Errorf("5 are reserved: %v", err)
@@ -70,7 +70,7 @@ func TestReserveUrgentNeedNotWaitBehindNormals(t *testing.T) {
 func TestMaxQueueUrgentThatGoesDisplacesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, MaxQueue: 1}
-		grant(t, l, Claim{N: 5}).Done(Answer{})
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
 		_, w := join(t, l, Claim{})
 		if _, u := join(t, l, Claim{Priority: Urgent}); u != nil && !gone(u) {
 			t.Error("urgent waits")
@@ -87,7 +87,7 @@ func TestMaxQueueUrgentThatGoesDisplacesNobody(t *testing.T) {
 func TestForecastUrgentPassesAgedNormals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "4/m burst 4"), Reserve: 0.5, Ageing: time.Second}
-		grant(t, l, Claim{N: 2}).Done(Answer{})
+		grant(t, l, Claim{N: 2}).Answered(Answer{})
 		var ws []*Waiter
 		for range 5 {
 			_, w := join(t, l, Claim{})
@@ -128,8 +128,8 @@ func TestForecastUrgentAheadLeavesTheRest(t *testing.T) {
 func TestForecastOfTheRestBeginsNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
-		grant(t, l, Claim{N: 5}).Done(Answer{})
-		grant(t, l, Claim{N: 5, Priority: Urgent}).Done(Answer{})
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
+		grant(t, l, Claim{N: 5, Priority: Urgent}).Answered(Answer{})
 		c := newCrowd()
 		for range 20 {
 			c.claim(t.Context(), l, "normal", Claim{}, 0)
@@ -156,7 +156,7 @@ func TestMaxWaitBehindAChildsWaiter(t *testing.T) {
 		c.claim(t.Context(), child, "child", Claim{}, 0)
 		c.claim(t.Context(), host, "host", Claim{}, 0)
 		time.Sleep(3 * time.Second)
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		c.check(t, "host refused 1s", "child 3s")
 	})
 }
@@ -166,7 +166,7 @@ func TestPauseAboveLetsTheNextOfAChildMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "1/s even")}
 		child := &Limiter{Parent: host}
-		grant(t, host, Claim{}).Done(Answer{})
+		grant(t, host, Claim{}).Answered(Answer{})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_, a, err := child.Join(ctx, Claim{})
@@ -195,29 +195,29 @@ func TestReadingWithoutASlotNeedsNoSecondDone(t *testing.T) {
 		if g.Lasts() {
 			t.Error("lasts")
 		}
-		g.Done(Answer{Reading: true})
+		g.Answered(Answer{Reading: true})
 		time.Sleep(time.Hour)
 		if !l.Idle() {
-			t.Error("not idle: it holds no slot, so no second Done is needed")
+			t.Error("not idle: it holds no slot, so no Done is needed")
 		}
 		h := grant(t, l, Claim{})
-		h.Done(Answer{Reading: true, Spent: quota.Costs{"tokens": 1}})
-		h.Done(Answer{})
-		g.Done(Answer{})
+		h.Answered(Answer{Reading: true, Spent: quota.Costs{"tokens": 1}})
+		h.Done(nil)
+		g.Done(nil)
 		time.Sleep(time.Hour)
 		if !l.Idle() {
-			t.Error("not idle after the second Done")
+			t.Error("not idle after Done")
 		}
 		u := grant(t, l, tokens(1))
-		if !u.Done(Answer{Reading: true, Unsettled: true}).Open {
-			t.Error("does not wait for a second Done")
+		if !u.Answered(Answer{Reading: true, Unsettled: true}).Open {
+			t.Error("does not wait for Done")
 		}
 		time.Sleep(time.Hour)
 		if l.Idle() {
 			t.Error("idle, while a cost is still to be told")
 		}
 		u.Settle(quota.Costs{"tokens": 5})
-		u.Done(Answer{})
+		u.Done(nil)
 		time.Sleep(time.Hour)
 		if !l.Idle() {
 			t.Error("not idle when the cost was told")
@@ -230,7 +230,7 @@ func TestSettleKnowsWhatDoneWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10"), SlowStart: true}
 		h := grant(t, l, Claim{})
-		h.Done(Answer{Spent: quota.Costs{"tokens": 10}})
+		h.Answered(Answer{Spent: quota.Costs{"tokens": 10}})
 		h.Settle(quota.Costs{"tokens": 10})
 		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
 			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
@@ -242,7 +242,7 @@ func TestSettleKnowsWhatDoneWasTold(t *testing.T) {
 func TestIdleNeedsAllThatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
-		grant(t, l, Claim{N: 5}).Done(Answer{})
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
 		time.Sleep(500 * time.Millisecond)
 		if f := l.Forecast(Claim{N: 5}); f.Wait != 500*time.Millisecond || l.Idle() {
 			t.Errorf("forecast %+v, idle %v: a new one would let it go at once", f, l.Idle())
@@ -260,7 +260,7 @@ func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
 		if l.line.timer.Stop() {
 			t.Error("nobody waits, and a timer runs")
 		}
-		g.Done(Answer{})
+		g.Answered(Answer{})
 	})
 }
 
@@ -279,7 +279,7 @@ func TestNoTimerForWhatOnlyAnAnswerEnds(t *testing.T) {
 			t.Error("only an answer lets them go, and a timer runs")
 		}
 		for _, o := range []*Waiter{u, w, v} {
-			g.Done(Answer{})
+			g.Answered(Answer{})
 			if !gone(o) {
 				t.Fatal("it waits although the slot is free")
 			}
@@ -309,7 +309,7 @@ func TestArmAllocatesNothing(t *testing.T) {
 func TestWaiterLeaveTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even")}
-		grant(t, l, Claim{}).Done(Answer{})
+		grant(t, l, Claim{}).Answered(Answer{})
 		_, w := join(t, l, Claim{})
 		_, x := join(t, l, Claim{})
 		if !w.Leave() || w.Leave() {
@@ -338,7 +338,7 @@ func TestErrorNamesTheCostInItsUnit(t *testing.T) {
 func TestErrorNamesTheDepthOfAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even queue 1")}
-		grant(t, l, Claim{}).Done(Answer{})
+		grant(t, l, Claim{}).Answered(Answer{})
 		_, w := join(t, l, Claim{})
 		_, _, err := l.Join(t.Context(), Claim{})
 		if !errors.Is(err, ErrQueueFull) || strings.Contains(err.Error(), "(0)") {
@@ -353,7 +353,7 @@ func TestMaxQueueFindsItsOwnLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 2}
 		child := &Limiter{Parent: host}
-		grant(t, host, Claim{}).Done(Answer{})
+		grant(t, host, Claim{}).Answered(Answer{})
 		_, a := join(t, host, Claim{Priority: Background})
 		_, b := join(t, child, Claim{Priority: Background})
 		_, u, err := host.Join(t.Context(), Claim{Priority: Urgent})
@@ -371,7 +371,7 @@ func TestMaxQueueIsOfThoseWhoAskedTheBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 1}
 		child := &Limiter{Parent: host}
-		grant(t, host, Claim{}).Done(Answer{})
+		grant(t, host, Claim{}).Answered(Answer{})
 		_, b := join(t, child, Claim{})
 		_, u, err := host.Join(t.Context(), Claim{})
 		if err != nil {
@@ -388,7 +388,7 @@ func TestReserveOfAScarceLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, reserve := range []float64{0, 0.1} {
 			l := &Limiter{MaxWait: time.Minute, IdleAfter: -1, Rand: noJitter, Reserve: reserve}
-			grant(t, l, Claim{}).Done(Answer{Statements: []quota.Statement{{Limit: 1000, Remaining: 190, Reset: time.Hour, ResetKnown: true}}})
+			grant(t, l, Claim{}).Answered(Answer{Statements: []quota.Statement{{Limit: 1000, Remaining: 190, Reset: time.Hour, ResetKnown: true}}})
 			if f := l.Forecast(Claim{}); f.Wait > 40*time.Second {
 				t.Errorf("Reserve %v: %+v, want an hour for what is left: a 91st or a 191st of it", reserve, f)
 			}
@@ -403,7 +403,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 		left := 60
 		for i := range 30 { // as much as normals may
 			left--
-			grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []quota.Statement{{
+			grant(t, l, Claim{Priority: Urgent}).Answered(Answer{Statements: []quota.Statement{{
 				Limit: 60, Remaining: left, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
@@ -413,7 +413,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 		// The server's bucket gains one a second, and others use it up.
 		time.Sleep(20 * time.Second)
 		g := grant(t, l, Claim{Priority: Urgent})
-		g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
+		g.Answered(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
 		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); err == nil {
 			t.Error("29 of 60 remain and 30 are reserved, and a normal one goes")
 		}
@@ -424,7 +424,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 func TestReserveOneLooksAfterTheReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := asker{t, &Limiter{Rand: noJitter, Reserve: 0.5, IdleAfter: -1}}
-		grant(t, a.l, Claim{}).Done(says(5, time.Minute))
+		grant(t, a.l, Claim{}).Answered(says(5, time.Minute))
 		a.wantOpen(0)
 		time.Sleep(time.Minute)
 		n := 0
@@ -444,7 +444,7 @@ func TestPriorityBetterOneBelowIsNotPassedAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "2/s even")}
 		child := &Limiter{Parent: host, Quotas: quotas(t, "1/s burst 4")}
-		grant(t, child, Claim{}).Done(Answer{})
+		grant(t, child, Claim{}).Answered(Answer{})
 		host.SetQuotas(quotas(t, "2/s burst 4"))
 		c := newCrowd()
 		// Of the child, 3 are left; the host has nothing for half a second.
@@ -459,7 +459,7 @@ func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "2/s burst 2")}
 		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s even")}
-		grant(t, slow, Claim{}).Done(Answer{})
+		grant(t, slow, Claim{}).Answered(Answer{})
 		var ws []*Waiter
 		for range 5 {
 			_, w := join(t, slow, Claim{})
@@ -468,7 +468,7 @@ func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
 		if f := host.Forecast(Claim{}); f.Wait != 0 {
 			t.Errorf("Forecast %+v, and it would go at once", f)
 		}
-		grant(t, host, Claim{}).Done(Answer{})
+		grant(t, host, Claim{}).Answered(Answer{})
 		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 		defer cancel()
 		_, w, err := host.Join(ctx, Claim{})
@@ -488,7 +488,7 @@ func TestAgeingMayDifferInATree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "1/s even")}
 		a, b := &Limiter{Parent: host, Ageing: time.Second}, &Limiter{Parent: host, Ageing: time.Minute}
-		grant(t, host, Claim{}).Done(Answer{})
+		grant(t, host, Claim{}).Answered(Answer{})
 		c := newCrowd()
 		c.claim(t.Context(), a, "first", Claim{}, 0)
 		c.claim(t.Context(), b, "second", Claim{}, 0)

@@ -19,7 +19,7 @@ func ExampleGrant_Settle() {
 			return
 		}
 		g.Settle(quota.Costs{quota.Bytes: truth})
-		g.Done(throttle.Answer{})
+		g.Answered(throttle.Answer{})
 		f := l.Forecast(throttle.Claim{Costs: quota.Costs{quota.Bytes: 512 << 10}})
 		fmt.Printf("%d kB, and another 512 go in %v\n", truth>>10, f.Wait.Round(time.Minute))
 	}

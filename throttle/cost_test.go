@@ -25,7 +25,7 @@ func (c *crowd) claim(ctx context.Context, l *Limiter, name string, claim Claim,
 		c.mu.Unlock()
 		if err == nil {
 			time.Sleep(busy)
-			g.Done(Answer{})
+			g.Answered(Answer{})
 		}
 	})
 	synctest.Wait()
@@ -74,7 +74,7 @@ func TestCostsEachQuotaBindsOnItsOwn(t *testing.T) {
 func TestCostsOfOtherUnitsAreNotDrawnOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 100 bytes/s burst 100")}
-		grant(t, &l, tokens(10)).Done(Answer{})
+		grant(t, &l, tokens(10)).Answered(Answer{})
 		for name, c := range map[string]Claim{
 			"no costs":     {},
 			"another unit": {Costs: quota.Costs{quota.Bytes: 50, "points": 1_000_000}},
@@ -86,7 +86,7 @@ func TestCostsOfOtherUnitsAreNotDrawnOn(t *testing.T) {
 				t.Errorf("%s: %+v, want at once", name, f)
 			}
 		}
-		grant(t, &l, tokens(-5)).Done(Answer{}) // and takes nothing back
+		grant(t, &l, tokens(-5)).Answered(Answer{}) // and takes nothing back
 		if f := l.Forecast(tokens(1)); f.Wait != 100*time.Millisecond || f.Quota != "10 tokens/s burst 10" {
 			t.Errorf("a token may go in %v for %q, want 100ms", f.Wait, f.Quota)
 		}
@@ -218,7 +218,7 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 				t.Errorf("%+v, want %d tokens available", got, want)
 			}
 		}
-		grant(t, l, tokens(100)).Done(tells(900))
+		grant(t, l, tokens(100)).Answered(tells(900))
 		g, h := grant(t, l, tokens(400)), grant(t, l, tokens(400))
 		available(100)
 		if f := l.Forecast(tokens(100)); f != (Forecast{}) {
@@ -228,13 +228,13 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 			t.Errorf("101 of 100: %v", err)
 		}
 		g.Settle(quota.Costs{"tokens": 10})
-		g.Done(tells(490)) // the server may have seen h, too, or not
+		g.Answered(tells(490)) // the server may have seen h, too, or not
 		available(90)
 		h.Cancel()
 		available(490)
 		u := grant(t, l, Claim{}) // who does not know its cost counts as one
 		available(489)
-		u.Done(tells(0))
+		u.Answered(tells(0))
 		if f := l.Forecast(tokens(1)); f.Wait != time.Minute || f.Cause != CauseWindow || f.Quota != "tokens of 1000 tokens" {
 			t.Errorf("%+v, want a minute for the tokens", f)
 		}

@@ -61,7 +61,7 @@ func ExampleClaim_flow() {
 	// alice would go in 2h0m0s
 }
 
-// A server's answers are learned from if each grant is ended by Done.
+// A server's answers are learned from if each grant is ended by Answered.
 func ExampleLimiter_Acquire() {
 	var l throttle.Limiter
 	for remaining := range 2 {
@@ -71,7 +71,7 @@ func ExampleLimiter_Acquire() {
 			return
 		}
 		// … the server is asked, and answers …
-		g.Done(throttle.Answer{Statements: []quota.Statement{
+		g.Answered(throttle.Answer{Statements: []quota.Statement{
 			{Name: "core", Limit: 60, Remaining: 1 - remaining, Reset: 5 * time.Minute, ResetKnown: true, Resolution: time.Second},
 		}})
 		wait(&l)
@@ -92,7 +92,7 @@ func ExampleClaim_unsaid() {
 			return
 		}
 		g.Settle(quota.Costs{"tokens": cost}) // as the answer says
-		g.Done(throttle.Answer{})
+		g.Answered(throttle.Answer{})
 		fmt.Println(l.State().Limits[0].Available)
 	}
 	g, _ := l.Acquire(context.Background(), throttle.Claim{Verb: "POST", Path: "/chat"})

@@ -24,7 +24,7 @@ type spending struct {
 	times   float64       // and at most, times that
 	kinds   int           // of requests: each costs twice as much as the one before
 	names   int           // of requests that cost the same, if they are many
-	lateBy  time.Duration // after Done the cost is settled
+	lateBy  time.Duration // after Answered the cost is settled
 	length  time.Duration
 }
 
@@ -72,12 +72,12 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 					time.Sleep(s.latency)
 					spent := quota.Costs{"tokens": cost}
 					if s.lateBy > 0 {
-						g.Done(Answer{Reading: true})
+						g.Answered(Answer{Reading: true})
 						time.Sleep(s.lateBy)
 						g.Settle(spent)
-						g.Done(Answer{})
+						g.Done(nil)
 					} else {
-						g.Done(Answer{Spent: spent})
+						g.Answered(Answer{Spent: spent})
 					}
 				}
 			})
@@ -169,17 +169,17 @@ func TestExpectFirst(t *testing.T) {
 		store bool
 		want  string
 	}{
-		"settled":                 {nil, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
-		"settled before Done":     {nil, func(g *Grant) { g.Settle(tokens); g.Done(Answer{}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
-		"settled after Done":      {nil, func(g *Grant) { g.Done(Answer{}); g.Settle(tokens) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
-		"without a word":          {nil, func(g *Grant) { g.Done(Answer{}) }, false, "[0 1 1 2 2 2 2 3 3 3]"},
-		"refused":                 {nil, func(g *Grant) { g.Done(Answer{Lost: true}) }, false, "[0 1 2 3 4 5 6 7 8 9]"},
+		"settled":                 {nil, func(g *Grant) { g.Answered(Answer{Spent: tokens}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"settled before Answered": {nil, func(g *Grant) { g.Settle(tokens); g.Answered(Answer{}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"settled after Answered":  {nil, func(g *Grant) { g.Answered(Answer{}); g.Settle(tokens) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"without a word":          {nil, func(g *Grant) { g.Answered(Answer{}) }, false, "[0 1 1 2 2 2 2 3 3 3]"},
+		"refused":                 {nil, func(g *Grant) { g.Answered(Answer{Lost: true}) }, false, "[0 1 2 3 4 5 6 7 8 9]"},
 		"not sent":                {nil, func(g *Grant) { g.Cancel() }, false, "[0 1 2 3 4 5 6 7 8 9]"},
-		"IDs are one kind":        {func(i int) Claim { return Claim{Path: fmt.Sprint("/a/", i)} }, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
-		"each a kind of its own":  {func(i int) Claim { return Claim{Path: "/" + string(rune('a'+i))} }, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
-		"they say what they cost": {func(int) Claim { return Claim{Costs: tokens} }, func(g *Grant) { g.Done(Answer{}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
-		"they say that it is 0":   {func(int) Claim { return Claim{Costs: quota.Costs{"tokens": 0}} }, func(g *Grant) { g.Done(Answer{}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
-		"in a Store":              {nil, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, true, "[0 0 0 0 0 0 0 0 0 0]"},
+		"IDs are one kind":        {func(i int) Claim { return Claim{Path: fmt.Sprint("/a/", i)} }, func(g *Grant) { g.Answered(Answer{Spent: tokens}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"each a kind of its own":  {func(i int) Claim { return Claim{Path: "/" + string(rune('a'+i))} }, func(g *Grant) { g.Answered(Answer{Spent: tokens}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
+		"they say what they cost": {func(int) Claim { return Claim{Costs: tokens} }, func(g *Grant) { g.Answered(Answer{}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
+		"they say that it is 0":   {func(int) Claim { return Claim{Costs: quota.Costs{"tokens": 0}} }, func(g *Grant) { g.Answered(Answer{}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
+		"in a Store":              {nil, func(g *Grant) { g.Answered(Answer{Spent: tokens}) }, true, "[0 0 0 0 0 0 0 0 0 0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestExpectSlow(t *testing.T) {
 				}
 				went[i] = int(time.Since(start).Seconds())
 				time.Sleep(time.Minute)
-				g.Done(Answer{Spent: quota.Costs{"tokens": 10}})
+				g.Answered(Answer{Spent: quota.Costs{"tokens": 10}})
 			})
 			synctest.Wait()
 		}
@@ -266,15 +266,15 @@ func TestExpectNew(t *testing.T) {
 			}
 			return g
 		}
-		acquire("/chat", 1000).Done(Answer{Spent: quota.Costs{"tokens": 100}})
+		acquire("/chat", 1000).Answered(Answer{Spent: quota.Costs{"tokens": 100}})
 		models := acquire("/models", 800)
-		models.Done(Answer{})
-		acquire("/models", 900).Done(Answer{}) // nobody ever said that it costs something
+		models.Answered(Answer{})
+		acquire("/models", 900).Answered(Answer{}) // nobody ever said that it costs something
 		other := acquire("/other", 800)
-		other.Done(Answer{Reading: true})
+		other.Answered(Answer{Reading: true})
 		acquire("/another", 700).Cancel()
 		other.Settle(quota.Costs{"tokens": 20})
-		other.Done(Answer{})
+		other.Done(nil)
 		acquire("/other", 860).Cancel()
 		models.Settle(quota.Costs{"tokens": 5}) // late
 		acquire("/models", 870).Cancel()
@@ -302,7 +302,7 @@ func TestExpectDebt(t *testing.T) {
 				}
 				went[i] = time.Since(start)
 				time.Sleep(time.Second)
-				g.Done(Answer{Spent: quota.Costs{"tokens": 30}})
+				g.Answered(Answer{Spent: quota.Costs{"tokens": 30}})
 			})
 		}
 		all.Wait()
@@ -328,14 +328,14 @@ func TestExpectLie(t *testing.T) {
 				return g
 			}
 			lie := acquire()
-			lie.Done(Answer{Spent: quota.Costs{"tokens": math.MaxInt}})
+			lie.Answered(Answer{Spent: quota.Costs{"tokens": math.MaxInt}})
 			lie.Settle(quota.Costs{"tokens": 10}) // it was corrected, but is learned
-			acquire().Done(Answer{Lost: true})
+			acquire().Answered(Answer{Lost: true})
 			if got := l.State().Limits[0].Available; got != 0 {
 				t.Errorf("%s: %d tokens are left after one that is lost, want none", quotas, got)
 			}
 			for range 100 {
-				acquire().Done(Answer{Spent: quota.Costs{"tokens": 10}})
+				acquire().Answered(Answer{Spent: quota.Costs{"tokens": 10}})
 			}
 			time.Sleep(2 * time.Minute)
 			start := time.Now()
@@ -382,22 +382,22 @@ func TestExpectCharge(t *testing.T) {
 		}
 		first := acquire()
 		left(1000)
-		first.Done(Answer{Spent: quota.Costs{"tokens": 100}})
+		first.Answered(Answer{Spent: quota.Costs{"tokens": 100}})
 		left(900)
 		second := acquire() // expected to cost as much
 		left(800)
 		second.Cancel()
 		left(900)
 		third := acquire()
-		third.Done(Answer{}) // as thought
+		third.Answered(Answer{}) // as thought
 		left(800)
 		fourth := acquire()
 		fourth.Settle(quota.Costs{"tokens": 40})
 		left(760)
 		fourth.Settle(quota.Costs{"tokens": 60})
-		fourth.Done(Answer{})
+		fourth.Answered(Answer{})
 		left(740)
-		acquire().Done(Answer{Spent: quota.Costs{"tokens": 0}}) // 80, the mean of 100 and 60
+		acquire().Answered(Answer{Spent: quota.Costs{"tokens": 0}}) // 80, the mean of 100 and 60
 		left(740)
 	})
 }
@@ -421,7 +421,7 @@ func TestExpectManyKinds(t *testing.T) {
 								return
 							}
 							time.Sleep(5 * time.Second)
-							g.Done(Answer{Spent: quota.Costs{"tokens": 100}})
+							g.Answered(Answer{Spent: quota.Costs{"tokens": 100}})
 						})
 					}
 					pages.Wait()

@@ -60,7 +60,7 @@ func TestANilPointerIsNoStore(t *testing.T) {
 			}
 		}
 		g, _ := l.Observe(Claim{}) // grants all the same
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		l.Pause(time.Second)
 		if err := l.SetQuotas(quota.Quotas{{N: 6}}); err != nil { // which are fine
 			t.Error(err)

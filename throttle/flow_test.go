@@ -317,13 +317,13 @@ func TestFlowAfterARefusal(t *testing.T) {
 		f := newFlowing(t, l)
 		f.join("a", 2, Claim{})
 		f.join("b", 2, Claim{})
-		g.Done(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
 		again := f.join("a", 1, Claim{After: g})[0]
 		f.next(3 * time.Second)
 		if !gone(again) {
 			t.Errorf("went %v, want the one that was refused", f.went)
 		}
-		again.Granted().Done(Answer{})
+		again.Granted().Answered(Answer{})
 		f.goes(time.Second, "b a b a")
 		f.leave()
 	})
@@ -339,7 +339,7 @@ func TestFlowWithAStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		f := newFlowing(t, l)
 		f.join("many", 50, Claim{})
 		f.join("one", 1, Claim{})
@@ -420,7 +420,7 @@ func BenchmarkFlows(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				first := l.line.Heads(new([priorities]*waiter))[0]
-				g.Done(Answer{})
+				g.Answered(Answer{})
 				g = in[first.place.number].Granted()
 				delete(in, first.place.number)
 				come()
@@ -438,7 +438,7 @@ func TestFlowThatLostItsPlaceTakesTurns(t *testing.T) {
 		f := newFlowing(t, l)
 		f.join("a", 100, Claim{})
 		for i, want := range []string{"p", "a a p", "a a a a a a a a p", "a a a a a a a a p"} {
-			g.Done(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
+			g.Answered(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
 			again := f.join("p", 1, Claim{After: g})[0]
 			for f.went = nil; !gone(again); {
 				if f.next(time.Second); len(f.went) > 20 {

@@ -47,7 +47,7 @@ func TestGroupMaxBuckets(t *testing.T) {
 					}
 					for range 2 {
 						grant, _ := l.Observe(Claim{})
-						grant.Done(Answer{}) // nothing is in flight
+						grant.Answered(Answer{}) // nothing is in flight
 					}
 					time.Sleep(time.Nanosecond)
 					most := inUse + 2 + max(room, 0) // and the one that was asked for
@@ -61,7 +61,7 @@ func TestGroupMaxBuckets(t *testing.T) {
 				if room > 2 && !strings.Contains(fmt.Sprint(buckets(g)), last) {
 					t.Errorf("%s was used last, and is forgotten", last)
 				}
-				flying.Done(Answer{})
+				flying.Answered(Answer{})
 				w.Leave()
 			})
 		})
@@ -77,7 +77,7 @@ func TestGroupForgetsTheLeastFirst(t *testing.T) {
 		}}
 		use := func(name string, a Answer) {
 			grant, _ := g.Limiter(name).Observe(Claim{})
-			grant.Done(a)
+			grant.Answered(a)
 			time.Sleep(time.Millisecond)
 		}
 		use("idle", Answer{})
@@ -111,7 +111,7 @@ func TestGroupForgetsTheLeastFirst(t *testing.T) {
 		if !slices.Contains(before, "waited for") || !slices.Contains(before, "under way") || gone(waits) {
 			t.Errorf("left are %q", before)
 		}
-		under.Done(Answer{})
+		under.Answered(Answer{})
 		waits.Leave()
 	})
 }
@@ -130,7 +130,7 @@ func TestGroupIsBoundedByDefault(t *testing.T) {
 		for i := range room * 11 / 10 {
 			l := g.Limiter(fmt.Sprint(i, ".example"))
 			grant, _ := l.Observe(Claim{})
-			grant.Done(Answer{Refused: true, Hold: 15 * time.Minute, HoldKnown: true})
+			grant.Answered(Answer{Refused: true, Hold: 15 * time.Minute, HoldKnown: true})
 			if n := g.buckets.Count(); n > room {
 				t.Fatalf("%d buckets after %d", n, i)
 			}
@@ -186,7 +186,7 @@ func TestGroupSavesForAYear(t *testing.T) {
 						if i%2 == 0 {
 							answer.Refused, answer.HoldKnown = false, false
 						}
-						grant.Done(answer)
+						grant.Answered(answer)
 						time.Sleep(100 * time.Millisecond)
 					}
 				}
@@ -236,7 +236,7 @@ func TestGroupDropsWhatIsOutOfDate(t *testing.T) {
 			return to
 		}
 		g := &Group{}
-		grant(t, g.Limiter("window"), Claim{}).Done(says(3, time.Minute))
+		grant(t, g.Limiter("window"), Claim{}).Answered(says(3, time.Minute))
 		g.Limiter("held").Pause(2 * time.Minute)
 		for n, after := range []time.Duration{time.Minute, time.Minute} {
 			g = pass(g)
@@ -314,7 +314,7 @@ func TestGroupUpdateWithAStoreKeepsNames(t *testing.T) {
 		search, core := Claim{Verb: "GET", Path: "/search"}, Claim{Verb: "GET", Path: "/core"}
 		for i, c := range []Claim{core, search} {
 			grant, _ := g.Limiter("a").Observe(c)
-			grant.Done(remaining(c.Path[1:], 10*(1-i)))
+			grant.Answered(remaining(c.Path[1:], 10*(1-i)))
 		}
 		if err := within.Update(g, func() bool { shared = &store.Memory{}; return false }); err != nil {
 			t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. Done ends it when the server has answered, and Cancel if nothing was
+// Grant is the right to send one request now. Answered ends it when the server has answered, and Cancel if nothing was
 // sent. Only the first of these calls counts, so that a deferred Cancel does no harm. If the answer is still being read
-// at Done, or its cost is not known yet, Done is called once more: see [Outcome].Open.
+// at Answered, or its cost is not known yet, Done ends the grant: see [Outcome].Open. Where nobody looks at answers, Done alone does.
 //
 // A Grant must not be copied, and the zero Grant must not be used. Its methods may be called concurrently.
 type Grant struct {
@@ -27,7 +27,7 @@ type Grant struct {
 // The states of a Grant.
 const (
 	underWay uint32 = iota
-	answered        // Done was called
+	answered        // Answered was called
 	canceled        // Cancel was called: nothing is left to settle
 )
 
@@ -47,7 +47,7 @@ type right struct {
 func (g *Grant) Limiter() *Limiter { return g.l }
 
 // Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from it.
-func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
+func (inner) Time(g *Grant) time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
 // Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
 func (inner) Elapsed(g *Grant) time.Duration { return time.Duration(g.ticket.Sent) }
@@ -67,7 +67,7 @@ func (inner) Keep(g *Grant) *Grant {
 func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 
 // Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves up. After
-// Done, Cancel does nothing.
+// Answered or Done, Cancel does nothing.
 func (g *Grant) Cancel() {
 	if g = g.current(); g.state.CompareAndSwap(underWay, canceled) {
 		g.l.alter(g.giveBack)
@@ -105,7 +105,7 @@ func (g *right) end() {
 // What was claimed too much goes back as if it had never been claimed. What was claimed too little is charged now, as by a
 // server that learns the cost at the end. A TokenBucket owes what it does not hold, and keeps its rate; of any other Kind,
 // what is beyond N is forgotten with its window, as by a provider that counts so (see quota.Kind). The line is timed anew.
-// Settle may be called at any time, before Done and after it, and more than once. A negative cost counts as zero; an empty
+// Settle may be called at any time, before Answered or Done and after them, and more than once. A negative cost counts as zero; an empty
 // unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has
 // that too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {

@@ -31,11 +31,11 @@ func TestGrantKeep(t *testing.T) {
 		"nothing":                {func(_, _ *Grant) {}, 0, true},
 		"both are settled":       {func(g, kept *Grant) { g.Settle(settled); kept.Settle(settled) }, 8, true},
 		"both are canceled":      {func(g, kept *Grant) { kept.Cancel(); g.Cancel() }, 10, false},
-		"both are done":          {func(g, kept *Grant) { g.Done(Answer{}); kept.Done(Answer{}) }, 0, false},
-		"done, then canceled":    {func(g, kept *Grant) { kept.Done(Answer{}); g.Cancel() }, 0, false},
-		"canceled, then done":    {func(g, kept *Grant) { g.Cancel(); kept.Done(Answer{Refused: true}) }, 10, false},
+		"both are done":          {func(g, kept *Grant) { g.Answered(Answer{}); kept.Done(nil) }, 0, false},
+		"done, then canceled":    {func(g, kept *Grant) { kept.Answered(Answer{}); g.Cancel() }, 0, false},
+		"canceled, then done":    {func(g, kept *Grant) { g.Cancel(); kept.Answered(Answer{Refused: true}) }, 10, false},
 		"canceled, then settled": {func(g, kept *Grant) { g.Cancel(); kept.Settle(quota.Costs{"tokens": 20}) }, 10, false},
-		"done, then settled":     {func(g, kept *Grant) { g.Done(Answer{Spent: settled}); kept.Settle(settled) }, 8, false},
+		"done, then settled":     {func(g, kept *Grant) { g.Answered(Answer{Spent: settled}); kept.Settle(settled) }, 8, false},
 		"kept twice":             {func(g, kept *Grant) { within.Keep(g).Settle(settled); within.Keep(kept).Settle(settled) }, 8, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestGrantKeep(t *testing.T) {
 					t.Fatal(err)
 				}
 				kept := within.Keep(g)
-				if kept.Limiter() != l || kept.Time() != g.Time() {
-					t.Errorf("kept is of %p at %v, want %p at %v", kept.Limiter(), kept.Time(), l, g.Time())
+				if kept.Limiter() != l || (inner{}).Time(kept) != (inner{}).Time(g) {
+					t.Errorf("kept is of %p at %v, want %p at %v", kept.Limiter(), inner{}.Time(kept), l, inner{}.Time(g))
 				}
 				test.use(g, kept)
 				if n := left(l, "tokens", 20); n != test.left {
@@ -61,7 +61,7 @@ func TestGrantKeep(t *testing.T) {
 	}
 }
 
-// A Grant whose answer is read is ended by a second Done, and further ones do nothing.
+// A Grant whose answer is read is ended by Done, and further ones do nothing.
 func TestGrantKeepWhileRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1 in flight, 100 bytes/h burst 100")}
@@ -69,15 +69,16 @@ func TestGrantKeepWhileRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := g.Done(Answer{Reading: true, Unsettled: true}); !o.Open {
+		if o := g.Answered(Answer{Reading: true, Unsettled: true}); !o.Open {
 			t.Errorf("%+v, want that it is open", o)
 		}
 		kept := within.Keep(g)
 		for range 3 {
-			if o := kept.Done(Answer{Spent: quota.Costs{"bytes": 30}}); o != (Outcome{}) {
+			if o := kept.Answered(Answer{Spent: quota.Costs{"bytes": 50}}); o != (Outcome{}) {
 				t.Errorf("%+v", o)
 			}
-			g.Done(Answer{Spent: quota.Costs{"bytes": 90}})
+			kept.Done(quota.Costs{"bytes": 30})
+			g.Done(quota.Costs{"bytes": 90})
 		}
 		if n := left(l, "bytes", 100); n != 70 {
 			t.Errorf("%d are left, want 70", n)
@@ -97,14 +98,14 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 			return
 		}
 		defer grant.Cancel() // does no harm
-		grant.Done(Answer{})
+		grant.Answered(Answer{})
 		if grant, err = within.Acquire(ctx, g, Claim{}, find, nil, nil); err != nil {
 			t.Error(err)
 			return
 		}
-		grant.Done(Answer{})
+		grant.Answered(Answer{})
 		grant, _ = l.Observe(Claim{})
-		grant.Done(Answer{})
+		grant.Answered(Answer{})
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -174,8 +175,8 @@ func TestGrantDoneWhoseRandPanics(t *testing.T) {
 						if err != nil {
 							t.Error(err)
 						}
-						if o := grant.Done(answer); o.Open {
-							grant.Done(Answer{})
+						if o := grant.Answered(answer); o.Open {
+							grant.Done(nil)
 						}
 					}()
 					<-done
@@ -213,7 +214,7 @@ func TestCancelGivesBackAbove(t *testing.T) {
 func TestWaitEndsWhatItHadInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
-		grant(t, l, Claim{}).Done(says(1, time.Minute))
+		grant(t, l, Claim{}).Answered(says(1, time.Minute))
 		l.Pause(time.Second)
 		start := time.Now()
 		for i := range 3 {

@@ -57,7 +57,7 @@ func BenchmarkGroupMemory(b *testing.B) {
 						if err != nil {
 							b.Fatal(err)
 						}
-						grant.Done(Answer{})
+						grant.Answered(Answer{})
 					}
 				}
 				b.ReportMetric(float64(heap()-before)/n, "B/bucket")

@@ -117,7 +117,7 @@ func TestZeroGroup(t *testing.T) {
 		if f := l.Forecast(Claim{}); l.Name != "b" || f.Cause != CauseSlowStart {
 			t.Errorf("%s: %+v", l.Name, f)
 		}
-		grant.Done(Answer{})
+		grant.Answered(Answer{})
 		defer func() {
 			if recover() == nil {
 				t.Error("a path without a key does not panic")
@@ -168,7 +168,7 @@ func TestGroupForgottenHandle(t *testing.T) {
 		if err := old.SetQuotas(quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}); err != nil {
 			t.Fatal(err)
 		}
-		first.Done(Answer{})
+		first.Answered(Answer{})
 		second.Cancel()
 		if s := now.State(); s.InFlight != 0 || s.Next.Quota != "1/s even" && s.Next.Quota != "1/h even" {
 			t.Errorf("state %+v", s)
@@ -191,7 +191,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 				t.Fatal(err)
 			}
 			search = grant.Limiter()
-			grant.Done(remaining(name, [...]int{10, 0, 10, 10}[i]))
+			grant.Answered(remaining(name, [...]int{10, 0, 10, 10}[i]))
 		}
 		if search.Name != "a (search)" {
 			t.Fatalf("granted by %s", search.Name)
@@ -222,7 +222,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
 			time.Sleep(time.Minute)
-			return func() { g.Done(Answer{}) }
+			return func() { g.Answered(Answer{}) }
 		},
 		"being read": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -230,9 +230,9 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			g, _ := l.Acquire(t.Context(), Claim{})
-			g.Done(Answer{Reading: true})
+			g.Answered(Answer{Reading: true})
 			time.Sleep(time.Minute)
-			return func() { g.Done(Answer{}) }
+			return func() { g.Done(nil) }
 		},
 		"charged": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -251,39 +251,39 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 		"held": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
-			g.Done(hold)
+			g.Answered(hold)
 			return func() { time.Sleep(time.Hour) }
 		},
 		"learned": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
-			g.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 3, Reset: time.Hour, ResetKnown: true}}})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 3, Reset: time.Hour, ResetKnown: true}}})
 			return func() { time.Sleep(2 * time.Hour) }
 		},
 		"unsettled": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
-			if !g.Done(Answer{Unsettled: true, Spent: quota.Costs{"bytes": 5}}).Open {
-				t.Error("another Done is not waited for")
+			if !g.Answered(Answer{Unsettled: true, Spent: quota.Costs{"bytes": 5}}).Open {
+				t.Error("Done is not waited for")
 			}
 			time.Sleep(time.Minute)
-			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Done(Answer{}) }
+			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Done(nil) }
 		},
 		"unsettled, of requests alone": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
-			if !g.Done(Answer{Unsettled: true}).Open {
-				t.Error("another Done is not waited for")
+			if !g.Answered(Answer{Unsettled: true}).Open {
+				t.Error("Done is not waited for")
 			}
 			time.Sleep(time.Minute)
-			return func() { g.Done(Answer{}) }
+			return func() { g.Done(nil) }
 		},
 		"below it": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
 			l = l.entry.group.Limiter("a", "x")
 			g, _ := l.Acquire(t.Context(), Claim{})
 			time.Sleep(time.Minute)
-			return func() { g.Done(Answer{}) }
+			return func() { g.Answered(Answer{}) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestGroupPlaceOfAForgottenBucket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old.Done(Answer{})
+		old.Answered(Answer{})
 		time.Sleep(time.Hour)
 		g.sweepTwice()
 		a := g.Limiter("a")
@@ -440,7 +440,7 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 				if name := grant.Limiter().Name; name != "c" {
 					t.Errorf("%d was granted by %s, want c", i, name)
 				}
-				grant.Done(Answer{})
+				grant.Answered(Answer{})
 			}
 			return err
 		})
@@ -585,7 +585,7 @@ func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Burst: 1}}, Store: shared, Rand: noJitter}
 		}}
 		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
-		grant.Done(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
+		grant.Answered(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
 		if err := within.Update(g, func() bool { shared = memory; return false }); err != nil {
 			t.Fatal(err)
 		}
@@ -616,7 +616,7 @@ func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
 		if n := find().State().Waiting; n != 0 {
 			t.Errorf("%d wait, want none", n)
 		}
-		first.Done(Answer{})
+		first.Answered(Answer{})
 		grant(t, find(), Claim{})
 	})
 }
@@ -945,7 +945,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 		if got, want := fmt.Sprint(order()), "[0 0s <nil> 1 10.1s <nil>]"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		under.Done(Answer{})
+		under.Answered(Answer{})
 		if s := g.Limiter("a").State(); s.Store == nil || s.InFlight != 2 {
 			t.Errorf("state %+v", s)
 		}
@@ -977,7 +977,7 @@ func TestGroupSplitsByWhatServersName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			grant.Done(a)
+			grant.Answered(a)
 			return grant.Limiter()
 		}
 		ask(core, remaining("core", 50))
@@ -1012,17 +1012,17 @@ func TestGroupSplitMovesWaiters(t *testing.T) {
 			return Claim{Verb: "GET", Path: [...]string{"/users/", "/search/"}[i%2] + fmt.Sprint(i)}
 		}
 		first, _ := l.Acquire(t.Context(), claim(0))
-		first.Done(remaining("core", 50))
+		first.Answered(remaining("core", 50))
 		second, _ := l.Acquire(t.Context(), claim(1))
 		order := follows(t, 4, func(i int) error {
 			grant, err := l.Acquire(t.Context(), claim(i))
 			if err == nil {
 				time.Sleep(time.Second)
-				grant.Done(Answer{})
+				grant.Answered(Answer{})
 			}
 			return err
 		})
-		second.Done(remaining("search", 0))
+		second.Answered(remaining("search", 0))
 		want := "[0 1s <nil> 2 2s <nil> 1 1m1s <nil> 3 1m2s <nil>]"
 		if got := fmt.Sprint(order()); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -1038,7 +1038,7 @@ func TestGroupNamesAreBounded(t *testing.T) {
 		for i := range 10_000 {
 			grant, f := l.Observe(Claim{Verb: "GET", Path: fmt.Sprint("/", i)})
 			_ = f
-			grant.Done(remaining(fmt.Sprint("n", i), 1))
+			grant.Answered(remaining(fmt.Sprint("n", i), 1))
 		}
 		if n := len(g.State()); n > 100 {
 			t.Errorf("%d buckets, want 100 at most", n)
@@ -1054,7 +1054,7 @@ func TestGroupSaveAndLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		grant.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 0, Reset: time.Minute, ResetKnown: true}}})
+		grant.Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 0, Reset: time.Minute, ResetKnown: true}}})
 		var saved bytes.Buffer
 		if err := one.Save(&saved); err != nil {
 			t.Fatal(err)
@@ -1087,7 +1087,7 @@ func TestGroupLoadsTwice(t *testing.T) {
 		for i, key := range []string{"a", "b"} {
 			from := &Group{New: perSecond(100)}
 			grant, _ := from.Limiter(key).Acquire(t.Context(), Claim{})
-			grant.Done(remaining("", 10+i))
+			grant.Answered(remaining("", 10+i))
 			var saved bytes.Buffer
 			if err := errors.Join(from.Save(&saved), g.Load(&saved)); err != nil {
 				t.Fatal(err)
@@ -1107,7 +1107,7 @@ func TestGroupSavesWhileBucketsAreMade(t *testing.T) {
 	from := &Group{New: perSecond(100)}
 	for i := range n {
 		grant, _ := from.Limiter(fmt.Sprint(i)).Acquire(t.Context(), Claim{})
-		grant.Done(remaining("", 10))
+		grant.Answered(remaining("", 10))
 	}
 	var saved bytes.Buffer
 	if err := from.Save(&saved); err != nil {
@@ -1142,7 +1142,7 @@ func TestGroupSavesEachPathByItself(t *testing.T) {
 		l := g.Limiter("a")
 		for i, name := range []string{"x", "y"} { // both get a bucket below a
 			grant, _ := l.Observe(Claim{Verb: "GET", Path: "/" + name})
-			grant.Done(remaining(name, 1-i))
+			grant.Answered(remaining(name, 1-i))
 		}
 		paths := [][]string{{"a"}, {"a", "b"}, {"a\x00b"}, {`a" "b`}, {"a", "x"}, {"a", "x true"}, {"a x"}, {""}, {"", ""}}
 		seen := map[string]string{}
@@ -1215,15 +1215,15 @@ func TestGroupRace(t *testing.T) {
 						case 0:
 							grant.Cancel()
 						case 3:
-							grant.Done(Answer{Refused: true, Hold: time.Duration(random.IntN(3)) * 100 * time.Millisecond, HoldKnown: random.IntN(2) == 0})
+							grant.Answered(Answer{Refused: true, Hold: time.Duration(random.IntN(3)) * 100 * time.Millisecond, HoldKnown: random.IntN(2) == 0})
 						case 1:
-							grant.Done(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
+							grant.Answered(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
 						case 2:
-							if grant.Done(Answer{Reading: true}).Open {
-								grant.Done(Answer{})
+							if grant.Answered(Answer{Reading: true}).Open {
+								grant.Done(nil)
 							}
 						default:
-							grant.Done(Answer{})
+							grant.Answered(Answer{})
 						}
 					}
 					cancel()
@@ -1287,13 +1287,13 @@ func TestGroupAllocates(t *testing.T) {
 		want float64
 	}{
 		"Limiter": {func() { g.Limiter("a", "b") }, 0},
-		"Acquire and Done": {func() {
+		"Acquire and Answered": {func() {
 			grant, err := within.Acquire(t.Context(), g, Claim{}, find, nil, nil)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			grant.Done(Answer{})
+			grant.Answered(Answer{})
 		}, 0},
 	} {
 		if got := testing.AllocsPerRun(100, test.f); got != test.want {
@@ -1379,7 +1379,7 @@ func TestCounters(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			grant.Done(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
+			grant.Answered(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
 			return grant.Limiter()
 		}
 		var alone Limiter
@@ -1425,7 +1425,7 @@ func TestForecastOfRoutesChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			grant.Done(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
+			grant.Answered(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
 			return grant.Limiter().Name
 		}
 		for i := range 10 {

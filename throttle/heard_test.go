@@ -34,13 +34,13 @@ func TestHeardOfAll(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.Done(end)
+				g.Answered(end)
 				time.Sleep(test.answered)
 				for _, remains := range test.remains {
 					if g, err = b.Acquire(t.Context(), throttle.Claim{}); err != nil {
 						t.Fatal(err)
 					}
-					g.Done(throttle.Answer{Statements: []quota.Statement{{Limit: 100, Remaining: remains, Reset: time.Minute, ResetKnown: true, Resolution: time.Second}}})
+					g.Answered(throttle.Answer{Statements: []quota.Statement{{Limit: 100, Remaining: remains, Reset: time.Minute, ResetKnown: true, Resolution: time.Second}}})
 				}
 				n := 0
 				for ; n < 500; n++ {

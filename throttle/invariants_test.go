@@ -287,7 +287,7 @@ func (in *inspection) ways(b *Limiter) {
 	case b.gate.Ends() && b.server.InFlight() > 0 && (!unknown || !b.server.Heard()):
 		in.bad("%q: grants end past the lock, of which the bucket is to hear: something is known (%v), or none has ended (%v)", b.Name, !unknown, !b.server.Heard())
 	case b.server.InFlight() < 0 || b.awaitEnd < 0:
-		in.bad("%q: %d are in flight, and %d await a second Done", b.Name, b.server.InFlight(), b.awaitEnd)
+		in.bad("%q: %d are in flight, and %d await Done", b.Name, b.server.InFlight(), b.awaitEnd)
 	case b.lastCharged > in.now || b.hold > in.now && b.heldSince > in.now:
 		in.bad("%q: charged at %d and held since %d, now is %d", b.Name, b.lastCharged, b.heldSince, in.now)
 	}

@@ -100,9 +100,9 @@ func Example_kindInFlight() {
 		return err == nil
 	}
 	fmt.Println(may())
-	last.Done(throttle.Answer{Reading: true}) // its headers have come
+	last.Answered(throttle.Answer{Reading: true}) // its headers have come
 	fmt.Println(may())
-	last.Done(throttle.Answer{}) // its body has been read
+	last.Done(nil) // its body has been read
 	fmt.Println(may())
 	// Output:
 	// false
@@ -118,7 +118,7 @@ func Example_kindUnanswered() {
 	_, err = l.Acquire(context.Background(), throttle.Claim{MaxWait: -1})
 	fmt.Println(err != nil)
 
-	first.Done(throttle.Answer{Reading: true})
+	first.Answered(throttle.Answer{Reading: true})
 	_, err = l.Acquire(context.Background(), throttle.Claim{})
 	fmt.Println(err)
 	// Output:
@@ -179,7 +179,7 @@ func Example_costs() {
 		fmt.Println(err)
 		return
 	}
-	g.Done(throttle.Answer{Spent: quota.Costs{"tokens": 17_000}}) // as many as the answer says
+	g.Answered(throttle.Answer{Spent: quota.Costs{"tokens": 17_000}}) // as many as the answer says
 
 	fmt.Println("another 20000 tokens in", l.Forecast(claim).Wait.Round(time.Minute))
 	fmt.Println("another 10000 tokens in", l.Forecast(throttle.Claim{Costs: quota.Costs{"tokens": 10_000}}).Wait)
@@ -197,7 +197,7 @@ func Example_statement() {
 		fmt.Println(err)
 		return
 	}
-	g.Done(throttle.Answer{Statements: []quota.Statement{
+	g.Answered(throttle.Answer{Statements: []quota.Statement{
 		{Limit: 5000, Remaining: 0, Reset: 10 * time.Minute, ResetKnown: true, Resolution: time.Second, Window: time.Hour},
 	}})
 	fmt.Println("the next one in", l.Forecast(throttle.Claim{}).Wait.Round(time.Minute))

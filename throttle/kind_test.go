@@ -234,7 +234,7 @@ func stating(t *testing.T, l *Limiter, n, remaining int, reset time.Duration) {
 		if err != nil {
 			t.Fatalf("request %d of %d: %v", i, n, err)
 		}
-		g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: remaining + n - 1 - i, Reset: reset, ResetKnown: true}}})
+		g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: remaining + n - 1 - i, Reset: reset, ResetKnown: true}}})
 	}
 }
 
@@ -313,31 +313,31 @@ func TestAPlainQuotaDelaysAgain(t *testing.T) {
 		waits bool
 	}{
 		"believed":             {func(*testing.T, *Limiter) {}, false},
-		"an answer of nothing": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{}) }, false},
+		"an answer of nothing": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Answered(Answer{}) }, false},
 		"four answers of nothing": {func(_ *testing.T, l *Limiter) {
 			for range 4 {
 				g, _ := l.Observe(Claim{})
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			}
 		}, true},
-		"a lost one": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{Lost: true}) }, false},
+		"a lost one": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Answered(Answer{Lost: true}) }, false},
 		"the reset":  {func(*testing.T, *Limiter) { time.Sleep(s) }, true},
 		"more than there is": {func(_ *testing.T, l *Limiter) {
 			g, _ := l.Observe(Claim{})
-			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 51, Reset: s, ResetKnown: true}}})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 51, Reset: s, ResetKnown: true}}})
 		}, true},
 		"another limit": {func(_ *testing.T, l *Limiter) { l.sayOther() }, true},
 		"a refusal": {func(_ *testing.T, l *Limiter) {
 			g, _ := l.Observe(Claim{})
-			g.Done(Answer{Refused: true})
+			g.Answered(Answer{Refused: true})
 			time.Sleep(s / 2) // the hold is over
 		}, true},
 		"a statement after a refusal": {func(_ *testing.T, l *Limiter) {
 			g, _ := l.Observe(Claim{})
-			g.Done(Answer{Refused: true})
+			g.Answered(Answer{Refused: true})
 			time.Sleep(s / 2)
 			g, _ = l.Observe(Claim{})
-			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 10, Reset: s / 4, ResetKnown: true}}})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 10, Reset: s / 4, ResetKnown: true}}})
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -346,7 +346,7 @@ func TestAPlainQuotaDelaysAgain(t *testing.T) {
 				time.Sleep(s)
 				stating(t, l, 40, 10, s)
 				g, _ := l.Observe(Claim{N: 10}) // the quota is used up; the server has room
-				g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 30, Reset: s, ResetKnown: true}}})
+				g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 30, Reset: s, ResetKnown: true}}})
 				c.then(t, l)
 				if got := waitOf(l); (got > 0) != c.waits {
 					t.Errorf("waits %v, want a wait: %v", got, c.waits)
@@ -359,7 +359,7 @@ func TestAPlainQuotaDelaysAgain(t *testing.T) {
 // sayOther has an answer state another limit, and nothing of the one of 50.
 func (l *Limiter) sayOther() {
 	g, _ := l.Observe(Claim{})
-	g.Done(Answer{Statements: []quota.Statement{{Name: "other", Limit: 7, Remaining: 5, Reset: time.Second, ResetKnown: true}}})
+	g.Answered(Answer{Statements: []quota.Statement{{Name: "other", Limit: 7, Remaining: 5, Reset: time.Second, ResetKnown: true}}})
 }
 
 // TestALongPlainQuotaIsNotUsedUpAtOnce: four fifths go at once; the rest is spread over the hour.
@@ -401,17 +401,17 @@ func TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "5/10s")}
 		stated, silent := &Limiter{Parent: host}, &Limiter{Parent: host}
 		for range 5 {
-			grant(t, stated, Claim{}).Done(Answer{})
+			grant(t, stated, Claim{}).Answered(Answer{})
 		}
 		g, err := silent.Acquire(t.Context(), Claim{}) // not by Waiter.Wait, which takes the lock of this bucket
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		checkTree(t, stated, silent)
 		for left := 4; left >= 1; left-- {
 			a := Answer{Statements: []quota.Statement{{Limit: 5, Remaining: left, Reset: 10 * time.Second, ResetKnown: true, Window: 10 * time.Second}}}
-			grant(t, stated, Claim{}).Done(a)
+			grant(t, stated, Claim{}).Answered(a)
 		}
 		if f := stated.Forecast(Claim{}); f.Wait != 0 {
 			t.Errorf("the server says that one remains, and a claim waits: %+v", f)
@@ -455,13 +455,13 @@ func TestAPlainQuotaIsNotBelievedForEver(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{Quotas: quotas(t, "10/m"), Rand: noJitter}
 			for i := range 10 {
-				grant(t, l, Claim{}).Done(stated(max(9-i, c.remaining), c.known))
+				grant(t, l, Claim{}).Answered(stated(max(9-i, c.remaining), c.known))
 			}
 			went := 0
 			for start := time.Now(); time.Since(start) < 59*time.Second; time.Sleep(10 * time.Millisecond) {
 				if g, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); err == nil {
 					went++
-					g.Done(c.then)
+					g.Answered(c.then)
 				}
 			}
 			if went != c.want {
@@ -596,7 +596,7 @@ func TestPlainMonth(t *testing.T) {
 			if err != nil || !time.Now().Equal(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) {
 				t.Fatalf("number %d: %v at %v", i, err, time.Now())
 			}
-			g.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5, Reset: 20 * 24 * time.Hour, ResetKnown: true}}})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5, Reset: 20 * 24 * time.Hour, ResetKnown: true}}})
 		}
 	})
 }

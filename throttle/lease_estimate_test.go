@@ -77,7 +77,7 @@ func TestLeaseEstimates(t *testing.T) {
 								at := time.Since(begin)
 								time.Sleep(c.took)
 								g.Settle(quota.Costs{"tokens": 500})
-								g.Done(Answer{})
+								g.Answered(Answer{})
 								mu.Lock()
 								if at >= 2*per && at < per*time.Duration(spans) { // whole spans
 									n++

@@ -156,7 +156,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 				}
 				g.Settle(spent)
 			}
-			g.Done(Answer{})
+			g.Answered(Answer{})
 			mu.Lock()
 			h.sends = append(h.sends, s)
 			mu.Unlock()

@@ -40,7 +40,7 @@ func TestLeaseRoom(t *testing.T) {
 				}()
 				time.Sleep(2 * time.Second)
 				g.Settle(quota.Costs{quota.Requests: 4})
-				g.Done(Answer{})
+				g.Answered(Answer{})
 				// It is told at once; then come the news, and a call. Three calls were before.
 				if d, want := <-went, 2*time.Second+7*shared.there; d != want {
 					t.Errorf("went after %v, want %v", d, want)

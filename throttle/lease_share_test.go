@@ -132,14 +132,14 @@ func TestLeaseRemaining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 0, Reset: 10 * time.Second, ResetKnown: true, Resolution: time.Second}}})
+		g.Answered(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 0, Reset: 10 * time.Second, ResetKnown: true, Resolution: time.Second}}})
 		time.Sleep(time.Second)
 		start := time.Now()
 		g, err = b.Acquire(t.Context(), Claim{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		if d := time.Since(start); d < 8*time.Second || d > 9*time.Second+time.Millisecond {
 			t.Errorf("went after %v, want 9s", d)
 		}
@@ -321,14 +321,14 @@ func TestLeaseSettle(t *testing.T) {
 				}
 				time.Sleep(3 * time.Second)
 				g.Settle(quota.Costs{"tokens": 400})
-				g.Done(Answer{})
+				g.Answered(Answer{})
 				time.Sleep(time.Second)
 				start := time.Now()
 				g, err = b.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 600}})
 				if d := time.Since(start); err != nil || d.Truncate(10*time.Millisecond) != later || later == 0 && d != 500*time.Microsecond {
 					t.Errorf("after %v: %v", d, err)
 				}
-				g.Done(Answer{Spent: quota.Costs{"tokens": 700}})
+				g.Answered(Answer{Spent: quota.Costs{"tokens": 700}})
 				time.Sleep(57 * time.Second) // 400 leave a minute after they went
 				start = time.Now()
 				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 300}}); err != nil || time.Since(start).Truncate(10*time.Millisecond) != later || later == 0 && time.Since(start) > time.Millisecond {

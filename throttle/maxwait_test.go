@@ -246,7 +246,7 @@ func TestUnseen(t *testing.T) {
 						g, err := l.Acquire(t.Context(), Claim{MaxWait: 800 * time.Millisecond})
 						if err == nil {
 							time.Sleep(time.Second)
-							g.Done(remain(59 - callers))
+							g.Answered(remain(59 - callers))
 						}
 						errs <- err
 					}()
@@ -256,7 +256,7 @@ func TestUnseen(t *testing.T) {
 				ask()
 			}
 			time.Sleep(50 * time.Millisecond)
-			if first.Done(remain(59)); !waits {
+			if first.Answered(remain(59)); !waits {
 				ask()
 			}
 			for range callers {
@@ -269,11 +269,11 @@ func TestUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
 		refused := grant(t, l, Claim{MaxWait: 1500 * time.Millisecond})
-		refused.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		refused.Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
 		time.Sleep(time.Second)
 		probe := grant(t, l, Claim{})
 		time.Sleep(trip)
-		probe.Done(remain(59))
+		probe.Answered(remain(59))
 		for range 19 {
 			grant(t, l, Claim{})
 		}
@@ -291,7 +291,7 @@ func TestUnseen(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
 		first := grant(t, l, Claim{})
 		time.Sleep(trip)
-		first.Done(remain(59))
+		first.Answered(remain(59))
 		for i := range callers {
 			if f := l.Forecast(Claim{MaxWait: -1}); f.Err != nil {
 				t.Fatalf("forecast %d: %+v", i, f)

@@ -28,7 +28,7 @@ func keep(t *testing.T, m adaptive.Memory) (kept adaptive.Memory) {
 func TestMemoryOfAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(4, time.Minute))
+		a.get().Answered(says(4, time.Minute))
 		a.get() // in flight, and may have been counted
 		m := keep(t, a.l.memory())
 		reset := time.Now().Add(time.Minute)
@@ -40,10 +40,10 @@ func TestMemoryOfAWindow(t *testing.T) {
 		b := server10(t)
 		b.l.remember(m, 0, (*adaptive.Server).Remember)
 		b.wantOpen(1) // it starts slowly, as ever
-		b.get().Done(says(2, 50*time.Second))
+		b.get().Answered(says(2, 50*time.Second))
 		b.wantOpen(2)
 		for n := 1; n >= 0; n-- {
-			b.get().Done(says(n, 50*time.Second))
+			b.get().Answered(says(n, 50*time.Second))
 		}
 		start := time.Now()
 		b.get()
@@ -56,7 +56,7 @@ func TestMemoryOfAWindow(t *testing.T) {
 func TestMemoryThatIsOutOfDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(0, time.Minute))
+		a.get().Answered(says(0, time.Minute))
 		a.l.Pause(30 * time.Second)
 		m := keep(t, a.l.memory())
 		for after, want := range map[time.Duration]time.Duration{
@@ -81,10 +81,10 @@ func TestMemoryOfASilentServer(t *testing.T) {
 		a := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
 		for range 3 { // it serves 10 in a second, and refuses one
 			for range 10 {
-				a.get().Done(Answer{})
+				a.get().Answered(Answer{})
 				time.Sleep(100 * time.Millisecond)
 			}
-			a.get().Done(Answer{Refused: true})
+			a.get().Answered(Answer{Refused: true})
 		}
 		m := keep(t, a.l.memory())
 		if m.Rate < 8 || m.Rate > 10 || len(m.Windows) > 0 {
@@ -95,7 +95,7 @@ func TestMemoryOfASilentServer(t *testing.T) {
 		b.l.remember(m, 0, (*adaptive.Server).Remember)
 		start := time.Now()
 		for range 20 {
-			b.get().Done(Answer{})
+			b.get().Answered(Answer{})
 		}
 		if took := time.Since(start).Seconds(); took < 18/10. || took > 20/8. {
 			t.Errorf("20 took %v s at %v a second", took, m.Rate)
@@ -129,7 +129,7 @@ func TestMemoryOfAServerThatRefills(t *testing.T) {
 func TestMemoryIsNotTakenForNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(9, time.Minute))
+		a.get().Answered(says(9, time.Minute))
 		a.l.remember(adaptive.Memory{Held: time.Now().Add(time.Minute), Windows: []adaptive.WindowMemory{{Late: time.Now().Add(time.Minute)}}}, 0, (*adaptive.Server).Remember)
 		a.wantOpen(9)
 	})
@@ -155,7 +155,7 @@ func TestMemoryMayBeNonsense(t *testing.T) {
 			a := server10(t)
 			a.l.remember(m, 0, (*adaptive.Server).Remember)
 			start := time.Now()
-			a.get().Done(Answer{})
+			a.get().Answered(Answer{})
 			if waited := time.Since(start); waited > 16*time.Minute {
 				t.Errorf("%+v: waited %v", m, waited)
 			}

@@ -355,12 +355,12 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 					check()
 				case 1: // was refused, and asks again
 					m.serve()
-					c.grant.Done(Answer{})
+					c.grant.Answered(Answer{})
 					check()
 					ask(&claim{rankedWaiter: c.rankedWaiter}, c.grant.place)
 				default:
 					m.serve()
-					c.grant.Done(Answer{})
+					c.grant.Answered(Answer{})
 					check()
 				}
 			case k == 18:

@@ -170,7 +170,7 @@ func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quotas(t, "1/s even"), Ageing: 2500 * time.Millisecond}
 		g := grant(t, &l, Claim{})
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		c := newCrowd()
 		c.claim(t.Context(), &l, "n1", Claim{}, 0)
 		c.claim(t.Context(), &l, "again", Claim{Priority: Background, After: g}, 0) // as of 0, and a step behind

@@ -234,7 +234,7 @@ func TestReserveOfALearnedWindow(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %d, %v", test.remaining, test.limit, test.reserve), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Reserve: test.reserve, Rand: noJitter}
-				grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []quota.Statement{{
+				grant(t, l, Claim{Priority: Urgent}).Answered(Answer{Statements: []quota.Statement{{
 					Limit: test.limit, Remaining: test.remaining, Reset: time.Minute, ResetKnown: true,
 				}}})
 				if n := rush(t, l, Normal); n != test.normal {

@@ -47,7 +47,7 @@ func TestWaitIsWhatTheServerSaid(t *testing.T) {
 					l, test.ask.Parent = test.ask, test.l
 					grant(t, l, Claim{})
 				}
-				grant(t, test.l, Claim{}).Done(test.answer)
+				grant(t, test.l, Claim{}).Answered(test.answer)
 				if got := l.Forecast(Claim{}); got != test.want {
 					t.Errorf("forecast %+v, want %+v", got, test.want)
 				}
@@ -77,14 +77,14 @@ func TestWaitIsWhatTheServerSaid(t *testing.T) {
 func TestWaitAfterWhatTheServerSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
-		grant(t, l, Claim{}).Done(Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
+		grant(t, l, Claim{}).Answered(Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
 		time.Sleep(15 * time.Minute)
 		l.Pause(time.Minute)
 		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Minute, Cause: CauseHold}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		l.Resume()
-		grant(t, l, Claim{}).Done(Answer{Refused: true, Hold: 2 * time.Hour, HoldKnown: true})
+		grant(t, l, Claim{}).Answered(Answer{Refused: true, Hold: 2 * time.Hour, HoldKnown: true})
 		l.Resume()
 		l.Pause(time.Second)
 		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Second, Cause: CauseHold}); got != want {
@@ -100,7 +100,7 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}
 		refuse := func(g *Grant, held, alone time.Duration) {
 			t.Helper()
-			o := g.Done(Answer{Refused: true})
+			o := g.Answered(Answer{Refused: true})
 			if want := (Outcome{Held: held, Refused: true, Alone: alone}); o != want {
 				t.Fatalf("%+v, want %+v", o, want)
 			}
@@ -128,7 +128,7 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			}
 		}
 		for round := range 2 {
@@ -136,7 +136,7 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 			bad = granted(w) // it goes ahead
 			refuse(bad, 200*ms, 0)
 			w = again(bad)
-			granted(other).Done(Answer{}) // the other one goes ahead now, and many follow
+			granted(other).Answered(Answer{}) // the other one goes ahead now, and many follow
 			serveTen()
 			bad = granted(w)
 			if round == 0 {
@@ -195,7 +195,7 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					return g.Done(a)
+					return g.Answered(a)
 				}
 				refused := Answer{Refused: true}
 				for range 3 {
@@ -243,7 +243,7 @@ func TestAnotherKindGoesAheadAfterTwoRefusals(t *testing.T) {
 					refused := len(went) < 3 && path == "/bad"
 					mu.Unlock()
 					time.Sleep(time.Millisecond)
-					if g.Done(Answer{Refused: refused}); !refused {
+					if g.Answered(Answer{Refused: refused}); !refused {
 						return
 					}
 					after = g
@@ -272,7 +272,7 @@ func TestGrantsEndFastAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			}
 		}
 		for range 4 {
@@ -281,7 +281,7 @@ func TestGrantsEndFastAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.Done(Answer{Refused: true})
+				g.Answered(Answer{Refused: true})
 			}
 			serve()
 		}
@@ -302,14 +302,14 @@ func TestServedBelowIsHeardAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Rand: noJitter}
 		below := &Limiter{Parent: host, Rand: noJitter}
-		grant(t, below, Claim{}).Done(Answer{})
+		grant(t, below, Claim{}).Answered(Answer{})
 		var again *Grant
 		for n := range 10 {
 			g, err := host.Acquire(t.Context(), Claim{After: again})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := g.Done(Answer{Refused: true})
+			o := g.Answered(Answer{Refused: true})
 			if o.Held > 100*time.Millisecond || n >= 2 && o.Alone == 0 {
 				t.Errorf("after refusal %d, the host is held for %v, and the claim waits alone for %v", n+1, o.Held, o.Alone)
 			}
@@ -318,7 +318,7 @@ func TestServedBelowIsHeardAbove(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			}
 			time.Sleep(o.Alone)
 			again = g

@@ -78,7 +78,7 @@ func TestSlowStartDoublesUntilEnough(t *testing.T) {
 				went[time.Since(start)]++
 				mu.Unlock()
 				time.Sleep(100 * time.Millisecond)
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			})
 		}
 		wait.Wait()
@@ -94,7 +94,7 @@ func TestSlowStartDoublesUntilEnough(t *testing.T) {
 func TestSlowStartEndsWithTheFirstStatement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(9, time.Minute))
+		a.get().Answered(says(9, time.Minute))
 		a.wantOpen(9)
 	})
 }
@@ -102,7 +102,7 @@ func TestSlowStartEndsWithTheFirstStatement(t *testing.T) {
 func TestSlowStartLostAnswerLetsTheNextGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(Answer{Lost: true})
+		a.get().Answered(Answer{Lost: true})
 		a.wantOpen(1)
 	})
 }
@@ -112,18 +112,18 @@ func TestSlowStartHungProbeIsNotWaitedForForEver(t *testing.T) {
 		a := server10(t)
 		start := time.Now()
 		hung := a.get()
-		a.get().Done(Answer{})
+		a.get().Answered(Answer{})
 		if got := time.Since(start); got != slowStep {
 			t.Errorf("went after %v, want %v", got, slowStep)
 		}
-		hung.Done(Answer{})
+		hung.Answered(Answer{})
 	})
 }
 
 func TestSlowStartAfterIdling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(9, 10*time.Minute))
+		a.get().Answered(says(9, 10*time.Minute))
 		time.Sleep(time.Minute - 1)
 		a.wantOpen(9)
 		time.Sleep(time.Nanosecond)
@@ -136,15 +136,15 @@ func TestSlowStartAfterIdling(t *testing.T) {
 func TestWindowLeastRemainingLessInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(9, time.Minute))
+		a.get().Answered(says(9, time.Minute))
 		b, c, d := a.get(), a.get(), a.get()
 		a.wantOpen(6)
 		time.Sleep(time.Millisecond)
-		d.Done(says(6, time.Minute)) // the server has seen all three
-		a.wantOpen(4)                // two are in flight as far as we know
-		b.Done(says(8, time.Minute)) // older news
+		d.Answered(says(6, time.Minute)) // the server has seen all three
+		a.wantOpen(4)                    // two are in flight as far as we know
+		b.Answered(says(8, time.Minute)) // older news
 		a.wantOpen(5)
-		c.Done(says(7, time.Minute))
+		c.Answered(says(7, time.Minute))
 		a.wantOpen(6)
 	})
 }
@@ -152,8 +152,8 @@ func TestWindowLeastRemainingLessInFlight(t *testing.T) {
 func TestWindowFollowsOtherConsumers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(9, time.Minute))
-		a.get().Done(says(2, time.Minute))
+		a.get().Answered(says(9, time.Minute))
+		a.get().Answered(says(2, time.Minute))
 		a.wantOpen(2)
 	})
 }
@@ -161,14 +161,14 @@ func TestWindowFollowsOtherConsumers(t *testing.T) {
 func TestWindowNewsRaisesOldNewsDoesNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(3, time.Minute))
+		a.get().Answered(says(3, time.Minute))
 		old := a.get()
 		g := a.get()
 		time.Sleep(time.Millisecond)
-		g.Done(says(1, time.Minute))
-		old.Done(says(2, time.Minute)) // was written before
+		g.Answered(says(1, time.Minute))
+		old.Answered(says(2, time.Minute)) // was written before
 		a.wantOpen(1)
-		a.get().Done(says(9, time.Minute)) // was asked after: the window has rolled
+		a.get().Answered(says(9, time.Minute)) // was asked after: the window has rolled
 		a.wantOpen(9)
 	})
 }
@@ -176,7 +176,7 @@ func TestWindowNewsRaisesOldNewsDoesNot(t *testing.T) {
 func TestWindowUsedUpHoldsUntilResetThenOneProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(0, time.Minute))
+		a.get().Answered(says(0, time.Minute))
 		a.wantOpen(0)
 		time.Sleep(time.Minute - 1)
 		a.wantOpen(0)
@@ -184,7 +184,7 @@ func TestWindowUsedUpHoldsUntilResetThenOneProbe(t *testing.T) {
 		a.wantOpen(1)
 		probe := a.get()
 		a.wantOpen(0)
-		probe.Done(says(9, time.Minute))
+		probe.Answered(says(9, time.Minute))
 		a.wantOpen(9)
 	})
 }
@@ -192,7 +192,7 @@ func TestWindowUsedUpHoldsUntilResetThenOneProbe(t *testing.T) {
 func TestWindowProbeRetimesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(0, time.Minute))
+		a.get().Answered(says(0, time.Minute))
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
 			c.wg.Go(func() {
@@ -201,7 +201,7 @@ func TestWindowProbeRetimesWaiters(t *testing.T) {
 				c.went = append(c.went, name+" "+time.Since(c.start).String())
 				c.mu.Unlock()
 				time.Sleep(100 * time.Millisecond)
-				g.Done(says(1, time.Minute))
+				g.Answered(says(1, time.Minute))
 			})
 			synctest.Wait()
 		}
@@ -220,13 +220,13 @@ func TestWindowResetAsAnInterval(t *testing.T) {
 		}
 		// The reset is at 2.3 s. Whole seconds, rounded up: not after 3, then, when
 		// 2 is said at 0.3 s, not after 2.3 s.
-		a.get().Done(whole(9, 3*time.Second))
+		a.get().Answered(whole(9, 3*time.Second))
 		time.Sleep(300 * time.Millisecond)
-		a.get().Done(whole(8, 2*time.Second))
+		a.get().Answered(whole(8, 2*time.Second))
 		time.Sleep(700 * time.Millisecond)
-		a.get().Done(whole(0, 2*time.Second)) // not after 3 s: nothing new
+		a.get().Answered(whole(0, 2*time.Second)) // not after 3 s: nothing new
 		start := time.Now()
-		a.get().Done(whole(9, 3*time.Second))
+		a.get().Answered(whole(9, 3*time.Second))
 		if got := time.Since(start); got != 1300*time.Millisecond {
 			t.Errorf("probe after %v, want 1.3s", got)
 		}
@@ -242,14 +242,14 @@ func TestWindowRoundedDownIsLearned(t *testing.T) {
 			return s
 		}
 		start := time.Now()
-		a.get().Done(whole(0, 4*time.Second, false)) // 4.9 s, rounded down
+		a.get().Answered(whole(0, 4*time.Second, false)) // 4.9 s, rounded down
 		probe := a.get()
 		if got := time.Since(start); got != 4*time.Second {
 			t.Errorf("probe after %v, want 4s", got)
 		}
-		probe.Done(whole(0, 0, true)) // 0.9 s
-		a.get().Done(whole(9, 4*time.Second, false))
-		a.get().Done(whole(0, 4*time.Second, false))
+		probe.Answered(whole(0, 0, true)) // 0.9 s
+		a.get().Answered(whole(9, 4*time.Second, false))
+		a.get().Answered(whole(0, 4*time.Second, false))
 		if got := time.Since(start); got != 5*time.Second {
 			t.Errorf("second probe after %v, want 5s: the end of the second", got)
 		}
@@ -263,10 +263,10 @@ func TestWindowRoundedDownIsLearned(t *testing.T) {
 func TestWindowWithoutResetIsLookedAtAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(Answer{Statements: []quota.Statement{{Remaining: 0}}})
+		a.get().Answered(Answer{Statements: []quota.Statement{{Remaining: 0}}})
 		start := time.Now()
-		a.get().Done(Answer{Statements: []quota.Statement{{Remaining: 0}}})
-		a.get().Done(Answer{Statements: []quota.Statement{{Remaining: 5}}})
+		a.get().Answered(Answer{Statements: []quota.Statement{{Remaining: 0}}})
+		a.get().Answered(Answer{Statements: []quota.Statement{{Remaining: 5}}})
 		if got := time.Since(start); got != 2*unsaidReset {
 			t.Errorf("took %v, want %v", got, 2*unsaidReset)
 		}
@@ -277,11 +277,11 @@ func TestWindowWithoutResetIsLookedAtAgain(t *testing.T) {
 func TestWindowIsForgottenWhenNoLongerStated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(says(1, 30*time.Second))
-		a.get().Done(Answer{}) // says nothing, but counted
+		a.get().Answered(says(1, 30*time.Second))
+		a.get().Answered(Answer{}) // says nothing, but counted
 		a.wantOpen(0)
 		time.Sleep(30 * time.Second)
-		a.get().Done(Answer{}) // the reset has passed, and still nothing
+		a.get().Answered(Answer{}) // the reset has passed, and still nothing
 		a.wantOpen(1000)
 	})
 }
@@ -289,7 +289,7 @@ func TestWindowIsForgottenWhenNoLongerStated(t *testing.T) {
 func TestWindowsOfSeveralNamesAllBind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(Answer{Statements: []quota.Statement{
+		a.get().Answered(Answer{Statements: []quota.Statement{
 			{Name: "second", Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true},
 			{Name: "hour", Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true},
 		}})
@@ -306,7 +306,7 @@ func TestWindowNamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for i := range 1000 {
-			a.get().Done(Answer{Statements: []quota.Statement{{Name: string(rune('a' + i)), Limit: 10000, Remaining: 9000, Reset: time.Second, ResetKnown: true}}})
+			a.get().Answered(Answer{Statements: []quota.Statement{{Name: string(rune('a' + i)), Limit: 10000, Remaining: 9000, Reset: time.Second, ResetKnown: true}}})
 		}
 		if n := len(a.l.State().Limits); n != maxWindows {
 			t.Errorf("%d windows, want %d", n, maxWindows)
@@ -320,10 +320,10 @@ func TestHintHoldsAllAndOnlyExtends(t *testing.T) {
 		a.l.SlowStart = false
 		x, y := a.get(), a.get()
 		start := time.Now()
-		if held := x.Done(Answer{Refused: true, Hold: 10 * time.Second, HoldKnown: true}).Held; held != 10*time.Second {
+		if held := x.Answered(Answer{Refused: true, Hold: 10 * time.Second, HoldKnown: true}).Held; held != 10*time.Second {
 			t.Errorf("held for %v", held)
 		}
-		if held := y.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true}).Held; held != 10*time.Second {
+		if held := y.Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true}).Held; held != 10*time.Second {
 			t.Errorf("held for %v", held)
 		}
 		a.get()
@@ -336,10 +336,10 @@ func TestHintHoldsAllAndOnlyExtends(t *testing.T) {
 func TestAfterAHoldOneGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		a.get().Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
 		time.Sleep(time.Second)
 		a.wantOpen(1)
-		a.get().Done(Answer{})
+		a.get().Answered(Answer{})
 		a.wantOpen(2)
 	})
 }
@@ -348,12 +348,12 @@ func TestRefusalsWithoutHintDouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for _, want := range []string{"100ms", "200ms", "400ms", "800ms"} {
-			if held := a.get().Done(Answer{Refused: true}).Held; held.String() != want {
+			if held := a.get().Answered(Answer{Refused: true}).Held; held.String() != want {
 				t.Errorf("held for %v, want %v", held, want)
 			}
 		}
-		a.get().Done(Answer{})
-		if held := a.get().Done(Answer{Refused: true}).Held; held != 100*time.Millisecond {
+		a.get().Answered(Answer{})
+		if held := a.get().Answered(Answer{Refused: true}).Held; held != 100*time.Millisecond {
 			t.Errorf("held for %v after a success", held)
 		}
 	})
@@ -369,7 +369,7 @@ func TestABurstOfRefusalsIsOneSignal(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		for _, g := range grants {
-			if held := g.Done(Answer{Refused: true}).Held; held != 100*time.Millisecond {
+			if held := g.Answered(Answer{Refused: true}).Held; held != 100*time.Millisecond {
 				t.Errorf("held for %v", held)
 			}
 		}
@@ -393,7 +393,7 @@ func TestAServersWordIsBounded(t *testing.T) {
 				n := 0
 				for ; time.Since(start) < 24*time.Hour; n++ {
 					before := time.Now()
-					a.get().Done(lie)
+					a.get().Answered(lie)
 					if took := time.Since(before); took > 10*time.Minute {
 						t.Fatalf("held for %v", took)
 					}
@@ -423,9 +423,9 @@ func TestAServersWordIsBoundedBesideAWindow(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 			if used++; used > 20 {
-				g.Done(Answer{Refused: true, Hold: 10 * 365 * 24 * time.Hour, HoldKnown: true})
+				g.Answered(Answer{Refused: true, Hold: 10 * 365 * 24 * time.Hour, HoldKnown: true})
 			} else {
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			}
 		}
 	})
@@ -437,7 +437,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for i := range 60 {
-			a.get().Done(Answer{Statements: []quota.Statement{{
+			a.get().Answered(Answer{Statements: []quota.Statement{{
 				Limit: 60, Remaining: 59 - i, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
@@ -463,7 +463,7 @@ func TestIdleLimiterMayBeForgotten(t *testing.T) {
 		if a.l.Idle() {
 			t.Error("idle with a request in flight")
 		}
-		g.Done(says(0, time.Minute))
+		g.Answered(says(0, time.Minute))
 		if a.l.Idle() {
 			t.Error("idle with a window used up")
 		}
@@ -476,7 +476,7 @@ func TestIdleLimiterMayBeForgotten(t *testing.T) {
 			t.Error("idle while held")
 		}
 		time.Sleep(time.Second)
-		a.get().Done(Answer{})
+		a.get().Answered(Answer{})
 		if a.l.Idle() {
 			t.Error("idle with a token short")
 		}
@@ -496,7 +496,7 @@ func TestScarceLimitIsSpreadOverAFarReset(t *testing.T) {
 			left, start := test.limit, time.Now()
 			ask := func() time.Duration {
 				left--
-				a.get().Done(Answer{Statements: []quota.Statement{{
+				a.get().Answered(Answer{Statements: []quota.Statement{{
 					Limit: test.limit, Remaining: left, Reset: time.Hour - time.Since(start), ResetKnown: true,
 				}}})
 				return time.Since(start)
@@ -522,7 +522,7 @@ func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, maxWait := range []time.Duration{0, 2 * time.Hour} {
 			a := asker{t, &Limiter{MaxWait: maxWait, Rand: noJitter}}
-			a.get().Done(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 10, Reset: time.Hour, ResetKnown: true}}})
+			a.get().Answered(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 10, Reset: time.Hour, ResetKnown: true}}})
 			a.wantOpen(10)
 		}
 	})
@@ -537,7 +537,7 @@ func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
 			for range enough {
-				a.get().Done(Answer{})
+				a.get().Answered(Answer{})
 			}
 			time.Sleep(test.idle)
 			a.get()
@@ -553,7 +553,7 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
 			for range enough {
-				a.get().Done(Answer{})
+				a.get().Answered(Answer{})
 			}
 			time.Sleep(time.Minute)
 			var went atomic.Int32
@@ -635,19 +635,19 @@ func TestWindowIsSharedAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for _, remaining := range []int{9, 7, 5, 3, 0} {
-			a.get().Done(says(remaining, time.Minute))
+			a.get().Answered(says(remaining, time.Minute))
 		}
-		a.get().Done(says(9, time.Minute))
+		a.get().Answered(says(9, time.Minute))
 		a.wantOpen(1) // each may cost 5 of 9
 		for remaining := range 9 {
-			a.get().Done(says(8-remaining, time.Minute))
+			a.get().Answered(says(8-remaining, time.Minute))
 		}
-		a.get().Done(says(9, time.Minute))
+		a.get().Answered(says(9, time.Minute))
 		a.wantOpen(3) // nobody else was there: half of what was thought
 		for remaining := range 9 {
-			a.get().Done(says(8-remaining, time.Minute))
+			a.get().Answered(says(8-remaining, time.Minute))
 		}
-		a.get().Done(says(9, time.Minute))
+		a.get().Answered(says(9, time.Minute))
 		a.wantOpen(4)
 	})
 }
@@ -667,7 +667,7 @@ func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
 			l := &Limiter{Rand: noJitter}
 			observe := func(hold time.Duration) Outcome {
 				g, _ := l.Observe(Claim{})
-				return g.Done(Answer{Refused: true, Hold: hold, HoldKnown: hold > 0})
+				return g.Answered(Answer{Refused: true, Hold: hold, HoldKnown: hold > 0})
 			}
 			start := time.Now()
 			observe(300 * time.Millisecond)
@@ -697,8 +697,8 @@ func TestWindowIsSharedWithABucketBelow(t *testing.T) {
 			}
 			below := &Limiter{Rand: noJitter, Parent: above}
 			g, h := grant(t, above, Claim{}), grant(t, below, Claim{})
-			g.Done(says(2, time.Hour))
-			h.Done(says(1, time.Hour))
+			g.Answered(says(2, time.Hour))
+			h.Answered(says(1, time.Hour))
 			g = grant(t, above, Claim{})
 			_, w := join(t, below, Claim{})
 			if gone(w) {
@@ -718,14 +718,14 @@ func TestWindowIsSharedNoLonger(t *testing.T) {
 		root := new(Limiter)
 		a, b := &Limiter{Rand: noJitter, Parent: root}, &Limiter{Rand: noJitter, Parent: root}
 		g, h := grant(t, a, Claim{}), grant(t, b, Claim{})
-		g.Done(says(2, time.Hour))
-		h.Done(says(1, time.Hour))
+		g.Answered(says(2, time.Hour))
+		h.Answered(says(1, time.Hour))
 		g = grant(t, a, Claim{})
 		_, w := join(t, b, Claim{})
 		if gone(w) {
 			t.Error("went, want it to wait for what is in flight")
 		}
-		if g.Done(says(9, time.Hour)); !gone(w) {
+		if g.Answered(says(9, time.Hour)); !gone(w) {
 			t.Errorf("still waits for %+v", b.State().Next)
 			w.Leave()
 		}
@@ -738,12 +738,12 @@ func TestWindowOfAnotherIsNotUsed(t *testing.T) {
 		root := new(Limiter)
 		a, b := asker{t, &Limiter{Rand: noJitter, Parent: root}}, asker{t, &Limiter{Rand: noJitter, Parent: root}}
 		g, h := a.get(), b.get()
-		g.Done(says(2, time.Hour))
-		h.Done(says(1, time.Hour))
-		a.get().Done(says(9, time.Hour))
+		g.Answered(says(2, time.Hour))
+		h.Answered(says(1, time.Hour))
+		a.get().Answered(says(9, time.Hour))
 		a.wantOpen(9)
 		b.wantOpen(1)
-		b.get().Done(says(5, time.Hour)) // its limit is back
+		b.get().Answered(says(5, time.Hour)) // its limit is back
 		b.wantOpen(5)
 	})
 }

@@ -46,7 +46,7 @@ func TestSettleBeyondN(t *testing.T) {
 						}
 						last = time.Since(begin)
 						g.Settle(quota.Costs{"tokens": 5000})
-						g.Done(Answer{})
+						g.Answered(Answer{})
 					}
 					want := test.last
 					if shared {

@@ -66,10 +66,11 @@ func TestSettle(t *testing.T) {
 		{"10 tokens/s window", 10, -3, 10, 10, 300 * ms, 300 * ms},
 	} {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){
-			"before Done": func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Done(Answer{}) },
-			"in Done":     func(g *Grant, spent quota.Costs) { g.Done(Answer{Spent: spent}) },
-			"after Done":  func(g *Grant, spent quota.Costs) { g.Done(Answer{}); g.Settle(spent) },
-			"twice":       func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Done(Answer{Spent: spent}); g.Settle(spent) },
+			"before Answered": func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Answered(Answer{}) },
+			"in Answered":     func(g *Grant, spent quota.Costs) { g.Answered(Answer{Spent: spent}) },
+			"in Done":         func(g *Grant, spent quota.Costs) { g.Done(spent) },
+			"after Answered":  func(g *Grant, spent quota.Costs) { g.Answered(Answer{}); g.Settle(spent) },
+			"twice":           func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Answered(Answer{Spent: spent}); g.Settle(spent) },
 		} {
 			t.Run(fmt.Sprintf("%s, %d for %d, %s", test.quota, test.spent, test.claimed, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -173,7 +174,7 @@ func TestSettleLeavesSlots(t *testing.T) {
 		if gone(w) {
 			t.Error("10 of 10 are in flight, and one more goes")
 		}
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		if !gone(w) {
 			t.Error("waits for nothing")
 		}
@@ -182,7 +183,7 @@ func TestSettleLeavesSlots(t *testing.T) {
 
 // TestSettleAgainstModel runs random histories through a Limiter and the model of
 // model_test.go, which has two units here: claims, cancels in line and after the grant,
-// and settlements before and after Done, several of one grant. Everybody goes in exactly
+// and settlements before and after Answered, several of one grant. Everybody goes in exactly
 // the same millisecond.
 func TestSettleAgainstModel(t *testing.T) {
 	for seed := range seeds(15) {
@@ -331,7 +332,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 				c.grant.Cancel()
 				check("a cancel")
 			} else {
-				c.grant.Done(Answer{})
+				c.grant.Answered(Answer{})
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func besiege(t *testing.T, l *Limiter, callers, n int, serve func() bool) (faile
 					failed++
 				}
 				mu.Unlock()
-				g.Done(Answer{MayRefuse: !ok})
+				g.Answered(Answer{MayRefuse: !ok})
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func shedInAnOutage(t *testing.T, worked, within time.Duration) {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Millisecond)
-			g.Done(Answer{MayRefuse: true})
+			g.Answered(Answer{MayRefuse: true})
 			time.Sleep(100 * time.Millisecond)
 		}
 		if sheds(l) {

@@ -117,7 +117,7 @@ func (s simulation) run(t *testing.T) result {
 				time.Sleep(s.latency - s.latency/2)
 				a := speech(v, now, sent)
 				a.Refused = !v.OK
-				g.Done(a)
+				g.Answered(a)
 				last, again = g, !v.OK
 			}
 		}

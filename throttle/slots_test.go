@@ -48,20 +48,21 @@ func TestInFlightEnds(t *testing.T) {
 		end   func(g *Grant)
 		free  bool
 	}{
-		"answered":                     {"1 in flight", func(g *Grant) { g.Done(Answer{}) }, true},
-		"refused":                      {"1 in flight", func(g *Grant) { g.Done(Answer{Refused: true, Hold: 1, HoldKnown: true}) }, true},
-		"lost":                         {"1 in flight", func(g *Grant) { g.Done(Answer{Lost: true}) }, true},
+		"answered":                     {"1 in flight", func(g *Grant) { g.Answered(Answer{}) }, true},
+		"refused":                      {"1 in flight", func(g *Grant) { g.Answered(Answer{Refused: true, Hold: 1, HoldKnown: true}) }, true},
+		"lost":                         {"1 in flight", func(g *Grant) { g.Answered(Answer{Lost: true}) }, true},
 		"not sent":                     {"1 in flight", func(g *Grant) { g.Cancel() }, true},
 		"is read":                      {"1 in flight", func(g *Grant) { open(t, g, Answer{Reading: true}, true) }, false},
-		"was read":                     {"1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}); g.Done(Answer{}) }, true},
-		"canceled while it is read":    {"1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}); g.Cancel() }, false},
+		"done":                         {"1 in flight", func(g *Grant) { g.Done(nil) }, true},
+		"was read":                     {"1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Done(nil) }, true},
+		"canceled while it is read":    {"1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Cancel() }, false},
 		"settled":                      {"1 in flight", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
 		"unanswered":                   {"1 unanswered", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
 		"unanswered, is read":          {"1 unanswered", func(g *Grant) { open(t, g, Answer{Reading: true}, false) }, true},
 		"unanswered, not sent":         {"1 unanswered", func(g *Grant) { g.Cancel() }, true},
-		"both, is read":                {"1 unanswered, 1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}) }, false},
-		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}); g.Done(Answer{}) }, true},
-		"more in flight than answered": {"2 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}) }, true},
+		"both, is read":                {"1 unanswered, 1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}) }, false},
+		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Done(nil) }, true},
+		"more in flight than answered": {"2 in flight, 1 unanswered", func(g *Grant) { g.Answered(Answer{Reading: true}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,9 +91,9 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "2 in flight")}
 		g, _ := grant(t, l, Claim{}), grant(t, l, Claim{})
-		g.Done(Answer{Reading: true})
+		g.Answered(Answer{Reading: true})
 		for range 3 {
-			g.Done(Answer{})
+			g.Done(nil)
 		}
 		grant(t, l, Claim{})
 		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
@@ -184,11 +185,11 @@ func TestInFlightIdleAndState(t *testing.T) {
 		if s := l.State(); s.InFlight != 1 || l.Idle() || host.Idle() {
 			t.Errorf("%+v; idle %v, the host %v: one is under way", s, l.Idle(), host.Idle())
 		}
-		g.Done(Answer{Reading: true})
+		g.Answered(Answer{Reading: true})
 		if s := l.State(); s.InFlight != 0 || l.Idle() || host.Idle() {
 			t.Errorf("%+v; idle %v, the host %v: one is read", s, l.Idle(), host.Idle())
 		}
-		g.Done(Answer{})
+		g.Done(nil)
 		if !l.Idle() || !host.Idle() {
 			t.Error("not idle")
 		}
@@ -287,11 +288,11 @@ func TestInFlightSetQuotas(t *testing.T) {
 		set("3 in flight")
 		want(1)
 		set("1 in flight")
-		grants[0].Done(Answer{})
+		grants[0].Answered(Answer{})
 		want(1) // 2 are under way
-		grants[1].Done(Answer{})
+		grants[1].Answered(Answer{})
 		want(1)
-		ws[0].Granted().Done(Answer{})
+		ws[0].Granted().Answered(Answer{})
 		want(2)
 		set("1 in flight, 100/s burst 100") // at the same place: it remembers
 		want(2)
@@ -300,7 +301,7 @@ func TestInFlightSetQuotas(t *testing.T) {
 		set("1 in flight") // starts anew
 		grant(t, l, Claim{})
 		for _, w := range ws[1:] {
-			w.Granted().Done(Answer{}) // frees nothing of what is new
+			w.Granted().Answered(Answer{}) // frees nothing of what is new
 		}
 		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
 			t.Errorf("got %v, want ErrWouldWait", err)
@@ -414,15 +415,15 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		case 5, 6, 7:
 			if c := pick(1); c != nil {
 				c.state = 2 + k%2
-				c.grant.Done(Answer{Reading: c.state == 2})
+				c.grant.Answered(Answer{Reading: c.state == 2})
 				check("an answer")
 			}
 		case 8, 9:
 			if c := pick(2); c != nil {
 				c.state = 3
-				c.grant.Done(Answer{})
+				c.grant.Done(nil)
 				check("what was read")
-				c.grant.Done(Answer{})
+				c.grant.Done(nil)
 				check("that it was ended twice")
 			}
 		case 10:
@@ -455,10 +456,10 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 			c.waiter.Leave()
 		case 1:
 			c.state = 3
-			c.grant.Done(Answer{})
+			c.grant.Answered(Answer{})
 		case 2:
 			c.state = 3
-			c.grant.Done(Answer{})
+			c.grant.Answered(Answer{})
 		}
 		serve()
 		for _, c := range claims {
@@ -477,7 +478,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 // open ends the grant with an answer, for whose end it waits or not.
 func open(t *testing.T, g *Grant, a Answer, want bool) {
 	t.Helper()
-	if o := g.Done(a); o.Open != want {
+	if o := g.Answered(a); o.Open != want {
 		t.Errorf("waits for Close: %v, want %v", o.Open, want)
 	}
 }

@@ -33,13 +33,13 @@ func TestSpend(t *testing.T) {
 			answer := func() Answer {
 				return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: left, Reset: time.Minute - time.Since(start), ResetKnown: true}}}
 			}
-			a.get().Done(answer())
+			a.get().Answered(answer())
 			var got [9]time.Duration
 			for i := range got {
 				g := a.get()
 				got[i] = time.Since(start)
 				left--
-				g.Done(answer())
+				g.Answered(answer())
 			}
 			if got != test.want {
 				t.Errorf("%v, MaxWait %v: went at %v, want %v", test.spend, test.maxWait, got, test.want)

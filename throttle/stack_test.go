@@ -33,7 +33,7 @@ func TestStackMeansWhatProvidersMean(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.Done(Answer{})
+				g.Answered(Answer{})
 				if got := time.Since(start); got != at {
 					t.Errorf("%s: number %d went at %v, want %v", text, i, got, at)
 				}

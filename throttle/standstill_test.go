@@ -41,7 +41,7 @@ func standings(t *testing.T) []standing {
 		return func(l *Limiter) { l.Observe(Claim{N: n}) }
 	}
 	answer := func(a Answer) func(*Limiter) {
-		return func(l *Limiter) { grant(t, l, Claim{}).Done(a) }
+		return func(l *Limiter) { grant(t, l, Claim{}).Answered(a) }
 	}
 	settle := func(n int) func(*Limiter) {
 		return func(l *Limiter) { grant(t, l, Claim{}).Settle(quota.Costs{"": n}) }
@@ -94,7 +94,7 @@ func standings(t *testing.T) []standing {
 		{"nothing remains", &Limiter{Quotas: quotas(t, "1/m burst 2")}, func(l *Limiter) {
 			grant(t, l, Claim{})
 			g := grant(t, l, Claim{})
-			time.AfterFunc(time.Second, func() { g.Done(says(0, time.Hour)) })
+			time.AfterFunc(time.Second, func() { g.Answered(says(0, time.Hour)) })
 		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: time.Hour}},
 		{"new quotas", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), set("1/h burst 1"), Claim{}, &Error{Cause: CausePace, Quota: "1/h even", Wait: time.Hour}},
 		{"new quotas of the parent", &Limiter{Quotas: quotas(t, "1 in flight"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "1/m burst 1")}}, grantAll(1), func(l *Limiter) {
@@ -587,7 +587,7 @@ func TestSuspendedWhileUnderWay(t *testing.T) {
 		time.Sleep(time.Second)
 		m.slept.Store(int64(time.Hour))
 		time.Sleep(time.Second)
-		g.Done(Answer{Refused: true, Hold: time.Minute, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: time.Minute, HoldKnown: true})
 		start := time.Now()
 		if _, err = l.Acquire(t.Context(), Claim{After: g}); err != nil || time.Since(start) != time.Minute {
 			t.Errorf("after %v: %v", time.Since(start), err)

@@ -25,7 +25,7 @@ func TestStateLimits(t *testing.T) {
 		grant(t, l, Claim{N: 4})
 		g.Settle(quota.Costs{quota.Requests: 1, "tokens": 40})
 		time.Sleep(100 * time.Millisecond)
-		g.Done(Answer{Statements: []quota.Statement{
+		g.Answered(Answer{Statements: []quota.Statement{
 			{Name: "core", Limit: 60, Remaining: 50, Reset: time.Hour, ResetKnown: true},
 			{Bucket: "b", Unit: "tokens", Remaining: 3},
 		}})
@@ -62,7 +62,7 @@ func TestStateLimitsAreInOrder(t *testing.T) {
 			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			l := &Limiter{}
 			for _, st := range all {
-				grant(t, l, Claim{}).Done(Answer{Statements: []quota.Statement{st}})
+				grant(t, l, Claim{}).Answered(Answer{Statements: []quota.Statement{st}})
 			}
 			var got []string
 			for _, level := range l.State().Limits {
@@ -84,7 +84,7 @@ func TestStateLimitsOfAStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			grant.Done(Answer{})
+			grant.Answered(Answer{})
 		}
 		s := l.State()
 		if len(s.Limits) != 3 || s.Limits[0].Available+s.Limits[2].Available != s.Store.Hand || s.Limits[0].Limit != 2 || s.Limits[1].Available != 4 || s.Limits[2].Limit != 5 {
@@ -103,7 +103,7 @@ func TestGroupStateIsInOrder(t *testing.T) {
 		a := g.Limiter("a")
 		for i, name := range []string{"search", "core"} {
 			grant, _ := a.Observe(Claim{Verb: "GET", Path: "/" + name})
-			grant.Done(remaining(name, 1-i))
+			grant.Answered(remaining(name, 1-i))
 		}
 		want := "a, a (core), a (search), a/x, a b, b, b/10, b/2, c"
 		for range 10 {
@@ -122,7 +122,7 @@ func TestStateJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "api", Rand: noJitter, Quotas: quotas(t, "2/s burst 3")}
 		g := grant(t, l, Claim{N: 3})
-		g.Done(Answer{Refused: true, Hold: 1500 * time.Millisecond, HoldKnown: true, Statements: []quota.Statement{{Name: "core", Limit: 60, Remaining: 7, Reset: time.Minute, ResetKnown: true}}})
+		g.Answered(Answer{Refused: true, Hold: 1500 * time.Millisecond, HoldKnown: true, Statements: []quota.Statement{{Name: "core", Limit: 60, Remaining: 7, Reset: time.Minute, ResetKnown: true}}})
 		s := l.State()
 		s.Store = &StoreState{Members: 2, RoundTrip: time.Millisecond, Err: errors.New("no route to host")}
 		got, err := json.MarshalIndent(s, "", "  ")
@@ -198,7 +198,7 @@ func TestStateBelieves(t *testing.T) {
 			t.Errorf("%q is believed of a new server", got)
 		}
 		for i := range 2 {
-			grant(t, l, Claim{}).Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5 - i, Reset: time.Duration(5+i) * time.Second, ResetKnown: true}}})
+			grant(t, l, Claim{}).Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5 - i, Reset: time.Duration(5+i) * time.Second, ResetKnown: true}}})
 			time.Sleep(time.Second)
 		}
 		// The bubble begins at midnight.

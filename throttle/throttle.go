@@ -58,7 +58,7 @@
 // # Learning from answers
 //
 // What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as much,
-// the server's own count is believed. A caller that reports answers ([Grant.Done]) lets the bucket learn:
+// the server's own count is believed. A caller that reports answers ([Grant.Answered]) lets the bucket learn:
 //
 //   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order answers arrive. What others were
 //     seen to use of the limit is left to them. Buckets of a tree that hear of the same limit share it, until their numbers contradict this. A
@@ -170,7 +170,7 @@ type Limiter struct {
 	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when a hold has
 	// ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server has stated how much it allows,
 	// or 256 answers have come. After 250 ms without an answer (5 s after a refusal, until something is served) one more goes, and the number of
-	// those that may be in flight doubles. It needs callers that use Acquire and Grant.Done. A claim that must not wait
+	// those that may be in flight doubles. It needs callers that use Acquire and Grant.Answered. A claim that must not wait
 	// (MaxWait, MaxQueue) begins none but after a refusal, if a quota in requests says how many may go.
 	SlowStart bool
 
@@ -275,7 +275,7 @@ type Limiter struct {
 	server   adaptive.Server // what is known of the server
 	luck     float64         // what Rand returned, without the lock (draw): set before each call of server that may need jitter
 	line     line            // claims that wait
-	awaitEnd int             // answered grants for which Done must be called once more: while there are any, l is not forgotten
+	awaitEnd int             // answered grants for which Done must be called: while there are any, l is not forgotten
 
 	account      *Limiter                 // the bucket of the tenant, else the root: the fields below are used there
 	site         adaptive.Site            // what the servers of a tenant have in common

@@ -341,13 +341,13 @@ func TestAtOnceAfterARefusal(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(100 * time.Microsecond)
-				g.Done(a)
+				g.Answered(a)
 			}
 		}
 		atOnce := func() bool {
 			g := within.AtOnce(t.Context(), l, "", "")
 			if g != nil {
-				g.Done(Answer{})
+				g.Answered(Answer{})
 			}
 			return g != nil
 		}
@@ -475,7 +475,7 @@ func TestAskingAgainGoesToTheFront(t *testing.T) {
 		c := newCrowd()
 		c.wait(t.Context(), &l, "b", 1)
 		c.wait(t.Context(), &l, "c", 1)
-		g.Done(Answer{Refused: true, Hold: 2 * time.Second, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: 2 * time.Second, HoldKnown: true})
 		if _, err := l.Acquire(t.Context(), Claim{After: g}); err != nil {
 			t.Fatal(err)
 		}
@@ -575,7 +575,7 @@ func TestConcurrentUse(t *testing.T) {
 				case j%7 == 0:
 					g.Cancel()
 				default:
-					g.Done(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 50, Reset: time.Millisecond, ResetKnown: true}}})
+					g.Answered(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 50, Reset: time.Millisecond, ResetKnown: true}}})
 				}
 				cancel()
 				if j%50 == 0 {

@@ -25,7 +25,7 @@ func allNews(t *testing.T) []news {
 	full := func(l *Limiter) { l.Observe(Claim{}) }
 	var g *Grant
 	take := func(l *Limiter) { g = grant(t, l, Claim{}) }
-	answer := func(a Answer) func(*Limiter) { return func(*Limiter) { g.Done(a) } }
+	answer := func(a Answer) func(*Limiter) { return func(*Limiter) { g.Answered(a) } }
 	set := func(text string) func(*Limiter) {
 		return func(l *Limiter) {
 			if err := l.SetQuotas(quotas(t, text)); err != nil {
@@ -52,7 +52,7 @@ func allNews(t *testing.T) []news {
 			other := &Limiter{Parent: l.Parent}
 			other.Observe(Claim{N: 29})
 		}, &Error{Bucket: "p", Cause: CausePace, Quota: "1/s even", Wait: 30 * time.Second}},
-		{"made again by others", &Limiter{Quotas: quotas(t, "1/s even")}, func(l *Limiter) { take(l); g.Done(Answer{Refused: true}) }, func(l *Limiter) {
+		{"made again by others", &Limiter{Quotas: quotas(t, "1/s even")}, func(l *Limiter) { take(l); g.Answered(Answer{Refused: true}) }, func(l *Limiter) {
 			for range 10 {
 				join(t, l, Claim{After: g})
 			}
@@ -287,7 +287,7 @@ func TestGrantedWhileHeard(t *testing.T) {
 func TestGrantsEndWhileHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 4"), Rand: noJitter}
-		grant(t, l, Claim{}).Done(Answer{})
+		grant(t, l, Claim{}).Answered(Answer{})
 		time.Sleep(time.Second)
 		flight := []*Grant{grant(t, l, Claim{}), grant(t, l, Claim{}), grant(t, l, Claim{}), grant(t, l, Claim{})}
 		_, w := join(t, l, Claim{})
@@ -299,7 +299,7 @@ func TestGrantsEndWhileHeard(t *testing.T) {
 			l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true}}}, nil, g.class)
 		})
 		for _, g := range flight[1:] {
-			g.Done(Answer{})
+			g.Answered(Answer{})
 		}
 		l.unlock(root)
 		if _, err := w.Wait(t.Context()); err != nil || time.Since(start) != 100*time.Millisecond {
@@ -329,7 +329,7 @@ func TestGrantWithdrawn(t *testing.T) {
 		g := grant(t, l, Claim{})
 		var w *Waiter
 		ctx := &stopping{t.Context(), func() {
-			g.Done(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 1, Reset: time.Hour, ResetKnown: true}}})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 1, Reset: time.Hour, ResetKnown: true}}})
 			l.server.Add(1)
 			_, w = join(t, l, Claim{})
 			l.server.Add(-1)
@@ -348,10 +348,10 @@ func TestGrantWithdrawn(t *testing.T) {
 func TestHeldWhenAGrantEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
-		grant(t, l, Claim{}).Done(Answer{})
+		grant(t, l, Claim{}).Answered(Answer{})
 		g := grant(t, l, Claim{})
 		l.Pause(time.Second)
-		if o := g.Done(Answer{}); o.Held != time.Second {
+		if o := g.Answered(Answer{}); o.Held != time.Second {
 			t.Errorf("held for %v, want 1s", o.Held)
 		}
 	})

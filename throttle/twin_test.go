@@ -24,7 +24,7 @@ func hear(t *testing.T, l *Limiter, remaining int, reset time.Duration) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Done(Answer{Statements: []quota.Statement{{
+	g.Answered(Answer{Statements: []quota.Statement{{
 		Name: "n", Limit: 100, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second,
 	}}})
 	return l.State().Limits[0].Available
@@ -177,7 +177,7 @@ func TestTwinsAreQuietWhileTheyWait(t *testing.T) {
 			}
 		}
 		for range 3 {
-			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 40, Reset: time.Minute, ResetKnown: true}}})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 40, Reset: time.Minute, ResetKnown: true}}})
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			for name, l := range map[string]*Limiter{"a": a, "b": b} {
@@ -219,7 +219,7 @@ func TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem(t *testing.T) {
 								st.Remaining, st.Reset = 120-sent, time.Minute+st.Reset
 							}
 						}
-						g.Done(Answer{Statements: []quota.Statement{st}})
+						g.Answered(Answer{Statements: []quota.Statement{st}})
 					}
 				}
 			}
@@ -244,7 +244,7 @@ func TestCancelLeavesNoGap(t *testing.T) {
 			for i := range 49 {
 				g := grant(t, l, Claim{})
 				if learned {
-					g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 59 - i, Reset: time.Hour, ResetKnown: true}}})
+					g.Answered(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 59 - i, Reset: time.Hour, ResetKnown: true}}})
 				}
 			}
 			time.Sleep(10 * time.Minute)

@@ -17,7 +17,7 @@ func BenchmarkWaitInTokens(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if g, err := l.Acquire(b.Context(), Claim{Costs: test.costs}); err == nil {
-					g.Done(Answer{})
+					g.Answered(Answer{})
 				}
 			}
 		})

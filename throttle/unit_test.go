@@ -52,9 +52,10 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 func TestSettleCountsMisspelledUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){
-			"Settle":  func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Done(Answer{}) },
-			"Done":    func(g *Grant, spent quota.Costs) { g.Done(Answer{Spent: spent}) },
-			"in time": func(g *Grant, spent quota.Costs) { g.Done(Answer{Unsettled: true}); g.Done(Answer{Spent: spent}) },
+			"Settle":   func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Answered(Answer{}) },
+			"Answered": func(g *Grant, spent quota.Costs) { g.Answered(Answer{Spent: spent}) },
+			"Done":     func(g *Grant, spent quota.Costs) { g.Done(spent) },
+			"in time":  func(g *Grant, spent quota.Costs) { g.Answered(Answer{Unsettled: true}); g.Done(spent) },
 		} {
 			for _, test := range []struct {
 				spent quota.Costs

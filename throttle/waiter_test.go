@@ -124,12 +124,12 @@ func TestObserveChargesAndDelaysNothing(t *testing.T) {
 			t.Errorf("%d in flight", got)
 		}
 		_, w := join(t, l, tokens(0))
-		g.Done(Answer{})
+		g.Answered(Answer{})
 		if gone(w) {
 			t.Error("went while one is under way")
 		}
 		h.Settle(quota.Costs{"tokens": 0})
-		h.Done(Answer{})
+		h.Answered(Answer{})
 		if !gone(w) {
 			t.Error("waits for nothing")
 		}
@@ -311,19 +311,19 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 		g.Cancel()
 		return
 	case 1:
-		g.Done(Answer{Refused: true, Hold: time.Microsecond, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: time.Microsecond, HoldKnown: true})
 	case 2:
-		g.Done(Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6, Reset: time.Millisecond, ResetKnown: true}}})
+		g.Answered(Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6, Reset: time.Millisecond, ResetKnown: true}}})
 	case 3:
-		g.Done(Answer{Spent: spent, Reading: g.Lasts()})
+		g.Answered(Answer{Spent: spent, Reading: g.Lasts()})
 	default:
-		g.Done(Answer{Reading: g.Lasts()})
+		g.Answered(Answer{Reading: g.Lasts()})
 	}
 	if r.IntN(2) == 0 {
 		g.Settle(spent)
 	}
-	g.Done(Answer{})
-	g.Done(Answer{})
+	g.Done(nil)
+	g.Done(nil)
 }
 
 // TestForecastBehindAnotherUnit: a claim that does not draw on what the line waits for waits for it too. Its forecast, and
@@ -362,7 +362,7 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 					t.Fatal(err)
 				}
 				if test.want.Cause == CauseWindow {
-					g.Done(says(0, 30*time.Second))
+					g.Answered(says(0, 30*time.Second))
 				}
 				_, w := join(t, ahead, Claim{Costs: quota.Costs{"tokens": 30}})
 				if w == nil {
@@ -538,12 +538,12 @@ func waitsAddUp(t *testing.T, seed uint64) {
 				case 0:
 					g.Cancel()
 				case 1:
-					g.Done(Answer{Refused: true, Hold: time.Duration(r.Int64N(2e9)), HoldKnown: r.IntN(2) == 0})
+					g.Answered(Answer{Refused: true, Hold: time.Duration(r.Int64N(2e9)), HoldKnown: r.IntN(2) == 0})
 					c.After = g
 				case 2:
-					g.Done(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.Int64N(3e9)), ResetKnown: true}}})
+					g.Answered(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.Int64N(3e9)), ResetKnown: true}}})
 				default:
-					g.Done(Answer{})
+					g.Answered(Answer{})
 				}
 			}
 		})
@@ -636,7 +636,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 				return
 			}
 			time.Sleep(ticks(r, 30))
-			g.Done(Answer{Lost: true, Hold: ticks(r, 200), HoldKnown: r.IntN(8) == 0})
+			g.Answered(Answer{Lost: true, Hold: ticks(r, 200), HoldKnown: r.IntN(8) == 0})
 		})
 	}
 	wg.Go(func() {

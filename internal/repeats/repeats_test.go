@@ -45,7 +45,7 @@ func (w *world) request(may bool) (ended, current bool) {
 	if ended {
 		return ended, current
 	}
-	limits, hint := w.habit.Append(nil, nil, w.header, g.Time(), within.Elapsed(g))
+	limits, hint := w.habit.Append(nil, nil, w.header, within.Time(g), within.Elapsed(g))
 	a := throttle.Answer{}
 	for _, l := range limits {
 		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
@@ -54,7 +54,7 @@ func (w *world) request(may bool) (ended, current bool) {
 	if may {
 		c = w.as.Next(within.Elapsed(g), &w.habit, w.header, limits, hint, a.Statements)
 	}
-	_, mark := within.Done(g, a, c != nil)
+	_, mark := within.Answered(g, a, c != nil)
 	w.as.Note(c, mark)
 	return ended, current
 }

@@ -66,7 +66,7 @@ func (c *changing) claim(ctx context.Context, within time.Duration, canceled boo
 		c.mu.Lock()
 		c.went = append(c.went, sent{at: time.Since(c.start), n: 1})
 		c.mu.Unlock()
-		g.Done(throttle.Answer{})
+		g.Answered(throttle.Answer{})
 	})
 }
 

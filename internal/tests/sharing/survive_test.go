@@ -476,7 +476,7 @@ func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 		},
 		"a cost that is known in the end": func(l *throttle.Limiter) error {
 			g, err := l.Acquire(t.Context(), throttle.Claim{N: 1})
-			g.Done(throttle.Answer{Spent: quota.Costs{quota.Requests: 300}})
+			g.Answered(throttle.Answer{Spent: quota.Costs{quota.Requests: 300}})
 			return err
 		},
 	} {
