@@ -25,7 +25,8 @@ type notified struct {
 	f    *os.File   // nil if there is none
 	none bool       // there is none to be had
 
-	misses bool // there was nothing to watch
+	file, dir int  // numbers of the watches; zero, which inotify gives to none, before there was one
+	misses    bool // there was nothing to watch
 }
 
 func watch(path string) watcher {
@@ -113,8 +114,22 @@ func (w *notified) renew() {
 		return
 	}
 	_ = conn.Control(func(fd uintptr) {
-		_, err := unix.InotifyAddWatch(int(fd), w.path, unix.IN_MODIFY)
-		_, err2 := unix.InotifyAddWatch(int(fd), filepath.Dir(w.path), goesAway)
+		err := watchInstead(int(fd), &w.file, w.path, unix.IN_MODIFY)
+		err2 := watchInstead(int(fd), &w.dir, filepath.Dir(w.path), goesAway)
 		w.misses = err != nil || err2 != nil
 	})
+}
+
+// watchInstead watches what a path names now, and sets the number of the watch. That of what the path named before ends: what is renamed keeps its watch, so that
+// there was one more after each time. If the path names nothing it goes on, since the end of what was there wakes once more.
+func watchInstead(fd int, number *int, path string, events uint32) error {
+	now, err := unix.InotifyAddWatch(fd, path, events)
+	if err != nil {
+		return err
+	}
+	if before := *number; before != 0 && before != now {
+		_, _ = unix.InotifyRmWatch(fd, uint32(before)) // fails where what was watched is gone, and the watch with it
+	}
+	*number = now
+	return nil
 }

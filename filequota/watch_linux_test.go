@@ -1,8 +1,10 @@
 package filequota
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +65,35 @@ func TestWatchedRemoval(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wait(time.Hour)
+	}
+}
+
+// TestWatchesOfRenamed: what is watched is what the path names now, however often the directory was renamed.
+func TestWatchesOfRenamed(t *testing.T) {
+	m := newMachine(t)
+	w := watch(filepath.Join(m.dir, "news")).(*notified)
+	w.begin = time.Now().Add(-time.Hour)
+	defer func() {
+		w.close()
+		w.wait(time.Hour)
+	}()
+	for i := range 5 {
+		m.process("a", "10/m log").ask(1)
+		for w.wait(time.Millisecond); !w.wakes(); w.wait(time.Millisecond) {
+		}
+		conn, err := w.f.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var info []byte
+		if err2 := conn.Control(func(fd uintptr) { info, err = os.ReadFile(fmt.Sprint("/proc/self/fdinfo/", fd)) }); err != nil || err2 != nil {
+			t.Skip(err, err2)
+		}
+		if n := strings.Count(string(info), "inotify wd:"); n != 2 {
+			t.Fatalf("after %d renames %d are watched, want the file and the directory\n%s", i, n, info)
+		}
+		if err := os.Rename(m.dir, fmt.Sprint(m.dir, " before ", i)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
