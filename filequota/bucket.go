@@ -259,29 +259,10 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	return false, nil
 }
 
-// openAsFile opens what has to be a file with one name. Where there is another name, a user of the group may have made a hard link to a file of this user, to
-// have it written, and opened to the group.
-func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
-	f, err = os.OpenFile(path, flag|asFile, perm)
-	if err != nil {
-		return nil, err
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
-	} else if err == nil && names(st) > 1 {
-		err = fmt.Errorf("%s is a hard link to a file that has another name, too: remove it", path)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
 // openFile opens a file of the directory, and makes it if there is none. The file is new for all only once it has its first header,
 // which is written under the lock of the file of news.
 func (s *Store) openFile(ctx context.Context, path string) (f *os.File, id identity, err error) {
-	f, err = openAsFile(path, os.O_RDWR, 0)
+	f, err = s.open(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) || s.barred(err) {
 		f, err = s.create(ctx, path)
 	}
@@ -304,9 +285,9 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 		if err := s.removeBarred(path); err != nil {
 			return err
 		}
-		f, err = openAsFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
+		f, err = s.open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
 		if errors.Is(err, fs.ErrExist) {
-			f, err = openAsFile(path, os.O_RDWR, 0)
+			f, err = s.open(path, os.O_RDWR, 0)
 			return err
 		}
 		if err != nil {

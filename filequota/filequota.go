@@ -35,7 +35,7 @@
 // microseconds. Time is that of the machine since it was started, which all processes read alike.
 //
 // Where a server pushed back, other processes hear of it by inotify on Linux; elsewhere they look each 50 ms while they are in
-// use. A process remembers 128 open files at most. It keeps a goroutine while it listens for news, and no other.
+// use. A Store has 128 files open at most, and fewer where the process may not have more. It keeps a goroutine while it listens for news, and no other.
 //
 // A bucket takes 16 kB on disk, and a file 264 kB where there are no sparse files. Once a day and two of its longest Per have passed since
 // it was used last, whoever makes the file of another bucket removes it; but not on Windows, nor if it is damaged. A log or window of more than 1000 tokens
@@ -59,7 +59,6 @@
 package filequota
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,9 +105,6 @@ var _ store.Store = (*Store)(nil)
 
 // errZero is the error of a Store that Open has not made: a zero one has no directory.
 var errZero = errors.New("filequota: a zero Store, want one that Open has returned")
-
-// mostOpen is how many files a Store has open.
-const mostOpen = 128
 
 // Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it: that it cannot be
 // made or written, that locks are known not to hold there, or that it begins with "~/", which only a shell expands.
@@ -208,25 +204,4 @@ func (s *Store) bucket(name string) *bucket {
 	s.uses++
 	b.used = s.uses
 	return b
-}
-
-// closeOldest closes the file of the bucket that was used longest ago, of those that are not in use. It requires that mu is held.
-func (s *Store) closeOldest() {
-	var oldest string
-	for name, b := range s.buckets {
-		if o := s.buckets[oldest]; (o == nil || cmp.Less(b.used, o.used)) && len(b.use) == 0 {
-			oldest = name
-		}
-	}
-	b := s.buckets[oldest]
-	if b == nil {
-		return
-	}
-	select {
-	case b.use <- struct{}{}:
-		b.close()
-		<-b.use
-		delete(s.buckets, oldest)
-	default:
-	}
 }

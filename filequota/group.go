@@ -74,7 +74,7 @@ func (s *Store) barred(err error) bool {
 // removeBarred removes a file if it is one whose maker was killed before he let in others, so that nobody has used it. It requires that no
 // other process makes a file.
 func (s *Store) removeBarred(path string) error {
-	f, err := openAsFile(path, os.O_RDWR, 0)
+	f, err := s.open(path, os.O_RDWR, 0)
 	if err == nil {
 		return f.Close()
 	}

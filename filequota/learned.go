@@ -62,7 +62,7 @@ func (s *Store) learned(ctx context.Context, do func() error) error {
 
 // load has l load what was saved, which is also written to read, unless that is nil.
 func (s *Store) load(l Learner, read *bytes.Buffer) error {
-	f, err := openAsFile(s.learnedPath(), os.O_RDONLY, 0)
+	f, err := s.open(s.learnedPath(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (s *Store) save(text []byte) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed, maybe of another user
 		return err
 	}
-	f, err := openAsFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.perm())
+	f, err := s.open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.perm())
 	if err != nil {
 		return err
 	}

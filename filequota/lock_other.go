@@ -24,5 +24,10 @@ func names(os.FileInfo) uint64   { return 1 }
 func groupOf(os.FileInfo) *group { return nil }
 func ownerOf(os.FileInfo) uint32 { return 0 }
 
+// tooMany says that this system bounds open files by its memory alone.
+func tooMany(error) bool { return false }
+
+func explained(err error) error { return err }
+
 // removable says that a file can be removed while its lock is held; there are no locks.
 const removable = false

@@ -4,6 +4,7 @@ package filequota
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"syscall"
@@ -93,6 +94,18 @@ func ownerOf(dir os.FileInfo) uint32 {
 		return st.Uid
 	}
 	return 0
+}
+
+// tooMany reports whether a file could not be opened since as many are open as may be.
+func tooMany(err error) bool { return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) }
+
+// explained adds what tooMany is about.
+func explained(err error) error {
+	var most unix.Rlimit
+	if !errors.Is(err, unix.EMFILE) || unix.Getrlimit(unix.RLIMIT_NOFILE, &most) != nil {
+		return err
+	}
+	return fmt.Errorf("%w: this process may have %d open (RLIMIT_NOFILE, ulimit -n), and this Store has closed its own ones that are not in use", err, most.Cur)
 }
 
 // removable says that a file can be removed while its lock is held.

@@ -209,3 +209,9 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 		}
 	}
 }
+
+// peek returns the newest header of a file.
+func peek(path string) header {
+	h, _ := new(Store).peek(path)
+	return h
+}

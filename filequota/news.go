@@ -71,11 +71,11 @@ func (s *Store) newsPath() string { return filepath.Join(s.dir, "news") }
 
 func (s *Store) openNews() (*os.File, error) {
 	for {
-		f, err := openAsFile(s.newsPath(), os.O_RDWR, 0)
+		f, err := s.open(s.newsPath(), os.O_RDWR, 0)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return f, err
 		}
-		f, err = openAsFile(s.newsPath(), os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
+		f, err = s.open(s.newsPath(), os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -101,7 +101,7 @@ func (s *Store) tell() {
 // always nil.
 func (s *Store) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
 	path := filepath.Join(s.dir, fileName(bucket))
-	heard := peek(path)
+	heard, _ := s.peek(path)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.ears[bucket]
@@ -154,7 +154,10 @@ func (s *Store) look(w watcher) (n int) {
 	}
 	s.mu.Unlock()
 	for _, e := range ears {
-		h := peek(e.path)
+		h, err := s.peek(e.path)
+		if err != nil {
+			continue // which does not say that the file is gone
+		}
 		now := s.clock().now
 		s.mu.Lock()
 		if s.watcher != w {
@@ -184,11 +187,14 @@ func (s *Store) look(w watcher) (n int) {
 	return len(ears)
 }
 
-// peek returns the newest header of a file, without a lock: the zero header if there is none that is whole.
-func peek(path string) (newest header) {
-	f, err := openAsFile(path, os.O_RDONLY, 0)
+// peek returns the newest header of a file, without a lock: the zero header if there is none that is whole, or no file.
+func (s *Store) peek(path string) (newest header, err error) {
+	f, err := s.open(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newest, nil
+	}
 	if err != nil {
-		return newest
+		return newest, err
 	}
 	defer f.Close()
 	for i := range uint64(2) {
@@ -200,7 +206,7 @@ func peek(path string) (newest header) {
 			newest = h
 		}
 	}
-	return newest
+	return newest, nil
 }
 
 // poller is a watcher that is not woken by changes.
