@@ -149,7 +149,9 @@ func TestMemoryLoadErrors(t *testing.T) {
 		"{":                          "load: want what Save wrote: unexpected end",
 		"[]":                         "load: want what Save wrote: cannot unmarshal array at byte 1",
 		"{}":                         "version is 0, want 1",
-		`{"version":2}`:              "version is 2, want 1",
+		`{"version":2}`:              "load: version is 2, want 1: a later version of pacer wrote it",
+		`{"version":2,"buckets":[]}`: "load: version is 2, want 1: a later version of pacer wrote it",
+		`{"version":0}`:              "load: version is 0, want 1",
 		`{"version":1,"buckets":[]}`: "load: want what Save wrote: cannot unmarshal array at byte 24",
 		`{"version":1,"buckets":{"x":{"held":"soon"}}}`: "cannot parse",
 	} {

@@ -62,7 +62,10 @@ func Read(r io.Reader) (map[string]Memory, error) {
 		return nil, errors.New("empty, want what Save wrote")
 	}
 	var read file[Memory]
-	if err := json.Unmarshal(text, &read); err != nil {
+	if err = json.Unmarshal(text, &read); read.Version > fileVersion { // which may have other types
+		return nil, fmt.Errorf("version is %d, want %d: a later version of pacer wrote it", read.Version, fileVersion)
+	}
+	if err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours
 			return nil, fmt.Errorf("want what Save wrote: cannot unmarshal %s at byte %d", wrong.Value, wrong.Offset)
 		}
