@@ -3,6 +3,7 @@ package filequota
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,19 +27,32 @@ func (s *Store) Load(ctx context.Context, l Learner) error {
 
 // Save saves what a Transport has learned, for Load, together with what others have saved meanwhile of what it did not
 // use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written. If another process holds the lock,
-// Save waits for it until ctx ends.
+// Save waits for it until ctx ends. What is damaged is replaced, and what a program with a later version of pacer has saved, which this one cannot read, is not: the
+// error of Load, and then that of Save, says so.
 func (s *Store) Save(ctx context.Context, l Learner) error {
 	return s.learned(ctx, func() error {
 		var was, is bytes.Buffer
-		err := s.load(l, &was) // what cannot be read is replaced
+		err := s.load(l, &was)
 		if err := l.Save(&is); err != nil {
 			return fmt.Errorf("%s: %w", s.learnedPath(), err)
 		}
-		if err == nil && bytes.Equal(was.Bytes(), is.Bytes()) {
+		switch {
+		case err == nil && bytes.Equal(was.Bytes(), is.Bytes()):
 			return nil
-		}
+		case err != nil && versionOf(was.Bytes()) > versionOf(is.Bytes()):
+			return fmt.Errorf("%w; what a later version has saved stays: renew this program, or remove the file", err)
+		} // else what cannot be read is damaged, and is replaced
 		return s.save(is.Bytes())
 	})
+}
+
+// versionOf returns the version that a text says it is of, or zero.
+func versionOf(text []byte) int {
+	var saved struct {
+		Version int `json:"version"`
+	}
+	_ = json.Unmarshal(text, &saved)
+	return saved.Version
 }
 
 func (s *Store) learnedPath() string { return filepath.Join(s.dir, "learned.json") }

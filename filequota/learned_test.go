@@ -125,3 +125,34 @@ func TestLearnedFile(t *testing.T) {
 		t.Errorf("%v, %v", st, err)
 	}
 }
+
+// TestLearnedByALaterVersion: what a program with a later version of pacer has saved stays, and who cannot read it is told; unlike what is damaged, or of no version.
+func TestLearnedByALaterVersion(t *testing.T) {
+	m := newMachine(t)
+	s := m.process("a", "1/s even").Store
+	path := s.learnedPath()
+	for content, stays := range map[string]bool{
+		`{"version":2,"buckets":{}}`:   true,
+		`{"buckets":[],"version":12}`:  true, // of other types
+		`{"version":1,"buckets":[]}`:   false,
+		`{"version":-1,"buckets":{}}`:  false,
+		`{"version":"2","buckets":{}}`: false,
+		`{"version":2,"buckets":{`:     false,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		transport := &pacer.Transport{}
+		if err := s.Load(t.Context(), transport); err == nil || strings.Contains(err.Error(), "a later version of pacer wrote it") != stays {
+			t.Errorf("%s: loaded: %v", content, err)
+		}
+		err := s.Save(t.Context(), transport)
+		got, readErr := os.ReadFile(path)
+		if readErr != nil || (string(got) == content) != stays {
+			t.Errorf("%s: it is now %s, %v", content, got, readErr)
+		}
+		if stays && (err == nil || !strings.Contains(err.Error(), path+": throttle: load: version is ") || !strings.Contains(err.Error(), "renew this program")) || !stays && err != nil {
+			t.Errorf("%s: saved: %v", content, err)
+		}
+	}
+}
