@@ -61,7 +61,7 @@ type Outcome struct {
 	mark    *inside.Mark  // see inner.Answered
 
 	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and
-	// again, while others were served in between (docs/learning.md says how that is told), or something in front of the
+	// again, while others were served in between (docs/learning-rules.md says how that is told), or something in front of the
 	// server has refused it. Then the bucket is not held. Or the bucket is held, the refusal does not say for how long, and
 	// others were served between three refusals of the request. The request is not to be made again before Alone has
 	// passed; see Claim.After.

@@ -1,41 +1,44 @@
-// Package adaptive learns from the answers of a server what the server allows, and says when
-// the next request may go.
+// Package adaptive learns from the answers of a server what the server allows, and says when the next request may go.
 //
-// In come requests that are granted ([Server.Take]), requests that are over ([Server.End]), and
-// answers ([Server.Learn]): whether the server refused, for how long it wants to be left alone,
-// and what it stated about its limits. Out come the instant at which a request may go
-// ([Server.Open], [Server.Due]) and what an answer means for all requests of a bucket
+// In come requests that are granted ([Server.Take]), requests that are over ([Server.End]), and answers ([Server.Learn]):
+// whether the server refused, for how long it wants to be left alone, and what it stated about its limits. Out come the
+// instant at which a request may go ([Server.Open], [Server.Due]) and what an answer means for all requests of a bucket
 // ([Effect]).
 //
-// The package is a state machine. It has no lock, no clock, no timer and no goroutine: the
-// instant of each call is a parameter. It does not know HTTP, the line of waiting requests, or
-// quotas that the user has set. Random numbers come in as a function ([Config]).
+// The package is a state machine. It has no lock, no clock, no timer and no goroutine: the instant of each call is a
+// parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random numbers come in
+// as a function ([Config]).
 //
-// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one
-// [Site], because several buckets may draw on one limit of the server.
+// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (adaptive.go), because
+// several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
 //
-// An answer passes through the files in this order:
+// A request that wants to go asks server.go, which asks slowstart.go, package pace, and each window. The latest instant
+// counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
-//   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals.
-//   - overload.go: is a failure without explanation a refusal?
-//   - window.go: one window per limit that the server states. It keeps the least Remaining (which behind.go corrects) and
-//     hands the statement to its parts: reset.go (when the limit is restored; by whose clock, skew.go), refill.go (does
-//     it come back token by token? At which rate, drip.go; and where others use it as well, stock.go shares it by what remains, unless a price that nobody says explains what is used, pricing.go), others.go (how much do other clients use?), price.go (what do
-//     requests cost, if they do not say it?), spend.go (is
-//     the rest spread over the time to the reset?), guess.go (may one request look before the
-//     stated reset?), seek.go (when to look, if none is stated?). sought.go is for several limits of one name; renewal.go finds out whether a refused request begins the window anew; elsewhere.go finds out whether a refusal is of another limit. outcome.go is what these parts are given; doubt.go counts failed attempts.
-//   - overlap.go: do two Servers of the Site draw on the same limit?
-//   - apart.go: is it of several counters? That is for package counter to find out; here are the first signs.
-//   - alone.go: does the server refuse a request, or a kind of requests, whatever happens? And persistence.go: do refused requests
-//     stay refused while others are served, whatever their kinds?
-//   - stray.go: does a refusal come from something in front of the server?
-//   - package pace: the rate at which the server serves while it refuses and no window says why, and when to look again where it does not say.
-//   - slowstart.go: one request first, then more with each answer.
+//   - learn.go: Refuse, Learn and Served, with a function for each step.
+//   - Refuse: does a refusal concern the bucket at all? stray.go: or something in front of the server? alone.go (with the
+//     kinds of kind.go), persistence.go: or one request, or one kind of requests?
+//   - Learn: overload.go: is a failure without explanation a refusal? recurrence.go: do as many get through each time?
+//   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
+//   - window.go: what remains, and when to look if nothing does. An outcome goes to the parts of a window in this order:
+//   - behind.go: does the server state what was before the request? dropped.go: is the limit stated no more?
+//   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
+//   - price.go: what requests cost if they do not say it.
+//   - renewal.go: does each refused request begin the window anew?
+//   - refill.go: does the limit come back token by token, and at which rate? taken.go: or have others taken a part of it?
+//     drip.go: the rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few
+//     tokens. stock.go: others share the rate. pricing.go: or nobody does, and a price explains what is missing.
+//   - others.go: how much do others use? spend.go: is the rest spread over the time to the reset?
+//   - sought.go, seek.go: when to look if no reset is stated. guess.go: when to look before a stated reset.
+//   - doubt.go: a look, or a belief, that was in vain comes again ever more seldom.
+//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go, part.go: is one limit several counters,
+//     as package counter finds out?
+//   - package pace: the rate of a server that refuses and states nothing. slowstart.go: one request first, then more.
+//   - hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only one?
 //
-// A request that wants to go is checked in server.go: slow start, pace, and each window,
-// of which the latest instant counts. Apart from this way lie memory.go (what is learned as
-// data, to be saved and restored; habit.go has what is true after a reset) and
-// state.go (what is learned as shown to users).
+// Beside this way lie believe.go (the server's count in place of a quota), steady.go (a shorter way where there is nothing
+// to find out), memory.go (what is learned, as data: data.go, habit.go and pricememory.go have its parts, file.go writes it
+// to a file, lesson.go to a Store), and state.go and belief.go (what people are told, in numbers and in words).
 package adaptive
 
 import (

@@ -683,7 +683,7 @@ func TestGuessIsDoubted(t *testing.T) {
 	}
 }
 
-// TestRefillRaisesAgain: where one token is there at most, the rate is raised again 15 s after a raise has ended, as docs/learning.md
+// TestRefillRaisesAgain: where one token is there at most, the rate is raised again 15 s after a raise has ended, as docs/learning-rules.md
 // promises, half as long again each time up to five minutes, and after 15 s once it has doubled or fallen.
 func TestRefillRaisesAgain(t *testing.T) {
 	r := refill{refills: true, rate: 10, raise: raise{by: 1}, maxHold: time.Hour}
