@@ -1,25 +1,26 @@
 package adaptive
 
-// doubt is about an attempt that has failed before. After a failure the attempt is left out on
-// the next 1, 3, 7 … occasions, about twice as many with each failure, up to maxSkip. It is not given up for ever:
-// other clients may have been the reason for the failure, and they may have gone.
+// doubt is about an attempt that has failed before, such as a look before the reset. After a failure the attempt is
+// left out on the next 1, 3, 7 … occasions, about twice as many with each failure, and then made again; it is left
+// out on fewer than maxSkip. It is never given up: other clients may have been the reason of the failure, and may
+// have gone.
 type doubt struct {
 	failures uint
 	skip     int // the attempt is made again on the occasion that makes this zero
 }
 
-// maxSkip is on how many occasions at most an attempt is left out: at a window of a second, of two minutes.
+// maxSkip is on which occasion after a failure, at the latest, the attempt is made again: at a window of a second,
+// after two minutes.
 const maxSkip = 128
 
-// fail notes that the attempt has failed. The first failures, as many as are free, have no
-// consequence.
+// fail notes that the attempt has failed. The first failures have no consequence, as many as are free.
 func (d *doubt) fail(free uint) {
 	if d.failures++; d.failures > free {
 		d.skip = min(1<<min(d.failures-free, 16), maxSkip)
 	}
 }
 
-// occasion notes an occasion for the attempt. Only then is it looked up whether to make it.
+// occasion notes an occasion for the attempt. The attempt is to be made if skip is zero after that.
 func (d *doubt) occasion() { d.skip = max(d.skip-1, 0) }
 
 // mostFailed bounds counts that a file may say.
@@ -28,7 +29,8 @@ const mostFailed = 16
 // failed is how often the attempt has failed, as a file says it.
 func (d *doubt) failed() int { return int(min(d.failures, mostFailed)) }
 
-// restore sets how often the attempt has failed elsewhere or before, of which so many failures are free, as if the last time were now: if none has failed here.
+// restore takes over how often the attempt has failed in an earlier run or in another process, as if the last of
+// these failures were now. It does nothing if the attempt has failed here. So many failures are free.
 func (d *doubt) restore(failures int, free uint) {
 	if failures = min(max(failures, 0), mostFailed); failures > 0 && d.failures == 0 {
 		d.failures = uint(failures - 1)

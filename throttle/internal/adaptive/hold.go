@@ -6,13 +6,14 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// firstHold is how long a bucket is held after a refusal for which the server gave neither
-// a hint nor a reset. It doubles with each further refusal, unless a row was served before, see silentHold.
+// firstHold is how long a bucket is held after a refusal for which the server gave neither a hint nor a reset. The
+// hold doubles with each further refusal in a row, unless a row of served requests before it says more: see
+// silentHold.
 const firstHold = 100 * time.Millisecond
 
-// Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it
-// does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a request that
-// may be refused ten times outlasts most of a minute.
+// Hold returns for how long nothing goes after the n-th refusal in a row. Asked is for how long the server asks; zero
+// if it does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a
+// request that may be refused ten times lasts for most of a minute.
 func Hold(asked time.Duration, n int) time.Duration {
 	switch {
 	case asked <= 0:
@@ -23,7 +24,8 @@ func Hold(asked time.Duration, n int) time.Duration {
 	return stretched(max(asked, firstHold), n)
 }
 
-// stretched returns a hold that was obeyed n times in a row, and refused each time: from the fourth time on, half as long again each time.
+// stretched returns a hold that is obeyed for the n-th time in a row, since a refusal came after it each time: from
+// the fourth time on, half as long again each time.
 func stretched(hold time.Duration, n int) time.Duration {
 	most := max(hold, longestStretch)
 	for range min(n-3, 20) { // 1.5^20 is over 3000
@@ -32,11 +34,12 @@ func stretched(hold time.Duration, n int) time.Duration {
 	return hold
 }
 
-// longestStretch is to how much a hold is stretched that the server asked for, and after which it refused again.
+// longestStretch bounds to how much a hold is stretched that the server asked for, and after which it refused again.
+// A longer hold is not stretched.
 const longestStretch = 30 * time.Second
 
-// unsaid is Hold of a server that does not say for how long, and has served something before: at longestStretch the hold stays for
-// eight refusals, since others may have taken what came back each time, and may be done soon.
+// unsaid is Hold for a server that does not say for how long, and that has served something before. At longestStretch
+// the hold stays for eight refusals, since others may have taken what came back each time, and may be done soon.
 func unsaid(n int) time.Duration {
 	if hold := doubled(firstHold, n); hold < longestStretch {
 		return hold
@@ -44,16 +47,18 @@ func unsaid(n int) time.Duration {
 	return doubled(longestStretch, n-atLongest)
 }
 
-// atLongest is after how many refusals in a row a hold grows beyond longestStretch: nine to get there, and eight there.
+// atLongest is after how many refusals in a row unsaid grows beyond longestStretch: after nine it is there, and it
+// stays there for eight.
 const atLongest = 17
 
 // doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
 func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }
 
-// nearer returns for how long a refusal asks that is the n-th in a row, where the answer itself shows that its hint, which is in steps,
-// was rounded up: all that is spent comes back within the last step of the hint, as resets in finer steps say. "Retry-After: 1"
-// beside a reset in 12 ms is such an answer. The hold is then as long as the farthest of these resets, doubled with each refusal in
-// a row, and as long as the hint at most: others may have taken what came back.
+// nearer returns for how long the n-th refusal in a row asks. That is its hint, which is in steps, unless the answer
+// itself shows that the hint was rounded up: resets in finer steps say that all that is used up comes back within the
+// last step of the hint. "Retry-After: 1" beside a reset in 12 ms is such an answer. Then it is as long as the
+// farthest of these resets, doubled with each refusal in a row, since others may have taken what came back; and as
+// long as the hint at most.
 func nearer(hint, step time.Duration, stated []quota.Statement, n int) time.Duration {
 	var reset time.Duration
 	for i := range stated {

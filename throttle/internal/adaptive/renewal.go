@@ -6,17 +6,24 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// renewal is about a server at which a refused request begins the window anew, as @fastify/rate-limit does with continueExceeding. One process waits for the
-// reset that its own refusal stated, and is served. Of several that do not know of each other, each looks a window after its own latest refusal. That is less than a
-// window after the latest refusal of all, so the look is refused, and begins the window anew for the others: for ever.
+// renewal is about a server at which a refused request begins the window anew, as @fastify/rate-limit does with
+// continueExceeding. A process that is alone waits for the reset that its own refusal stated, and is served. Of
+// several processes that do not know of each other, each looks a window after its own latest refusal. That is less
+// than a window after the latest refusal of any of them. So the look is refused, and begins the window anew for the
+// others: for ever.
 //
-// Each refusal of such a server states that a whole window is to come, and asks to be left alone for as long. If a look at the reset gets such a refusal, others may
-// have begun a window before us and used it up. So the server is known by a look at which nobody can have used it up since the reset, or by two looks in a row. That
-// others use the limit must have been seen. A refusal that states less than a window shows that it was not begun anew.
+// Each refusal of such a server states that a whole window is to come, and asks to be left alone for as long. If a
+// look at the reset gets such a refusal, there may be another reason: others have begun a window before us, and used
+// it up. So the server is known by one such look that came too soon after the reset for that, or by two such looks in
+// a row; and others must have been seen to use the limit. A refusal that states less than a window shows that the
+// window was not begun anew.
 //
-// From then on, looks come more than a window after the latest refusal: by a sixteenth of a window more, since all processes find out within that time that nothing is
-// left, so that the first look finds the window. After a second look that is refused it is half a window to a whole one more, after a third one to two, and then
-// two to four, so that a gap of a whole window comes.
+// From then on, a look comes later than a window after the latest refusal:
+//
+//   - By a sixteenth of a window, at first. All processes find out within that time that nothing is left, so that the
+//     first look finds the next window.
+//   - After a second look that is refused, by half a window to a whole one; after a third, by one to two; and then by
+//     two to four. So there is a time of a whole window in which nobody looks.
 //
 // In come outcomes (note); out comes when to look (next).
 type renewal struct {
@@ -33,11 +40,13 @@ const (
 	lateFirst = 16 // part of a window by which looks come late
 	mostLate  = 4  // refused looks after which that grows no more
 
-	// proofs is how many more looks in a row must be refused each time that the belief was refuted.
+	// proofs is how many more looks in a row must be refused, for each time that the belief was refuted, before it is
+	// held again.
 	proofs = 4
 )
 
-// note takes in an outcome. Hinted says that a refusal asked to be left alone until the reset; others, that these use the limit, too. The window in use began at an instant.
+// note takes in an outcome. Hinted says that a refusal asked to be left alone until the reset; others says that
+// others use the limit, too. Began is when the window began that is in use.
 func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
 	if o.otherLimit {
 		*r = renewal{}
@@ -47,7 +56,8 @@ func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
 	look := o.remainingBefore <= 0 && o.lateBefore != 0 && o.sent >= o.lateBefore
 	switch {
 	case o.refused && o.resetIn > 0:
-		// A step stands for any time; and what is stated for the first time was the rest of a window before.
+		// A reset of one step stands for any time within it. And the longest reset so far may have been the rest of a
+		// window: so it must have been stated before.
 		r.refuse(o, look && others, hinted && r.whole > step && r.whole < before+step && o.resetIn > r.whole-step)
 	case look && !o.refused:
 		r.row, r.late = 0, 0
@@ -75,7 +85,7 @@ func (r *renewal) refuse(o *outcome, look, whole bool) {
 		}
 	}
 	if r.from = o.now; r.row == 1 && o.spentSince != 0 {
-		r.from = max(r.from, o.spentSince.Add(r.whole)) // others were refused at the end of the window, and look a window later, too
+		r.from = max(r.from, o.spentSince.Add(r.whole)) // others were refused then, and look a window later, too
 	}
 }
 

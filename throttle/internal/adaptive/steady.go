@@ -10,9 +10,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Steady reports whether all that could delay a request is that too little remains of a limit that the server states: there
-// is nothing to find out. Then OpenSteady and TakeSteady do what Open and Take do, and Count does what Learn does, for
-// requests that say no cost in other units. That remains so until another method is called that changes s.
+// Steady reports whether there is nothing to find out: all that could delay a request is that too little remains of a
+// limit that the server states. Then OpenSteady and TakeSteady do what Open and Take do, and Count does what Learn
+// does, for requests that say no cost in other units. A Server stays Steady until another method is called that
+// changes it.
 func (s *Server) Steady() bool {
 	if s.slowStart.allowed != 0 || s.refusals != 0 || s.doubted != 0 || !s.pace.Fresh() || s.contradicted ||
 		s.unserved.any() || s.persistence != nil || len(s.otherUnits) > 0 || len(s.windows) == 0 {
@@ -27,12 +28,13 @@ func (s *Server) Steady() bool {
 	return true
 }
 
-// OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that nothing is known.
+// OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that
+// nothing is known.
 func (s *Server) OpenSteady(now monotime.Time, n int, kind *Kind) bool {
 	return len(s.windows) == 0 || n <= s.room || s.allSteadyOpen(now, n, kind) // inlined
 }
 
-// unknownRoom is so little that no answers to what is in flight make room of it.
+// unknownRoom is so little that the answers to all that is in flight do not make it positive.
 const unknownRoom = math.MinInt / 2
 
 // findRoom finds how many requests may go at least before a window delays one.
@@ -44,8 +46,9 @@ func (s *Server) findRoom() {
 	s.room = room
 }
 
-// room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is
-// true. It is unknownRoom where nothing bounds what one request needs, or where others come in between.
+// room returns how many requests may go at least before w delays one, if so many are in flight: none of them makes
+// due say that something is missing. It is unknownRoom where nothing bounds what one request needs, or where
+// something is kept for others.
 func (w *window) room(inFlight int) int {
 	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd > 0 {
 		return unknownRoom
@@ -60,7 +63,8 @@ func (w *window) room(inFlight int) int {
 	return left - inFlight
 }
 
-// roundings is by how many tokens the sum of what is in flight and of what more requests need may be rounded up.
+// roundings is by how many tokens the sum of what is in flight and of what further requests need may be too large,
+// since both are rounded up.
 const roundings = 2
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
@@ -117,9 +121,9 @@ func (s *Server) Timed() bool { return s.timed }
 // maxCounted bounds how many limits are counted. It is a power of two, so that an index needs no check.
 const maxCounted = len(inside.Left{})
 
-// Stated returns a mark of the limits of the statements that were learned last, by which answers that state them again can be
-// counted. It is nil if there are others, or if s is not Steady. It is that of before where they are the same: so it does not
-// matter in which order goroutines come that were told of it.
+// Stated returns a mark of the limits of the statements that were learned last: by this mark, answers that state the
+// limits again can be counted. It is nil if s knows other limits, too, or is not Steady. While the limits are the
+// same, the mark is the same: so it does not matter in which order goroutines come that have one.
 func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 	n := len(statements)
 	if n != len(s.windows) || n > maxCounted || !s.Steady() {
@@ -142,11 +146,15 @@ func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 	return s.mark
 }
 
-// Count does what End and Learn do for the answer to a request that was served, if it states again what another answer did, but
-// that so much remains of each limit. It leaves out what changes with time alone, what resets say of a rate, and how much others use of the limit: of that,
-// Learn hears with one of the answers that follow. More may
-// remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
-// requires that s is Steady, and a mark. Now may be zero unless s is Timed.
+// Count does what End and Learn do for the answer to a request that was served, if the answer states again what
+// another answer did, but for what remains of each limit (left).
+//
+// Count leaves out what changes with time alone, what resets say of a rate, and how much others use of the limit.
+// Learn hears of these with one of the answers that follow.
+//
+// Count does nothing, and returns false, if Learn is to hear this answer: if nothing remains, or if more remains than
+// before although no other answer has overtaken this one (see tally). It requires that s is Steady, and a mark. Now
+// may be zero unless s is Timed.
 func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
 	if mark != s.mark || t.probe {
 		return false
@@ -189,12 +197,13 @@ func (s *Server) countTimed(left *inside.Left, now monotime.Time, t *Ticket, kin
 	for i, w := range s.marked {
 		if w.heardAt = now; w.price != nil || w.refill.refills {
 			w.countTimed(now, t, kind, left[i&(maxCounted-1)], s.inFlight, w.nextSince == s.sequence)
-			s.room = min(s.room, w.room(s.inFlight)) // its price has changed; where there is more room now, the next look finds it
+			s.room = min(s.room, w.room(s.inFlight)) // the price has changed; if it leaves more room, findRoom finds that
 		}
 	}
 }
 
-// countTimed is countTimed of a Server, for one limit. Newest is what tally has said.
+// countTimed is countTimed of a Server, for one limit. Newest says that the server wrote the answer after all others
+// (see tally).
 func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFlight int, newest bool) {
 	cost := t.N
 	if p := w.price; p != nil {
