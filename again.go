@@ -70,7 +70,7 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 		if !ended { // a function of the caller has panicked
 			defer body.Close(nil, x.terms.resp)
 			defer x.giveBack()
-			x.last.Answered(throttle.Answer{Lost: true})
+			end(x.last)
 		}
 	}()
 	var why *stop

@@ -93,8 +93,14 @@ func (t *Transport) mark(req *http.Request) *http.Request {
 func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 	defer body.Close(req, resp)
 	if g != nil {
-		g.Answered(throttle.Answer{Lost: true})
+		end(g)
 	}
+}
+
+// end ends a grant, whether its request was answered before or not.
+func end(g *throttle.Grant) {
+	g.Answered(throttle.Answer{Lost: true})
+	g.Done(nil)
 }
 
 // dropUnless is drop of a request without an answer, unless Base has returned.

@@ -459,7 +459,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 			c.grant.Answered(Answer{})
 		case 2:
 			c.state = 3
-			c.grant.Answered(Answer{})
+			c.grant.Done(nil)
 		}
 		serve()
 		for _, c := range claims {
