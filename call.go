@@ -105,9 +105,9 @@ func (c *Call) Waited() time.Duration {
 // Waited returns, exactly.
 func (c *Call) Waits() []throttle.Wait { return c.waits.Waits() }
 
-// KeptBack returns for how long the requests of the call were kept back out of line, in total: by the backoff after a failure,
-// mostly. See Retrying. What is left of the time that the call took is that of the attempts.
-func (c *Call) KeptBack() time.Duration { return c.waits.KeptBack() }
+// BackedOff returns for how long the requests of the call backed off, in total: out of line, after failures mostly. See
+// Retrying. What is left of the time that the call took is that of the attempts.
+func (c *Call) BackedOff() time.Duration { return c.waits.BackedOff() }
 
 // Settle reports what the request that was sent last has really cost, in each unit that spent has; see
 // throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body was read.
@@ -177,10 +177,10 @@ func (l *calls) addSend(t *Transport, g *throttle.Grant) {
 	}
 }
 
-// addWaits adds to what requests of all Calls waited for, and to how long they were kept back.
-func (l *calls) addWaits(causes []throttle.Wait, keptBack time.Duration) {
+// addWaits adds to what requests of all Calls waited for, and to how long they backed off.
+func (l *calls) addWaits(causes []throttle.Wait, backedOff time.Duration) {
 	for ; l != nil; l = l.older {
-		l.call.waits.Add(causes, keptBack)
+		l.call.waits.Add(causes, backedOff)
 	}
 }
 

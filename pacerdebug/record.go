@@ -201,14 +201,14 @@ func (h hooks) answered(e pacer.Answered) {
 }
 
 func (h hooks) retrying(e pacer.Retrying) {
-	if e.Delay <= 0 {
+	if e.Backoff <= 0 {
 		return // a refusal waits in line
 	}
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()
 	now, r := time.Now(), &h.p.record
 	if b := r.of(e.Bucket, r.second(now)); b != nil {
-		b.remember(past{at: now, method: clip(e.Request.Method), how: sentAgain, wait: e.Delay}, keptBack(nil, &e.Event, e.Delay))
+		b.remember(past{at: now, method: clip(e.Request.Method), how: sentAgain, wait: e.Backoff}, backedOff(nil, &e.Event, e.Backoff))
 	}
 }
 
@@ -220,19 +220,19 @@ func (h hooks) gaveUp(e pacer.GaveUp) {
 		r.count(&e.Event, r.second(now), func(s *second) { s.failed++ })
 	}
 	r.waited(&e.Event, now, "not sent again: "+string(e.Reason), e.Wait, e.Waits)
-	if b := r.buckets[e.Bucket]; b != nil && e.Delay > 0 {
+	if b := r.buckets[e.Bucket]; b != nil && e.Backoff > 0 {
 		last := &b.past[len(b.past)-1]
-		last.wait += e.Delay
-		last.parts = keptBack(last.parts, &e.Event, e.Delay)
+		last.wait += e.Backoff
+		last.parts = backedOff(last.parts, &e.Event, e.Backoff)
 	}
 }
 
 const (
 	sentAgain                   = "sent again" // the JavaScript knows it, too
-	causeBackoff throttle.Cause = "backoff"    // the delay after a failure, which is no wait in line
+	causeBackoff throttle.Cause = "backoff"    // after a failure, say: no wait in line
 )
 
-// keptBack adds to what a request waited for that it was kept back out of line.
-func keptBack(parts []throttle.Wait, e *pacer.Event, delay time.Duration) []throttle.Wait {
+// backedOff adds to what a request waited for that it backed off.
+func backedOff(parts []throttle.Wait, e *pacer.Event, delay time.Duration) []throttle.Wait {
 	return append(parts, throttle.Wait{Bucket: e.Bucket, Label: e.Label, Cause: causeBackoff, For: delay})
 }

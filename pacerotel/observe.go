@@ -52,7 +52,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 		return c
 	}
 	in.waitTime = seconds("pacer.wait.time", "How long requests waited in line, by what they waited for.")
-	in.backoffTime = seconds("pacer.backoff.time", "Delays after failures, or refusals of one request alone, before the next attempts.")
+	in.backoffTime = seconds("pacer.backoff.time", "Time for which requests backed off, after failures, or refusals of one request alone, before the next attempts.")
 	in.storeDownTime = seconds("pacer.store.down.time", "How long stores of quotas could not be reached, of outages that are over.")
 	in.grants = counter("pacer.grants", "{request}", "Attempts that went.")
 	in.refusals = counter("pacer.refusals", "{request}", "Answers by which a server refused a request as too early.")

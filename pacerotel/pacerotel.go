@@ -19,7 +19,7 @@
 //
 //	pacer.wait.duration   histogram, s         whole waits in line, of requests that waited; error.type if in vain
 //	pacer.wait.time       counter, s           the same time, by pacer.cause and the bucket that delayed the request
-//	pacer.backoff.time    counter, s           delays after a failure, or a refusal of one request alone, before the next attempt
+//	pacer.backoff.time    counter, s           of requests that backed off, after a failure, or a refusal of one request alone, before the next attempt
 //	pacer.grants          counter, {request}   attempts that went
 //	pacer.refusals        counter, {request}   answers by which a server refused a request as too early
 //	pacer.retries         counter, {request}   attempts that were made again, by pacer.retry.cause: refusal or failure

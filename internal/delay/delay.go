@@ -1,4 +1,4 @@
-// Package delay says for how long a request that failed is to be kept back before it is sent again.
+// Package delay says for how long a request that failed is to back off before it is sent again.
 //
 // In come a policy, of package backoff, cenkalti/backoff or go-retryablehttp, how often the request has failed, and the answer
 // at hand; out comes a delay. The package does not wait, and does not know whether the request may be sent again.

@@ -71,7 +71,7 @@ func (l *Log) Waited(r Request, wait time.Duration, waits []throttle.Wait) {
 	}
 }
 
-// BackedOff notes that a request was kept back before it is sent again, after an answer or an error, or after a refusal of this
+// BackedOff notes that a request backed off before it is sent again, after an answer or an error, or after a refusal of this
 // request alone.
 func (l *Log) BackedOff(r Request, delay time.Duration, refusal bool, status int, err error) {
 	if delay > long {
@@ -108,7 +108,7 @@ func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) 
 }
 
 // GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the error behind the
-// reason; and for how long since then it was kept back, and waited.
+// reason; and for how long since then it backed off, and waited.
 func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error, delay, wait time.Duration, waits []throttle.Wait) {
 	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err))}
 	attrs = append(attrs, refused(because)...)

@@ -10,17 +10,17 @@ import (
 
 // Account is what the requests of a call have waited for. It is safe for concurrent use.
 type Account struct {
-	mu       sync.Mutex // protects the fields below
-	waits    []throttle.Wait
-	keptBack time.Duration
+	mu        sync.Mutex // protects the fields below
+	waits     []throttle.Wait
+	backedOff time.Duration
 }
 
 // Add adds waits in line, and a time out of line.
-func (a *Account) Add(more []throttle.Wait, keptBack time.Duration) {
+func (a *Account) Add(more []throttle.Wait, backedOff time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.waits = Merge(a.waits, more)
-	a.keptBack += keptBack
+	a.backedOff += backedOff
 }
 
 // Waits returns the waits in line: each cause once, the longest first.
@@ -30,9 +30,9 @@ func (a *Account) Waits() []throttle.Wait {
 	return slices.Clone(a.waits)
 }
 
-// KeptBack returns the time out of line.
-func (a *Account) KeptBack() time.Duration {
+// BackedOff returns the time out of line.
+func (a *Account) BackedOff() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.keptBack
+	return a.backedOff
 }

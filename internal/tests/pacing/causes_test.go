@@ -55,7 +55,7 @@ type chronicle struct {
 
 // story is what hooks of a Transport were told of a request.
 type story struct {
-	waited, kept, others time.Duration // in line; kept back; for answers
+	waited, kept, others time.Duration // in line; backed off; for answers
 	hooks                string        // a letter for each
 	notSent              []error
 	text                 []string
@@ -249,8 +249,8 @@ func (c *chronicle) trace(i int) *pacer.Trace {
 		NotSent:  func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, 0, e.Err) },
 		Answered: func(e pacer.Answered) { c.note(i, &e.Event, "a", 0, nil, 0, e.Latency) },
 		Learned:  func(e pacer.Learned) { c.note(i, &e.Event, "l", 0, nil, 0, 0) },
-		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Delay, 0) },
-		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Delay, 0) },
+		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Backoff, 0) },
+		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Backoff, 0) },
 	}
 }
 
@@ -399,8 +399,8 @@ func (c *chronicle) send(number string, r *rand.Rand) {
 	if s.waited+s.kept+s.others != took || !inOrder.MatchString(hooks) {
 		c.t.Errorf("seed %d: it took %v, told were %v by %s: %v\n%s", c.seed, took, s.waited+s.kept+s.others, s.hooks, err, strings.Join(s.text, "\n"))
 	}
-	if len(c.all) == 1 && (call.Waited() != s.waited || call.KeptBack() != s.kept) {
-		c.t.Errorf("seed %d: the Call waited %v and was kept back %v, told were %v and %v", c.seed, call.Waited(), call.KeptBack(), s.waited, s.kept)
+	if len(c.all) == 1 && (call.Waited() != s.waited || call.BackedOff() != s.kept) {
+		c.t.Errorf("seed %d: the Call waited %v and backed off %v, told were %v and %v", c.seed, call.Waited(), call.BackedOff(), s.waited, s.kept)
 	}
 	c.check(call.Waited(), call.Waits())
 	if len(s.notSent) > 0 && call.Mode != pacer.ModeDegrade && call.Mode != pacer.ModeObserve {

@@ -159,9 +159,9 @@ func told(all *[]string) *pacer.Trace {
 		Queued:   func(e pacer.Queued) { note("%v queued %v %s", e.Mode, e.Wait, e.Cause) },
 		Went:     func(e pacer.Went) { note("%v went %d after %v%s", e.Mode, e.Attempt, e.Wait, waits(e.Waits)) },
 		NotSent:  func(e pacer.NotSent) { note("%v not sent after %v%s: %v", e.Mode, e.Wait, waits(e.Waits), e.Err) },
-		Retrying: func(e pacer.Retrying) { note("retrying after %v", e.Delay) },
+		Retrying: func(e pacer.Retrying) { note("retrying after %v", e.Backoff) },
 		GaveUp: func(e pacer.GaveUp) {
-			note("gave up: %v after %v, kept back for %v%s", e.Reason, e.Wait, e.Delay, waits(e.Waits))
+			note("gave up: %v after %v, backed off for %v%s", e.Reason, e.Wait, e.Backoff, waits(e.Waits))
 		},
 		Answered: func(e pacer.Answered) {
 			note("answered %d: %d, %v after %v, costs %v, refused %v, held %v", e.Attempt, e.Status, e.Err, e.Latency, e.Costs, e.Refused, e.Held)
@@ -267,12 +267,12 @@ func TestTraceOfGivingUp(t *testing.T) {
 			page  string
 		}{
 			{
-				4 * time.Second, "gave up: canceled after 3s, kept back for 1s 3s pace of a.example",
+				4 * time.Second, "gave up: canceled after 3s, backed off for 1s 3s pace of a.example",
 				`why=canceled refused_for=pace refused_by="1/10s even" could_go_in=6s advice="a configured quota: raise it if the provider allows more" backoff=1s wait=3s cause=pace quota="1/10s even"`,
 				`"wait":4000,"for":[{"for":3000,"cause":"pace","quota":"1/10s even"},{"for":1000,"cause":"backoff"}]`,
 			},
 			{
-				time.Second / 4, "gave up: canceled after 0s, kept back for 250ms",
+				time.Second / 4, "gave up: canceled after 0s, backed off for 250ms",
 				`why="context canceled" backoff=250ms`,
 				`"wait":250,"for":[{"for":250,"cause":"backoff"}]`,
 			},
@@ -300,7 +300,7 @@ func TestTraceOfGivingUp(t *testing.T) {
 		for range 7 {
 			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
 		}
-		dry := slices.DeleteFunc(got, func(s string) bool { return s != "gave up: budget after 0s, kept back for 0s" })
+		dry := slices.DeleteFunc(got, func(s string) bool { return s != "gave up: budget after 0s, backed off for 0s" })
 		if len(dry) != 2 { // the budget pays for ten retries, which are two of each request
 			t.Errorf("%d requests had no budget, want 2", len(dry))
 		}
