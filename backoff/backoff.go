@@ -53,7 +53,6 @@ package backoff
 import (
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"time"
 )
 
@@ -81,35 +80,21 @@ type Func func(n int, prev time.Duration) time.Duration
 func (f Func) Delay(n int, prev time.Duration) time.Duration { return f(n, prev) }
 
 // Jitter is how a delay is spread, so that callers that failed together do not come back together.
-// A value that is none of the constants counts as FullJitter.
+// A value that is none of the constants counts as FullJitter, the empty one too.
 //
 // The names and formulas are from "Exponential Backoff And Jitter", AWS Architecture Blog, 2015,
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. It simulates a hundred
 // clients that get into each other's way. There full jitter needs the fewest calls.
-type Jitter int
+type Jitter string
 
 const (
 	// FullJitter draws uniformly between zero and the computed delay.
-	FullJitter Jitter = iota
+	FullJitter Jitter = "full"
 	// EqualJitter draws uniformly between half of the computed delay and all of it.
-	EqualJitter
+	EqualJitter Jitter = "equal"
 	// NoJitter is the computed delay itself.
-	NoJitter
+	NoJitter Jitter = "none"
 )
-
-// String returns the name of the constant.
-func (j Jitter) String() string {
-	switch j {
-	case FullJitter:
-		return "FullJitter"
-	case EqualJitter:
-		return "EqualJitter"
-	case NoJitter:
-		return "NoJitter"
-	default:
-		return "Jitter(" + strconv.Itoa(int(j)) + ")"
-	}
-}
 
 // spread applies the jitter to d, which is not negative. The result is between 0 and d.
 func (j Jitter) spread(d time.Duration, random func() float64) time.Duration {

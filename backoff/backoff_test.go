@@ -101,8 +101,9 @@ func TestJitterSpread(t *testing.T) {
 		{EqualJitter, 1, s},
 		{NoJitter, 0, s},
 		{NoJitter, 0.5, s},
-		{Jitter(7), 0.25, s / 4},
-		{Jitter(-1), 0, 0},
+		{"", 0.25, s / 4},
+		{"other", 0.25, s / 4},
+		{"other", 0, 0},
 		// A Rand that returns what it must not return.
 		{FullJitter, -3, 0},
 		{FullJitter, 2, s},
@@ -115,21 +116,13 @@ func TestJitterSpread(t *testing.T) {
 	} {
 		r := func() float64 { return test.rand }
 		if got := test.jitter.spread(s, r); got != test.want {
-			t.Errorf("%v.spread(1s) with %v = %v, want %v", test.jitter, test.rand, got, test.want)
+			t.Errorf("%q.spread(1s) with %v = %v, want %v", test.jitter, test.rand, got, test.want)
 		}
 		if got := test.jitter.spread(0, r); got != 0 {
-			t.Errorf("%v.spread(0) with %v = %v, want 0", test.jitter, test.rand, got)
+			t.Errorf("%q.spread(0) with %v = %v, want 0", test.jitter, test.rand, got)
 		}
 		if got := test.jitter.spread(math.MaxInt64, r); got < 0 {
-			t.Errorf("%v.spread(max) with %v = %v, want at least 0", test.jitter, test.rand, got)
-		}
-	}
-}
-
-func TestJitterString(t *testing.T) {
-	for j, want := range map[Jitter]string{0: "FullJitter", 1: "EqualJitter", 2: "NoJitter", 7: "Jitter(7)", -1: "Jitter(-1)"} {
-		if got := j.String(); got != want {
-			t.Errorf("Jitter(%d).String() = %q, want %q", int(j), got, want)
+			t.Errorf("%q.spread(max) with %v = %v, want at least 0", test.jitter, test.rand, got)
 		}
 	}
 }

@@ -337,9 +337,9 @@ func ExampleJitter() {
 		fmt.Println()
 	}
 	// Output:
-	// FullJitter 0s 500ms 1s
-	// EqualJitter 500ms 750ms 1s
-	// NoJitter 1s 1s 1s
+	// full 0s 500ms 1s
+	// equal 500ms 750ms 1s
+	// none 1s 1s 1s
 }
 
 // The longest delays of each Backoff.

@@ -29,7 +29,7 @@ type Exponential struct {
 	// Factor is the growth per retry. If zero, 2. Any other value below 1, and NaN, count as 1:
 	// delays never shrink.
 	Factor float64
-	// Jitter is how delays are spread. The zero value is FullJitter.
+	// Jitter is how delays are spread. Zero, the empty text, is FullJitter.
 	Jitter Jitter
 	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.

@@ -14,19 +14,20 @@ func FuzzDelay(f *testing.F) {
 	f.Add(int64(1), int64(1), int64(math.MaxInt64), math.NaN(), -5, 1.0, 64, int64(1))
 	f.Fuzz(func(t *testing.T, initial, increment, limit int64, factor float64, jitter int, random float64, n int, prev int64) {
 		r := func() float64 { return random }
+		spread := []Jitter{FullJitter, EqualJitter, NoJitter, "", "other"}[uint(jitter)%5]
 		first, most, step := time.Duration(initial), time.Duration(limit), time.Duration(increment)
 		least := min(orElse(first, defaultInitial), ceiling(most))
 		for _, test := range []struct {
 			backoff  Backoff
 			from, to time.Duration
 		}{
-			{Exponential{first, most, factor, Jitter(jitter), r}, 0, ceiling(most)},
+			{Exponential{first, most, factor, spread, r}, 0, ceiling(most)},
 			{Exponential{first, most, factor, NoJitter, r}, least, ceiling(most)},
 			{Exponential{first, most, 2, EqualJitter, r}, least / 2, ceiling(most)},
 			{Exponential{first, most, factor, FullJitter, nil}, 0, ceiling(most)},
-			{Linear{first, step, most, Jitter(jitter), r}, 0, ceiling(most)},
+			{Linear{first, step, most, spread, r}, 0, ceiling(most)},
 			{Linear{first, step, most, NoJitter, r}, least, ceiling(most)},
-			{Constant{first, Jitter(jitter), r}, 0, orElse(first, defaultInterval)},
+			{Constant{first, spread, r}, 0, orElse(first, defaultInterval)},
 			{Decorrelated{first, most, r}, least, ceiling(most)},
 			{Decorrelated{first, most, nil}, least, ceiling(most)},
 		} {

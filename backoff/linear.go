@@ -12,7 +12,7 @@ type Constant struct {
 	// Interval is the delay before jitter. If zero, 1 s, with which the AWS SDKs begin after throttling.
 	// If negative, all delays are zero. A number without a unit is in nanoseconds, and is not refused.
 	Interval time.Duration
-	// Jitter is how delays are spread. The zero value is FullJitter.
+	// Jitter is how delays are spread. Zero, the empty text, is FullJitter.
 	Jitter Jitter
 	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
@@ -38,7 +38,7 @@ type Linear struct {
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
 	// Forever, delays are not capped.
 	Max time.Duration
-	// Jitter is how delays are spread. The zero value is FullJitter.
+	// Jitter is how delays are spread. Zero, the empty text, is FullJitter.
 	Jitter Jitter
 	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.

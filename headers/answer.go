@@ -122,7 +122,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 		fields = h.take(fields, c)
 	}
 	if b != nil {
-		h.refusal = max(h.refusal, Refusal(b.Refusal))
+		h.refusal = max(h.refusal, b.Refusal)
 		h.body = b.Delay
 		if b.Next != "" {
 			h.body = h.body.Longer(value.ParseDelay(b.Next, time.Second, MaxRetryAfter, c))
@@ -139,7 +139,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 		}
 	}
 	if a.roles&(unlimited|1<<name.Text) == 0 && b == nil && !h.other.Known {
-		return limits, Retry{Refusal: h.refusal} // no header has a hint
+		return limits, Retry{Refusal: refusals[h.refusal]} // no header has a hint
 	}
 	h.forgetIdle(limits[start:])
 	return limits, h.retry()

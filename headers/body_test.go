@@ -40,7 +40,7 @@ var bodies = []struct {
     ]
   }
 }`,
-		`"GenerateRequestsPerDayPerProjectPerModel-FreeTier" 0/250 per 24h0m0s, retry 22s, Spent`,
+		`"GenerateRequestsPerDayPerProjectPerModel-FreeTier" 0/250 per 24h0m0s, retry 22s, spent`,
 	},
 	{
 		"Gemini, a minute, streamed", `[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[
@@ -57,21 +57,21 @@ var bodies = []struct {
 			"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED","domain":"googleapis.com","metadata":{
 			"service":"drive.googleapis.com","quota_metric":"drive.googleapis.com/default","quota_limit":"defaultPerMinutePerProject",
 			"quota_limit_value":"840000","quota_unit":"1/min/{project}","quota_location":"global","consumer":"projects/1"}}]}}`,
-		`"defaultPerMinutePerProject" 0/840000 per 1m0s, TooFast`,
+		`"defaultPerMinutePerProject" 0/840000 per 1m0s, too_fast`,
 	},
 	{
 		"Google, a quota of zero", `{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED",
 			"metadata":{"quota_limit":"DefaultRequestsPerMinutePerProject","quota_unit":"1/min/{project}","quota_limit_value":"0"}}]}}`,
-		`Spent`,
+		`spent`,
 	},
 	{
 		// https://developers.google.com/search/apis/indexing-api/v3/core-errors
 		"Google, daily limit", `{"error":{"errors":[{"domain":"usageLimits","reason":"dailyLimitExceeded","message":"Daily Limit Exceeded"}],"code":403}}`,
-		`Spent`,
+		`spent`,
 	},
 	{
 		"Google, user rate limit", `{"error":{"errors":[{"domain":"usageLimits","reason":"userRateLimitExceeded"}],"code":403}}`,
-		`TooFast`,
+		`too_fast`,
 	},
 	{
 		"Google, a word of two meanings", `{"error":{"errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}],"code":403,"status":"RESOURCE_EXHAUSTED"}}`,
@@ -87,7 +87,7 @@ var bodies = []struct {
 		"Shopify, throttled", `{"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED","documentation":"https://shopify.dev/api/usage/rate-limits"}}],
 			"extensions":{"cost":{"requestedQueryCost":752,"actualQueryCost":null,"throttleStatus":{"maximumAvailable":1000.0,"currentlyAvailable":666,"restoreRate":50.0}}}}`,
 		// (1000 - 666) / 50 = 6.68; 1000 / 50 = 20; (752 - 666) / 50 = 1.72
-		`"cost" 666/1000 points in 6.68s per 20s, retry 1.72s, TooFast`,
+		`"cost" 666/1000 points in 6.68s per 20s, retry 1.72s, too_fast`,
 	},
 	{
 		"Shopify, answered", `{"data":{"shop":{"name":"a \"shop\" {","retry_after":5,"nested":[[[{"type":"x"}]]]}},
@@ -124,7 +124,7 @@ var bodies = []struct {
 	},
 	{
 		// https://www.dropbox.com/developers/documentation/http/documentation#error-handling
-		"Dropbox", `{"error_summary": "too_many_requests/..", "error": {"reason": {".tag": "too_many_requests"}, "retry_after": 300}}`, `retry 5m0s, TooFast`,
+		"Dropbox", `{"error_summary": "too_many_requests/..", "error": {"reason": {".tag": "too_many_requests"}, "retry_after": 300}}`, `retry 5m0s, too_fast`,
 	},
 	{
 		// https://api.stackexchange.com/docs/throttle
@@ -152,11 +152,11 @@ var bodies = []struct {
 		// draft-ietf-httpapi-ratelimit-headers-10, section 5.1
 		"IETF, quota exceeded", `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",
 			"title":"Request cannot be satisfied as assigned quota has been exceeded","violated-policies":["daily","bandwidth"]}`,
-		`"daily" 0/?, "bandwidth" 0/?, TooFast`,
+		`"daily" 0/?, "bandwidth" 0/?, too_fast`,
 	},
 	{
 		"IETF, reduced capacity", `{"violated-policies":["hourly"],"type":"https:\/\/iana.org\/assignments\/http-problem-types#temporary-reduced-capacity"}`,
-		`"hourly" 0/?, Busy`,
+		`"hourly" 0/?, busy`,
 	},
 	{
 		"IETF, abnormal usage", `{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","violated-policies":["hourly"]}`,
@@ -169,75 +169,75 @@ var bodies = []struct {
 		// https://docs.x.com/x-api/fundamentals/post-cap
 		"X, monthly cap", `{"account_id":1,"product_name":"standard-basic","title":"UsageCapExceeded","period":"Monthly","scope":"Product",
 			"detail":"Usage cap exceeded: Monthly product cap","type":"https://api.twitter.com/2/problems/usage-capped"}`,
-		`Spent`,
+		`spent`,
 	},
 	{
 		// https://platform.openai.com/docs/guides/error-codes
 		"OpenAI, no money", `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`,
-		`Spent`,
+		`spent`,
 	},
 	{
 		"OpenAI, too fast", `{"error":{"message":"Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM)","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
-		`TooFast`,
+		`too_fast`,
 	},
 	{
 		// https://docs.anthropic.com/en/api/errors
-		"Anthropic, overloaded", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`, `Busy`,
+		"Anthropic, overloaded", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`, `busy`,
 	},
 	{
-		"Anthropic, too fast", `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`, `TooFast`,
+		"Anthropic, too fast", `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`, `too_fast`,
 	},
 	{
 		// https://docs.stripe.com/error-codes
-		"Stripe, a lock", `{"error":{"code":"lock_timeout","message":"This object cannot be accessed right now","type":"invalid_request_error"}}`, `Busy`,
+		"Stripe, a lock", `{"error":{"code":"lock_timeout","message":"This object cannot be accessed right now","type":"invalid_request_error"}}`, `busy`,
 	},
 	{
 		// https://linear.app/developers/rate-limiting
-		"Linear", `{"errors":[{"extensions":{"code":"RATELIMITED"}}]}`, `TooFast`,
+		"Linear", `{"errors":[{"extensions":{"code":"RATELIMITED"}}]}`, `too_fast`,
 	},
 	{
 		// https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines
 		"HubSpot", `{"status":"error","message":"You have reached your daily limit.","errorType":"RATE_LIMIT","correlationId":"c033cdaa","policyName":"DAILY","requestId":"3d3e35b7"}`,
-		`Spent`,
+		`spent`,
 	},
 	{
 		// https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
-		"AWS", `{"__type":"com.amazonaws.kms#ThrottlingException","message":"Rate exceeded"}`, `TooFast`,
+		"AWS", `{"__type":"com.amazonaws.kms#ThrottlingException","message":"Rate exceeded"}`, `too_fast`,
 	},
 	{
 		// https://docs.kraken.com/api/docs/guides/spot-errors
-		"Kraken", `{"error":["EAPI:Rate limit exceeded"]}`, `TooFast`,
+		"Kraken", `{"error":["EAPI:Rate limit exceeded"]}`, `too_fast`,
 	},
 	{
 		// https://bybit-exchange.github.io/docs/v5/error
-		"Bybit", `{"retCode":10006,"retMsg":"Too many visits!","result":{}}`, `TooFast`,
+		"Bybit", `{"retCode":10006,"retMsg":"Too many visits!","result":{}}`, `too_fast`,
 	},
 	{
 		// https://docs.slack.dev/apis/web-api/rate-limits
-		"Slack", `{"ok":false,"error":"ratelimited"}`, `TooFast`,
+		"Slack", `{"ok":false,"error":"ratelimited"}`, `too_fast`,
 	},
 	{
 		// https://developers.google.com/maps/documentation/geocoding/requests-geocoding#StatusCodes
-		"Google Maps", `{"error_message":"You have exceeded your daily request quota","results":[],"status":"OVER_DAILY_LIMIT"}`, `Spent`,
+		"Google Maps", `{"error_message":"You have exceeded your daily request quota","results":[],"status":"OVER_DAILY_LIMIT"}`, `spent`,
 	},
-	{"Google Maps, too fast", `{"results":[],"status":"OVER_QUERY_LIMIT"}`, `TooFast`},
-	{"Google, too fast", `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`, `TooFast`},
-	{"Google, no key", `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceededUnreg"}]}}`, `Spent`},
-	{"Dropbox, a lock", `{"error_summary":"too_many_write_operations/.","error":{"reason":{".tag":"too_many_write_operations"}}}`, `Busy`},
-	{"Bybit, of an address", `{"retCode":10018,"retMsg":"Exceeded the IP Rate Limit","result":{}}`, `TooFast`},
+	{"Google Maps, too fast", `{"results":[],"status":"OVER_QUERY_LIMIT"}`, `too_fast`},
+	{"Google, too fast", `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`, `too_fast`},
+	{"Google, no key", `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceededUnreg"}]}}`, `spent`},
+	{"Dropbox, a lock", `{"error_summary":"too_many_write_operations/.","error":{"reason":{".tag":"too_many_write_operations"}}}`, `busy`},
+	{"Bybit, of an address", `{"retCode":10018,"retMsg":"Exceeded the IP Rate Limit","result":{}}`, `too_fast`},
 	{
 		// https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code
-		"Feishu", `{"code":99991400,"msg":"request trigger frequency limit"}`, `TooFast`,
+		"Feishu", `{"code":99991400,"msg":"request trigger frequency limit"}`, `too_fast`,
 	},
 	{
 		// https://docs.github.com/en/graphql
-		"GitHub's GraphQL API", `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`, `TooFast`,
+		"GitHub's GraphQL API", `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`, `too_fast`,
 	},
-	{"OpenAI, a balance", `{"error":{"code":"credit_balance_exhausted"}}`, `Spent`},
-	{"OpenAI, an organization that may not spend more", `{"error":{"code":"organization_spend_limit_exceeded"}}`, `Spent`},
-	{"OpenAI, a project that may not spend more", `{"error":{"code":"project_spend_limit_exceeded"}}`, `Spent`},
-	{"OpenAI, usage", `{"error":{"code":"organization_usage_limit_exceeded"}}`, `Spent`},
-	{"Anthropic, no money", `{"type":"error","error":{"type":"billing_error","message":"Your credit balance is too low"}}`, `Spent`},
+	{"OpenAI, a balance", `{"error":{"code":"credit_balance_exhausted"}}`, `spent`},
+	{"OpenAI, an organization that may not spend more", `{"error":{"code":"organization_spend_limit_exceeded"}}`, `spent`},
+	{"OpenAI, a project that may not spend more", `{"error":{"code":"project_spend_limit_exceeded"}}`, `spent`},
+	{"OpenAI, usage", `{"error":{"code":"organization_usage_limit_exceeded"}}`, `spent`},
+	{"Anthropic, no money", `{"type":"error","error":{"type":"billing_error","message":"Your credit balance is too low"}}`, `spent`},
 
 	{"no body", ``, `nothing`},
 	{"no JSON", `<html>`, `nothing`},
@@ -252,10 +252,10 @@ var bodies = []struct {
 	{"a cut string", `{"error":{"code":"insufficient_quota`, `nothing`},
 	{"a path as a key", `{"error/code":"insufficient_quota","error":{"details/*/retryDelay":"5s"}}`, `nothing`},
 	{"a star as a key", `{"*":{"retry_after":5},"error":{"details":{"*":{"retryDelay":"5s"}}}}`, `nothing`},
-	{"escapes", `{"retry\u005fafter":5,"error":{"code":"insufficient\u005fquota"}}`, `retry 5s, Spent`},
+	{"escapes", `{"retry\u005fafter":5,"error":{"code":"insufficient\u005fquota"}}`, `retry 5s, spent`},
 	{"points that are never restored", `{"extensions":{"cost":{"throttleStatus":{"maximumAvailable":1000,"currentlyAvailable":0,"restoreRate":0}}}}`, `"cost" 0/1000 points`},
 	{"points that are restored in ages", `{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":99999999999999999999,
-		"throttleStatus":{"maximumAvailable":1000,"currentlyAvailable":0,"restoreRate":0.000000001}}}}`, `"cost" 0/1000 points in 744h0m0s per 8784h0m0s, retry 168h0m0s, Spent`},
+		"throttleStatus":{"maximumAvailable":1000,"currentlyAvailable":0,"restoreRate":0.000000001}}}}`, `"cost" 0/1000 points in 744h0m0s per 8784h0m0s, retry 168h0m0s, spent`},
 	{"control characters in a name", "{\"error\":{\"details\":[{\"violations\":[{\"quotaId\":\"a\\u0000b\",\"quotaValue\":\"5\"}]}]}}", `nothing`},
 }
 
@@ -294,7 +294,7 @@ func TestParseBodyCut(t *testing.T) {
 					t.Fatalf("%s: cut after %d bytes: %s", tt.name, n, summary(cut))
 				}
 			}
-			if cut.Retry.Known && cut.Retry.After != whole.Retry.After || cut.Retry.Refusal > whole.Retry.Refusal {
+			if cut.Retry.Known && cut.Retry.After != whole.Retry.After || slices.Index(refusals[:], cut.Retry.Refusal) > slices.Index(refusals[:], whole.Retry.Refusal) {
 				t.Fatalf("%s: cut after %d bytes: %s", tt.name, n, summary(cut))
 			}
 		}
@@ -321,13 +321,13 @@ func TestParseBodyAndHeaders(t *testing.T) {
 		},
 		{
 			"IETF", fields("Content-Type", "application/problem+json", "RateLimit", `"daily";r=0;t=5`, "RateLimit-Policy", `"daily";q=100;w=60`),
-			`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","violated-policies":["daily"]}`, `"daily" 0/100 in 5s per 1m0s, TooFast`,
+			`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","violated-policies":["daily"]}`, `"daily" 0/100 in 5s per 1m0s, too_fast`,
 		},
 		{"no JSON", fields("Content-Type", "text/html", "Retry-After", "5"), `{"retry_after":64.57}`, `retry 5s`},
 		{"no type", fields("Retry-After", "5"), `{"retry_after":64.57}`, `retry 5s`},
 		{"compressed", jsonHeader("Content-Encoding", "gzip"), `{"retry_after":64.57}`, `nothing`},
 		{"from a cache", jsonHeader("Age", "5"), `{"retry_after":64.57,"global":true}`, `retry 1m4.57s`},
-		{"AWS", fields("Content-Type", "application/x-amz-json-1.1"), `{"__type":"ThrottlingException"}`, `TooFast`},
+		{"AWS", fields("Content-Type", "application/x-amz-json-1.1"), `{"__type":"ThrottlingException"}`, `too_fast`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			facts := builtin.ParseBody(tt.in, []byte(tt.body), noon)

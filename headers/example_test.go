@@ -59,7 +59,7 @@ func ExampleRetry() {
 	// 2m0s true
 	// 2m0s true
 	// 0s false
-	// 2.357s Retry
+	// 2.357s retry
 }
 
 // A quota that is spent is told from requests that come too fast.
@@ -70,12 +70,12 @@ func ExampleRefusal() {
 	tooFast.Set("X-Amzn-ErrorType", "ThrottlingException")
 	for _, h := range []http.Header{spent, tooFast, {}} {
 		retry := headers.Parse(h, time.Time{}).Retry
-		fmt.Println(retry.Refusal, retry.Refusal == headers.RefusalSpent)
+		fmt.Printf("%q %v\n", retry.Refusal, retry.Refusal == headers.RefusalSpent)
 	}
 	// Output:
-	// Spent true
-	// TooFast false
-	// Unknown false
+	// "spent" true
+	// "too_fast" false
+	// "" false
 }
 
 // How far the truth may be from what is stated: whole seconds were rounded, nobody says how.
@@ -196,5 +196,5 @@ func ExampleReader_ParseBody() {
 	fmt.Println(facts.Retry.After, facts.Retry.Refusal)
 	// Output:
 	// 0 of 250 requests per 24h0m0s
-	// 22s Spent
+	// 22s spent
 }

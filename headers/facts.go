@@ -1,7 +1,6 @@
 package headers
 
 import (
-	"strconv"
 	"time"
 )
 
@@ -97,22 +96,14 @@ type Retry struct {
 }
 
 // Advice is what a server says outright about trying again, in headers such as X-Should-Retry.
-type Advice int
+type Advice string
 
 // What servers advise.
 const (
-	AdviceUnknown Advice = iota // the server does not say
-	AdviceRetry                 // true
-	AdviceNever                 // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
+	AdviceUnknown Advice = ""      // the server does not say
+	AdviceRetry   Advice = "retry" // true
+	AdviceNever   Advice = "never" // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
 )
-
-// String returns the name of the constant without "Advice": "Retry".
-func (a Advice) String() string {
-	if names := [...]string{"Unknown", "Retry", "Never"}; a >= 0 && int(a) < len(names) {
-		return names[a]
-	}
-	return "Advice(" + strconv.Itoa(int(a)) + ")"
-}
 
 // Facts is all that a response says about limits.
 type Facts struct {

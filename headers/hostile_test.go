@@ -119,7 +119,7 @@ func summary(f Facts) string {
 		parts = append(parts, "never")
 	}
 	if f.Retry.Refusal != RefusalUnknown {
-		parts = append(parts, f.Retry.Refusal.String())
+		parts = append(parts, string(f.Retry.Refusal))
 	}
 	if len(parts) == 0 {
 		return "nothing"

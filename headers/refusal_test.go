@@ -1,7 +1,9 @@
 package headers
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/gopacer/pacer/headers/internal/refusal"
@@ -60,31 +62,34 @@ func TestParseRefusal(t *testing.T) {
 	}
 }
 
-func TestRefusalString(t *testing.T) {
-	for r, want := range map[Refusal]string{
-		RefusalUnknown: "Unknown", RefusalTooFast: "TooFast", RefusalBusy: "Busy", RefusalTooMany: "TooMany", RefusalSpent: "Spent", 9: "Refusal(9)", -1: "Refusal(-1)",
+// TestTexts: what is a choice is text, for logs, metrics and JSON.
+func TestTexts(t *testing.T) {
+	for retry, want := range map[Retry]string{
+		{}: `"Advice":"","Refusal":""`, {Refusal: RefusalSpent}: `"Advice":"","Refusal":"spent"`,
+		{Advice: AdviceRetry, Refusal: RefusalTooFast}: `"Advice":"retry","Refusal":"too_fast"`,
+		{Advice: AdviceNever, Refusal: RefusalBusy}:    `"Advice":"never","Refusal":"busy"`, {Refusal: RefusalTooMany}: `"Advice":"","Refusal":"too_many"`,
 	} {
-		if got := r.String(); got != want {
-			t.Errorf("Refusal %d is %q, want %q", int(r), got, want)
+		got, err := json.Marshal(retry)
+		if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%+v is %s, %v, want %s", retry, got, err, want)
+		}
+		var back Retry
+		if err := json.Unmarshal(got, &back); err != nil || back != retry {
+			t.Errorf("%s is %+v, %v, want %+v", got, back, err, retry)
 		}
 	}
 }
 
-func TestAdviceString(t *testing.T) {
-	for w, want := range map[Advice]string{AdviceUnknown: "Unknown", AdviceRetry: "Retry", AdviceNever: "Never", 3: "Advice(3)", -1: "Advice(-1)"} {
-		if got := w.String(); got != want {
-			t.Errorf("Advice %d is %q, want %q", int(w), got, want)
-		}
-	}
-}
-
-// TestRefusals checks that a Refusal is that of the package that reads it.
+// TestRefusals checks that each Refusal of package refusal is one of this package.
 func TestRefusals(t *testing.T) {
 	for r, want := range map[refusal.Refusal]Refusal{
 		refusal.Unknown: RefusalUnknown, refusal.TooFast: RefusalTooFast, refusal.Busy: RefusalBusy, refusal.TooMany: RefusalTooMany, refusal.Spent: RefusalSpent,
 	} {
-		if got := Refusal(r); got != want {
-			t.Errorf("refusal %d is %v, want %v", int(r), got, want)
+		if got := refusals[r]; got != want {
+			t.Errorf("refusal %d is %q, want %q", int(r), got, want)
 		}
+	}
+	if n := int(refusal.Spent) + 1; len(refusals) != n {
+		t.Errorf("%d refusals, want %d", len(refusals), n)
 	}
 }

@@ -13,13 +13,13 @@ import (
 
 // hints collects what an answer says about trying again, in any order.
 type hints struct {
-	millis        value.Delay // in Retry-After-Ms and the like
-	standard      value.Delay // in Retry-After
-	other         value.Delay // in headers of single vendors
-	idle          bool        // other is of a header that is zero as long as something is left
-	body          value.Delay // in the body
-	never, should bool        // whether to try again, as an Advice
-	refusal       Refusal     // the gravest of all
+	millis        value.Delay     // in Retry-After-Ms and the like
+	standard      value.Delay     // in Retry-After
+	other         value.Delay     // in headers of single vendors
+	idle          bool            // other is of a header that is zero as long as something is left
+	body          value.Delay     // in the body
+	never, should bool            // whether to try again, as an Advice
+	refusal       refusal.Refusal // the gravest of all
 }
 
 // unlimited are the roles of headers that state no limit.
@@ -73,7 +73,7 @@ func (h *hints) add(m *name.Meaning, values []string, c *value.Clock) {
 				h.should = true
 			}
 		case name.Refusal:
-			h.refusal = max(h.refusal, Refusal(refusal.Of(v)))
+			h.refusal = max(h.refusal, refusal.Of(v))
 		case name.Pushback:
 			// Negative or unreadable means not to retry (gRPC proposal A6).
 			n, ok := value.ParseNumber(value.Trim(v))
@@ -141,7 +141,7 @@ func (h *hints) delay() value.Delay {
 
 // retry returns what all hints come to.
 func (h *hints) retry() Retry {
-	r := Retry{Refusal: h.refusal}
+	r := Retry{Refusal: refusals[h.refusal]}
 	if d := h.delay(); d.Known {
 		r.Known, r.After, r.Resolution = true, d.In, d.Resolution
 	}

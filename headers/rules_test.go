@@ -52,7 +52,7 @@ var rules = map[string][]ruleCase{
 	"4 ai is a unit before the marker": {
 		{"Apache APISIX", []string{"X-AI-RateLimit-Limit", "500", "X-AI-RateLimit-Remaining", "0"}, `"" 0/500 tokens`},
 		{"a student's question", []string{"X-AI-Quota-Limit", "1", "X-AI-Quota-Remaining", "0", "X-AI-Quota-Reset", "60"}, `"ai" 0/1 in 1m0s`},
-		{"an assistant of two caps", []string{"X-AI-Calls-Remaining", "0", "X-AI-Calls-Remaining-Month", "0"}, `"ai-calls" 0/?, "ai-calls-month" 0/?, Spent`},
+		{"an assistant of two caps", []string{"X-AI-Calls-Remaining", "0", "X-AI-Calls-Remaining-Month", "0"}, `"ai-calls" 0/?, "ai-calls-month" 0/?, spent`},
 		{"none, behind it", []string{"X-RateLimit-AI-Limit", "10", "X-RateLimit-AI-Remaining", "3"}, `"ai" 3/10`},
 	},
 	"1 the last word for a role is the role": {

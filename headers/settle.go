@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/refusal"
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
@@ -35,7 +36,7 @@ func (l *Limit) settle(from *name.Meaning, h *hints) {
 	}
 	l.Reset.In = min(l.Reset.In, MaxReset)
 	if l.Remaining.Known && l.Remaining.N == 0 && l.spent(from.Long) {
-		h.refusal = RefusalSpent
+		h.refusal = refusal.Spent
 	}
 }
 

@@ -1,6 +1,10 @@
 package quota
 
-import "strconv"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
 
 // Kind is how a provider counts. A client that counts in the same way as the server is never
 // refused and can use the whole quota. A client that counts more strictly is never refused either,
@@ -163,5 +167,25 @@ func (k Kind) String() string {
 	if k < 0 || k > Unanswered {
 		return "kind " + strconv.Itoa(int(k))
 	}
-	return [...]string{"plain", "bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}[k]
+	return kinds[k]
+}
+
+var kinds = [...]string{"plain", "bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}
+
+// MarshalText returns the text of String, so that a Kind is text in JSON and in logs. One that is none of the constants is an error.
+func (k Kind) MarshalText() ([]byte, error) {
+	if k < 0 || k > Unanswered {
+		return nil, fmt.Errorf("quota: %v, want one of the constants, 0 to %d", k, int(Unanswered))
+	}
+	return []byte(k.String()), nil
+}
+
+// UnmarshalText reads what MarshalText returns. After an error, k is unchanged.
+func (k *Kind) UnmarshalText(text []byte) error {
+	i := slices.Index(kinds[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("quota: kind %.40q, want one of %q", text, kinds)
+	}
+	*k = Kind(i)
+	return nil
 }

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -8,6 +9,30 @@ import (
 	"testing"
 	"time"
 )
+
+// TestKindText: a Kind is text in JSON, and the same when it is read.
+func TestKindText(t *testing.T) {
+	type kinds struct{ A, B, C, D, E, F, G, H, I Kind }
+	all := kinds{Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight, Unanswered}
+	const want = `{"A":"plain","B":"bucket","C":"window","D":"window grid","E":"sliding","F":"log","G":"estimate","H":"in flight","I":"unanswered"}`
+	got, err := json.Marshal(all)
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v\nwant %s", got, err, want)
+	}
+	var back kinds
+	if err := json.Unmarshal(got, &back); err != nil || back != all {
+		t.Errorf("got %+v, %v, want %+v", back, err, all)
+	}
+	for _, k := range []Kind{-1, Unanswered + 1} {
+		if got, err := k.MarshalText(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("quota: kind %d, want one of", int(k))) {
+			t.Errorf("%d: got %q, %v", int(k), got, err)
+		}
+	}
+	k := SlidingLog
+	if err := k.UnmarshalText([]byte("even")); k != SlidingLog || err == nil || !strings.Contains(err.Error(), `quota: kind "even", want one of ["plain" "bucket"`) {
+		t.Errorf("got %v, %v", k, err)
+	}
+}
 
 func TestKindValidate(t *testing.T) {
 	over := int64(MaxN) + 1

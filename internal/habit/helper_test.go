@@ -92,7 +92,7 @@ func summary(f headers.Facts) string {
 		parts = append(parts, "never")
 	}
 	if f.Retry.Refusal != headers.RefusalUnknown {
-		parts = append(parts, f.Retry.Refusal.String())
+		parts = append(parts, string(f.Retry.Refusal))
 	}
 	if len(parts) == 0 {
 		return "nothing"

@@ -9,8 +9,7 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// Refusal is why a server refuses a request. It has the values of headers.Refusal, which says
-// what they mean.
+// Refusal is why a server refuses a request. It is a headers.Refusal, which says what it means, as a number: the graver, the larger.
 type Refusal int
 
 // Refusals, the graver last.
