@@ -25,6 +25,7 @@ const (
 	keyRetryCause = attribute.Key("pacer.retry.cause")
 	keyQuota      = attribute.Key("pacer.quota")
 	keyUnit       = attribute.Key("pacer.unit")
+	keyStoreEvent = attribute.Key("pacer.store.event")
 	keyError      = attribute.Key("error.type")                // of the semantic conventions
 	keyResends    = attribute.Key("http.request.resend_count") // likewise
 )
@@ -45,6 +46,11 @@ var causes = [...]throttle.Cause{
 var reasons = [...]pacer.Reason{
 	pacer.ReasonAttempts, pacer.ReasonRefusals, pacer.ReasonHint, pacer.ReasonWait, pacer.ReasonDeadline, pacer.ReasonElapsed,
 	pacer.ReasonBudget, pacer.ReasonBackoff, pacer.ReasonBody, pacer.ReasonNested, pacer.ReasonCanceled, pacer.ReasonPrepare, other,
+}
+
+// storeEvents are all values of pacer.store.event: a further StoreEventKind is the last of them.
+var storeEvents = [...]throttle.StoreEventKind{
+	throttle.StoreDown, throttle.StoreBack, throttle.StoreSlow, throttle.StoreLost, throttle.StoreOthers, otherType,
 }
 
 // failures are all values of error.type: any other error is the last of them.
@@ -89,13 +95,14 @@ type counts struct {
 	attributes attribute.Set
 	waited     []metric.RecordOption // for a wait that was not in vain
 
-	grants, refusals           atomic.Int64
-	refusedAgain, failedAgain  atomic.Int64 // retries
-	backoff                    atomic.Int64 // time
-	storeErrors, storeDownTime atomic.Int64
-	waits                      [len(causes)]atomic.Int64 // time
-	notSent                    [len(failures)]atomic.Int64
-	gaveUp                     [len(reasons)]atomic.Int64
+	grants, refusals          atomic.Int64
+	refusedAgain, failedAgain atomic.Int64 // retries
+	backoff                   atomic.Int64 // time
+	storeDownTime             atomic.Int64 // time
+	storeEvents               [len(storeEvents)]atomic.Int64
+	waits                     [len(causes)]atomic.Int64 // time
+	notSent                   [len(failures)]atomic.Int64
+	gaveUp                    [len(reasons)]atomic.Int64
 }
 
 // bucket is all buckets of one label.

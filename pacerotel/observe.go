@@ -16,7 +16,7 @@ import (
 // instruments are those that are read when a reader asks.
 type instruments struct {
 	waitTime, backoffTime, storeDownTime                    metric.Float64ObservableCounter
-	grants, refusals, retries, notSent, gaveUp, storeErrors metric.Int64ObservableCounter
+	grants, refusals, retries, notSent, gaveUp, storeEvents metric.Int64ObservableCounter
 	queue, active, held                                     metric.Int64ObservableUpDownCounter
 	budget                                                  metric.Float64ObservableGauge
 	limit, remaining                                        metric.Int64ObservableGauge
@@ -59,7 +59,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	in.retries = counter("pacer.retries", "{request}", "Attempts that were made again.")
 	in.notSent = counter("pacer.not_sent", "{request}", "Requests that pacer did not send.")
 	in.gaveUp = counter("pacer.gave_up", "{request}", "Requests that were refused or failed and were not sent again, although they could be.")
-	in.storeErrors = counter("pacer.store.errors", "{error}", "How often a store of quotas could not be reached in time.")
+	in.storeEvents = counter("pacer.store.events", "{event}", "What happened to the links between buckets and the store of their quotas, by kind.")
 	in.queue = sum("pacer.queue.length", "{request}", "Requests in line.")
 	in.active = sum("pacer.active_requests", "{request}", "Requests that were granted and have no answer yet.")
 	in.held = sum("pacer.held_buckets", "{bucket}", "Buckets that are held.")
@@ -141,9 +141,11 @@ func (o *observer) counts(c *counts) {
 	integer(o.refusals, &c.refusals)
 	integer(o.retries, &c.refusedAgain, keyRetryCause.String("refusal"))
 	integer(o.retries, &c.failedAgain, keyRetryCause.String("failure"))
-	integer(o.storeErrors, &c.storeErrors)
 	seconds(o.backoffTime, &c.backoff)
 	seconds(o.storeDownTime, &c.storeDownTime)
+	for i := range c.storeEvents {
+		integer(o.storeEvents, &c.storeEvents[i], keyStoreEvent.String(string(storeEvents[i])))
+	}
 	for i := range c.waits {
 		seconds(o.waitTime, &c.waits[i], keyCause.String(string(causes[i])))
 	}

@@ -25,7 +25,7 @@
 //	pacer.retries         counter, {request}   attempts that were made again, by pacer.retry.cause: refusal or failure
 //	pacer.not_sent        counter, {request}   requests that pacer did not send, by error.type
 //	pacer.gave_up         counter, {request}   requests that were not sent again, by pacer.reason: see pacer.Reason
-//	pacer.store.errors    counter, {error}     outages of a Store, and of round trips that take too long
+//	pacer.store.events    counter, {event}     what happened to a Store, by pacer.store.event: down, back, slow, lost, others; see throttle.StoreEventKind
 //	pacer.store.down.time counter, s           how long outages of a Store were that are over
 //
 // The following are of the Transports given to Watch, as they are when a reader asks. Buckets of one label are added up;

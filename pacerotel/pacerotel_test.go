@@ -322,14 +322,21 @@ func TestWhyInVain(t *testing.T) {
 	}
 }
 
-// An outage of a Store is counted, with how long it was.
+// What happens to a Store is counted by its kind, and how long outages were.
 func TestStore(t *testing.T) {
 	l := newLab(t, 0)
 	hook := l.Trace().StoreEvent
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreDown, Err: errors.New("secret")})
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreBack, Down: 1500 * time.Millisecond})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreSlow, Err: errors.New("secret")})
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreLost})
-	same(t, "metrics", l.read(t), "pacer.store.errors{pacer.bucket=a.example} 1", "pacer.store.down.time{pacer.bucket=a.example} 1.5")
+	hook(throttle.StoreEvent{Bucket: "c", Label: "a.example", Kind: throttle.StoreLost})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: throttle.StoreOthers, Others: quota.MustParse("9/s")})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Kind: "of a newer throttle"})
+	same(t, "metrics", l.read(t), "pacer.store.down.time{pacer.bucket=a.example} 1.5",
+		"pacer.store.events{pacer.bucket=a.example,pacer.store.event=back} 1", "pacer.store.events{pacer.bucket=a.example,pacer.store.event=down} 1",
+		"pacer.store.events{pacer.bucket=a.example,pacer.store.event=lost} 2", "pacer.store.events{pacer.bucket=a.example,pacer.store.event=_OTHER} 1",
+		"pacer.store.events{pacer.bucket=a.example,pacer.store.event=others} 1", "pacer.store.events{pacer.bucket=a.example,pacer.store.event=slow} 1")
 }
 
 // What waits is in line, and a bucket that is held is counted, for as long as that lasts.

@@ -57,9 +57,7 @@ func (t *Telemetry) Trace() *pacer.Trace {
 		},
 		StoreEvent: func(e throttle.StoreEvent) {
 			c := &t.buckets.get(e.Label).real
-			if e.Err != nil {
-				c.storeErrors.Add(1)
-			}
+			c.storeEvents[which(storeEvents[:], e.Kind)].Add(1)
 			add(&c.storeDownTime, e.Down)
 		},
 	}
