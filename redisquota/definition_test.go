@@ -45,8 +45,8 @@ func TestStoreDefinition(t *testing.T) {
 	}
 }
 
-// late is that of member.request.
-const late = 20 * time.Millisecond
+// slotLife is that of member.request.
+const slotLife = 20 * time.Millisecond
 
 func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 	m.t.Helper()
@@ -84,7 +84,7 @@ func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 		}
 	}
 	for _, p := range has {
-		delay := []int64{0, late.Microseconds(), r.Int64N(late.Microseconds() + 1)}[r.IntN(3)]
+		delay := []int64{0, slotLife.Microseconds(), r.Int64N(slotLife.Microseconds() + 1)}[r.IntN(3)]
 		sends = append(sends, sending{p.Slot + delay, int64(p.Cost[0])})
 	}
 	slices.SortFunc(sends, func(a, b sending) int { return int(a.us - b.us) })
@@ -137,10 +137,10 @@ func checkBucket(t *testing.T, q *quota.Quota, sends []sending) {
 	t.Helper()
 	rate, burst := float64(q.N)/float64(q.Per), float64(q.Burst)
 	slack := 0.0
-	if burst < 1+rate*float64(late) {
+	if burst < 1+rate*float64(slotLife) {
 		longer := float64(max(q.Per, time.Second))
-		rate *= longer / (longer + float64(late))
-		burst, slack = 1, float64(late)
+		rate *= longer / (longer + float64(slotLife))
+		burst, slack = 1, float64(slotLife)
 	}
 	for i := range sends {
 		sum := int64(0)

@@ -180,7 +180,7 @@ func TestStoreReplyLost(t *testing.T) {
 }
 
 // A slot that comes back is not handed out again to be used for longer than those after it reckon with.
-func TestStoreReturnedSlotAndLongerLate(t *testing.T) {
+func TestStoreReturnedSlotAndLongerSlotLife(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, start(t))

@@ -150,7 +150,7 @@ func placed(p place) *Grant {
 	return &Grant{right: right{place: p}}
 }
 
-// effectiveLate is SlotLife, or the default for qs.
-func (l *Limiter) effectiveLate(qs quota.Quotas) time.Duration {
-	return lease.EffectiveLate(qs, l.SlotLife)
+// effectiveSlotLife is SlotLife, or the default for qs.
+func (l *Limiter) effectiveSlotLife(qs quota.Quotas) time.Duration {
+	return lease.EffectiveSlotLife(qs, l.SlotLife)
 }

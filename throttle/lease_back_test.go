@@ -460,7 +460,7 @@ func TestOutageOfTwoVersions(t *testing.T) {
 				}
 				f.wait.Wait()
 				q := quotas(t, c.tighter)[0]
-				h := sendings{quotas: quota.Quotas{q}, start: start, late: 10 * time.Millisecond}
+				h := sendings{quotas: quota.Quotas{q}, start: start, slotLife: 10 * time.Millisecond}
 				for _, s := range f.sends {
 					if s.at > 3*time.Second { // before that, the store did not know of the second version, or what the first had sent counts
 						h.sends = append(h.sends, s)

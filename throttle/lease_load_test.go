@@ -70,7 +70,7 @@ func TestLeaseLoad(t *testing.T) {
 func TestLeaseFarLoad(t *testing.T) {
 	for _, c := range []struct {
 		text      string
-		late      time.Duration
+		slotLife  time.Duration
 		perSecond float64 // of each of two processes
 	}{
 		{"100/s burst 20", 100 * time.Millisecond, 35},
@@ -78,7 +78,7 @@ func TestLeaseFarLoad(t *testing.T) {
 		{"100/s burst 40", 200 * time.Millisecond, 25},
 		{"100/s log", 200 * time.Millisecond, 25},
 	} {
-		t.Run(fmt.Sprintf("%s late %v", c.text, c.late), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s SlotLife %v", c.text, c.slotLife), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(5, 6))
 				shared := &slowStore{Store: new(store.Memory), there: 10 * time.Millisecond, back: 10 * time.Millisecond}
@@ -87,7 +87,7 @@ func TestLeaseFarLoad(t *testing.T) {
 				var waits []time.Duration
 				var limiters []*Limiter
 				for range 2 {
-					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: shared, SlotLife: c.late}
+					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: shared, SlotLife: c.slotLife}
 					defer l.Close()
 					limiters = append(limiters, l)
 					for at := time.Duration(0); at < 30*time.Second; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {

@@ -64,10 +64,10 @@ func (s *rough) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 
 // sendings is what a random fleet did.
 type sendings struct {
-	quotas quota.Quotas
-	late   time.Duration
-	sends  []sent // in their order
-	start  time.Time
+	quotas   quota.Quotas
+	slotLife time.Duration
+	sends    []sent // in their order
+	start    time.Time
 }
 
 // play has a random fleet do random things.
@@ -85,7 +85,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	for _, q := range quotas.Explicit() {
 		longest = max(longest, q.Per)
 	}
-	h.late = limiters[0].effectiveLate(quotas.Explicit())
+	h.slotLife = limiters[0].effectiveSlotLife(quotas.Explicit())
 	span := min(4*longest, 4*time.Second)
 	var mu sync.Mutex
 	var wait sync.WaitGroup
@@ -187,7 +187,7 @@ func (h *sendings) check(t *testing.T) {
 		for j, s := range h.sends {
 			sent[j] = definition.Sent{At: s.at, N: s.cost[i]}
 		}
-		if err := definition.Check(explicit(q), h.start, h.late, sent); err != nil {
+		if err := definition.Check(explicit(q), h.start, h.slotLife, sent); err != nil {
 			t.Error(err)
 		}
 	}
@@ -240,9 +240,9 @@ func TestLeaseReturnsExactly(t *testing.T) {
 						p.quotas = append(p.quotas, plain(q))
 					}
 					if explicit(quotas[0]).Kind == quota.TokenBucket {
-						in, late := p.first(quotas[0].Burst, -1)
-						if d := time.Since(h.start) + in - late - full; d > h.late || d < -h.late {
-							t.Errorf("the bucket is full %v after %v, want within %v", d, full, h.late)
+						in, slotLife := p.first(quotas[0].Burst, -1)
+						if d := time.Since(h.start) + in - slotLife - full; d > h.slotLife || d < -h.slotLife {
+							t.Errorf("the bucket is full %v after %v, want within %v", d, full, h.slotLife)
 						}
 						return
 					}
@@ -269,7 +269,7 @@ type probe struct {
 
 // first returns in how long there is a slot that costs n of the first quota, -1 if there is none
 // within a time, and the SlotLife of the bucket. A negative time is no bound.
-func (p *probe) first(n int, within time.Duration) (in, late time.Duration) {
+func (p *probe) first(n int, within time.Duration) (in, slotLife time.Duration) {
 	p.t.Helper()
 	p.asked++
 	cost := make([]int, len(p.quotas))

@@ -123,17 +123,17 @@ func TestLeaseFarStore(t *testing.T) {
 	})
 }
 
-// TestLeaseLate: if SlotLife is not set, it becomes longer where the store is far away, for all who share it.
-func TestLeaseLate(t *testing.T) {
+// TestLeaseSlotLife: if SlotLife is not set, it becomes longer where the store is far away, for all who share it.
+func TestLeaseSlotLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := &slowStore{Store: new(store.Memory), there: 20 * time.Millisecond, back: 20 * time.Millisecond}
 		near := &slowStore{Store: far.Store, there: time.Millisecond, back: time.Millisecond}
 		a, b := member(t, near, "100/s log"), member(t, far, "100/s log")
 		start := time.Now()
 		for i, c := range []struct {
-			l    *Limiter
-			want time.Duration // when it goes
-			late time.Duration // that counts then
+			l        *Limiter
+			want     time.Duration // when it goes
+			slotLife time.Duration // that counts then
 		}{
 			{a, 2 * time.Millisecond, 10 * time.Millisecond},
 			{b, 162 * time.Millisecond, 80 * time.Millisecond}, // three calls in vain, and one more
@@ -143,8 +143,8 @@ func TestLeaseLate(t *testing.T) {
 				t.Errorf("%d: after %v, want %v: %v", i, time.Since(start), c.want, err)
 			}
 			p := probe{t: t, store: far.Store, quotas: quota.Quotas{plain(quotas(t, "100/s log")[0])}}
-			if got := p.exchange(&store.Request{Serial: 1, Leave: true}).SlotLife; got != c.late {
-				t.Errorf("%d: SlotLife is %v, want %v", i, got, c.late)
+			if got := p.exchange(&store.Request{Serial: 1, Leave: true}).SlotLife; got != c.slotLife {
+				t.Errorf("%d: SlotLife is %v, want %v", i, got, c.slotLife)
 			}
 			if err := c.l.State().Store.Err; err != nil {
 				t.Error(err)

@@ -349,7 +349,7 @@ func TestLeaseSettle(t *testing.T) {
 func TestLeaseValidate(t *testing.T) {
 	for _, c := range []struct {
 		name, quotas string
-		late         time.Duration
+		slotLife     time.Duration
 		ok           bool
 	}{
 		{"api", "5/s even", 0, true},
@@ -359,7 +359,7 @@ func TestLeaseValidate(t *testing.T) {
 		{"api", "5/s log", time.Second, false},
 		{"api", "5/s log", time.Second / 2, true},
 	} {
-		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), SlotLife: c.late, Store: new(store.Memory), MaxWait: time.Minute}
+		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), SlotLife: c.slotLife, Store: new(store.Memory), MaxWait: time.Minute}
 		if _, err := l.Acquire(t.Context(), Claim{}); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -36,7 +36,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 	time.Sleep(time.Duration(r.Int64N(int64(time.Second))))
 	h := sendings{quotas: qs, start: time.Now()}
 	l := &Limiter{Quotas: qs}
-	h.late = l.effectiveLate(qs.Explicit())
+	h.slotLife = l.effectiveSlotLife(qs.Explicit())
 	var stored quota.Quotas
 	for _, q := range qs {
 		stored = append(stored, plain(q))
@@ -58,7 +58,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		by := r.IntN(len(serial))
 		serial[by]++
 		q := &store.Request{
-			Version: 1, Bucket: "b", Quotas: stored, SlotLife: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
+			Version: 1, Bucket: "b", Quotas: stored, SlotLife: h.slotLife, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
 			Hand: make([]int, len(stored)),
 		}
 		now := time.Since(h.start)
@@ -99,14 +99,14 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		turn := slots[r.IntN(len(slots))].at
 		h.sends = nil
 		for _, s := range slots {
-			late := time.Duration(r.Int64N(int64(h.late)+1)) * time.Duration(r.IntN(2))
+			slotLife := time.Duration(r.Int64N(int64(h.slotLife)+1)) * time.Duration(r.IntN(2))
 			if r.IntN(10) > 0 {
-				if late = 0; s.at < turn {
-					late = h.late
+				if slotLife = 0; s.at < turn {
+					slotLife = h.slotLife
 				}
 			}
 			if !s.spoil {
-				h.sends = append(h.sends, sent{at: s.at + late, cost: s.cost})
+				h.sends = append(h.sends, sent{at: s.at + slotLife, cost: s.cost})
 			}
 		}
 		sort.SliceStable(h.sends, func(i, j int) bool { return h.sends[i].at < h.sends[j].at })

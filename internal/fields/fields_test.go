@@ -55,15 +55,15 @@ func TestWholeMicrosecondsHaveAUnit(t *testing.T) {
 
 func TestSetWithout(t *testing.T) {
 	type group struct {
-		Store any
-		Late  time.Duration
-		Fresh bool
+		Store    any
+		SlotLife time.Duration
+		Fresh    bool
 	}
-	want := []string{"Shared.Late is set, want a Store, without which it does nothing", "Shared.Fresh is set, want a Store, without which it does nothing"}
-	if got := SetWithout("Shared.", group{Late: -1, Fresh: true}, "Store"); !slices.Equal(got, want) {
+	want := []string{"Shared.SlotLife is set, want a Store, without which it does nothing", "Shared.Fresh is set, want a Store, without which it does nothing"}
+	if got := SetWithout("Shared.", group{SlotLife: -1, Fresh: true}, "Store"); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	for _, fine := range []group{{}, {Store: 1}, {Store: 1, Late: 1}} {
+	for _, fine := range []group{{}, {Store: 1}, {Store: 1, SlotLife: 1}} {
 		if got := SetWithout("Shared.", fine, "Store"); got != nil {
 			t.Errorf("%+v: got %q", fine, got)
 		}

@@ -16,7 +16,7 @@ local request = {
   member = text(),
   serial = number(),
   leave = text() == '1',
-  late = number(),
+  slot_life = number(),
   horizon = number(),
   hold = number(),
   keep = number(), -- for how long an unused bucket is remembered
@@ -31,7 +31,7 @@ local request = {
   bucket = text(),
   described = text(), -- the quotas, as people write them
 }
-local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
+local slot_life, horizon = request.slot_life, request.horizon -- slot_life may become longer, see 06_state.lua
 local near = math.floor(horizon / 20) -- slots that are no farther ahead are in order
 local steps = 0 -- how often something that is ahead was looked at
 local most_steps = 5000 -- of a call, some two milliseconds: then nothing more comes back, and no more slots are handed out
@@ -50,7 +50,7 @@ for i = 1, number() do
     per = number(),
     burst = number(),
     debt = number(), -- 1 or 0
-    cell = number(), -- what is so soon after the first of a cell joins it; of a log, -1: late
+    cell = number(), -- what is so soon after the first of a cell joins it; of a log, -1: slot_life
   }
 end
 

@@ -22,17 +22,17 @@ end
 
 function bucket.set(q)
   q.refill, q.asked_of = q.per, nil
-  q.tolerance = comeback(q, q.burst) - q.late
+  q.tolerance = comeback(q, q.burst) - q.slot_life
   if q.tolerance < comeback(q, 1) then
-    q.refill, q.asked_of = q.per + scale(q.per, q.late, math.max(q.per, second)), nil
+    q.refill, q.asked_of = q.per + scale(q.per, q.slot_life, math.max(q.per, second)), nil
     q.tolerance = comeback(q, 1)
   end
 end
 
--- follow: what may have gone late up to now has the server's bucket be full again at full + late. That stays as it was where late becomes
+-- follow: what may have gone late up to now has the server's bucket be full again at full + slot_life. That stays as it was where slot_life becomes
 -- shorter; and where it becomes longer, if the burst bears it.
 function bucket.follow(q)
-  local shorter = q.was_late - q.late
+  local shorter = q.was_slot_life - q.slot_life
   if shorter == 0 then
     return
   end
@@ -360,16 +360,16 @@ end
 -- quota that changes to and fro. As many may be there as if all had gone as late as it may. The numbers change at an instant up to which all slots
 -- that are soon are handed out: nothing that comes back before it is known.
 function bucket.change(q)
-  local n, per, burst, late = q.n, q.per, q.burst, q.late
+  local n, per, burst, slot_life = q.n, q.per, q.burst, q.slot_life
   if n == q.was_n and per == q.was_per and burst == q.was_burst then
     return
   end
-  q.n, q.per, q.burst, q.late = q.was_n, q.was_per, q.was_burst, q.was_late
+  q.n, q.per, q.burst, q.slot_life = q.was_n, q.was_per, q.was_burst, q.was_slot_life
   q:set()
   if not q:read(q.ledger) then
     q:settle(now) -- what went is charged at the rate of before
     local refill, t, full = q.refill, math.max(now, q.order, q.since), q.full
-    local most, may_go_late = q.burst, q.late
+    local most, may_go_late = q.burst, q.slot_life
     if refill > q.per then
       most, may_go_late = 1, 0
     end
@@ -386,7 +386,7 @@ function bucket.change(q)
     q:note(t + 1, math.min(rescaled(full - t), math.max(q.full - t, 0))) -- what it could not hold, or cannot any more, is gone
     q.ledger = q:write()
   end
-  q.n, q.per, q.burst, q.late = n, per, burst, late
+  q.n, q.per, q.burst, q.slot_life = n, per, burst, slot_life
 end
 
 -- passed: whether slots in far that are there as one remain right with what comes back of one of them is not known.

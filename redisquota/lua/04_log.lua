@@ -12,11 +12,11 @@ local log = {
 }
 
 function log.set(q)
-  q.width = math.min(q.cell >= 0 and q.cell or q.late, math.max(math.floor(q.per / 100), second / 50)) -- of a cell
-  q.span = q.per + q.late -- what was sent up to late has left Per before what is sent on time
+  q.width = math.min(q.cell >= 0 and q.cell or q.slot_life, math.max(math.floor(q.per / 100), second / 50)) -- of a cell
+  q.span = q.per + q.slot_life -- what was sent up to late has left Per before what is sent on time
 end
 
--- ends returns when a cell leaves whose last slot is at an instant: where late becomes shorter, when it has at the latest.
+-- ends returns when a cell leaves whose last slot is at an instant: where slot_life becomes shorter, when it has at the latest.
 function log.ends(q, slot)
   if q.falls == 0 then
     return slot + q.span

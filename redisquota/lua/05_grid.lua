@@ -9,7 +9,7 @@ end
 -- clear returns t, or, if it is in the last moments of a window, the beginning of the next.
 local function clear(q, t)
   local finish = tick(q, t) + q.per
-  if t + q.late < finish then
+  if t + q.slot_life < finish then
     return t, true
   end
   return finish, false

@@ -11,7 +11,7 @@ local in_use = 10 * second -- a later release counts as in use for so long
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 23 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], second = n[12], asked_at = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20], had = n[21], heard = n[22], parted = n[23] }
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], slot_life = n[9], born = n[10], learn = n[11], second = n[12], asked_at = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18], cut = n[19], told = n[20], had = n[21], heard = n[22], parted = n[23] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -25,7 +25,7 @@ if #n >= 2 and n[1] > version and math.abs(now - n[2]) < in_use then
 end
 local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or math.max(state.learn, state.served) > now + ages or state.now > now + off
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
-local serial, called, asked_late = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) (%d+) ')
+local serial, called, asked_slot_life = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) (%d+) ')
 called = tonumber(called) -- when the member asked last
 local other_life = request.answered > 0 and request.life ~= 0 and request.life ~= state.born -- the answer was of another life of the bucket
 local excess = called and request.since > 0 and tonumber(serial) <= request.serial and now - called - request.since or 0
@@ -40,7 +40,7 @@ lost = lost or called and called > state.now -- somebody has written what was th
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then
   state = {
-    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, second = 0, asked_at = now,
+    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, slot_life = 0, second = 0, asked_at = now,
     born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0, cut = 0, told = 0, had = 0, heard = 0, parted = now,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
@@ -62,11 +62,11 @@ end
 -- used_for is for how long after their instants slots are used at the most from now on: what each member that is active asked for last holds for all that it has in
 -- hand. If they are too many, nobody knows.
 local function used_for()
-  local longest, many = late, 64
+  local longest, many = slot_life, 64
   if lost then
     return longest
   elseif serial and request.serial < tonumber(serial) then
-    longest = math.max(longest, tonumber(asked_late)) -- the request is an old one
+    longest = math.max(longest, tonumber(asked_slot_life)) -- the request is an old one
   end
   local ids = read('ZRANGEBYSCORE', key.active, '(' .. whole(now), '+inf', 'LIMIT', 0, many + 2)
   for _, id in ipairs(read('ZRANGEBYSCORE', key.active, '-inf', '(' .. whole(-now), 'LIMIT', 0, many + 2)) do
@@ -90,20 +90,20 @@ local function used_for()
 end
 
 -- SlotLife is the longest that any member has asked for within the horizon, in which who waits asks once at least: to reckon with it for longer keeps a bucket slow after
--- its store was. Second is what was asked for since the longest was, at asked_at. A member that asks for slots of now alone does not shorten the late of others.
+-- its store was. Second is what was asked for since the longest was, at asked_at. A member that asks for slots of now alone does not shorten the SlotLife of others.
 -- Nothing counts that is longer than slots are used for.
 local used = used_for()
 do
   local ago, span = now - state.asked_at, math.max(horizon, second / 2)
-  if late >= state.late or ago >= 2 * span then
-    state.late, state.second, state.asked_at = late, 0, now
+  if slot_life >= state.slot_life or ago >= 2 * span then
+    state.slot_life, state.second, state.asked_at = slot_life, 0, now
   elseif ago >= span then
-    state.late, state.second, state.asked_at = math.max(state.second, late), 0, now
+    state.slot_life, state.second, state.asked_at = math.max(state.second, slot_life), 0, now
   else
-    state.second = math.max(state.second, late)
+    state.second = math.max(state.second, slot_life)
   end
-  if used < state.late then
-    state.late, state.second, state.asked_at = used, 0, now
+  if used < state.slot_life then
+    state.slot_life, state.second, state.asked_at = used, 0, now
   end
 end
 

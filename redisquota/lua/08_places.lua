@@ -37,17 +37,17 @@ local function parse_place(text)
   local q = {
     kind = kind, tag = tag, n = n[1], per = n[2], burst = n[3], debt = n[4], cell = n[5], asked = n[6],
     log = n[7], -- which key it has, if it is a log
-    since = n[8], late = n[9], falls = n[10], to = n[11], spare = n[12], part = n[13],
+    since = n[8], slot_life = n[9], falls = n[10], to = n[11], spare = n[12], part = n[13],
     larger = n[14], larger_till = n[15], -- the largest N by which slots were handed out before it fell, until none of these counts any more
   }
-  q.ledger, q.was_n, q.was_per, q.was_burst, q.was_late = ledger, q.n, q.per, q.burst, q.late
+  q.ledger, q.was_n, q.was_per, q.was_burst, q.was_slot_life = ledger, q.n, q.per, q.burst, q.slot_life
   return q
 end
 
 local function write_place(q)
   return string.format(
     '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
-    q.since, q.late, q.falls, q.to, q.spare, q.part, q.larger, q.larger_till
+    q.since, q.slot_life, q.falls, q.to, q.spare, q.part, q.larger, q.larger_till
   ) .. words(q:write())
 end
 
@@ -169,19 +169,19 @@ local function grants(q)
   return q.debt == 1 and most or q.burst
 end
 
--- follow has the late of a ledger be that of the slots which are handed out from now on. It rises at once, and falls when
+-- follow has the SlotLife of a ledger be that of the slots which are handed out from now on. It rises at once, and falls when
 -- the slots have expired that may be used for longer, or when no slot is used for longer any more; of a log, when those have left it that were.
-local function follow(q, late)
+local function follow(q, slot_life)
   if q.falls > 0 and now >= q.falls then
-    q.late, q.falls = q.to, 0
+    q.slot_life, q.falls = q.to, 0
   end
-  if late >= q.late or q.kind == 'clock' or q.kind == 'estimate' then
-    q.late, q.falls = late, 0
+  if slot_life >= q.slot_life or q.kind == 'clock' or q.kind == 'estimate' then
+    q.slot_life, q.falls = slot_life, 0
     return
   end
-  local falls = (used > late and math.max(now, last) + q.late or now) + (q.kind == 'log' and q.per or 0)
-  if q.falls == 0 or late > q.to or used <= late and (late < q.to or falls < q.falls) then
-    q.falls, q.to = falls, late
+  local falls = (used > slot_life and math.max(now, last) + q.slot_life or now) + (q.kind == 'log' and q.per or 0)
+  if q.falls == 0 or slot_life > q.to or used <= slot_life and (slot_life < q.to or falls < q.falls) then
+    q.falls, q.to = falls, slot_life
   end
 end
 
@@ -209,18 +209,18 @@ do
   local taken
   places, taken = find(asked)
   bind()
-  local longest = state.late
+  local longest = state.slot_life
   for _, q in ipairs(asked) do
     longest = on_clock(q) and math.min(longest, math.floor(q.per / 2)) or longest
   end
   for _, q in ipairs(quotas) do
     longest = q.binds and on_clock(q) and math.min(longest, math.floor(q.per / 2)) or longest
   end
-  late = math.max(late, longest)
-  if late > state.handed then
+  slot_life = math.max(slot_life, longest)
+  if slot_life > state.handed then
     state.rose = last -- slots up to there reckon with a shorter one
   end
-  state.handed = late
+  state.handed = slot_life
   local seated = false
   for i, o in ipairs(asked) do
     o.grants = grants(o)
@@ -261,8 +261,8 @@ for _, q in ipairs(quotas) do
   setmetatable(q, { __index = kinds[q.kind] })
   q.key = KEYS[5 + q.log]
   q.limit = grants(q)
-  local longest = late
-  if on_clock(q) and late >= q.per then
+  local longest = slot_life
+  if on_clock(q) and slot_life >= q.per then
     longest = math.floor(q.per / 2) -- only others ask by it
   end
   local known = q.ledger
@@ -270,7 +270,7 @@ for _, q in ipairs(quotas) do
     follow(q, longest)
     if q.n < q.was_n then
       q.larger = largest(q, q.was_n)
-      q.larger_till = math.max(now, last) + math.min(math.min(2 * math.max(q.per, q.was_per), ages) + q.late, ages)
+      q.larger_till = math.max(now, last) + math.min(math.min(2 * math.max(q.per, q.was_per), ages) + q.slot_life, ages)
     end
     if q.n ~= q.was_n or q.per ~= q.was_per or q.burst ~= q.was_burst then
       state.rose = last -- what comes back of slots up to there was granted by other numbers
@@ -285,7 +285,7 @@ for _, q in ipairs(quotas) do
     end
   end
   if not known then
-    q.late, q.falls, q.to = longest, 0, 0
+    q.slot_life, q.falls, q.to = longest, 0, 0
     q:set()
     q.since = math.max(now + horizon, last)
     if lost and fresh then

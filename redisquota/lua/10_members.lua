@@ -73,7 +73,7 @@ local function write_member()
   end
   local known = math.max(member.active + shares, now + request.know)
   local score = request.shares and member.active or -member.active
-  local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %d', request.serial, score, known, now, request.late, member.lost, member.had)
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %d', request.serial, score, known, now, request.slot_life, member.lost, member.had)
   if member.slots ~= '' then
     text = text .. ' ' .. member.slots
   end

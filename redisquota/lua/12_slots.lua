@@ -61,7 +61,7 @@ local function add(slot, ask, bound)
   else
     reply.slots[#reply.slots + 1] = { slot = slot, ask = ask, count = 1, bound = index(bound) }
   end
-  member.active = math.max(member.active, slot + late)
+  member.active = math.max(member.active, slot + slot_life)
 end
 
 -- Slots as text, in runs: of those that are evenly spaced the first, how far apart they are, and how many. So the reply says them, and so they are
@@ -111,7 +111,7 @@ local function usable()
       bound = bound < #places and bound or -1 -- else it is of other quotas, as no Limiter sends it
       for i = 0, math.min(n or 1, asked.count) - 1 do
         local at = slot + i * (step or 0)
-        if at + late >= now and at <= now + ages and #all < most_slots then
+        if at + slot_life >= now and at <= now + ages and #all < most_slots then
           all[#all + 1] = { slot = at, ask = ask, count = math.min(count, asked.count), bound = bound }
         end
       end

@@ -90,7 +90,7 @@ local function wake()
     hear_member()
     return
   end
-  if request.asks == 0 or now <= math.max(silent() + horizon, last, hold) + request.late then
+  if request.asks == 0 or now <= math.max(silent() + horizon, last, hold) + request.slot_life then
     return
   end
   local since = served - shares
@@ -301,7 +301,7 @@ local function write()
     'bucket',
     string.format(
       '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d %.0f %.0f %.0f %.0f',
-      version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
+      version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.slot_life, state.born, learn,
       state.second, state.asked_at, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut, told,
       state.had, state.heard, state.parted
     ),
@@ -390,7 +390,7 @@ end
 local out = {
   string.format(
     '%.0f %d %.0f %d %.0f %d %d %.0f %d %.0f %.0f %.0f %d %s',
-    now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, sharing, math.max(hold - now, 0), reply.lost and 1 or 0, late,
+    now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, sharing, math.max(hold - now, 0), reply.lost and 1 or 0, slot_life,
     now - state.born + 1, state.born, state.parted > 0 and now - state.parted < shares and 1 or 0, table.concat(left, ' ')
   ),
   reply.learned,

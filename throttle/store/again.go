@@ -87,7 +87,7 @@ func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
 
 // isUsable reports whether a slot which a request got may be used when the request comes again, whatever has changed since: it is charged, and nobody else
 // has it. If its member did not hear of it, it would neither be used nor come back.
-func (l *Ledger) isUsable(at, now monotime.Time) bool { return at.Add(l.late) >= now }
+func (l *Ledger) isUsable(at, now monotime.Time) bool { return at.Add(l.slotLife) >= now }
 
 // appendRuns appends those of the runs of which something may still be used.
 func (l *Ledger) appendRuns(b []byte, got []run) []byte {

@@ -42,7 +42,7 @@ func TestRuns(t *testing.T) {
 		if len(got) != c.want {
 			t.Errorf("%s: %d runs, want %d", name, len(got), c.want)
 		}
-		l := Ledger{late: monotime.Longest}
+		l := Ledger{slotLife: monotime.Longest}
 		r := &Request{Quotas: quota.MustParse("10/s").Explicit(), Asks: []Ask{{Count: 10}, {Count: 10}}}
 		if again := l.usable(got, r, 0); !slices.EqualFunc(again, c.slots, func(a, b Slot) bool { a.In = 0; return a == b }) {
 			t.Errorf("%s: again %+v, want %+v", name, again, c.slots)

@@ -16,19 +16,19 @@ var times = flag.Uint64("times", 1, "how many times as many seeds are tried")
 
 // TestStoreBeforeSlotsAhead: a slot far ahead does not keep what comes back from being used until then.
 func TestStoreBeforeSlotsAhead(t *testing.T) {
-	const late, start = 10 * time.Millisecond, time.Second
+	const slotLife, start = 10 * time.Millisecond, time.Second
 	for _, c := range []struct {
 		quotas string
 		ahead  time.Duration // of the slot for which there is no room
 		free   int           // slots of 1 that are to be had at once when 4 of 10 came back
 	}{
-		{"10/m log", time.Minute + late - start, 4},
-		{"10/m window", time.Minute + late - start, 4},
-		{"10/m sliding", time.Minute + late - start, 4},
+		{"10/m log", time.Minute + slotLife - start, 4},
+		{"10/m window", time.Minute + slotLife - start, 4},
+		{"10/m sliding", time.Minute + slotLife - start, 4},
 		{"10/m window grid", 59 * time.Second, 4},
 		{"10/m estimate", 59*time.Second + 3*time.Second + 1, 4},
-		{"20/s burst 11, 10/m log", time.Minute + late - start, 4},
-		{"10/m log, 10/s window grid", time.Minute + late - start, 4},
+		{"20/s burst 11, 10/m log", time.Minute + slotLife - start, 4},
+		{"10/m log, 10/s window grid", time.Minute + slotLife - start, 4},
 	} {
 		t.Run(c.quotas, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, version)
 	b = varint.Append(b, l.Epoch.UnixNano())
 	b = varint.AppendBool(varint.AppendBool(varint.AppendBool(b, l.known), l.lost), l.fresh)
-	b = varint.Append(varint.Append(varint.Append(b, l.late), l.rose), l.horizon)
+	b = varint.Append(varint.Append(varint.Append(b, l.slotLife), l.rose), l.horizon)
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.longest), l.asked.second), l.asked.at)
 	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.told), l.heldUntil), l.lastUsed)
 	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
@@ -36,7 +36,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	for p := range l.places {
 		o := &l.places[p]
 		b = varint.Append(varint.Append(varint.Append(varint.Append(appendQuota(b, &o.quota), o.noneBefore), o.asked), o.spare), o.part)
-		b = varint.Append(varint.Append(varint.Append(b, o.late.late), o.late.falls), o.late.to)
+		b = varint.Append(varint.Append(varint.Append(b, o.slotLife.slotLife), o.slotLife.falls), o.slotLife.to)
 		b = varint.Append(varint.Append(b, o.larger.n), o.larger.till)
 		b = o.ledger.Append(b)
 	}
@@ -51,7 +51,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(l.members)) {
 		m := l.members[name]
 		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
-		b = varint.Append(b, m.late)
+		b = varint.Append(b, m.slotLife)
 		b = varint.AppendBool(varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares), m.had)
 		b = l.appendRuns(b, m.got)
 	}
@@ -85,9 +85,9 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := varint.NewReader(data[1:])
 	epoch := r.Int(time.Time{}.UnixNano(), math.MaxInt64/2) // no Epoch is the earliest
 	read := Ledger{Epoch: time.Unix(0, epoch), known: r.Bool(), lost: r.Bool(), fresh: r.Bool()}
-	read.late, read.rose = time.Duration(r.Int(0, int64(monotime.Longest))), r.Time()
+	read.slotLife, read.rose = time.Duration(r.Int(0, int64(monotime.Longest))), r.Time()
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
-	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
+	read.asked = askedSlotLife{readSlotLife(r), readSlotLife(r), r.Time()}
 	read.lastSlot, read.told, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time(), r.Time()
 	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
 	read.loss, read.parted = loss{had: readCount(r), told: readCount(r)}, r.Time()
@@ -110,7 +110,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.members = map[string]*member{}
 	for range r.Len() {
 		name := r.String()
-		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readLate(r), r.Time(), r.Time(), r.Bool(), r.Bool(), readRuns(r)}
+		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readSlotLife(r), r.Time(), r.Time(), r.Bool(), r.Bool(), readRuns(r)}
 	}
 	for range r.Len() {
 		read.readStatement(r)
@@ -164,9 +164,9 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 		return
 	}
 	o.noneBefore, o.asked, o.spare, o.part = r.Time(), r.Time(), int(r.Int(-math.MaxInt, math.MaxInt)), readCount(r)
-	o.late = ledgerLate{readLate(r), r.Time(), readLate(r)}
+	o.slotLife = ledgerSlotLife{readSlotLife(r), r.Time(), readSlotLife(r)}
 	o.larger = largerN{readCount(r), r.Time()}
-	o.ledger = slot.New(o.quota, o.late.late, l.horizon, l.Epoch.UnixNano()-1)
+	o.ledger = slot.New(o.quota, o.slotLife.slotLife, l.horizon, l.Epoch.UnixNano()-1)
 	o.ledger.Restore(r)
 	l.places = append(l.places, o)
 }
@@ -189,7 +189,7 @@ func (l *Ledger) readStatement(r *varint.Reader) {
 	l.statements = append(l.statements, s)
 }
 
-func readLate(r *varint.Reader) time.Duration {
+func readSlotLife(r *varint.Reader) time.Duration {
 	return time.Duration(r.Int(0, int64(monotime.Longest)))
 }
 

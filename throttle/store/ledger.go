@@ -27,9 +27,9 @@ type Ledger struct {
 	fresh      bool          // a member said that the bucket is new; others may know better
 	places     []place       // of the quotas: see there
 	at         []int         // the place of each quota by which the latest request asks
-	late       time.Duration // how long after its instant a slot may be used that is handed out now
-	rose       monotime.Time // the last slot when late became longer, or a quota changed: those up to then reckon with what was before
-	asked      askedLate
+	slotLife   time.Duration // how long after its instant a slot may be used that is handed out now
+	rose       monotime.Time // the last slot when slotLife became longer, or a quota changed: those up to then reckon with what was before
+	asked      askedSlotLife
 	horizon    time.Duration // of the latest request
 	lastSlot   monotime.Time // the latest slot
 	told       monotime.Time // the latest slot of which news told, or would have told others
@@ -63,7 +63,7 @@ type member struct {
 	serial     int64         // of its latest request
 	lost       int64         // of the request whose reply was the latest to say that what it had is lost
 	at         monotime.Time // when that came
-	late       time.Duration // for which it asked
+	slotLife   time.Duration // for which it asked
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
 	shares     bool          // see Request.Shares; of its latest request
@@ -318,7 +318,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		}
 		return reply, room
 	}
-	m.serial, m.at, m.late, m.shares = r.Serial, now, r.SlotLife, r.Shares
+	m.serial, m.at, m.slotLife, m.shares = r.Serial, now, r.SlotLife, r.Shares
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}
@@ -337,7 +337,7 @@ func (l *Ledger) handOut(r *Request, reply *Reply, m *member, again bool, now mo
 		l.served = max(l.served, now)
 	}
 	if last := l.grant(r, reply, again, now); last != 0 {
-		m.activeTill = max(m.activeTill, last.Add(l.late))
+		m.activeTill = max(m.activeTill, last.Add(l.slotLife))
 	}
 	if !again {
 		m.got = inRuns(reply.Slots)
@@ -428,7 +428,7 @@ func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 
 // report says how the bucket is.
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
-	reply.SlotLife, reply.Members = l.late, max(l.active(now), 1)
+	reply.SlotLife, reply.Members = l.slotLife, max(l.active(now), 1)
 	last := l.lastSlot
 	for p := range l.places {
 		if b, ok := l.places[p].ledger.(*slot.Bucket); ok && l.places[p].binds {

@@ -15,7 +15,7 @@ type place struct {
 	quota      quota.Quota // as it is counted: of the lists that are about, the tightest numbers
 	ledger     slot.Ledger
 	noneBefore monotime.Time // no slot is before, since slots that the ledger does not know may be about
-	late       ledgerLate
+	slotLife   ledgerSlotLife
 	asked      monotime.Time // when a member asked by it last
 	binds      bool          // a list that has it is about
 	spare      int           // how much may be handed out until learnsUntil
@@ -30,9 +30,9 @@ type largerN struct {
 	till monotime.Time
 }
 
-// fell notes that N was so much until now. The last slot is at an instant, and counts for as long as two windows and a late at the most.
-func (l *largerN) fell(was int, now, last monotime.Time, per, late time.Duration) {
-	*l = largerN{l.most(was, now), max(now, last).Add(min(monotime.Scale(per, 2, 1)+late, monotime.Longest))}
+// fell notes that N was so much until now. The last slot is at an instant, and counts for as long as two windows and a SlotLife at the most.
+func (l *largerN) fell(was int, now, last monotime.Time, per, slotLife time.Duration) {
+	*l = largerN{l.most(was, now), max(now, last).Add(min(monotime.Scale(per, 2, 1)+slotLife, monotime.Longest))}
 }
 
 // most is the largest N that matters now, where N is n.
@@ -83,10 +83,10 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 	l.at = l.find(r.Quotas)
 	l.bind(now)
 	used := l.usedFor(r, now)
-	if late := l.longestLate(r, used, now); late > l.late {
-		l.late, l.rose = late, l.lastSlot
+	if slotLife := l.longestSlotLife(r, used, now); slotLife > l.slotLife {
+		l.slotLife, l.rose = slotLife, l.lastSlot
 	} else {
-		l.late = late
+		l.slotLife = slotLife
 	}
 	if slices.Contains(l.at, -1) {
 		for i := range l.at {
@@ -104,18 +104,18 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		if p < len(had) && (o.quota.N != had[p].N || o.quota.Per != had[p].Per || o.quota.Burst != had[p].Burst) {
 			l.rose = l.lastSlot // what comes back of slots up to there was granted by other numbers
 		}
-		late, was := l.late, o.late.late
-		if o.quota.Kind.OnClock() && late >= o.quota.Per {
-			late = o.quota.Per / 2 // only others ask by it
+		slotLife, was := l.slotLife, o.slotLife.slotLife
+		if o.quota.Kind.OnClock() && slotLife >= o.quota.Per {
+			slotLife = o.quota.Per / 2 // only others ask by it
 		}
-		o.late.follow(late, used, &o.quota, now, l.lastSlot)
+		o.slotLife.follow(slotLife, used, &o.quota, now, l.lastSlot)
 		if p < len(had) && o.quota.N < had[p].N {
-			o.larger.fell(had[p].N, now, l.lastSlot, max(o.quota.Per, had[p].Per), o.late.late)
+			o.larger.fell(had[p].N, now, l.lastSlot, max(o.quota.Per, had[p].Per), o.slotLife.slotLife)
 		}
-		if p >= len(had) || o.quota != had[p] || was != o.late.late || l.horizon != r.Horizon {
-			o.ledger.Set(now, o.quota, o.late.late, r.Horizon)
+		if p >= len(had) || o.quota != had[p] || was != o.slotLife.slotLife || l.horizon != r.Horizon {
+			o.ledger.Set(now, o.quota, o.slotLife.slotLife, r.Horizon)
 		}
-		o.ledger.Fall(o.late.falls, o.late.to)
+		o.ledger.Fall(o.slotLife.falls, o.slotLife.to)
 	}
 	l.horizon = r.Horizon
 	l.ownBefore(now, fresh, l.places[len(had):])
@@ -177,21 +177,21 @@ func (l *Ledger) bind(now monotime.Time) {
 	}
 }
 
-// longestLate is the SlotLife of the slots that are handed out now: the longest that members asked for lately, as far as windows of
+// longestSlotLife is the SlotLife of the slots that are handed out now: the longest that members asked for lately, as far as windows of
 // the clock bear it.
-func (l *Ledger) longestLate(r *Request, used time.Duration, now monotime.Time) time.Duration {
-	late := l.asked.ask(r.SlotLife, used, r.Horizon, now)
+func (l *Ledger) longestSlotLife(r *Request, used time.Duration, now monotime.Time) time.Duration {
+	slotLife := l.asked.ask(r.SlotLife, used, r.Horizon, now)
 	for i := range r.Quotas {
 		if q := &r.Quotas[i]; q.Kind.OnClock() {
-			late = min(late, q.Per/2)
+			slotLife = min(slotLife, q.Per/2)
 		}
 	}
 	for p := range l.places {
 		if o := &l.places[p]; o.binds && o.quota.Kind.OnClock() {
-			late = min(late, o.quota.Per/2)
+			slotLife = min(slotLife, o.quota.Per/2)
 		}
 	}
-	return max(late, r.SlotLife)
+	return max(slotLife, r.SlotLife)
 }
 
 // seat returns the place of a quota that has none: that of one like it by which no member asks any more, whose ledger it takes
@@ -208,7 +208,7 @@ func (l *Ledger) seat(q *quota.Quota, r *Request, now monotime.Time, fresh bool)
 		l.places[at].quota = *q
 		return at
 	}
-	o := place{quota: *q, ledger: slot.New(*q, l.late, r.Horizon, l.Epoch.UnixNano()-1), late: ledgerLate{late: l.late}}
+	o := place{quota: *q, ledger: slot.New(*q, l.slotLife, r.Horizon, l.Epoch.UnixNano()-1), slotLife: ledgerSlotLife{slotLife: l.slotLife}}
 	if !fresh {
 		o.noneBefore = max(now.Add(r.Horizon), l.lastSlot)
 		o.ledger.Assume(o.noneBefore, first(r, now, o.noneBefore))

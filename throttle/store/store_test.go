@@ -269,17 +269,17 @@ func TestStoreLostWhatItAnswered(t *testing.T) {
 	}
 }
 
-// TestStoreReturnedSlotAndLongerLate: a slot that comes back is not handed out again to be used for longer than those after it
+// TestStoreReturnedSlotAndLongerSlotLife: a slot that comes back is not handed out again to be used for longer than those after it
 // reckon with.
-func TestStoreReturnedSlotAndLongerLate(t *testing.T) {
+func TestStoreReturnedSlotAndLongerSlotLife(t *testing.T) {
 	for _, q := range []quota.Quota{{N: 10, Kind: quota.SlidingLog}, {N: 10, Kind: quota.SlidingWindow, Cells: 10}, {N: 10, Kind: quota.FixedWindow}} {
 		qs := quota.Quotas{plain(q)}
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
 		serial := int64(0)
-		ask := func(member string, late time.Duration, back ...Part) Slot {
+		ask := func(member string, slotLife time.Duration, back ...Part) Slot {
 			serial++
 			r := request(qs, serial)
-			r.Member, r.SlotLife, r.Back, r.Asks = member, late, back, []Ask{{Cost: []int{10}, Count: 1, Within: -1}}
+			r.Member, r.SlotLife, r.Back, r.Asks = member, slotLife, back, []Ask{{Cost: []int{10}, Count: 1, Within: -1}}
 			return exchange(t, l, time.Second, r).Slots[0]
 		}
 		ask("a", 10*time.Millisecond)

@@ -47,9 +47,9 @@ func TestInFlightIsNotShared(t *testing.T) {
 // window wants none. See docs/sharing.md, What is shared.
 func TestHostAndRouteWantALate(t *testing.T) {
 	for _, test := range []struct {
-		host string
-		late time.Duration
-		want string
+		host     string
+		slotLife time.Duration
+		want     string
 	}{
 		{"20/s even", 0, "set SlotLife (of a Transport, Shared.SlotLife) to 50ms or more"},
 		{"20/s even", 50 * time.Millisecond, ""},
@@ -57,19 +57,19 @@ func TestHostAndRouteWantALate(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tr := &pacer.Transport{
-				Base: lab.OK(), Shared: pacer.Shared{Store: new(store.Memory), SlotLife: test.late},
+				Base: lab.OK(), Shared: pacer.Shared{Store: new(store.Memory), SlotLife: test.slotLife},
 				Quotas: pacer.Table{"a.example/": quota.MustParse(test.host), "GET a.example/search/": quota.MustParse("5/s")},
 			}
 			defer tr.Close()
 			err := tr.Validate()
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s, SlotLife %v: got %v, want %q", test.host, test.late, err, test.want)
+				t.Errorf("%s, SlotLife %v: got %v, want %q", test.host, test.slotLife, err, test.want)
 			}
 			if err != nil {
 				return
 			}
 			if got := lab.Get(t, &http.Client{Transport: tr}, "http://a.example/search/"); got != 200 {
-				t.Errorf("%s, SlotLife %v: status %d", test.host, test.late, got)
+				t.Errorf("%s, SlotLife %v: status %d", test.host, test.slotLife, got)
 			}
 		})
 	}

@@ -124,27 +124,27 @@ func TestCloseIsForNewHostsToo(t *testing.T) {
 // noting is a store that notes of each request what it is about.
 type noting struct {
 	store.Memory
-	buckets []string
-	lates   []time.Duration
+	buckets   []string
+	slotLives []time.Duration
 }
 
 func (s *noting) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
-	s.buckets, s.lates = append(s.buckets, r.Bucket), append(s.lates, r.SlotLife)
+	s.buckets, s.slotLives = append(s.buckets, r.Bucket), append(s.slotLives, r.SlotLife)
 	return s.Memory.Exchange(ctx, r)
 }
 
 func TestStoreLate(t *testing.T) {
-	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
+	for _, slotLife := range []time.Duration{0, 50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &noting{}
-			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, SlotLife: late}, Quotas: pacer.Table{"api.test/": {{N: 50, Burst: 1}}}}
+			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, SlotLife: slotLife}, Quotas: pacer.Table{"api.test/": {{N: 50, Burst: 1}}}}
 			sendFromAll(t, 1, tr)
 			if err := tr.Close(); err != nil {
 				t.Error(err)
 			}
-			want := cmp.Or(late, 10*time.Millisecond)
-			if len(store.lates) == 0 || slices.ContainsFunc(store.lates, func(d time.Duration) bool { return d != want }) {
-				t.Errorf("SlotLife %v: asked for %v, want %v", late, store.lates, want)
+			want := cmp.Or(slotLife, 10*time.Millisecond)
+			if len(store.slotLives) == 0 || slices.ContainsFunc(store.slotLives, func(d time.Duration) bool { return d != want }) {
+				t.Errorf("SlotLife %v: asked for %v, want %v", slotLife, store.slotLives, want)
 			}
 		})
 	}

@@ -82,9 +82,9 @@ func TestReserveIsAShare(t *testing.T) {
 // A window in a store is at least twice as long as a slot of it may be used.
 func TestWindowsInAStoreAreLongEnough(t *testing.T) {
 	for _, test := range []struct {
-		quota string
-		late  time.Duration
-		ok    bool
+		quota    string
+		slotLife time.Duration
+		ok       bool
 	}{
 		{"10/s window", 500 * time.Millisecond, true},
 		{"10/s window", 500*time.Millisecond + 1, false},
@@ -96,8 +96,8 @@ func TestWindowsInAStoreAreLongEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Quotas(Bucket{Name: "a", Quotas: qs, SlotLife: test.late, Stored: true}, nil); (err == nil) != test.ok {
-			t.Errorf("%s, SlotLife %v: %v", test.quota, test.late, err)
+		if err := Quotas(Bucket{Name: "a", Quotas: qs, SlotLife: test.slotLife, Stored: true}, nil); (err == nil) != test.ok {
+			t.Errorf("%s, SlotLife %v: %v", test.quota, test.slotLife, err)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (b *Bucket) inStore() error {
 // below returns an error if b cannot be below a, each in a store: a slot of each of the two schedules must be valid at
 // the same time.
 func (b *Bucket) below(a Bucket) error {
-	longer := max(lease.EffectiveLate(b.Quotas, b.SlotLife), lease.EffectiveLate(a.Quotas, a.SlotLife))
+	longer := max(lease.EffectiveSlotLife(b.Quotas, b.SlotLife), lease.EffectiveSlotLife(a.Quotas, a.SlotLife))
 	for i := range a.Quotas {
 		q := &a.Quotas[i]
 		if q.N <= 0 || q.Kind != quota.TokenBucket {

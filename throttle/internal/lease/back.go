@@ -49,15 +49,15 @@ func (l *Lease) expire(now monotime.Time) {
 	}
 }
 
-// shorten has slots in hand be used no longer than a request tells that is made now: where the lateness fell, the store counts on that. Those of which nobody knows exactly
+// shorten has slots in hand be used no longer than a request tells that is made now: where SlotLife fell, the store counts on that. Those of which nobody knows exactly
 // enough when they are go back.
 func (l *Lease) shorten(now monotime.Time) {
-	if l.slots.late == l.lateness {
+	if l.slots.slotLife == l.slotLife {
 		return
 	}
-	l.slots.late = l.lateness
+	l.slots.slotLife = l.slotLife
 	for _, s := range l.slots.remove(func(s *heldSlot) bool {
-		s.until = min(s.until, s.at.Add(l.lateness))
+		s.until = min(s.until, s.at.Add(l.slotLife))
 		l.slots.firstExpiry = min(l.slots.firstExpiry, s.until)
 		return s.until < max(s.from, now)
 	}) {

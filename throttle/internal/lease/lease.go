@@ -9,7 +9,7 @@
 //     asks for slots for the claims in line ([Line], line.go), prefetch.go for slots for claims
 //     that may come. back.go adds what goes back to the store, statements.go what the server said.
 //   - step.go: [Lease.Step] takes in the reply or the error, and returns what follows for the
-//     owner ([Effects]). The new slots go to slots.go, the round trip to late.go, an error to
+//     owner ([Effects]). The new slots go to slots.go, the round trip to slotlife.go, an error to
 //     outage.go.
 //   - due.go: [Lease.Due] returns when a claim may go by what is in hand.
 //   - use.go: [Lease.Take] charges a claim that goes. [Lease.Return] and [Lease.Settle] take back
@@ -66,7 +66,7 @@ type Lease struct {
 	then     quota.Quotas  // which they were
 	stay     time.Duration // how far ahead slots in hand stay with the next change, by the quotas since
 	again    monotime.Time // when they are to do so again, since the quotas have changed meanwhile; zero if they have not
-	lateness time.Duration // see late.go
+	slotLife time.Duration // see slotlife.go
 
 	slots  heldSlots
 	used   used
@@ -252,7 +252,7 @@ func (l *Lease) change(now monotime.Time, had quota.Quotas, from []int) {
 			l.unsent.giveBack(s.id, s.left)
 		}
 	}
-	l.lateness = EffectiveLate(l.quotas, l.config.SlotLife)
+	l.slotLife = EffectiveSlotLife(l.quotas, l.config.SlotLife)
 	if stay == 0 {
 		l.slots.reset(len(l.quotas))
 	}

@@ -534,7 +534,7 @@ func TestStepSlowEvents(t *testing.T) {
 // TestStepSlots: from when and until when a slot may be used, however long the reply took.
 func TestStepSlots(t *testing.T) {
 	for name, c := range map[string]struct {
-		late        time.Duration // as the store says
+		slotLife    time.Duration // as the store says
 		took, in    time.Duration
 		from, until time.Duration // after the request was sent
 		ok          bool
@@ -550,7 +550,7 @@ func TestStepSlots(t *testing.T) {
 	} {
 		l := newLease(t, "9/s burst 5", 0)
 		sent := l.Next(at(0), 0, queue(1))
-		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), SlotLife: c.late, Bound: -1}, nil, false)
+		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), SlotLife: c.slotLife, Bound: -1}, nil, false)
 		if st := l.State(at(c.took)); st.Hand != 1 && c.ok || !c.ok && (st.Hand != 0 || st.Wasted != 1 || st.Err == nil || len(e.Events) != 0) {
 			t.Errorf("%s: %+v", name, st)
 		}

@@ -21,17 +21,17 @@ import (
 // fleet is some Leases that share one bucket of a store, a network between them, and claims, as
 // one list of what happens when.
 type fleet struct {
-	t       *testing.T
-	r       *rand.Rand
-	quotas  quota.Quotas
-	late    time.Duration
-	fails   bool // calls fail, and arrive twice and late
-	ledger  store.Ledger
-	now     time.Duration // by the clock of the store
-	events  []event       // in their order
-	members []*member
-	claims  []*claim
-	down    func() bool // the store is, where members are stopped; else nil
+	t        *testing.T
+	r        *rand.Rand
+	quotas   quota.Quotas
+	slotLife time.Duration
+	fails    bool // calls fail, and arrive twice and late
+	ledger   store.Ledger
+	now      time.Duration // by the clock of the store
+	events   []event       // in their order
+	members  []*member
+	claims   []*claim
+	down     func() bool // the store is, where members are stopped; else nil
 }
 
 type event struct {
@@ -181,14 +181,14 @@ func (m *member) goes(c *claim, due monotime.Time) {
 	}
 	switch m.r.IntN(6) {
 	case 0:
-		m.after(m.upTo(2*m.late), func() {
+		m.after(m.upTo(2*m.fleet.slotLife), func() {
 			c.returned = true
 			m.Return(m.clock(), c.uses)
 			m.look()
 		})
 	case 1:
 		c.less = m.r.IntN(c.Demand.N + 1)
-		m.after(m.upTo(2*m.late), func() {
+		m.after(m.upTo(2*m.fleet.slotLife), func() {
 			part := limit.Part{At: m.clock(), Cost: quota.Costs{quota.Requests: c.less}}
 			m.Settle(m.clock(), c.uses, nil, []limit.Part{part}, c.Urgent)
 			m.look()
@@ -269,10 +269,10 @@ func (m *member) ended(c *Call, sent monotime.Time, asked []*claim, reply *store
 // newFleet returns a fleet with claims to come within a span.
 func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails bool, span time.Duration) *fleet {
 	t.Helper()
-	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 1)), quotas: parse(t, text), fails: fails, late: 20 * ms}
+	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 1)), quotas: parse(t, text), fails: fails, slotLife: 20 * ms}
 	f.ledger.Epoch = time.Unix(0, f.r.Int64N(1e18))
 	for i := range 1 + f.r.IntN(5) {
-		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: f.late, Outage: Closed})}
+		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: f.slotLife, Outage: Closed})}
 		m.Set(0, f.quotas, reserve)
 		f.members = append(f.members, m)
 	}
@@ -340,14 +340,14 @@ func (f *fleet) sent(unreserved bool) (sent []definition.Sent, sum int) {
 func (f *fleet) check(reserve float64) (err error) {
 	sent, _ := f.sent(false)
 	for _, q := range f.quotas {
-		if err := definition.Check(q, f.ledger.Epoch, f.late, sent); err != nil {
+		if err := definition.Check(q, f.ledger.Epoch, f.slotLife, sent); err != nil {
 			return err
 		}
 	}
 	if reserve > 0 {
 		sent, _ = f.sent(true)
 		for _, q := range limit.Unreserved(f.quotas, reserve) {
-			if err := definition.Check(q, f.ledger.Epoch, f.late, sent); err != nil {
+			if err := definition.Check(q, f.ledger.Epoch, f.slotLife, sent); err != nil {
 				return err
 			}
 		}
@@ -427,7 +427,7 @@ func TestFleetLosesNothing(t *testing.T) {
 				ledger, cost := f.copied(), make([]int, len(f.quotas))
 				cost[0] = n
 				ask := []store.Ask{{Cost: cost, Count: 1, Within: -1}}
-				reply, _, err := ledger.Exchange(f.now, &store.Request{Version: 1, Quotas: f.members[0].Lease.quotas, SlotLife: f.late, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
+				reply, _, err := ledger.Exchange(f.now, &store.Request{Version: 1, Quotas: f.members[0].Lease.quotas, SlotLife: f.slotLife, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
 				if err != nil || len(reply.Slots) != 1 || min(reply.Slots[0].In, 1) != at {
 					t.Fatalf("%s, seed %d: %d sent; a slot for %d: %+v, %v", text, seed, sent, n, reply, err)
 				}

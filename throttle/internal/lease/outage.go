@@ -247,13 +247,13 @@ func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 		return l.outage.since, true // nobody here has got any slots
 	}
 	if l.config.Outage == Share {
-		at = max(l.outage.began.Add(Horizon), l.lastSlot()).Add(l.lateness)
+		at = max(l.outage.began.Add(Horizon), l.lastSlot()).Add(l.slotLife)
 		if l.outage.woke != 0 {
 			at = max(at, l.outage.woke.Add(longestCall))
 		}
 		return at, true
 	}
-	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
+	return max(l.outage.since, l.last.at.Add(Horizon+l.slotLife)), true
 }
 
 // sleptFor is how long ago the last failed call is at the most while a process runs: twice what one takes, and the time until the next one.

@@ -96,12 +96,12 @@ func TestOutageOfAStoreThatHangs(t *testing.T) {
 func TestOutageOfASlowStore(t *testing.T) {
 	expired, none := in(0), []store.Slot(nil)
 	for name, c := range map[string]struct {
-		mode  Outage
-		late  time.Duration // as the user has set it
-		took  time.Duration
-		slots []store.Slot
-		ends  bool
-		asks  int // of the next call
+		mode     Outage
+		slotLife time.Duration // as the user has set it
+		took     time.Duration
+		slots    []store.Slot
+		ends     bool
+		asks     int // of the next call
 	}{
 		"share, in time":           {Share, 0, 300 * ms, expired, true, 1},
 		"share, later":             {Share, 0, 301 * ms, expired, false, 0},
@@ -114,12 +114,12 @@ func TestOutageOfASlowStore(t *testing.T) {
 		"closed, SlotLife is long": {Closed, s, 400 * ms, expired, true, 1},
 		"closed, no slots":         {Closed, 0, 400 * ms, none, true, 1},
 	} {
-		l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: c.late, Outage: c.mode})
+		l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: c.slotLife, Outage: c.mode})
 		l.Set(0, parse(t, "10/s burst 10"), 0)
 		call(t, l, 0, queue(1), store.Reply{Members: 3, Bound: -1})
 		slow := l.Next(at(s), 0, queue(1, 1))
 		l.Step(at(s+300*ms), at(s), slow, nil, errDown, true)
-		e := l.Step(at(s+c.took), at(s), slow, &store.Reply{Slots: c.slots, SlotLife: l.lateness, Members: 3, Bound: -1}, nil, false)
+		e := l.Step(at(s+c.took), at(s), slow, &store.Reply{Slots: c.slots, SlotLife: l.slotLife, Members: 3, Bound: -1}, nil, false)
 		equal(t, name+": ended", len(e.Events) > 0 && e.Events[0].Err == nil, c.ends)
 		if c.ends {
 			continue
@@ -332,7 +332,7 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 		l.Take(nil, at(0), at(0), requests(1), false, 0)
 		l.Step(at(test.since), at(test.since), l.Next(at(test.since), 0, queue(1)), nil, errDown, false)
 		from, ok := l.aloneFrom()
-		equal(t, fmt.Sprintf("%+v", test), []any{from, ok}, []any{at(test.want).Add(l.lateness), true})
+		equal(t, fmt.Sprintf("%+v", test), []any{from, ok}, []any{at(test.want).Add(l.slotLife), true})
 	}
 }
 
@@ -521,8 +521,8 @@ func TestStatementsThroughOutage(t *testing.T) {
 	equal(t, "told again", l.Next(at(s), 0, queue(1)).Request.Statements, []quota.Statement(nil))
 }
 
-// TestLate: for how long after its instant a slot may be used, by itself.
-func TestLate(t *testing.T) {
+// TestSlotLife: for how long after its instant a slot may be used, by itself.
+func TestSlotLife(t *testing.T) {
 	for quotas, want := range map[string][2]time.Duration{ // with short round trips, and with long ones
 		"10/s even":                  {10 * ms, s},
 		"10/s burst 5":               {40 * ms, s},
@@ -537,32 +537,32 @@ func TestLate(t *testing.T) {
 		"5 in flight":                {s, 20 * s},
 		"10/s burst 5, 10/h sliding": {40 * ms, s},
 	} {
-		equal(t, quotas, DefaultLate(parse(t, quotas)), want[0])
+		equal(t, quotas, DefaultSlotLife(parse(t, quotas)), want[0])
 		l := New(Config{})
 		l.Set(0, parse(t, quotas), 0)
 		for range 2 {
 			l.trip(10 * s)
-			equal(t, quotas+", after few round trips", l.lateness, want[0])
+			equal(t, quotas+", after few round trips", l.slotLife, want[0])
 		}
 		l.trip(11 * s)
-		equal(t, quotas+", after long round trips", l.lateness, want[1])
+		equal(t, quotas+", after long round trips", l.slotLife, want[1])
 		l.trip(ms)
 		l.trip(ms)
-		equal(t, quotas+", after two short ones", l.lateness, want[1])
+		equal(t, quotas+", after two short ones", l.slotLife, want[1])
 		l.trip(ms)
-		equal(t, quotas+", after three", l.lateness, want[0])
+		equal(t, quotas+", after three", l.slotLife, want[0])
 		l = New(Config{SlotLife: 7 * ms})
 		l.Set(0, parse(t, quotas), 0)
 		for range 3 {
 			l.trip(10 * s)
 		}
-		equal(t, quotas+", as it was said", l.lateness, 7*ms)
+		equal(t, quotas+", as it was said", l.slotLife, 7*ms)
 	}
 }
 
-// TestLateIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: SlotLife falls with the
+// TestSlotLifeIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: SlotLife falls with the
 // third. That happens once in a Horizon. A fourth call tells the store of it.
-func TestLateIsSeenToFall(t *testing.T) {
+func TestSlotLifeIsSeenToFall(t *testing.T) {
 	const ms = time.Millisecond
 	l, now := New(Config{}), at(time.Second)
 	l.Set(0, parse(t, "100/s even"), 0)
@@ -575,7 +575,7 @@ func TestLateIsSeenToFall(t *testing.T) {
 			l.mustCall = true
 			c = l.Next(now, 0, &testLine{})
 		}
-		calls = append(calls, l.lateness.String())
+		calls = append(calls, l.slotLife.String())
 		l.Step(now.Add(took), now, c, &store.Reply{Members: 1}, nil, false)
 		now = now.Add(took)
 	}

@@ -16,7 +16,7 @@ func (l *Lease) share() time.Duration { return Horizon / time.Duration(max(l.las
 
 // prefetchTarget returns how much to have in hand for claims that may come, as work. If demand is
 // steady, all members want their share, whatever they send: see store.Ask. Else half of what will
-// be used while slots can be used, grants per second · (lateness − round trip): the other half
+// be used while slots can be used, grants per second · (SlotLife − round trip): the other half
 // might expire.
 func (l *Lease) prefetchTarget(now monotime.Time) time.Duration {
 	one := l.work(l.demand.unit)
@@ -27,7 +27,7 @@ func (l *Lease) prefetchTarget(now monotime.Time) time.Duration {
 	if l.demand.backlog.steady() {
 		return time.Duration(float64(l.share()) * scale)
 	}
-	n := l.demand.grants.now(now, time.Second) * (l.lateness - l.trips.last()).Seconds()
+	n := l.demand.grants.now(now, time.Second) * (l.slotLife - l.trips.last()).Seconds()
 	if burst := l.demand.burst.now(now, moment); burst >= many {
 		n = max(n, 2*burst) // of which half is the burst once more
 	}
@@ -75,7 +75,7 @@ func (l *Lease) prefetchAsk(inHand, target time.Duration) (ask store.Ask, ok boo
 	if one <= 0 || inHand >= target {
 		return ask, false
 	}
-	within := l.lateness
+	within := l.slotLife
 	if l.demand.backlog.steady() {
 		within = 2 * Horizon
 	}

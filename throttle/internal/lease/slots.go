@@ -17,7 +17,7 @@ type heldSlots struct {
 	inHand      []int         // what is left of all slots together, of each quota
 	firstExpiry monotime.Time // no slot expires before
 	epoch       int           // the store takes back nothing of slots of an older epoch
-	late        time.Duration // how long after its instant a slot is used at the most
+	slotLife    time.Duration // how long after its instant a slot is used at the most
 }
 
 // heldSlot is the right to send what is left of it, from an instant until another, both included.

@@ -112,24 +112,24 @@ func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply)
 	return took <= max(longestCall, r.SlotLife) || len(reply.Slots) == 0
 }
 
-// trip notes a round trip. The lateness rises to twice the shortest of the last three, and falls to twice the longest, but
+// trip notes a round trip. SlotLife rises to twice the shortest of the last three, and falls to twice the longest, but
 // not below what suits the quotas. If the user has set SlotLife, it is that.
 func (l *Lease) trip(took time.Duration) {
 	l.trips.add(took)
 	if l.config.SlotLife <= 0 {
-		longest := max(DefaultLate(l.quotas), lateFromTrip(l.quotas, slices.Max(l.trips.took[:])))
-		l.lateness = min(max(l.lateness, lateFromTrip(l.quotas, l.trips.least())), longest)
+		longest := max(DefaultSlotLife(l.quotas), slotLifeFromTrip(l.quotas, slices.Max(l.trips.took[:])))
+		l.slotLife = min(max(l.slotLife, slotLifeFromTrip(l.quotas, l.trips.least())), longest)
 	}
 }
 
-// lookAgain has a call made at once if the last one took so much less than those before that the store may be near again: the lateness falls with
+// lookAgain has a call made at once if the last one took so much less than those before that the store may be near again: SlotLife falls with
 // the third such call, and who has slots for a while would make that a second later. It costs two calls in a Horizon at most, and one more that tells
 // the store of the fall, which goes by what was asked for last.
 func (l *Lease) lookAgain(now monotime.Time, asked time.Duration) {
-	if 2*l.lateness <= asked {
+	if 2*l.slotLife <= asked {
 		l.mustCall = true
 	}
-	if l.config.SlotLife > 0 || l.lateness < 4*max(DefaultLate(l.quotas), lateFromTrip(l.quotas, l.trips.last())) {
+	if l.config.SlotLife > 0 || l.slotLife < 4*max(DefaultSlotLife(l.quotas), slotLifeFromTrip(l.quotas, l.trips.last())) {
 		return
 	}
 	if l.trips.lookAgain(now, Horizon) {
@@ -224,12 +224,12 @@ func granted(r *store.Request, o *store.Slot, got []int) int {
 // slow notes that a reply took so long that a slot in it was of no use.
 func (l *Lease) slow(now monotime.Time, e *Effects) {
 	took := l.trips.last()
-	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than SlotLife, %v", l.config.Name, took, l.lateness)
-	if l.config.SlotLife <= 0 && (l.trips.took[0] == 0 || took < l.lateness) {
-		return // the lateness may still grow, or just did
+	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than SlotLife, %v", l.config.Name, took, l.slotLife)
+	if l.config.SlotLife <= 0 && (l.trips.took[0] == 0 || took < l.slotLife) {
+		return // SlotLife may still grow, or just did
 	}
 	l.notBefore = now.Add(min(took, Horizon))
-	if l.trips.least() >= l.lateness && l.trips.tellSlow(now) { // not for one slow trip, such as that of a new connection
+	if l.trips.least() >= l.slotLife && l.trips.tellSlow(now) { // not for one slow trip, such as that of a new connection
 		e.Events = append(e.Events, Event{Kind: Slow, Err: l.err})
 	}
 }

@@ -51,9 +51,9 @@ func (m *member) sendStopped(c *Call, asked []*claim) {
 
 // stopped has one or two of five members, which all want more than there is, not run for 0.1 to 10 s, from some instant of a call on. Replies may be lost, and the store may be down
 // meanwhile.
-func stopped(t *testing.T, seed uint64, text string, late time.Duration, costs []int) error {
+func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, costs []int) error {
 	t.Helper()
-	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 7)), quotas: parse(t, text), fails: seed%2 > 0, late: EffectiveLate(parse(t, text), late)}
+	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 7)), quotas: parse(t, text), fails: seed%2 > 0, slotLife: EffectiveSlotLife(parse(t, text), slotLife)}
 	f.ledger.Epoch = time.Unix(0, f.r.Int64N(1e18))
 	stops := 2*s + f.upTo(3*s)
 	long := []time.Duration{100 * ms, 250 * ms, 300 * ms, 310 * ms, 500 * ms, s, 3 * s, 10 * s}[f.r.IntN(8)]
@@ -63,7 +63,7 @@ func stopped(t *testing.T, seed uint64, text string, late time.Duration, costs [
 	f.down = func() bool { return seed%4 > 1 && f.now >= from && f.now < to }
 	stop := 1 + f.r.IntN(2)
 	for i := range 5 {
-		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: late, Outage: Closed})}
+		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: slotLife, Outage: Closed})}
 		m.Set(0, f.quotas, 0)
 		if i < stop {
 			m.stops, m.stopsFor = stops, long
@@ -87,7 +87,7 @@ func stopped(t *testing.T, seed uint64, text string, late time.Duration, costs [
 	if n == 0 {
 		t.Errorf("%s, seed %d: nothing went", text, seed)
 	}
-	return definition.Check(f.quotas[0], f.ledger.Epoch, f.late, sent)
+	return definition.Check(f.quotas[0], f.ledger.Epoch, f.slotLife, sent)
 }
 
 // TestFleetStopped: no more is sent than each quota allows, at whatever instant some processes are stopped, and for however long, while nothing goes without slots.
@@ -106,10 +106,10 @@ func TestFleetStopped(t *testing.T) {
 		{"60/2s window grid", []int{1}},
 		{"60/2s estimate", []int{1}},
 	} {
-		for _, late := range []time.Duration{0, 500 * ms} {
+		for _, slotLife := range []time.Duration{0, 500 * ms} {
 			for seed := range uint64(8) {
-				if err := stopped(t, seed, c.quotas, late, c.costs); err != nil {
-					t.Errorf("%s, late %v, seed %d: %v", c.quotas, late, seed, err)
+				if err := stopped(t, seed, c.quotas, slotLife, c.costs); err != nil {
+					t.Errorf("%s, SlotLife %v, seed %d: %v", c.quotas, slotLife, seed, err)
 				}
 			}
 		}

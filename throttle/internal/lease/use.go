@@ -102,7 +102,7 @@ func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
 		return // the store has lost the slot, or the quotas were replaced
 	}
 	l.went(now, cost, -1)
-	s.until = min(s.until, s.at.Add(l.slots.late)) // see shorten
+	s.until = min(s.until, s.at.Add(l.slots.slotLife)) // see shorten
 	switch {
 	case s.until < now:
 		l.giveBackSoon(now, s, cost)

@@ -11,13 +11,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/varint"
 )
 
-// Bucket is the ledger of a quota.TokenBucket. With T = Per/N and τ = Burst·T − late, a slot
+// Bucket is the ledger of a quota.TokenBucket. With T = Per/N and τ = Burst·T − SlotLife, a slot
 // of n may be at s ≥ full + n·T − τ, and then the bucket is full again n·T after the later of
 // full and s.
 type Bucket struct {
 	quota     quota.Quota
 	per       time.Duration // in which N come back: Per, or longer
-	late      time.Duration
+	slotLife  time.Duration
 	tolerance time.Duration // τ
 	near      time.Duration // slots no farther ahead are handed out in their order
 
@@ -48,13 +48,13 @@ const mostFar = 32
 const never = -2 * monotime.Time(monotime.Longest)
 
 // Set implements Ledger.
-func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Duration) {
+func (b *Bucket) Set(now monotime.Time, q quota.Quota, slotLife, horizon time.Duration) {
 	if b.per > 0 && (q.Per != b.quota.Per || q.N != b.quota.N || q.Burst != b.quota.Burst) {
 		b.settle(now)
 		b.change(max(now, b.lastNear, b.assumed), &q)
 	}
 	b.quota, b.near = q, Near(horizon)
-	b.bear(late)
+	b.bear(slotLife)
 	for i := range b.far {
 		if f := &b.far[i]; !f.several {
 			*f = b.run(f.at, f.n)
@@ -63,15 +63,15 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Durati
 		}
 	}
 	b.link()
-	b.follow(now, late)
+	b.follow(now, slotLife)
 }
 
-// bear reckons with slots that may be used until late. Where the burst is too small for that, T is longer.
-func (b *Bucket) bear(late time.Duration) {
+// bear reckons with slots that may be used until slotLife after their instants. Where the burst is too small for that, T is longer.
+func (b *Bucket) bear(slotLife time.Duration) {
 	b.per = b.quota.Per
-	b.tolerance = b.Work(b.quota.Burst) - late
+	b.tolerance = b.Work(b.quota.Burst) - slotLife
 	if b.tolerance < b.Work(1) {
-		b.per += monotime.Scale(b.quota.Per, int64(late), int64(max(b.quota.Per, time.Second)))
+		b.per += monotime.Scale(b.quota.Per, int64(slotLife), int64(max(b.quota.Per, time.Second)))
 		b.tolerance = b.Work(1)
 	}
 }
@@ -80,19 +80,19 @@ func (b *Bucket) bear(late time.Duration) {
 // there as if all had gone as late as it may. The numbers change at an instant up to which all near slots are handed out, since what came back before
 // each of them is not known. So a change to a slower rate lets as much more go as the faster one brings in that long: those slots stand anyway.
 func (b *Bucket) change(at monotime.Time, q *quota.Quota) {
-	was, most, late := *b, b.quota.Burst, b.late
+	was, most, slotLife := *b, b.quota.Burst, b.slotLife
 	if b.per > b.quota.Per {
-		most, late = 1, 0
+		most, slotLife = 1, 0
 	}
 	b.quota = *q
-	b.bear(b.late)
+	b.bear(b.slotLife)
 	scale := func(missing time.Duration) time.Duration {
 		per := micros(monotime.Scale(max(missing, 0), int64(b.per), int64(was.per)))
 		return micros(monotime.Scale(per, int64(was.quota.N), int64(q.N)))
 	}
 	missing := time.Duration(0)
 	if was.full != 0 { // else nobody has drawn on it
-		missing = scale(was.full.Sub(at) + late)
+		missing = scale(was.full.Sub(at) + slotLife)
 	}
 	b.full = max(at.Add(b.tolerance+max(missing-b.Work(most), -b.Work(q.Burst))), 0)
 	b.peaks = limit.Peaks[time.Duration]{}
@@ -113,11 +113,11 @@ func micros(d time.Duration) time.Duration {
 	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
-// follow has the slots from now on be used until late. What may have gone late up to now has the server's bucket be full again at full +
-// late. That stays as it was where late becomes shorter; and where it becomes longer, if the burst bears it.
-func (b *Bucket) follow(now monotime.Time, late time.Duration) {
-	shorter := b.late - late
-	b.late = late
+// follow has the slots from now on be used until slotLife. What may have gone late up to now has the server's bucket be full again at full +
+// slotLife. That stays as it was where slotLife becomes shorter; and where it becomes longer, if the burst bears it.
+func (b *Bucket) follow(now monotime.Time, slotLife time.Duration) {
+	shorter := b.slotLife - slotLife
+	b.slotLife = slotLife
 	if shorter == 0 {
 		return
 	}

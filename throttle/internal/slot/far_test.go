@@ -47,7 +47,7 @@ func TestFarSlotsAgainstPlainBucket(t *testing.T) {
 	for seed := range whole.Or[uint64](12, 30) {
 		r := rand.New(rand.NewPCG(seed, 77))
 		q := tokenBucket(1+r.IntN(200), time.Duration(1+r.IntN(3))*time.Second, 1+r.IntN(30), r.IntN(2) == 0)
-		b := New(q, late, horizon, 0).(*Bucket)
+		b := New(q, slotLife, horizon, 0).(*Bucket)
 		now := monotime.Time(1)
 		var slots []handed
 		for step := range 300 {
@@ -102,7 +102,7 @@ func TestFarSlotsAtALowerRate(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 78))
 		q := tokenBucket(1000+r.IntN(3000), time.Second, 60+r.IntN(300), r.IntN(2) == 0)
-		b := New(q, late, horizon, 0).(*Bucket)
+		b := New(q, slotLife, horizon, 0).(*Bucket)
 		now := monotime.Time(1)
 		var slots []handed
 		for range mostFar + 1 {
@@ -112,7 +112,7 @@ func TestFarSlotsAtALowerRate(t *testing.T) {
 			slots = append(slots, handed{at, n})
 		}
 		q.N /= 10
-		b.Set(now, q, late, horizon)
+		b.Set(now, q, slotLife, horizon)
 		before := tooEarly(b, 0, slots)
 		for range 30 {
 			n := 1 + r.IntN(q.Burst)
@@ -131,7 +131,7 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 80))
 		q := tokenBucket(1+r.IntN(200), time.Second, 1+r.IntN(30), r.IntN(2) == 0)
-		b := New(q, late, horizon, 0).(*Bucket)
+		b := New(q, slotLife, horizon, 0).(*Bucket)
 		now := monotime.Time(1)
 		for range 200 {
 			now = now.Add(time.Duration(r.Int64N(int64(30 * time.Millisecond))))
@@ -147,7 +147,7 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 				}
 			case 3:
 				q.N, q.Burst = 1+r.IntN(200), 1+r.IntN(30)
-				b.Set(now, q, late, horizon)
+				b.Set(now, q, slotLife, horizon)
 			default:
 				at := b.When(now.Add(time.Duration(r.Int64N(int64(5*time.Second)))), n)
 				b.Take(now, at, n)
@@ -175,7 +175,7 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 			}
 		}
 		end := max(now, b.Debt()).Add(2*time.Hour + b.Work(q.Burst)*2)
-		if s := b.When(end, q.Burst); s.Sub(end) > 2*late+b.Work(1) {
+		if s := b.When(end, q.Burst); s.Sub(end) > 2*slotLife+b.Work(1) {
 			t.Fatalf("seed %d: after all has come back, %d go in %v", seed, q.Burst, s.Sub(end))
 		}
 	}
@@ -197,7 +197,7 @@ func TestFarSlotsThatAreHostile(t *testing.T) {
 		to = varint.AppendBool(app(to, first, 0, 1), true)
 		to = app(to, first, int64(l), -2*int64(l))
 	}
-	b := New(q, late, horizon, 0).(*Bucket)
+	b := New(q, slotLife, horizon, 0).(*Bucket)
 	r := varint.NewReader(to)
 	if b.Restore(r); r.Err() != nil || !r.Empty() {
 		t.Fatal(r.Err(), r.Empty())
@@ -216,7 +216,7 @@ func TestFarSlotsThatAreHostile(t *testing.T) {
 			}
 		}
 		r := varint.NewReader(b.Append(nil))
-		read := New(q, late, horizon, 0)
+		read := New(q, slotLife, horizon, 0)
 		if read.Restore(r); r.Err() != nil {
 			t.Fatalf("%d: %v", i, r.Err())
 		}
@@ -230,7 +230,7 @@ func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
 	for seed := range whole.Or[uint64](40, 100) * *times {
 		r := rand.New(rand.NewPCG(seed, 79))
 		q := tokenBucket(100+r.IntN(3000), time.Second, 20+r.IntN(100), r.IntN(4) > 0)
-		b := New(q, late, horizon, 0).(*Bucket)
+		b := New(q, slotLife, horizon, 0).(*Bucket)
 		now := monotime.Time(1)
 		var slots []handed
 		hand := func(from monotime.Time, most int) {
@@ -253,7 +253,7 @@ func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
 				q.N = max(50, q.N*(1+r.IntN(8))/4)
 			}
 			q.Debt = r.IntN(4) > 0
-			b.Set(now, q, late, horizon)
+			b.Set(now, q, slotLife, horizon)
 			for _, f := range b.far {
 				if f.several {
 					severals++

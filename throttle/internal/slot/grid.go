@@ -13,16 +13,16 @@ import (
 )
 
 // grid is the ledger of windows of the clock, quota.ClockWindow and quota.EstimatedWindow. There
-// are no slots in the last late of a window, so that what is sent late is sent in the same
+// are no slots in the last slotLife of a window, so that what is sent late is sent in the same
 // window.
 type grid struct {
 	near    *limit.Grid  // what was handed out in order: no slot that is handed out later is before its Last
 	far     []farSlots   // the other slots, in their order
 	assumed limit.Counts // what Assume has charged, and Own has not taken over
 
-	wall      int64
-	per, late time.Duration
-	ahead     time.Duration // slots of the running window that are no farther ahead are handed out in their order
+	wall          int64
+	per, slotLife time.Duration
+	ahead         time.Duration // slots of the running window that are no farther ahead are handed out in their order
 }
 
 // farSlots are a slot before which there may be others; or if there are too many of them, slots of one window that are no further apart
@@ -45,8 +45,8 @@ func newGrid(q quota.Quota, wall int64) *grid {
 }
 
 // Set implements Ledger.
-func (g *grid) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration) {
-	g.per, g.late, g.ahead = q.Per, late, Near(horizon)
+func (g *grid) Set(_ monotime.Time, q quota.Quota, slotLife, horizon time.Duration) {
+	g.per, g.slotLife, g.ahead = q.Per, slotLife, Near(horizon)
 	g.near.SetN(q.N)
 }
 
@@ -76,7 +76,7 @@ func (g *grid) first(before *limit.Grid, t monotime.Time, n int) monotime.Time {
 	for t = max(t, before.Last); ; {
 		t, _ = before.When(t, 0, n)
 		end := g.end(t)
-		if t.Add(g.late) < end {
+		if t.Add(g.slotLife) < end {
 			return t
 		}
 		t = end

@@ -46,11 +46,11 @@ type Ledger interface {
 	// were handed out, and none is handed out before these any more.
 	Passed(now, slot monotime.Time) bool
 
-	// Set changes the numbers of the quota, at now. A slot may be used until late after its instant.
+	// Set changes the numbers of the quota, at now. A slot may be used until slotLife after its instant.
 	// Slots that are near are handed out in their order; before those that are farther there may be others.
-	Set(now monotime.Time, q quota.Quota, late, horizon time.Duration)
+	Set(now monotime.Time, q quota.Quota, slotLife, horizon time.Duration)
 
-	// Fall says when late becomes shorter, and what it becomes then, as far as is known: what is handed out for later reckons with it. The instant is zero
+	// Fall says when slotLife becomes shorter, and what it becomes then, as far as is known: what is handed out for later reckons with it. The instant is zero
 	// if it does not.
 	Fall(at monotime.Time, to time.Duration)
 
@@ -77,7 +77,7 @@ func Near(horizon time.Duration) time.Duration { return horizon / 20 }
 
 // New returns the ledger of q. The wall clock was at wall, in nanoseconds since 1970, at
 // instant 0.
-func New(q quota.Quota, late, horizon time.Duration, wall int64) Ledger {
+func New(q quota.Quota, slotLife, horizon time.Duration, wall int64) Ledger {
 	var l Ledger
 	switch {
 	case q.Kind == quota.TokenBucket:
@@ -87,7 +87,7 @@ func New(q quota.Quota, late, horizon time.Duration, wall int64) Ledger {
 	default:
 		l = &window{}
 	}
-	l.Set(0, q, late, horizon)
+	l.Set(0, q, slotLife, horizon)
 	return l
 }
 

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	late    = 20 * time.Millisecond
-	horizon = 500 * time.Millisecond
+	slotLife = 20 * time.Millisecond
+	horizon  = 500 * time.Millisecond
 )
 
 // With it more histories are tried, as in go test ./throttle/internal/slot -args -times 20.
@@ -34,7 +34,7 @@ type handed struct {
 // each step.
 func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (slots []handed) {
 	t.Helper()
-	l := New(q, late, horizon, wall)
+	l := New(q, slotLife, horizon, wall)
 	now := monotime.Time(1)
 	for range 150 {
 		now = now.Add(time.Duration(r.Int64N(int64(q.Per)/4+1)) >> r.IntN(8))
@@ -63,7 +63,7 @@ func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (s
 
 func reread(t *testing.T, l Ledger, q quota.Quota, wall int64) Ledger {
 	t.Helper()
-	read, r := New(q, late, horizon, wall), varint.NewReader(l.Append(nil))
+	read, r := New(q, slotLife, horizon, wall), varint.NewReader(l.Append(nil))
 	if read.Restore(r); r.Err() != nil || !r.Empty() {
 		t.Fatalf("%v: %v, all was read: %v", q, r.Err(), r.Empty())
 	}
@@ -94,11 +94,11 @@ func TestLedgersAgainstDefinition(t *testing.T) {
 				for i, s := range slots {
 					sent[i] = definition.Sent{At: time.Duration(s.at), N: s.n}
 					if s.at < turn {
-						sent[i].At += late
+						sent[i].At += slotLife
 					}
 				}
 				slices.SortStableFunc(sent, func(a, b definition.Sent) int { return cmp.Compare(a.At, b.At) })
-				if err := definition.Check(q, start, late, sent); err != nil && !q.Debt {
+				if err := definition.Check(q, start, slotLife, sent); err != nil && !q.Debt {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 			}
@@ -122,7 +122,7 @@ func TestLedgersAsBytes(t *testing.T) {
 // TestLedgersComeBack: what was taken and comes back is as if it had never been taken.
 func TestLedgersComeBack(t *testing.T) {
 	for _, q := range kinds(t) {
-		l := New(q, late, horizon, 1e18)
+		l := New(q, slotLife, horizon, 1e18)
 		now := monotime.Time(1).Add(time.Hour)
 		first := l.When(now, 1)
 		l.Take(now, first, 1)
@@ -140,14 +140,14 @@ func TestLedgersAssumeUsed(t *testing.T) {
 		if q.Debt {
 			continue // whatever is asked for goes when the bucket is full
 		}
-		l := New(q, late, horizon, 1e18)
+		l := New(q, slotLife, horizon, 1e18)
 		now := monotime.Time(1).Add(time.Hour + 600*time.Millisecond)
 		l.Assume(now, monotime.Longest)
 		if at := l.When(now, Most(&q)); at <= now {
 			t.Errorf("%v: all may go at once", q)
 		}
 		full := now.Add(2*q.Per + time.Duration(q.Burst)*q.Per/time.Duration(q.N))
-		fresh := New(q, late, horizon, 1e18)
+		fresh := New(q, slotLife, horizon, 1e18)
 		if at, want := l.When(full, Most(&q)), fresh.When(full, Most(&q)); at != want {
 			t.Errorf("%v: all may go at %d, want at %d", q, at, want)
 		}
@@ -159,11 +159,11 @@ func TestLedgersAssumeUsedUpTo(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.SlidingLog, quota.FixedWindow} {
 		few, more := quota.Quota{N: 10, Per: time.Second, Kind: kind}, quota.Quota{N: 20, Per: time.Second, Kind: kind}
 		for went, want := range map[time.Duration]int{-1: 10, 0: 10, 1: 0} { // after the ten that are assumed, ten went
-			l := New(few, late, horizon, 1e18)
+			l := New(few, slotLife, horizon, 1e18)
 			assumed := monotime.Time(1).Add(time.Hour)
 			l.Assume(assumed, monotime.Longest)
-			now := assumed.Add(late)
-			l.Set(now, more, 2*late, horizon)
+			now := assumed.Add(slotLife)
+			l.Set(now, more, 2*slotLife, horizon)
 			l.Own(now, assumed.Add(went), assumed, 10)
 			if got := l.Left(now); got != want {
 				t.Errorf("%v: %d are left if ten went %v after what is assumed, want %d", more, got, went, want)
@@ -175,7 +175,7 @@ func TestLedgersAssumeUsedUpTo(t *testing.T) {
 // TestLedgersOverdraw: what is charged without having been asked for is missing afterwards.
 func TestLedgersOverdraw(t *testing.T) {
 	for _, q := range kinds(t) {
-		l := New(q, late, horizon, 1e18)
+		l := New(q, slotLife, horizon, 1e18)
 		now := monotime.Time(1)
 		l.Overdraw(now, 2*Most(&q)&(1<<20-1))
 		if at := l.When(now, 1); at.Sub(now) < q.Per/time.Duration(2*q.N) {
@@ -193,7 +193,7 @@ func TestLedgersOverdrawnStaySmall(t *testing.T) {
 	}
 	for _, q := range qs.Explicit() {
 		r := rand.New(rand.NewPCG(5, 1))
-		l := New(q, late, horizon, 0)
+		l := New(q, slotLife, horizon, 0)
 		now := monotime.Time(1).Add(2 * q.Per)
 		var went []handed
 		for range 40_000 {
@@ -217,7 +217,7 @@ func TestLedgersOverdrawnStaySmall(t *testing.T) {
 			went = append(went, handed{at, n})
 			sum := 0
 			for _, o := range went {
-				if o.at > at.Add(-q.Per-late) && o.at <= at {
+				if o.at > at.Add(-q.Per-slotLife) && o.at <= at {
 					sum += o.n
 				}
 			}
@@ -236,7 +236,7 @@ func TestLedgersJoinNear(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := qs.Explicit()[0]
-	span := q.Per + late
+	span := q.Per + slotLife
 	for _, test := range []struct {
 		apart time.Duration
 		first time.Duration // how long after the first of three a slot is there
@@ -245,7 +245,7 @@ func TestLedgersJoinNear(t *testing.T) {
 		{3600*time.Millisecond + 1, span},
 	} {
 		for _, back := range []bool{false, true} {
-			l := New(q, late, horizon, 0)
+			l := New(q, slotLife, horizon, 0)
 			first := monotime.Time(1).Add(time.Hour)
 			all := []monotime.Time{first, first.Add(test.apart), first.Add(time.Minute)}
 			if back {
@@ -267,13 +267,13 @@ func TestLedgersOfALongerPer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := New(qs[0], late, horizon, 0)
+	l := New(qs[0], slotLife, horizon, 0)
 	l.Take(1, 1, 4)
 	now := monotime.Time(2 * time.Second)
 	if left := l.Left(now); left != 10 {
 		t.Errorf("%d left after the Per, want 10", left)
 	}
-	if l.Set(now, qs[1], late, horizon); l.Left(now) != 6 {
+	if l.Set(now, qs[1], slotLife, horizon); l.Left(now) != 6 {
 		t.Errorf("%d left of the longer Per, want 6", l.Left(now))
 	}
 }
@@ -307,7 +307,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	qs = qs.Explicit()
 	for i, q := range qs {
-		l := New(q, late, horizon, 1e18)
+		l := New(q, slotLife, horizon, 1e18)
 		l.Take(1, l.When(1, 3), 3)
 		l.Take(1, l.When(1, 15), 15)
 		l.Take(1, l.When(1, 18), 18)
@@ -315,7 +315,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, i int, b []byte) {
 		q := qs[uint(i)%uint(len(qs))]
-		l, r := New(q, late, horizon, 1e18), varint.NewReader(b)
+		l, r := New(q, slotLife, horizon, 1e18), varint.NewReader(b)
 		if l.Restore(r); r.Err() != nil {
 			return
 		}
@@ -333,7 +333,7 @@ func FuzzRestore(f *testing.F) {
 // TestLedgersBeyond: no cost is too large for the arithmetic, nor for what is written.
 func TestLedgersBeyond(t *testing.T) {
 	for _, q := range kinds(t) {
-		l := New(q, late, horizon, 1e18)
+		l := New(q, slotLife, horizon, 1e18)
 		now := monotime.Time(1)
 		for range 10 {
 			l.Overdraw(now, math.MaxInt)

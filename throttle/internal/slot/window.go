@@ -12,15 +12,15 @@ import (
 )
 
 // window is the ledger of a quota of what went in the last Per: quota.SlidingWindow,
-// quota.SlidingLog and quota.FixedWindow. A slot counts for Per and late, since what it is for may go
-// until late after it. Near slots are handed out in their order, so that what has left the window
+// quota.SlidingLog and quota.FixedWindow. A slot counts for Per and slotLife, since what it is for may go
+// until slotLife after it. Near slots are handed out in their order, so that what has left the window
 // before a near slot need not be remembered.
 type window struct {
 	log   limit.Log
 	quota quota.Quota
 	near  time.Duration // slots no farther ahead are handed out in their order
 
-	falls monotime.Time // when late becomes shorter; zero if it does not
+	falls monotime.Time // when slotLife becomes shorter; zero if it does not
 	per   time.Duration // for how long a slot counts then
 
 	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
@@ -34,9 +34,9 @@ type handedOut struct {
 }
 
 // Set implements Ledger.
-func (w *window) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration) {
+func (w *window) Set(_ monotime.Time, q quota.Quota, slotLife, horizon time.Duration) {
 	w.quota, w.near = q, Near(horizon)
-	w.log.Per, w.log.Cell = q.Per+late, late
+	w.log.Per, w.log.Cell = q.Per+slotLife, slotLife
 	if q.Kind == quota.SlidingWindow {
 		w.log.Cell = q.Per / time.Duration(q.Cells)
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // This file is about how long after its instant a slot may be used, and about the round trips that
-// this time must exceed. The user sets it with Config.SlotLife. Else it begins as DefaultLate, which
-// depends on the quotas alone; while round trips take long, it is lateFromTrip. A request tells it as
+// this time must exceed. The user sets it with Config.SlotLife. Else it begins as DefaultSlotLife, which
+// depends on the quotas alone; while round trips take long, it is slotLifeFromTrip. A request tells it as
 // Request.SlotLife, which from then on holds for all slots in hand.
 
-// DefaultLate returns how long after its instant a slot may be used if the user does not say: the
+// DefaultSlotLife returns how long after its instant a slot may be used if the user does not say: the
 // shortest time that suits any of the quotas that live in a store.
-func DefaultLate(qs quota.Quotas) time.Duration {
-	late := time.Second
+func DefaultSlotLife(qs quota.Quotas) time.Duration {
+	slotLife := time.Second
 	for i := range qs {
 		q := &qs[i]
 		if !Stored(q) {
@@ -27,29 +27,29 @@ func DefaultLate(qs quota.Quotas) time.Duration {
 			tenthOfBurst := monotime.Scale(q.Per, int64(q.Burst-1), 10*int64(q.N))
 			e = max(e, tenthOfBurst, 10*time.Millisecond)
 		} else {
-			e = min(max(e, 10*time.Millisecond), longestLate(q))
+			e = min(max(e, 10*time.Millisecond), longestSlotLife(q))
 		}
-		late = min(late, e)
+		slotLife = min(slotLife, e)
 	}
-	return late
+	return slotLife
 }
 
-// longestLate bounds what a lateness may become by itself where round trips take long.
-func longestLate(q *quota.Quota) time.Duration {
+// longestSlotLife bounds what SlotLife may become by itself where round trips take long.
+func longestSlotLife(q *quota.Quota) time.Duration {
 	if q.Kind == quota.TokenBucket {
 		return time.Second
 	}
 	return min(q.Per/4, time.Second)
 }
 
-// lateFromTrip returns how long after its instant a slot may be used where a round trip takes at
+// slotLifeFromTrip returns how long after its instant a slot may be used where a round trip takes at
 // least so long: twice that, as far as the quotas bear it.
-func lateFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
-	late := 2 * trip
+func slotLifeFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
+	slotLife := 2 * trip
 	for i := range qs {
-		late = min(late, longestLate(&qs[i]))
+		slotLife = min(slotLife, longestSlotLife(&qs[i]))
 	}
-	return late
+	return slotLife
 }
 
 // probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
@@ -67,7 +67,7 @@ type roundTrips struct {
 	lookedSince monotime.Time // that instant
 }
 
-// lookAgain reports whether to make a call to see whether the store is near again, now that one was short: the lateness falls
+// lookAgain reports whether to make a call to see whether the store is near again, now that one was short: SlotLife falls
 // with the third that is. It counts as made; of a span, two are.
 func (r *roundTrips) lookAgain(now monotime.Time, span time.Duration) bool {
 	if r.lookedSince == 0 || now.Sub(r.lookedSince) >= span {
@@ -100,10 +100,10 @@ func (r *roundTrips) tellSlow(now monotime.Time) bool {
 	return true
 }
 
-// EffectiveLate is late, or the default for qs.
-func EffectiveLate(qs quota.Quotas, late time.Duration) time.Duration {
-	if late > 0 {
-		return late
+// EffectiveSlotLife is what the user has set, or the default for qs.
+func EffectiveSlotLife(qs quota.Quotas, slotLife time.Duration) time.Duration {
+	if slotLife > 0 {
+		return slotLife
 	}
-	return DefaultLate(qs)
+	return DefaultSlotLife(qs)
 }

@@ -25,27 +25,27 @@ func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 	}
 	var has [3][]held
 	var serials [3]int64
-	var late [3]time.Duration
+	var slotLife [3]time.Duration
 	now := time.Second
 	turn := now + time.Duration(r.IntN(9000))*time.Millisecond
 	for range 60 {
 		now += time.Duration(r.IntN(300)) * time.Millisecond
 		m := r.IntN(1 + int(seed%3))
 		if serials[m]++; serials[m] == 1 || r.IntN(4) == 0 {
-			late[m] = time.Duration(10+r.IntN(2)*r.IntN(300)) * time.Millisecond
+			slotLife[m] = time.Duration(10+r.IntN(2)*r.IntN(300)) * time.Millisecond
 		}
 		for i := range has[m] {
 			s := &has[m][i]
-			s.until = min(s.until, max(s.at+late[m], now))
+			s.until = min(s.until, max(s.at+slotLife[m], now))
 		}
 		req := request(quota.Quotas{q}, serials[m])
-		req.Member, req.SlotLife = fmt.Sprint(m), late[m]
+		req.Member, req.SlotLife = fmt.Sprint(m), slotLife[m]
 		for range 1 + r.IntN(3) {
 			within := time.Duration(r.IntN(2)) * 2 * time.Second
 			req.Asks = append(req.Asks, Ask{Cost: []int{1 + r.IntN(cmp.Or(q.Burst, 9))}, Count: 1, Within: within})
 		}
 		for _, s := range exchange(t, l, now, req).Slots {
-			has[m] = append(has[m], held{now + s.In, now + s.In + late[m], s.Count * req.Asks[s.Ask].Cost[0]})
+			has[m] = append(has[m], held{now + s.In, now + s.In + slotLife[m], s.Count * req.Asks[s.Ask].Cost[0]})
 		}
 	}
 	for _, s := range slices.Concat(has[0], has[1], has[2]) {
@@ -58,9 +58,9 @@ func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 	return sent
 }
 
-// TestStoreLateRisesAndFalls: a bucket grants no more than its burst and its rate, and a window no more than N, however late slots may be used, and whenever
+// TestStoreSlotLifeRisesAndFalls: a bucket grants no more than its burst and its rate, and a window no more than N, however late slots may be used, and whenever
 // that changes.
-func TestStoreLateRisesAndFalls(t *testing.T) {
+func TestStoreSlotLifeRisesAndFalls(t *testing.T) {
 	for _, q := range []quota.Quota{
 		{N: 100, Burst: 500},
 		{N: 10, Burst: 30},
@@ -80,8 +80,8 @@ func TestStoreLateRisesAndFalls(t *testing.T) {
 	}
 }
 
-// TestStoreLateChangesNoRate: a bucket that is always empty hands out its slots at its rate, also when SlotLife rises and falls.
-func TestStoreLateChangesNoRate(t *testing.T) {
+// TestStoreSlotLifeChangesNoRate: a bucket that is always empty hands out its slots at its rate, also when SlotLife rises and falls.
+func TestStoreSlotLifeChangesNoRate(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	got, cost := "", 10
 	for i := range 12 {
@@ -100,9 +100,9 @@ func TestStoreLateChangesNoRate(t *testing.T) {
 	}
 }
 
-// TestStoreLateFalls: a store that was slow for a second slows the bucket no longer: once all have asked for less, no slot is used for as long any more. Then 100 even
+// TestStoreSlotLifeFalls: a store that was slow for a second slows the bucket no longer: once all have asked for less, no slot is used for as long any more. Then 100 even
 // tokens a second are 100 again, less one for the usual SlotLife, when those have come back that went late.
-func TestStoreLateFalls(t *testing.T) {
+func TestStoreSlotLifeFalls(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	var got [4]int // in each second
 	for i := range 10 * len(got) {
@@ -120,9 +120,9 @@ func TestStoreLateFalls(t *testing.T) {
 	}
 }
 
-// TestStoreLateFallsWhenAllAskForLess: a log counts what went with a long SlotLife no longer than Per after all that are active have asked for less, since who asks for less uses
+// TestStoreSlotLifeFallsWhenAllAskForLess: a log counts what went with a long SlotLife no longer than Per after all that are active have asked for less, since who asks for less uses
 // nothing for longer that it has in hand. Who is silent may; and what was sent before, and comes late, says nothing.
-func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
+func TestStoreSlotLifeFallsWhenAllAskForLess(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		silent bool
@@ -134,9 +134,9 @@ func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
 		"one asked before":        {false, 1, 100 * ms},
 	} {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
-		send := func(at time.Duration, member string, serial int64, late time.Duration, n int) *Reply {
+		send := func(at time.Duration, member string, serial int64, slotLife time.Duration, n int) *Reply {
 			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: quota.SlidingLog}}, serial)
-			r.Member, r.SlotLife = member, late
+			r.Member, r.SlotLife = member, slotLife
 			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
 			return exchange(t, l, at, r)
 		}
@@ -153,14 +153,14 @@ func TestStoreLateFallsWhenAllAskForLess(t *testing.T) {
 	}
 }
 
-// TestStoreLateFallsAhead: when a SlotLife falls is known before. What is handed out for later reckons with it, and with nothing before that.
-func TestStoreLateFallsAhead(t *testing.T) {
+// TestStoreSlotLifeFallsAhead: when a SlotLife falls is known before. What is handed out for later reckons with it, and with nothing before that.
+func TestStoreSlotLifeFallsAhead(t *testing.T) {
 	const ms = time.Millisecond
 	for _, kind := range []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow} {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
-		send := func(at time.Duration, member string, serial int64, late time.Duration, n int) *Reply {
+		send := func(at time.Duration, member string, serial int64, slotLife time.Duration, n int) *Reply {
 			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: kind}}.Explicit(), serial)
-			r.Member, r.SlotLife = member, late
+			r.Member, r.SlotLife = member, slotLife
 			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
 			return exchange(t, l, at, r)
 		}
@@ -181,13 +181,13 @@ func TestStoreLateFallsAhead(t *testing.T) {
 	}
 }
 
-// TestStoreLateAskedFor: the longest SlotLife of a horizon counts, whoever asks, and for as long as somebody asked for it.
-func TestStoreLateAskedFor(t *testing.T) {
+// TestStoreSlotLifeAskedFor: the longest SlotLife of a horizon counts, whoever asks, and for as long as somebody asked for it.
+func TestStoreSlotLifeAskedFor(t *testing.T) {
 	const ms, horizon = time.Millisecond, 500 * time.Millisecond
 	for _, steps := range [][]struct {
-		at, late int // in milliseconds, as want is
-		horizon  time.Duration
-		want     int
+		at, slotLife int // in milliseconds, as want is
+		horizon      time.Duration
+		want         int
 	}{
 		{{0, 200, horizon, 200}, {1, 10, horizon, 200}, {499, 10, horizon, 200}, {500, 10, horizon, 10}},
 		{{0, 200, horizon, 200}, {400, 200, horizon, 200}, {899, 10, horizon, 200}, {900, 10, horizon, 10}},
@@ -195,9 +195,9 @@ func TestStoreLateAskedFor(t *testing.T) {
 		{{0, 200, horizon, 200}, {100, 100, horizon, 200}, {1000, 10, horizon, 10}}, // nobody has asked for a horizon
 		{{0, 200, horizon, 200}, {1, 10, 0, 200}, {499, 10, horizon, 200}},          // one of slots of now alone
 	} {
-		var a askedLate
+		var a askedSlotLife
 		for _, s := range steps {
-			got := a.ask(time.Duration(s.late)*ms, monotime.Longest, s.horizon, instant(time.Duration(s.at)*ms))
+			got := a.ask(time.Duration(s.slotLife)*ms, monotime.Longest, s.horizon, instant(time.Duration(s.at)*ms))
 			if got != time.Duration(s.want)*ms {
 				t.Errorf("%v: at %d ms, SlotLife is %v", steps, s.at, got)
 			}
