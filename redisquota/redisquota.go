@@ -17,7 +17,7 @@
 //
 // A Limiter asks for slots, instants of one schedule, for all who wait in it at once, and each of
 // them sleeps until its own. One [Script] does that in one atomic step, with what came back and what the
-// server said; [store.Store] has the arithmetic. Nobody polls.
+// server said; package [store] has the arithmetic. Nobody polls.
 //
 // Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the
 // processes do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's

@@ -736,7 +736,7 @@ func quotas(t *testing.T, text string) quota.Quotas {
 	return qs
 }
 
-// TestStoreSlotsOfEachKind: the examples in the doc of Store, with an E of 100 ms.
+// TestStoreSlotsOfEachKind: the examples in the documentation of the package, with an E of 100 ms.
 func TestStoreSlotsOfEachKind(t *testing.T) {
 	const ms = time.Millisecond
 	for quotas, c := range map[string]struct{ asked, want []time.Duration }{

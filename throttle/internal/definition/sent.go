@@ -16,7 +16,7 @@ type Sent struct {
 
 // Check returns where what was sent, in order, breaks a quota. Late is by how much a request
 // may be sent later than it was due: a bucket whose burst is too small for that may let so
-// much go at once (see store.Store).
+// much go at once (see package store).
 func Check(q quota.Quota, start time.Time, late time.Duration, sent []Sent) error {
 	switch q.Kind {
 	case quota.TokenBucket:
