@@ -102,11 +102,10 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	}
 	switch {
 	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body
-		var spent quota.Costs
 		if a.Unsettled {
-			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent))}
+			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent))})
 		}
-		g.Done(spent)
+		g.Done()
 	case o.Open:
 		resp.Body = t.watch(req, resp, g, a.Unsettled, sent)
 	}
@@ -151,10 +150,9 @@ func (t *Transport) countsReading() bool { return t.Line.MaxUnread >= 0 }
 func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
 	kept := ofThrottle.Keep(g)
 	return body.Watch(req.Context(), resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {
-		var spent quota.Costs
 		if counts {
-			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)}
+			kept.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)})
 		}
-		kept.Done(spent)
+		kept.Done()
 	})
 }

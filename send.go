@@ -100,7 +100,7 @@ func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 // end ends a grant, whether its request was answered before or not.
 func end(g *throttle.Grant) {
 	g.Answered(throttle.Answer{Lost: true})
-	g.Done(nil)
+	g.Done()
 }
 
 // dropUnless is drop of a request without an answer, unless Base has returned.

@@ -32,7 +32,7 @@ type Answer struct {
 	// are held until Grant.Done; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that the cost in units other than requests is not known yet. Then Grant.Done is told the cost.
+	// Unsettled says that the cost in units other than requests is not known yet: Grant.Settle is to come, and then Grant.Done.
 	Unsettled bool
 
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.
@@ -218,11 +218,11 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration
 	return alone, rest, g.early || own
 }
 
-// Done says that the request is over: its answer has been read, and spent is its cost in the units in which that was not known before, as
-// [Answer].Spent. Before Answered, it is Answered by a success of which nothing else is known. After the end of the grant, it does nothing.
-func (g *Grant) Done(spent quota.Costs) {
+// Done says that the request is over: its answer has been read, and its cost is known. Before Answered, it is Answered by a success of which
+// nothing else is known. After the end of the grant, it does nothing.
+func (g *Grant) Done() {
 	if g = g.current(); g.state.Load() == underWay {
-		g.Answered(Answer{Spent: spent})
+		g.Answered(Answer{})
 	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
@@ -233,9 +233,6 @@ func (g *Grant) Done(spent quota.Costs) {
 	g.l.awaitEnd--
 	now := root.now()
 	g.l.change(now, func() {
-		if spent != nil {
-			g.settle(now, spent)
-		}
 		g.extra.Release(quota.InFlight)
 		g.endGuess(now, false)
 	})

@@ -202,8 +202,8 @@ func TestReadingWithoutASlotNeedsNoSecondDone(t *testing.T) {
 		}
 		h := grant(t, l, Claim{})
 		h.Answered(Answer{Reading: true, Spent: quota.Costs{"tokens": 1}})
-		h.Done(nil)
-		g.Done(nil)
+		h.Done()
+		g.Done()
 		time.Sleep(time.Hour)
 		if !l.Idle() {
 			t.Error("not idle after Done")
@@ -217,7 +217,7 @@ func TestReadingWithoutASlotNeedsNoSecondDone(t *testing.T) {
 			t.Error("idle, while a cost is still to be told")
 		}
 		u.Settle(quota.Costs{"tokens": 5})
-		u.Done(nil)
+		u.Done()
 		time.Sleep(time.Hour)
 		if !l.Idle() {
 			t.Error("not idle when the cost was told")

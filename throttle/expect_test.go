@@ -75,7 +75,7 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 						g.Answered(Answer{Reading: true})
 						time.Sleep(s.lateBy)
 						g.Settle(spent)
-						g.Done(nil)
+						g.Done()
 					} else {
 						g.Answered(Answer{Spent: spent})
 					}
@@ -274,7 +274,7 @@ func TestExpectNew(t *testing.T) {
 		other.Answered(Answer{Reading: true})
 		acquire("/another", 700).Cancel()
 		other.Settle(quota.Costs{"tokens": 20})
-		other.Done(nil)
+		other.Done()
 		acquire("/other", 860).Cancel()
 		models.Settle(quota.Costs{"tokens": 5}) // late
 		acquire("/models", 870).Cancel()

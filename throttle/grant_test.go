@@ -31,7 +31,7 @@ func TestGrantKeep(t *testing.T) {
 		"nothing":                {func(_, _ *Grant) {}, 0, true},
 		"both are settled":       {func(g, kept *Grant) { g.Settle(settled); kept.Settle(settled) }, 8, true},
 		"both are canceled":      {func(g, kept *Grant) { kept.Cancel(); g.Cancel() }, 10, false},
-		"both are done":          {func(g, kept *Grant) { g.Answered(Answer{}); kept.Done(nil) }, 0, false},
+		"both are done":          {func(g, kept *Grant) { g.Answered(Answer{}); kept.Done() }, 0, false},
 		"done, then canceled":    {func(g, kept *Grant) { kept.Answered(Answer{}); g.Cancel() }, 0, false},
 		"canceled, then done":    {func(g, kept *Grant) { g.Cancel(); kept.Answered(Answer{Refused: true}) }, 10, false},
 		"canceled, then settled": {func(g, kept *Grant) { g.Cancel(); kept.Settle(quota.Costs{"tokens": 20}) }, 10, false},
@@ -77,11 +77,12 @@ func TestGrantKeepWhileRead(t *testing.T) {
 			if o := kept.Answered(Answer{Spent: quota.Costs{"bytes": 50}}); o != (Outcome{}) {
 				t.Errorf("%+v", o)
 			}
-			kept.Done(quota.Costs{"bytes": 30})
-			g.Done(quota.Costs{"bytes": 90})
+			kept.Settle(quota.Costs{"bytes": 30})
+			kept.Done()
+			g.Done()
 		}
-		if n := left(l, "bytes", 100); n != 70 {
-			t.Errorf("%d are left, want 70", n)
+		if n := left(l, "bytes", 100); n != 70 || l.awaitEnd != 0 {
+			t.Errorf("%d are left, and %d await their end, want 70 and none", n, l.awaitEnd)
 		}
 	})
 }
@@ -176,7 +177,7 @@ func TestGrantDoneWhoseRandPanics(t *testing.T) {
 							t.Error(err)
 						}
 						if o := grant.Answered(answer); o.Open {
-							grant.Done(nil)
+							grant.Done()
 						}
 					}()
 					<-done

@@ -232,7 +232,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 			g, _ := l.Acquire(t.Context(), Claim{})
 			g.Answered(Answer{Reading: true})
 			time.Sleep(time.Minute)
-			return func() { g.Done(nil) }
+			return func() { g.Done() }
 		},
 		"charged": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -267,7 +267,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 				t.Error("Done is not waited for")
 			}
 			time.Sleep(time.Minute)
-			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Done(nil) }
+			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Done() }
 		},
 		"unsettled, of requests alone": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -276,7 +276,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 				t.Error("Done is not waited for")
 			}
 			time.Sleep(time.Minute)
-			return func() { g.Done(nil) }
+			return func() { g.Done() }
 		},
 		"below it": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -1220,7 +1220,7 @@ func TestGroupRace(t *testing.T) {
 							grant.Answered(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
 						case 2:
 							if grant.Answered(Answer{Reading: true}).Open {
-								grant.Done(nil)
+								grant.Done()
 							}
 						default:
 							grant.Answered(Answer{})

@@ -102,7 +102,7 @@ func Example_kindInFlight() {
 	fmt.Println(may())
 	last.Answered(throttle.Answer{Reading: true}) // its headers have come
 	fmt.Println(may())
-	last.Done(nil) // its body has been read
+	last.Done() // its body has been read
 	fmt.Println(may())
 	// Output:
 	// false

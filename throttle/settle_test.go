@@ -68,7 +68,7 @@ func TestSettle(t *testing.T) {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){
 			"before Answered": func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Answered(Answer{}) },
 			"in Answered":     func(g *Grant, spent quota.Costs) { g.Answered(Answer{Spent: spent}) },
-			"in Done":         func(g *Grant, spent quota.Costs) { g.Done(spent) },
+			"before Done":     func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Done() },
 			"after Answered":  func(g *Grant, spent quota.Costs) { g.Answered(Answer{}); g.Settle(spent) },
 			"twice":           func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Answered(Answer{Spent: spent}); g.Settle(spent) },
 		} {

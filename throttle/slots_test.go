@@ -53,15 +53,15 @@ func TestInFlightEnds(t *testing.T) {
 		"lost":                         {"1 in flight", func(g *Grant) { g.Answered(Answer{Lost: true}) }, true},
 		"not sent":                     {"1 in flight", func(g *Grant) { g.Cancel() }, true},
 		"is read":                      {"1 in flight", func(g *Grant) { open(t, g, Answer{Reading: true}, true) }, false},
-		"done":                         {"1 in flight", func(g *Grant) { g.Done(nil) }, true},
-		"was read":                     {"1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Done(nil) }, true},
+		"done":                         {"1 in flight", func(g *Grant) { g.Done() }, true},
+		"was read":                     {"1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Done() }, true},
 		"canceled while it is read":    {"1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Cancel() }, false},
 		"settled":                      {"1 in flight", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
 		"unanswered":                   {"1 unanswered", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
 		"unanswered, is read":          {"1 unanswered", func(g *Grant) { open(t, g, Answer{Reading: true}, false) }, true},
 		"unanswered, not sent":         {"1 unanswered", func(g *Grant) { g.Cancel() }, true},
 		"both, is read":                {"1 unanswered, 1 in flight", func(g *Grant) { g.Answered(Answer{Reading: true}) }, false},
-		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Done(nil) }, true},
+		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Answered(Answer{Reading: true}); g.Done() }, true},
 		"more in flight than answered": {"2 in flight, 1 unanswered", func(g *Grant) { g.Answered(Answer{Reading: true}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 		g, _ := grant(t, l, Claim{}), grant(t, l, Claim{})
 		g.Answered(Answer{Reading: true})
 		for range 3 {
-			g.Done(nil)
+			g.Done()
 		}
 		grant(t, l, Claim{})
 		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
@@ -189,7 +189,7 @@ func TestInFlightIdleAndState(t *testing.T) {
 		if s := l.State(); s.InFlight != 0 || l.Idle() || host.Idle() {
 			t.Errorf("%+v; idle %v, the host %v: one is read", s, l.Idle(), host.Idle())
 		}
-		g.Done(nil)
+		g.Done()
 		if !l.Idle() || !host.Idle() {
 			t.Error("not idle")
 		}
@@ -421,9 +421,9 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		case 8, 9:
 			if c := pick(2); c != nil {
 				c.state = 3
-				c.grant.Done(nil)
+				c.grant.Done()
 				check("what was read")
-				c.grant.Done(nil)
+				c.grant.Done()
 				check("that it was ended twice")
 			}
 		case 10:
@@ -459,7 +459,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 			c.grant.Answered(Answer{})
 		case 2:
 			c.state = 3
-			c.grant.Done(nil)
+			c.grant.Done()
 		}
 		serve()
 		for _, c := range claims {

@@ -54,8 +54,7 @@ func TestSettleCountsMisspelledUnits(t *testing.T) {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){
 			"Settle":   func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Answered(Answer{}) },
 			"Answered": func(g *Grant, spent quota.Costs) { g.Answered(Answer{Spent: spent}) },
-			"Done":     func(g *Grant, spent quota.Costs) { g.Done(spent) },
-			"in time":  func(g *Grant, spent quota.Costs) { g.Answered(Answer{Unsettled: true}); g.Done(spent) },
+			"in time":  func(g *Grant, spent quota.Costs) { g.Answered(Answer{Unsettled: true}); g.Settle(spent); g.Done() },
 		} {
 			for _, test := range []struct {
 				spent quota.Costs

@@ -322,8 +322,8 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	if r.IntN(2) == 0 {
 		g.Settle(spent)
 	}
-	g.Done(nil)
-	g.Done(nil)
+	g.Done()
+	g.Done()
 }
 
 // TestForecastBehindAnotherUnit: a claim that does not draw on what the line waits for waits for it too. Its forecast, and
