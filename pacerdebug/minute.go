@@ -19,7 +19,7 @@ type second struct {
 // kinds are the causes of waits that are counted apart. All others are counted together.
 var kinds = []throttle.Cause{
 	throttle.CausePace, throttle.CauseSpread, throttle.CauseWarmUp, throttle.CauseInFlight,
-	throttle.CauseHold, throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore,
+	throttle.CauseHold, throttle.CauseWindowUsedUp, throttle.CauseSlowStart, throttle.CauseStoreAsked, throttle.CauseStoreNotReached,
 }
 
 const nKinds = 10

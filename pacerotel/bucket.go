@@ -39,7 +39,7 @@ const (
 // causes are all values of pacer.cause: a further Cause is the last of them.
 var causes = [...]throttle.Cause{
 	throttle.CausePace, throttle.CauseSpread, throttle.CauseWarmUp, throttle.CauseInFlight, throttle.CauseHold,
-	throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore, other,
+	throttle.CauseWindowUsedUp, throttle.CauseSlowStart, throttle.CauseStoreAsked, throttle.CauseStoreNotReached, other,
 }
 
 // reasons are all values of pacer.reason: a further Reason is the last of them.

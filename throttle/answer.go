@@ -39,10 +39,10 @@ type Answer struct {
 	Spent quota.Costs
 
 	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to Limiter.MaxHold.
-	// Zero or negative: not at all. HoldStep is the step in which the server said it, as Resolution of a Statement: zero if that is not known.
-	Hold      time.Duration
-	HoldKnown bool
-	HoldStep  time.Duration
+	// Zero or negative: not at all. HoldResolution is the step in which the server said it, as Resolution of a Statement; zero if that is not known.
+	Hold           time.Duration
+	HoldKnown      bool
+	HoldResolution time.Duration
 
 	// Bucket is the server's name for what the request drew on, where the server counts some requests on
 	// their own; see Group. Empty if the server does not say.
@@ -336,7 +336,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldStep: a.HoldStep, Statements: a.Statements, Cost: cost, Instances: a.instances,
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)

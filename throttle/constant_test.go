@@ -13,7 +13,7 @@ import (
 func TestConstantsOfTheRooms(t *testing.T) {
 	for here, there := range map[Cause]limit.Cause{
 		CausePace: limit.Pace, CauseWarmUp: limit.WarmUp, CauseInFlight: limit.InFlight, CauseHold: limit.Hold,
-		CauseWindow: limit.Window, CauseSlowStart: limit.SlowStart, CauseStore: limit.Store,
+		CauseWindowUsedUp: limit.Window, CauseSlowStart: limit.SlowStart, CauseStoreNotReached: limit.Store,
 	} {
 		if here != Cause(there) {
 			t.Errorf("%q is %q below", here, there)

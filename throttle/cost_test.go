@@ -235,7 +235,7 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 		u := grant(t, l, Claim{}) // who does not know its cost counts as one
 		available(489)
 		u.Answered(tells(0))
-		if f := l.Forecast(tokens(1)); f.Wait != time.Minute || f.Cause != CauseWindow || f.Quota != "tokens of 1000 tokens" {
+		if f := l.Forecast(tokens(1)); f.Wait != time.Minute || f.Cause != CauseWindowUsedUp || f.Quota != "tokens of 1000 tokens" {
 			t.Errorf("%+v, want a minute for the tokens", f)
 		}
 	})

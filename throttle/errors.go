@@ -44,15 +44,15 @@ type Cause string
 
 // The causes of a wait.
 const (
-	CausePace      Cause = "pace"              // a configured quota
-	CauseSpread    Cause = "spread"            // a share of what remains, for the time until a far reset; see Spend
-	CauseWarmUp    Cause = "warm_up"           // a configured quota that warms up
-	CauseInFlight  Cause = "in_flight"         // a configured quota that bounds what is under way
-	CauseHold      Cause = "hold"              // the server refused, and said for how long or did not; or Pause was called
-	CauseWindow    Cause = "window_used_up"    // the server says that nothing remains of a limit
-	CauseSlowStart Cause = "slow_start"        // one request goes first, and others when its answer has come
-	CauseAsked     Cause = "store_asked"       // the reply of a Store
-	CauseStore     Cause = "store_not_reached" // a Store that cannot be reached
+	CausePace            Cause = "pace"              // a configured quota
+	CauseSpread          Cause = "spread"            // a share of what remains, for the time until a far reset; see Spend
+	CauseWarmUp          Cause = "warm_up"           // a configured quota that warms up
+	CauseInFlight        Cause = "in_flight"         // a configured quota that bounds what is under way
+	CauseHold            Cause = "hold"              // the server refused, and said for how long or did not; or Pause was called
+	CauseWindowUsedUp    Cause = "window_used_up"    // the server says that nothing remains of a limit
+	CauseSlowStart       Cause = "slow_start"        // one request goes first, and others when its answer has come
+	CauseStoreAsked      Cause = "store_asked"       // the reply of a Store
+	CauseStoreNotReached Cause = "store_not_reached" // a Store that cannot be reached
 )
 
 // Wait is a part of the time that a claim has waited: for how long it waited for one cause. At each instant, that is what

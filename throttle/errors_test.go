@@ -231,7 +231,7 @@ func TestGrantedAndCanceledAtOnce(t *testing.T) {
 
 // A Cause is a value of metrics and logs, and has no blank; the text of an error is for people, and has no _.
 func TestCausesAreIdentifiers(t *testing.T) {
-	for _, c := range []Cause{CausePace, CauseSpread, CauseWarmUp, CauseInFlight, CauseHold, CauseWindow, CauseSlowStart, CauseAsked, CauseStore} {
+	for _, c := range []Cause{CausePace, CauseSpread, CauseWarmUp, CauseInFlight, CauseHold, CauseWindowUsedUp, CauseSlowStart, CauseStoreAsked, CauseStoreNotReached} {
 		if strings.Trim(string(c), "abcdefghijklmnopqrstuvwxyz_") != "" || c == "" {
 			t.Errorf("%q is no identifier", c)
 		}

@@ -90,7 +90,7 @@ func TestLeaseNeverReached(t *testing.T) {
 		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, MaxWait: time.Second}
 		start := time.Now()
 		err := l.Wait(t.Context(), 1)
-		if e := new(Error); !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Cause != CauseStore || time.Since(start) != time.Second {
+		if e := new(Error); !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Cause != CauseStoreNotReached || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		if s := l.State().Store; s.Down == 0 || !errors.Is(s.Err, errDown) || shared.calls.Load() > 6 {
@@ -360,7 +360,7 @@ func TestLeaseStoreThatHangs(t *testing.T) {
 					if _, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); (err == nil) != (c.want == nil) {
 						t.Error(err)
 					}
-					if f := l.Forecast(Claim{}); c.want != nil && (f.Wait == 0 || f.Cause != CauseStore) {
+					if f := l.Forecast(Claim{}); c.want != nil && (f.Wait == 0 || f.Cause != CauseStoreNotReached) {
 						t.Errorf("forecast %+v", f)
 					}
 					time.Sleep(time.Hour)
@@ -616,7 +616,7 @@ func TestCostAboveThePart(t *testing.T) {
 			a.Acquire(t.Context(), claim(c.cost, -1))        // begins the outage
 			time.Sleep(10*time.Minute + 50*time.Millisecond) // between two calls
 			asked := time.Now()
-			if f := a.Forecast(claim(c.cost, 0)); f.Wait.Round(time.Millisecond) != 150*time.Millisecond || f.Cause != CauseStore { // until the next call
+			if f := a.Forecast(claim(c.cost, 0)); f.Wait.Round(time.Millisecond) != 150*time.Millisecond || f.Cause != CauseStoreNotReached { // until the next call
 				t.Errorf("%s: forecast %+v", c.text, f)
 			}
 			for _, maxWait := range []time.Duration{time.Minute, -1} {

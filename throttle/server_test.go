@@ -296,7 +296,7 @@ func TestWindowsOfSeveralNamesAllBind(t *testing.T) {
 		a.wantOpen(3)
 		_, w, err := a.l.Join(t.Context(), Claim{N: 4, MaxWait: -1})
 		var e *Error
-		if w != nil || err == nil || !asError(err, &e) || e.Quota != "hour of 100" || e.Cause != CauseWindow {
+		if w != nil || err == nil || !asError(err, &e) || e.Quota != "hour of 100" || e.Cause != CauseWindowUsedUp {
 			t.Errorf("got %v, %v", w, err)
 		}
 	})

@@ -62,10 +62,10 @@ func standings(t *testing.T) []standing {
 		{"hold of the parent", &Limiter{Parent: &Limiter{Name: "p"}}, func(l *Limiter) { l.Parent.Pause(long) }, nil, Claim{}, &Error{Bucket: "p", Cause: CauseHold, Wait: long}},
 		{"hold beyond MaxHold", &Limiter{}, answer(Answer{Refused: true, Hold: time.Hour, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: time.Hour}},
 		{"MaxHold within", &Limiter{MaxHold: standstill}, answer(Answer{Refused: true, Hold: time.Hour, HoldKnown: true}), nil, Claim{}, nil},
-		{"window beyond MaxHold", &Limiter{}, answer(says(0, time.Hour)), nil, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: time.Hour}},
+		{"window beyond MaxHold", &Limiter{}, answer(says(0, time.Hour)), nil, Claim{}, &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: time.Hour}},
 		{"window, and MaxHold within", &Limiter{MaxHold: standstill}, answer(says(0, time.Hour)), nil, Claim{}, nil},
 		{"hold that the server asks for", &Limiter{}, answer(Answer{Refused: true, Hold: long, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
-		{"server's window", &Limiter{}, answer(says(0, long)), nil, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: long}},
+		{"server's window", &Limiter{}, answer(says(0, long)), nil, Claim{}, &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: long}},
 		{"server's window within", &Limiter{}, answer(says(0, standstill)), nil, Claim{}, nil},
 		{"something remains", &Limiter{}, answer(says(1, time.Hour)), nil, Claim{N: 5}, nil},
 		{"window", &Limiter{Quotas: quotas(t, "10/121s window")}, grantAll(10), nil, Claim{}, &Error{Cause: CausePace, Quota: "10/2m1s window", Wait: 121 * time.Second}},
@@ -95,7 +95,7 @@ func standings(t *testing.T) []standing {
 			grant(t, l, Claim{})
 			g := grant(t, l, Claim{})
 			time.AfterFunc(time.Second, func() { g.Answered(says(0, time.Hour)) })
-		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: time.Hour}},
+		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: time.Hour}},
 		{"new quotas", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), set("1/h burst 1"), Claim{}, &Error{Cause: CausePace, Quota: "1/h even", Wait: time.Hour}},
 		{"new quotas of the parent", &Limiter{Quotas: quotas(t, "1 in flight"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "1/m burst 1")}}, grantAll(1), func(l *Limiter) {
 			set("1/h burst 1")(l.Parent)
@@ -259,7 +259,7 @@ func TestStandstillOfAStore(t *testing.T) {
 					case !test.refused && err != nil:
 						t.Errorf("got %v", err)
 					case !test.refused:
-					case !errors.As(err, &e) || !errors.Is(err, ErrStandstill) || e.Cause != CauseStore || e.Wait != 0 || !e.At.IsZero() || e.Bucket != l.Name:
+					case !errors.As(err, &e) || !errors.Is(err, ErrStandstill) || e.Cause != CauseStoreNotReached || e.Wait != 0 || !e.At.IsZero() || e.Bucket != l.Name:
 						t.Errorf("got %#v, want ErrStandstill because of the store", err)
 					case time.Since(down) != max(test.max, 0):
 						t.Errorf("refused %v after the outage began, want %v", time.Since(down), test.max)

@@ -35,7 +35,7 @@ func allNews(t *testing.T) []news {
 	}
 	window := "the server's limit of 10"
 	return []news{
-		{"nothing remains", &Limiter{SlowStart: true}, take, answer(says(0, time.Minute)), &Error{Cause: CauseWindow, Quota: window, Wait: time.Minute}},
+		{"nothing remains", &Limiter{SlowStart: true}, take, answer(says(0, time.Minute)), &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: time.Minute}},
 		{"nothing remains for a moment", &Limiter{SlowStart: true}, take, answer(says(0, 10*time.Second)), nil},
 		{"something remains", &Limiter{SlowStart: true}, take, answer(says(1, time.Minute)), nil},
 		{"refused", &Limiter{SlowStart: true}, take, answer(Answer{Refused: true, Hold: 11 * time.Second, HoldKnown: true}), &Error{Cause: CauseHold, Wait: 11 * time.Second}},

@@ -276,12 +276,12 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
 		e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
 	}
-	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStore); b = b.Parent {
+	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStoreNotReached); b = b.Parent {
 		if b.link == nil {
 			continue
 		}
 		if above := b.link.lease.AbovePart(now, &w.Demand, w.urgent()); above != "" || b.link.lease.DownSince() != 0 { // nobody knows when it is back
-			e.Cause, e.Wait, e.At, e.tooMuch, e.trouble = CauseStore, 0, time.Time{}, above, b.link.lease.State(now).Err
+			e.Cause, e.Wait, e.At, e.tooMuch, e.trouble = CauseStoreNotReached, 0, time.Time{}, above, b.link.lease.State(now).Err
 		}
 	}
 	return e

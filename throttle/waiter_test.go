@@ -345,7 +345,7 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 		"in flight":          {&Limiter{Quotas: quotas(t, "9/s burst 9, 60 tokens in flight")}, nil, Forecast{Cause: CauseInFlight, Quota: "60 tokens in flight"}, false},
 		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{31 * time.Second, "s", "", CausePace, text, false, nil}, true},
 		"reserved":           {&Limiter{Quotas: quotas(t, "9/s burst 9, 120 tokens/m burst 120"), Reserve: 0.5}, nil, Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: "120 tokens/m burst 120"}, true},
-		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", "", CauseWindow, "the server's limit of 10", false, nil}, true},
+		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", "", CauseWindowUsedUp, "the server's limit of 10", false, nil}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if test.want.Cause == CauseWindow {
+				if test.want.Cause == CauseWindowUsedUp {
 					g.Answered(says(0, 30*time.Second))
 				}
 				_, w := join(t, ahead, Claim{Costs: quota.Costs{"tokens": 30}})

@@ -246,15 +246,15 @@ func (c causes) LogValue() slog.Value {
 
 // advice says whose a limit is, and what to change.
 var advice = map[throttle.Cause]string{
-	throttle.CausePace:      "a configured quota: raise it if the provider allows more",
-	throttle.CauseSpread:    "a limit that is spread until its reset: see Spend",
-	throttle.CauseWarmUp:    "a configured warm-up",
-	throttle.CauseInFlight:  "a configured bound of what is in flight: are all answers read and closed?",
-	throttle.CauseHold:      "the server refused: it said for how long, or the hold doubles with each refusal",
-	throttle.CauseWindow:    "the server says that its limit is used up: send less, or ask the provider for more",
-	throttle.CauseSlowStart: "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
-	throttle.CauseAsked:     "the store of the quotas takes its time: a nearer one, or a larger SlotLife, would help",
-	throttle.CauseStore:     "the store of the quotas cannot be reached",
+	throttle.CausePace:            "a configured quota: raise it if the provider allows more",
+	throttle.CauseSpread:          "a limit that is spread until its reset: see Spend",
+	throttle.CauseWarmUp:          "a configured warm-up",
+	throttle.CauseInFlight:        "a configured bound of what is in flight: are all answers read and closed?",
+	throttle.CauseHold:            "the server refused: it said for how long, or the hold doubles with each refusal",
+	throttle.CauseWindowUsedUp:    "the server says that its limit is used up: send less, or ask the provider for more",
+	throttle.CauseSlowStart:       "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
+	throttle.CauseStoreAsked:      "the store of the quotas takes its time: a nearer one, or a larger SlotLife, would help",
+	throttle.CauseStoreNotReached: "the store of the quotas cannot be reached",
 }
 
 // Advice says whose a limit is, and what to change; empty if there is nothing to say.

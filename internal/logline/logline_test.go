@@ -51,7 +51,7 @@ func TestOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		l := newLog(&b)
-		waits := []throttle.Wait{{Bucket: "a (secret)", Label: "a", Cause: throttle.CauseWindow, Quota: "core\n", For: 2 * time.Second}, {Label: "b", Cause: throttle.CauseSlowStart, For: time.Second}}
+		waits := []throttle.Wait{{Bucket: "a (secret)", Label: "a", Cause: throttle.CauseWindowUsedUp, Quota: "core\n", For: 2 * time.Second}, {Label: "b", Cause: throttle.CauseSlowStart, For: time.Second}}
 		l.Waited(request(t, "a"), time.Second, waits[1:])
 		for range 3 {
 			l.Waited(request(t, "a"), 3*time.Second, waits)

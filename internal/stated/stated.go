@@ -93,7 +93,7 @@ func AnySpent(limits []quota.Statement) bool {
 func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
 	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && AnySpent(a.Statements)):
-		a.Refused, a.Hold, a.HoldKnown, a.HoldStep = true, hint.After, hint.Known, hint.Resolution
+		a.Refused, a.Hold, a.HoldKnown, a.HoldResolution = true, hint.After, hint.Known, hint.Resolution
 		if hint.Refusal == headers.RefusalSpent {
 			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
 		}

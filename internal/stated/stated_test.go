@@ -100,13 +100,13 @@ func TestRefusal(t *testing.T) {
 		"served":                           {200, headers.Retry{}, nil, throttle.Answer{}},
 		"served, and nothing remains":      {200, headers.Retry{}, spent, throttle.Answer{}},
 		"too many requests":                {429, headers.Retry{}, nil, throttle.Answer{Refused: true}},
-		"with a hint":                      {429, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldStep: s}},
+		"with a hint":                      {429, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldResolution: s}},
 		"a quota of days is spent":         {429, headers.Retry{Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: time.Hour, HoldKnown: true}},
 		"for longer than an hour":          {429, headers.Retry{Known: true, After: 9 * time.Hour, Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: 9 * time.Hour, HoldKnown: true}},
 		"forbidden, and nothing remains":   {403, headers.Retry{}, spent, throttle.Answer{Refused: true}},
 		"forbidden, and something remains": {403, headers.Retry{}, busy, throttle.Answer{}},
 		"unavailable":                      {503, headers.Retry{}, nil, throttle.Answer{MayRefuse: true}},
-		"unavailable for a time":           {503, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldStep: s}},
+		"unavailable for a time":           {503, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldResolution: s}},
 		"not found":                        {404, headers.Retry{}, nil, throttle.Answer{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -320,9 +320,9 @@ func (c *chronicle) check(wait time.Duration, causes []throttle.Wait) {
 // isCause reports whether there is such a cause, with the name of a limit where it needs one.
 func isCause(cause throttle.Cause, limit string) bool {
 	switch cause {
-	case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindow, throttle.CauseWarmUp:
+	case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindowUsedUp, throttle.CauseWarmUp:
 		return limit != ""
-	case throttle.CauseHold, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore:
+	case throttle.CauseHold, throttle.CauseSlowStart, throttle.CauseStoreAsked, throttle.CauseStoreNotReached:
 		return true
 	}
 	return false

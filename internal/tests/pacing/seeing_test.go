@@ -68,7 +68,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	const window = "the server's limit of 100"
 	want := []throttle.Wait{
-		{Bucket: "api.example.com", Label: "api.example.com", Cause: throttle.CauseWindow, Quota: window, For: 2500 * ms},
+		{Bucket: "api.example.com", Label: "api.example.com", Cause: throttle.CauseWindowUsedUp, Quota: window, For: 2500 * ms},
 		{Bucket: "api.example.com", Label: "api.example.com", Cause: throttle.CausePace, Quota: "1/s even", For: 500 * ms},
 	}
 	of := func(e pacer.Event) bool { return e.Request.URL.Path == "/why" }
@@ -130,7 +130,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		_, err := play(t, pacer.Traces(hooks, page.Trace()), &c, page)
 		text := `throttle: api.example.com: not sent: wait over MaxWait (2s, after waiting for 500ms): window used up "the server's limit of 100", could go in 2.5s`
 		var e *throttle.Error
-		if !errors.As(err, &e) || e.Cause != throttle.CauseWindow || e.Quota != window || e.Error() != text {
+		if !errors.As(err, &e) || e.Cause != throttle.CauseWindowUsedUp || e.Quota != window || e.Error() != text {
 			t.Errorf("got %v\nwant %s", err, text)
 		}
 		inReadme(t, "`"+text+"`")

@@ -78,7 +78,7 @@ type toldOf struct {
 // would have been served. What is stated is known after a round trip or two. A rate has to be measured first.
 func TestPromiseTimeoutsAreToldWhenTheyAreKnown(t *testing.T) {
 	const timeout, moment = 30 * time.Second, 100 * time.Millisecond
-	window, pace := throttle.CauseWindow, throttle.CausePace
+	window, pace := throttle.CauseWindowUsedUp, throttle.CausePace
 	for _, test := range []toldOf{
 		{"a minute", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, pacertest.XRateLimit, window, moment, moment},
 		{"a minute, in seconds", &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, pacertest.XRateLimitDelta, window, moment, moment},

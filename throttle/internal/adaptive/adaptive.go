@@ -101,13 +101,13 @@ func (t *Ticket) Elsewhere() Ticket { return Ticket{Sent: max(t.Sent, 1)} }
 
 // Answer is what became of a request.
 type Answer struct {
-	Refused    bool // the server refused the request because of a limit, and did nothing
-	MayRefuse  bool // the request failed in a way in which some servers refuse
-	Lost       bool // no answer came
-	Hold       time.Duration
-	HoldKnown  bool          // the server said that nobody is to ask for Hold
-	HoldStep   time.Duration // the step in which it said that
-	Statements []quota.Statement
+	Refused        bool // the server refused the request because of a limit, and did nothing
+	MayRefuse      bool // the request failed in a way in which some servers refuse
+	Lost           bool // no answer came
+	Hold           time.Duration
+	HoldKnown      bool          // the server said that nobody is to ask for Hold
+	HoldResolution time.Duration // the step in which it said that
+	Statements     []quota.Statement
 
 	// Instances says that one of the Statements is what several instances of the server state together: what they say
 	// of resets to and fro is no sign of a limit that comes back bit by bit.

@@ -20,7 +20,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
 	if a.Refused && a.Hold > 0 {
-		a.Hold = nearer(a.Hold, a.HoldStep, a.Statements, s.refusals+1)
+		a.Hold = nearer(a.Hold, a.HoldResolution, a.Statements, s.refusals+1)
 	}
 	asked := a.Hold
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
@@ -28,7 +28,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	s.hear(now, t, kind, a)
 	if a.Refused && a.Hold > 0 {
-		a.Hold = s.sooner(a.Hold, a.HoldStep, a.Statements)
+		a.Hold = s.sooner(a.Hold, a.HoldResolution, a.Statements)
 		asked = min(asked, a.Hold)
 	}
 	e.Refused, e.Contradicted = a.Refused, s.contradicted
@@ -188,7 +188,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 	}
 	if s.silent > 0 || !s.usedUp(now) {
 		s.pace.Refuse(now, a.HoldKnown)
-		s.pace.Hint(now, asked, a.HoldStep)
+		s.pace.Hint(now, asked, a.HoldResolution)
 	}
 	s.Restart(false)
 	return true

@@ -128,7 +128,7 @@ func TestSooner(t *testing.T) {
 	const s = time.Second
 	refused := func(in, step time.Duration, stated ...quota.Statement) Answer {
 		a := refuses(stated...)
-		a.Hold, a.HoldKnown, a.HoldStep = in, true, step
+		a.Hold, a.HoldKnown, a.HoldResolution = in, true, step
 		return a
 	}
 	second := quota.Statement{Name: "other", Limit: 5, Reset: s, ResetKnown: true, Resolution: s}

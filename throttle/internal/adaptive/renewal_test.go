@@ -92,7 +92,7 @@ func TestRenewalDue(t *testing.T) {
 	b := newBucket(t, Config{})
 	refuse := func(told time.Duration) { // a refusal that asks to be left alone until the reset
 		a := refuses(inSeconds(0, 10, told))
-		a.Hold, a.HoldKnown, a.HoldStep = told, true, s
+		a.Hold, a.HoldKnown, a.HoldResolution = told, true, s
 		b.exchange(a)
 	}
 	for i := 9; i > 0; i -= 3 {

@@ -116,7 +116,7 @@ func TestTakenInWholeSeconds(t *testing.T) {
 		for left50 := 45; left50 >= 0; left50 -= 5 {
 			b.at(time.Duration(45-left50) / 5 * ms).exchange(says(inSeconds(left50, 50, 2*s)))
 		}
-		b.at(10*ms).done(late, Answer{Refused: true, Hold: hint, HoldKnown: hint > 0, HoldStep: s, Statements: []quota.Statement{inSeconds(0, 50, 2*s)}})
+		b.at(10*ms).done(late, Answer{Refused: true, Hold: hint, HoldKnown: hint > 0, HoldResolution: s, Statements: []quota.Statement{inSeconds(0, 50, 2*s)}})
 		b.at(2*s + 50*ms).exchange(says(inSeconds(24, 50, 2*s)))
 		if r := b.window1().refill; r.refills != (hint < 2*s) {
 			t.Errorf("a hint of %v: refills %v", hint, r.refills)
