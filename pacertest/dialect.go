@@ -62,50 +62,50 @@ type Dialect struct {
 }
 
 // Layout is how the numbers of a limit are laid out in header fields. The zero Layout, or
-// any number without a name, does not write them.
-type Layout int
+// any text that is none of the constants, does not write them.
+type Layout string
 
 // The layouts of a limit.
 const (
 	// LayoutTrio is three fields: Limit, Remaining and Reset, each after the Prefix.
-	LayoutTrio Layout = iota + 1
+	LayoutTrio Layout = "trio"
 	// LayoutDictionary is the combined field "RateLimit: limit=50, remaining=49,
 	// reset=2" of draft-ietf-httpapi-ratelimit-headers-07.
-	LayoutDictionary
+	LayoutDictionary Layout = "dictionary"
 	// LayoutList is the form with a name, of draft 08 and later: `RateLimit:
 	// "default";r=49;t=2`.
-	LayoutList
+	LayoutList Layout = "list"
 )
 
 // ResetForm is a way of writing when a quota is reset. The zero ResetForm is ResetDelta, as
-// is any number without a name.
-type ResetForm int
+// is any text that is none of the constants.
+type ResetForm string
 
 // The forms of a reset.
 const (
-	ResetDelta       ResetForm = iota // seconds from now: 2
-	ResetDeltaMillis                  // milliseconds from now: 1500
-	ResetDecimal                      // seconds from now, to the millisecond: 1.500
-	ResetDuration                     // time from now, to the millisecond, as Go writes it: 6m0s
-	ResetEpoch                        // seconds since 1970: 1795249032
-	ResetEpochMillis                  // milliseconds since 1970: 1795249032500
-	ResetRFC3339                      // 2026-11-21T08:17:12Z
-	ResetDate                         // Sat, 21 Nov 2026 08:17:12 GMT
-	ResetOmitted                      // not at all
+	ResetDelta       ResetForm = "delta"        // seconds from now: 2
+	ResetDeltaMillis ResetForm = "delta_millis" // milliseconds from now: 1500
+	ResetDecimal     ResetForm = "decimal"      // seconds from now, to the millisecond: 1.500
+	ResetDuration    ResetForm = "duration"     // time from now, to the millisecond, as Go writes it: 6m0s
+	ResetEpoch       ResetForm = "epoch"        // seconds since 1970: 1795249032
+	ResetEpochMillis ResetForm = "epoch_millis" // milliseconds since 1970: 1795249032500
+	ResetRFC3339     ResetForm = "rfc3339"      // 2026-11-21T08:17:12Z
+	ResetDate        ResetForm = "date"         // Sat, 21 Nov 2026 08:17:12 GMT
+	ResetOmitted     ResetForm = "omitted"      // not at all
 )
 
 // RetryAfterForm is a way of writing when to come back. The zero RetryAfterForm is
-// RetryAfterOmitted, as is any number without a name.
-type RetryAfterForm int
+// RetryAfterOmitted, as is any text that is none of the constants.
+type RetryAfterForm string
 
 // The forms of a time to come back.
 const (
-	RetryAfterOmitted RetryAfterForm = iota // not at all
-	RetryAfterSeconds                       // Retry-After: 2
-	RetryAfterDecimal                       // Retry-After: 1.500
-	RetryAfterMillis                        // Retry-After-Ms: 1500
-	RetryAfterDate                          // Retry-After: Sat, 21 Nov 2026 08:17:12 GMT
-	RetryAfterWindow                        // Retry-After: the whole window in seconds, however much of it is over
+	RetryAfterOmitted RetryAfterForm = ""        // not at all
+	RetryAfterSeconds RetryAfterForm = "seconds" // Retry-After: 2
+	RetryAfterDecimal RetryAfterForm = "decimal" // Retry-After: 1.500
+	RetryAfterMillis  RetryAfterForm = "millis"  // Retry-After-Ms: 1500
+	RetryAfterDate    RetryAfterForm = "date"    // Retry-After: Sat, 21 Nov 2026 08:17:12 GMT
+	RetryAfterWindow  RetryAfterForm = "window"  // Retry-After: the whole window in seconds, however much of it is over
 )
 
 // Predefined dialects.

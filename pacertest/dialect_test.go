@@ -82,9 +82,9 @@ func TestDialectSet(t *testing.T) {
 		{"retry date", retry(pacertest.RetryAfterDate, false), refused, fields{"Retry-After": "Sat, 21 Nov 2026 08:17:12 GMT"}},
 		{"retry date floor", retry(pacertest.RetryAfterDate, true), refused, fields{"Retry-After": "Sat, 21 Nov 2026 08:17:11 GMT"}},
 		{"retry window", retry(pacertest.RetryAfterWindow, false), refused, fields{"Retry-After": "2"}},
-		{"no such layout", pacertest.Dialect{Layout: -1, Policy: true}, admitted, fields{}},
-		{"no such reset", trio(-1, false), admitted, reset("2")},
-		{"no such retry", retry(-1, false), refused, fields{}},
+		{"no such layout", pacertest.Dialect{Layout: "other", Policy: true}, admitted, fields{}},
+		{"no such reset", trio("other", false), admitted, reset("2")},
+		{"no such retry", retry("other", false), refused, fields{}},
 		{"refusals only", with(pacertest.XRateLimit, func(d *pacertest.Dialect) { d.RefusalsOnly = true }), admitted, fields{}},
 		{"refusals only, refused", with(pacertest.XRateLimit, func(d *pacertest.Dialect) { d.RefusalsOnly = true }), refused, fields{"X-RateLimit-Limit": "50", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795249032"}},
 	}
@@ -109,6 +109,18 @@ func TestDialectSetUTC(t *testing.T) {
 	}
 }
 
+var (
+	layouts = []pacertest.Layout{pacertest.LayoutTrio, pacertest.LayoutDictionary, pacertest.LayoutList}
+	resets  = []pacertest.ResetForm{
+		pacertest.ResetDelta, pacertest.ResetDeltaMillis, pacertest.ResetDecimal, pacertest.ResetDuration, pacertest.ResetEpoch,
+		pacertest.ResetEpochMillis, pacertest.ResetRFC3339, pacertest.ResetDate, pacertest.ResetOmitted,
+	}
+	waits = []pacertest.RetryAfterForm{
+		pacertest.RetryAfterOmitted, pacertest.RetryAfterSeconds, pacertest.RetryAfterDecimal, pacertest.RetryAfterMillis,
+		pacertest.RetryAfterDate, pacertest.RetryAfterWindow,
+	}
+)
+
 // No verdict makes a negative number or an overflow.
 func FuzzDialectSet(f *testing.F) {
 	f.Add(0, int64(time.Second), int64(1), int64(time.Minute), false)
@@ -119,8 +131,8 @@ func FuzzDialectSet(f *testing.F) {
 		}
 		v := pacertest.Verdict{Reset: time.Duration(reset), RetryAfter: time.Duration(after), Window: time.Duration(window)}
 		d := pacertest.Dialect{
-			Layout: pacertest.Layout(form%3 + 1), Policy: true, Reset: pacertest.ResetForm(form % 9), ResetFloor: floor,
-			RetryAfter: pacertest.RetryAfterForm(form % 6), RetryAfterFloor: floor,
+			Layout: layouts[uint(form)%3], Policy: true, Reset: resets[uint(form)%9], ResetFloor: floor,
+			RetryAfter: waits[uint(form)%6], RetryAfterFloor: floor,
 		}
 		h := http.Header{}
 		d.Set(h, v, time.Unix(1795249030, 600e6))

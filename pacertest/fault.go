@@ -33,13 +33,13 @@ type Fault struct {
 // Drop says when a connection is dropped. The client sees an error either way, and
 // cannot tell when it was. Note that http.Transport itself sends an idempotent
 // request again if the connection has served another request before.
-type Drop int
+type Drop string
 
 // The moments of a drop.
 const (
-	NoDrop     Drop = iota // the connection is not dropped
-	DropBefore             // before anything is done: nothing is charged
-	DropAfter              // after everything is done: only the answer is lost
+	NoDrop     Drop = ""       // the connection is not dropped
+	DropBefore Drop = "before" // before anything is done: nothing is charged
+	DropAfter  Drop = "after"  // after everything is done: only the answer is lost
 )
 
 // setHeader sets the fields of the fault in h. Where h has a Date, with or without a

@@ -18,7 +18,7 @@ import (
 type Reader struct {
 	R       io.Reader
 	Limiter *Limiter        // must not be nil. Without a quota in bytes, it delays pieces by its other quotas alone.
-	Context context.Context //nolint:containedctx // of all that is read. It ends waits; nil never does.
+	Context context.Context // of all that is read. It ends waits; nil never does.
 	Claim   Claim           // of each piece, but for its Costs: N, Priority, Flow, Weight, Cancel, MaxWait
 
 	pieces piece.Reader
@@ -34,7 +34,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 type Writer struct {
 	W       io.Writer
 	Limiter *Limiter        // as of a Reader
-	Context context.Context //nolint:containedctx // of all that is written
+	Context context.Context // of all that is written
 	Claim   Claim
 }
 
@@ -46,7 +46,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 // payer claims bytes.
 type payer struct {
 	l     *Limiter
-	ctx   context.Context //nolint:containedctx // of one Read or Write
+	ctx   context.Context // of one Read or Write
 	claim Claim
 	last  *Grant
 }

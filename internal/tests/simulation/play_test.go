@@ -109,7 +109,7 @@ func (c *cell) beyond(v pacertest.Verdict, clock time.Time) time.Duration {
 			least = 0 // to the millisecond
 		}
 	}
-	if d.Layout != 0 && d.Reset != pacertest.ResetOmitted && (!v.OK || v.Remaining == 0) {
+	if d.Layout != "" && d.Reset != pacertest.ResetOmitted && (!v.OK || v.Remaining == 0) {
 		switch in := v.Reset; {
 		case c.class == classExact:
 			least = 0
