@@ -9,12 +9,12 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// Learn takes in what became of a request of a kind, and returns what that means for all requests of the
-// bucket. If this Server granted the request, End must have been called before. What Learn takes the
-// answer for, it writes into a.
+// Learn takes in what became of a request of a kind, and returns what that means for all requests of the bucket. If
+// this Server granted the request, End must have been called before. If Learn takes a failure for a refusal, or knows
+// better than a hint for how long to wait, it says so in a.
 //
-// The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their
-// windows (hear); count a refusal (refused); and compute for how long the bucket is held (hold).
+// The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their windows (hear); count
+// a refusal (refused); and compute for how long the bucket is held (hold).
 func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
@@ -53,7 +53,8 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 	return refused
 }
 
-// AddServed adds n to the requests that were served. It counts those that ended without Learn, and is to be called before Learn.
+// AddServed adds n to the requests that were served: requests that ended without Learn, while nothing was known. It
+// is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
 	s.pace.Count(n)
 	if n > 0 && !s.MayRefuse() {
@@ -105,8 +106,8 @@ func Exhausted(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
 }
 
-// grantsNone reports whether a statement is about a unit of which the server grants nothing at all, and of which requests
-// need nothing, since this one was served. Such a limit is none.
+// grantsNone reports whether a statement is about a unit of which the server grants nothing at all, although it
+// served the request: so requests need nothing of it. Such a limit is none, and its window is forgotten.
 func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
 	unit := canonical(st.Unit)
 	if unit == "" || grants(st) || a.Refused || a.Lost {
@@ -116,23 +117,21 @@ func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
 	if isSaid(&cost, unit) || w != nil && w.granted {
 		return false
 	}
-	if w != nil { // a refusal has stated it
+	if w != nil { // an answer to a refused request has stated the limit
 		s.leave(w)
 		s.windows = slices.DeleteFunc(s.windows, func(o *window) bool { return o == w })
 	}
 	return true
 }
 
-// grants reports whether a statement says that there is anything of a limit.
+// grants reports whether a statement says that the server grants anything of a limit.
 func grants(st *quota.Statement) bool { return st.Limit > 0 || st.Remaining > 0 }
 
-// unstated accounts for the windows that an answer does not speak of. A window without a bucket
-// loses the cost of the request, as all requests may draw on it. A window with a bucket loses it
-// only if the answer states nothing: else the answer names the limits on which the request drew.
+// unstated accounts for the windows of which an answer does not speak. A window without a bucket loses the cost of
+// the request, as all requests may draw on it. A window with a bucket loses it only if the answer states nothing: an
+// answer that states something names the limits on which the request drew.
 //
-// If a probe, of whichever window, is answered without a statement, the server states limits no
-// longer; where requests go at a rate and none is a probe, several answers show it (see dropped). Then each window whose probe is due by now is forgotten. If the answer speaks of others, a window is forgotten that is used up and
-// whose reset has passed, if all requests draw on it: else one would go at a time until an answer speaks of it, which may be never.
+// Windows that the server states no longer are forgotten, see gone.
 func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	kept, cost := s.windows[:0], a.cost(t)
 	for _, w := range s.windows {
@@ -143,14 +142,14 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
 			n := bounded(w.costOf(&cost, nil))
 			w.remaining = max(w.remaining-n, 0)
-			w.others.countServed(t.Sent, n) // else what it drew would look like what others use
+			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
 		}
 		switch {
 		case !a.Refused:
 		case w.refill.raise.on() && !a.named:
 			w.refill.slowDown() // no limit is known to have refused the request, so the rate may have been too high
 		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.measuredFrom && len(a.Statements) == 0:
-			w.refill.doubt() // where refusals state nothing, nothing else ends a wrong rate
+			w.refill.doubt() // where refusals state nothing, only this ends a wrong rate
 		}
 		w.refusedUnstated(now, t, a, &s.config)
 		if !w.gone(now, t, a) {
@@ -164,7 +163,14 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	s.windows = kept
 }
 
-// gone reports whether an answer that does not speak of the limit shows that it is stated no more.
+// gone reports whether an answer that does not speak of the limit shows that the server states it no more.
+//
+//   - If the answer to a probe states nothing at all, each window is gone whose probe is due by now, whichever of
+//     them was probed.
+//   - If the answer to a probe states other limits, such a window is gone only if it is used up, its reset has
+//     passed, and all requests draw on it. It would let one request go at a time until an answer speaks of it, which
+//     may be never.
+//   - Where requests go at a rate and none is a probe, several answers show it, see dropped.
 func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
 	if a.Refused || a.Lost || len(a.Statements) > 0 && (w.bucket != "" || w.remaining > 0 || w.reset.late > now) {
 		return false
@@ -173,16 +179,16 @@ func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
 	return dropped || t.probe && now >= w.probeAt
 }
 
-// refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one
-// signal: a refused request that was granted before the latest refusal came back says nothing new.
+// refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one signal: the refusal of
+// a request that was granted before the latest refusal came back says nothing new.
 func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Duration) (pushedBack bool) {
 	if !a.Refused || t.sequence < s.refusalHeard {
 		return false
 	}
 	s.refusals++
 	s.refusalHeard = s.sequence
-	// A used-up window explains the refusal. But if the server states limits only when it refuses,
-	// nothing shows how much remains after the reset, and the served rate is needed as well.
+	// A used-up window explains the refusal. But if the server states limits only when it refuses (silent), nothing
+	// shows how much remains after the reset: then the pace is needed as well.
 	if !s.usedUp(now) {
 		s.doubted = s.sequence
 	}
@@ -194,12 +200,14 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 	return true
 }
 
-// hold returns for how long the bucket is held: for as long as the server has asked. If the server does
-// not say, the hold is firstHold at first, and longer with each refusal in a row, see silentHold; if it refuses again and
-// again after the hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe
-// of its own, neither is done.
-// The jitter is added: up to a hundredth, or, from the second refusal in a row on and
-// unless the server says nothing at all, up to half of the hold, and a second at most. MaxHold bounds the whole.
+// hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions, unless
+// a window is used up, which has a probe of its own. If the server does not say for how long, the hold is firstHold
+// at first, and longer with each refusal in a row, see silentHold. If it refuses again and again after the hold that
+// it asked for, the hold is stretched, see Hold.
+//
+// A jitter is added: up to a hundredth of the hold; from the second refusal in a row on, up to half of it, and a
+// second at most, unless the server says nothing at all or the looks have a jitter of their own (renews). MaxHold
+// bounds the whole.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
 	mute := (!a.HoldKnown || asked <= 0) && len(s.windows) == 0 // "ask now" says nothing
@@ -224,23 +232,26 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	return s.config.within(hold, jitter)
 }
 
-// silentHold returns for how long nothing goes at a server that says nothing, and has served something before. That is unsaid, or until the look after what it
-// has served in a row. Such looks come as long as unsaid is longestStretch at most.
+// silentHold returns for how long nothing goes at a server that says nothing, and that has served something before:
+// as long as unsaid says. While that is longestStretch at most, it ends with the look that what was served in a row
+// calls for, see pace.Rate.Look.
 func (s *Server) silentHold(now monotime.Time) time.Duration {
 	hold := unsaid(s.refusals)
 	if hold > longestStretch {
 		return hold
 	}
-	if look, ok := s.pace.Look(now, s.refusals, !s.MayRefuse()); ok { // the trial of failures counts on looks
+	// A trial of failures counts on the looks for buckets.
+	if look, ok := s.pace.Look(now, s.refusals, !s.MayRefuse()); ok {
 		return look
 	}
 	return hold
 }
 
-// sooner returns for how long a refusal asks whose hint is in steps, where the windows that it says are used up are known better: they come back token by token,
-// and again and again a token was there long before the reset that was stated, in the same steps. So "Retry-After: 1" of a server that has just served requests 60 ms
-// apart, each with the words that nothing remains for a second, was rounded up. The hold is then as long as one token takes, doubled with each refusal
-// in a row up to mostSooner, and as long as the hint at most.
+// sooner returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of the
+// windows that it says are used up: they come back token by token, and again and again a token was there long before
+// the reset that was stated in the same steps. A server that has just served requests 60 ms apart, and told each of
+// them that nothing remains for a second, has rounded up its "Retry-After: 1" as well. Then it is as long as one
+// token takes, doubled with each refusal in a row up to mostSooner, and as long as the hint at most.
 func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time.Duration {
 	var back time.Duration
 	for i := range stated {
@@ -260,16 +271,17 @@ func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time
 	return doubled(back, s.refusals+1)
 }
 
-// mostSooner is how many refusals in a row are not held for as long as they say. Then they may know better.
+// mostSooner is after how many refusals in a row the hint counts: then the server may know better.
 const mostSooner = 3
 
-// renews reports whether refused requests begin a window anew: then it says when to look.
+// renews reports whether refused requests begin some window anew. Then renewal says when to look.
 func (s *Server) renews() bool {
 	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews })
 }
 
-// alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is longestStretch
-// at most, and up to half as long again: claims of a narrow limit that were refused together would else be refused together again.
+// alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is
+// longestStretch at most, and a random part of up to half of it more: without that, claims of a narrow limit that
+// were refused together would be refused together again.
 func (s *Server) alone(asked time.Duration, n int) time.Duration {
 	hold := min(Hold(asked, n), s.config.MaxHold)
 	if asked > 0 {
@@ -279,9 +291,10 @@ func (s *Server) alone(asked time.Duration, n int) time.Duration {
 	return hold + time.Duration(s.config.Random()*float64(hold/2))
 }
 
-// Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. If it is the claim's own matter,
-// Learn is not to be told of it. Hold is for how long the claim is not to be made again; zero if that is for the bucket to say.
-// The server has asked for so long a hold; zero if it did not say. Stated says that the refusal states a limit.
+// Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. Asked is for how long the
+// server wants no requests; zero if it does not say. Stated says that the refusal states a limit. Own says that the
+// refusal is the claim's own matter, of which Learn is not to be told. Hold is for how long the claim is not to be
+// made again; zero if that is for the bucket to say.
 func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration, stated bool) (hold time.Duration, own bool) {
 	if s.stray(now, stated) {
 		p.strays++
@@ -305,11 +318,13 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	return s.alone(asked, p.refusals), v != ofBucket
 }
 
-// patientRounds is how often others must be served between the refusals of a claim that waits by itself, for longer each time, if
-// the server does not say for how long: else one of a narrow limit would be refused as often as it may be within seconds, each time after the short hold of the bucket.
+// patientRounds is how often others must be served between the refusals of a claim, if the server does not say for
+// how long, so that the claim waits by itself, for longer each time. Without that, a claim of a narrow limit would be
+// refused as often as it may be within seconds, each time after the short hold of the bucket.
 const patientRounds = 2
 
-// stray takes in a refusal, and reports whether it is not the server's. Stated says that it states a limit.
+// stray takes in a refusal, and reports whether it comes from something in front of the server. Stated says that the
+// refusal states a limit.
 func (s *Server) stray(now monotime.Time, stated bool) bool {
 	if stated || len(s.windows) == 0 || s.silent > 0 {
 		return false
@@ -326,7 +341,7 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 	if !s.strays.refuse(left, paced) {
 		return false
 	}
-	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals that it was learned from
+	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals from which it was learned
 		s.pace, s.strays.slow = pace.Rate{}, 0
 	}
 	s.advance()
@@ -334,8 +349,8 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 	return true
 }
 
-// Served takes in that a request of a kind was served, with ticket t: its kind is not refused whatever happens. Past is what
-// became of its claim before; nil if that was not refused.
+// Served takes in that a request of a kind was served, with ticket t: so its kind is not always refused. Past is what
+// became of its claim before; nil if the claim was not refused.
 func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) {
 	if s.unserved.any() {
 		s.unserved.serve(now, kind)
@@ -349,22 +364,21 @@ func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) {
 	}
 }
 
-// ServedBelow takes in that a request of a bucket below was served, which is one of the same server: so it serves others
+// ServedBelow takes in that a request of a bucket below was served, by the same server: so the server serves others
 // between the refusals of a claim of this bucket.
 func (s *Server) ServedBelow() {
 	s.refusals = 0
 	s.successes++
 }
 
-// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals, on trial or since a
-// trial showed it (see overload). It says so too while a window is known, when Learn takes no failure
-// for a refusal.
+// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals, on trial or since a trial showed it
+// (see overload). It does so even while a window is known, when Learn takes no failure for a refusal.
 func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
 
-// Overhear takes in a statement that the server made to another process. If the reset of the limit
-// is known here, only a lower Remaining is taken over, and only if the statement is about the same
-// reset, and not about the one before: this process will hear of another reset itself. If the reset is not known here, or has passed, the
-// whole statement is taken over.
+// Overhear takes in a statement that the server made to another process. If the reset of the limit is not known here,
+// or has passed, the whole statement is taken over. If the reset is known here, only a lower Remaining is taken over,
+// and only if the statement is about the same reset, and not about the one before: this process will hear of another
+// reset itself.
 func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
@@ -372,7 +386,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
 	w := s.find(st.Name, st.Bucket, canonical(st.Unit))
 	if w == nil && !grants(st) && canonical(st.Unit) != "" {
-		return // nobody knows that requests need any of it, see grantsNone
+		return // nobody knows whether requests need any of it, see grantsNone
 	}
 	if w == nil {
 		w = s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit)) // with what is known of its resets

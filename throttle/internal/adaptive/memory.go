@@ -12,8 +12,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of
-// a later run of the program (Server.Memory, Server.Remember). Who waits is not part of it.
+// Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of a later run of
+// the program (Server.Memory, Server.Remember). Waiting requests are not part of it.
 type Memory struct {
 	// Held is until when nothing goes. Zero if it was not held.
 	Held time.Time `json:"held,omitzero"`
@@ -26,16 +26,17 @@ type Memory struct {
 	Rate   float64 `json:"rate,omitzero"`
 	Growth float64 `json:"growth,omitzero"`
 
-	// Former is the highest rate that was served for long, which is tried again after a fall. Burst is how many requests the server serves
-	// at once, beyond Rate, when it has idled. Zero if that is not known. FailuresRefuse says that failures without explanation were seen to be refusals.
+	// Former is the highest rate that was served for long, which is tried again after a fall. Burst is how many
+	// requests the server serves at once, beyond Rate, when it has idled. Both are zero if they are not known.
+	// FailuresRefuse says that failures without explanation were seen to be refusals.
 	Former         float64 `json:"former,omitzero"`
 	Burst          int     `json:"burst,omitzero"`
 	FailuresRefuse bool    `json:"failuresRefuse,omitzero"`
 
-	// Used is what was charged to the quotas of the bucket. It is not the Server's, which leaves it alone.
+	// Used is what was charged to the quotas of the bucket. A Server leaves it alone.
 	Used []limit.Used `json:"used,omitempty"`
 
-	// Together is what package together knows: which requests are counted together. It is not the Server's, either.
+	// Together is what package together knows: which requests are counted together. A Server leaves it alone as well.
 	Together json.RawMessage `json:"together,omitempty"`
 
 	// At is when all this was known, and the instant of Rate.
@@ -51,10 +52,15 @@ const (
 	kept     = longestWindow // all else, if its reset or its end is so far away
 )
 
-// Prune takes out of m what is out of date: what remains of limits whose reset is not known or has passed, of which the Habits are left;
-// a hold that is over; rates and prices that are a day old; and all that is a month old, but what was charged to quotas, which has spans
-// of its own. It reports whether anything is left. What says no instant is taken to be of now; and so is what says one to come: the clock was ahead
-// that told it, or was set back, and all its instants move.
+// Prune takes out of m what is out of date, and reports whether anything is left. Out of date are
+//
+//   - what remains of a limit whose reset is not known or has passed: its Habits are left;
+//   - a hold that is over;
+//   - rates and prices that are a day old;
+//   - and all that is a month old, but for Used, whose quotas have spans of their own.
+//
+// If At is zero, m is taken to be of now. If At is still to come, the clock that told it was ahead, or was set back
+// since: then all instants of m move back by as much.
 func (m *Memory) Prune(now time.Time) (left bool) {
 	if m.At.IsZero() {
 		m.At = now
@@ -98,7 +104,7 @@ func (m *Memory) setBack(ahead time.Duration) {
 	m.Held = m.Held.Add(-ahead)
 }
 
-// prune takes out what is out of date, if it is so old.
+// prune takes out what is out of date of a limit that was stated so long ago.
 func (m *WindowMemory) prune(now time.Time, age time.Duration) {
 	if !m.Late.After(now) {
 		m.Remaining, m.Early, m.Late = 0, time.Time{}, time.Time{}
@@ -149,10 +155,10 @@ func (s *Server) Fresh() bool {
 	return len(s.windows) == 0 && s.pace.Fresh() && s.refusals == 0
 }
 
-// Remember takes over m as what a server has learned, if it is Fresh. Of windows whose reset has passed by the
-// clock only the habits are, and a rate is not that is older than rateKept. No number in m can do
-// more harm than a statement of a server: it holds requests back, for at most MaxHold before a
-// probe goes. Known reports whether a rate was taken over, so that the bucket is not new any more.
+// Remember takes over m as what s has learned, if s is Fresh. Of windows whose reset has passed by the clock, only
+// the habits are taken over; a rate that is older than rateKept is not. No number in m can do more harm than a
+// statement of a server, which holds requests back, for at most MaxHold before a probe goes. Known reports whether a
+// rate was taken over, so that the bucket is not new any more.
 func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
 	if !s.Fresh() {
 		return false
@@ -177,14 +183,14 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 	return known
 }
 
-// hearsay is what is known of a limit from elsewhere: a Memory or another process.
+// hearsay is what is known of a limit from elsewhere: from a Memory or from another process.
 type hearsay struct {
 	name, bucket, unit string // the unit is canonical
 	limit, remaining   int
 	early, late        monotime.Time
 	resolution         time.Duration
 	span               time.Duration
-	unstated           time.Duration // how long before late the window began, if looks have found that; zero if the reset is stated
+	unstated           time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
 }
 
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
@@ -194,8 +200,9 @@ func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	}
 }
 
-// restore takes over what is known of a limit from elsewhere, if its reset has not passed. If there
-// is a window of the limit, its reset must have passed: what is restored is another one. A new window has the habits that are kept.
+// restore takes over what is known of a limit from elsewhere, if the reset has not passed of which that speaks. If s
+// has a window of the limit already, the reset of this window must have passed. A new window has the habits that are
+// kept (recall).
 func (s *Server) restore(now monotime.Time, h *hearsay) {
 	late := min(h.late, now.Add(monotime.Longest))
 	if late <= now {

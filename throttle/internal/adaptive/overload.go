@@ -6,14 +6,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// overload finds out whether a failure without explanation (Answer.MayRefuse) is a refusal. By
-// default nginx answers 503, and nothing else, to requests over its limit; but a broken server
-// answers 503 as well. The difference: refusals end when requests go more slowly, and failures
-// do not.
+// overload finds out whether a failure without explanation (Answer.MayRefuse) is a refusal. By default nginx answers
+// 503, and nothing else, to requests over its limit; but a broken server answers 503 as well. The difference:
+// refusals end when requests go more slowly, and failures do not.
 //
-// In come answers without explanation (take), served or failed, while no window is known: a server
-// that states limits is taken to say when it refuses. Out comes whether a failure is taken for a
-// refusal. That depends on the belief:
+// In come answers without explanation (take), served or failed, while the server states no limit: one that states
+// limits is taken to say when it refuses. Out comes whether a failure is taken for a refusal. That depends on the
+// belief:
 //
 //	belief        ends when                                                           then
 //	meanFailure   a good part of the answers fail, and others are served (suspect)    onTrial
@@ -28,15 +27,18 @@ import (
 //
 // Failures are taken for refusals unless the belief is meanFailure, so that requests are paced.
 //
-// Where others use the limit too, some fail however slowly requests go. So a trial goes on while far fewer fail than before it.
+// Where others use the limit too, some requests fail however slowly ours go. So a trial goes on while far fewer fail
+// than before it.
 //
-// Few limits serve less than half of what was usual. If this one does (a bucket that was full at first), so many fail without
-// a pace that the next trial begins at once (helped), and what the pace served is usual from then on.
+// Few limits serve less than half of what was usual before they refused; a bucket that was full at first may. If one
+// does, the trial ends, and then so many fail without a pace that the next trial begins at once (helped). What the
+// pace served is usual from then on.
 //
-// While a window is used up, nothing is served either, and nobody can tell at first. So a trial in which nothing is served ends soon
-// (laterUnserved), but for two cases. Where requests have only begun, a limit is more likely than a server that breaks in this
-// very minute: it goes on for newUnserved. Where something was served after such failures, it goes on for twice the time for which
-// they lasted, and more (missed).
+// While a window is used up, nothing is served either, so that nobody can tell it from a broken server at first. A
+// trial in which nothing is served ends soon (Patience, or laterUnserved), but for two cases. Where requests have
+// only begun, a limit is more likely than a server that breaks in this very minute: the trial goes on for
+// newUnserved. Where something was served after such failures, the trial goes on for more than twice the time for
+// which they lasted (missed).
 type overload struct {
 	belief belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
@@ -46,7 +48,7 @@ type overload struct {
 
 	lastFailed    bool          // the latest answer of the trial was a failure
 	unpaced       counted       // answers to requests that went before the trial, from the first failure on
-	paced         counted       // answers of the trials, each failure counted; all before one that ended well weighs half
+	paced         counted       // answers of the trials, each failure counted; halved when a trial ends well
 	since         counted       // answers since a trial failed
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time
@@ -55,11 +57,11 @@ type overload struct {
 	failureHeard  sequence      // the latest failure that counted
 	broken        bool          // nothing was served
 	unsuccessful  int           // trials in which something was served
-	begun         monotime.Time // the first answer, and the first one after idling
+	begun         monotime.Time // the first answer, or the first one after idling
 	recurrence    recurrence
-	serving       tally         // what is served while failures mean failure; then, at a pace
-	usual         float64       // served in a second, over the latest minute or more before the trial; or in the part of one that follows, if that is more
-	noTrialBefore monotime.Time // since a trial has failed
+	serving       tally         // what is served while failures mean failure, and then at a pace
+	usual         float64       // served in a second, over a minute or more before the trial; or since, if that is more
+	noTrialBefore monotime.Time // no trial begins before that, since one has failed
 }
 
 // tally counts answers from an instant on.
@@ -68,7 +70,8 @@ type tally struct {
 	served, failed int
 }
 
-// rate returns how many were served in a second. Less than a minute counts as one: what a bucket that is full serves at first is no rate.
+// rate returns how many were served in a second. A time of less than a minute counts as a minute, since what a full
+// bucket serves at first is no rate.
 func (c *tally) rate(now monotime.Time) float64 {
 	return float64(c.served) / max(now.Sub(c.from), time.Minute).Seconds()
 }
@@ -79,7 +82,7 @@ type counted struct{ served, failed int }
 // half has what was counted weigh half as much.
 func (s *counted) half() { s.served, s.failed = s.served/2, s.failed/2 }
 
-// mostCounted is how many answers are counted. Then all count half.
+// mostCounted is how many answers are counted. Then all of them are halved.
 const mostCounted = 1000
 
 // add counts one.
@@ -94,21 +97,22 @@ func (s *counted) add(failed bool) {
 	}
 }
 
-// helped reports whether the latest trial has ended too early, as what failed since shows: if others use the limit as well, many fail
-// in a trial, and most without one. So the next trial begins at once, even if nothing is served any more: where refused requests count,
-// nothing will be, until fewer are sent.
+// helped reports whether the latest trial has ended too early, as what failed since shows. If others use the limit as
+// well, many fail in a trial, and most without one. Then the next trial begins at once, even if nothing is served any
+// more: where refused requests count, nothing is served until fewer are sent.
 //
-// Where nothing was served in that trial, that may be an outage: then what failed counts from when something is served again.
+// If nothing was served in that trial, there may be an outage. Then what failed counts only from when something is
+// served again (broken).
 func (o *overload) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
 
-// fewer reports whether the odds of a failure are a quarter with a pace of what they are without one.
+// fewer reports whether the odds of a failure with a pace are a quarter of those without one, or less.
 func fewer(paced, unpaced *counted) bool {
 	return unpaced.failed >= enoughFailed && 4*paced.failed*(unpaced.served+1) <= unpaced.failed*paced.served
 }
 
-// helps reports whether fewer fail since requests are paced: so many that the odds are a quarter of those before. At a server that
-// fails so often whatever is asked of it, pacing changes nothing. At a limit that others use as well, many are refused however
-// slowly requests go, but not nearly as many.
+// helps reports whether far fewer fail since requests are paced: the odds are a quarter of those before, or less. At
+// a server that fails at random, pacing changes nothing. At a limit that others use as well, many are refused however
+// slowly ours go, but not nearly as many as before.
 func (o *overload) helps() bool { return fewer(&o.paced, &o.unpaced) }
 
 // serve counts n requests that were served while failures mean failure.
@@ -118,8 +122,9 @@ func (o *overload) serve(now monotime.Time, n int) {
 	}
 }
 
-// inVain takes in an answer of a trial, and reports whether, at a pace, some fail although less than half is served of what was usual.
-// Where fewer fail than enough to tell in vainWithin, nothing is wrong with the pace.
+// inVain takes in an answer of a trial. It reports whether the pace is in vain: some requests fail at it, although
+// less than half is served of what was usual. If too few fail within vainWithin to tell, nothing is wrong with the
+// pace.
 func (o *overload) inVain(now monotime.Time, a attempt) bool {
 	s := &o.serving
 	lasted := now.Sub(s.from)
@@ -154,14 +159,14 @@ const (
 )
 
 const (
-	// minFailures is how many failures there must be before a trial, and one in minFailedPart
-	// is the part of the answers that they must be: at twice the rate that is allowed, one
-	// request in two fails.
+	// A trial begins after minFailures failures, if they are one in minFailedPart of the answers or more: at twice
+	// the rate that is allowed, one request in two fails.
 	minFailures   = 4
 	minFailedPart = 4
 
-	// enoughFailed is how many must have failed without a pace for it to be compared with one. With four, a server that fails a few at random, and
-	// several in turns at first, stays paced; with eight, a process of which others take most cannot tell soon enough.
+	// enoughFailed is how many must have failed without a pace to be compared with what fails at one. With four, a
+	// server that fails a few at random, several in turn at first, stays paced. With eight, a process that shares a
+	// limit of which others take most cannot tell soon enough.
 	enoughFailed = 6
 
 	// A trial ends well after trialServed served requests, counted from when the pace is known.
@@ -172,20 +177,22 @@ const (
 	trialFailed = 6
 	laterFailed = 4
 
-	// vainWithin is how soon at most failures at a pace must be enough to tell that the pace is in vain.
+	// vainWithin is within which time so many must fail at a pace that it is in vain, see inVain.
 	vainWithin = 10 * time.Minute
 
-	// newFor is for how long requests have only begun, and newUnserved is for how long nothing may then be served in a trial:
-	// a quarter longer than the windows of a minute that are common. When something was served in it, the next time is known, or it
-	// is no window: then it is laterUnserved at most, which is longer than the windows of 10 s that are common.
+	// newFor is for how long after the first answer requests have only begun. In a trial that begins then, nothing
+	// may be served for newUnserved: a quarter longer than the windows of a minute that are common. Once something
+	// was served in a trial, nothing may be served for laterUnserved at most, which is longer than the windows of 10
+	// s that are common.
 	newFor        = time.Minute
 	newUnserved   = 75 * time.Second
 	laterUnserved = 15 * time.Second
-	// missed is how many times half of the time for which nothing was served before that may be: others may have taken all of the window
-	// that began then, and so the next one is waited for.
+	// For missed/2 times as long as nothing was served before, nothing may be served in a trial: others may have
+	// taken all of the window that began then, so that the next one is waited for.
 	missed = 5
 
-	// nextTrial is how long after a trial that failed another one may begin, if requests were served in it.
+	// nextTrial is how long after a trial that failed another one may begin, if requests were served in the one that
+	// failed.
 	nextTrial = 30 * time.Second
 )
 
@@ -196,9 +203,9 @@ type attempt struct {
 	paced   bool // the served rate was known
 }
 
-// take takes in an answer, which has a number in the sequence. Refused says that it is taken for a
-// refusal. Over says that failures are failures after all: the trial has failed, or had ended well
-// by chance. No trial begins for maxHold after that.
+// take takes in an answer, which has a number in the sequence. Refused says that the answer is taken for a refusal.
+// Over says that failures are failures after all: the trial has failed, or had ended well by chance. When the next
+// trial may begin is for after to say.
 func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold time.Duration) (refused, over bool) {
 	if o.begun == 0 {
 		o.begun = now
@@ -256,8 +263,8 @@ func (o *overload) score(now monotime.Time, a attempt) {
 	}
 }
 
-// suspect counts answers from the first failure on, of which one that is served before shows that the server serves, and begins a trial if
-// enough of them are failures. It reports whether it did.
+// suspect counts answers from the first failure on, and one that was served before it, which shows that the server
+// serves. It begins a trial if enough of these answers are failures, and reports whether it did.
 func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool {
 	if now.Sub(o.countingSince) > Patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
@@ -297,9 +304,10 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 	}
 }
 
-// after returns what is left of a trial that failed. If nothing was served any more, the next one begins after maxHold at the
-// soonest, or soon after something is served again. Else the pace may have been wrong, and it begins after nextTrial, or after
-// Patience if most fail without a pace. Both double with each trial.
+// after returns what is left of a trial that failed. If nothing was served any more (broken), the next trial begins
+// after maxHold at the soonest, or soon after something is served again. If something was served, the pace may have
+// been wrong. Then the next trial begins after nextTrial at the soonest, or after Patience if most fail without a
+// pace; both double with each trial.
 func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
 	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
 	if o.broken {
@@ -317,11 +325,11 @@ func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
 // meet notes that the first request of the bucket goes.
 func (o *overload) meet(now monotime.Time) { o.serving.from = now }
 
-// again forgets when requests began: they begin again.
+// again notes that requests begin again, after idling: they have only begun.
 func (o *overload) again() { o.begun = 0 }
 
-// longestHold is for how long at most nothing goes after failures that are taken for refusals without a hint: while nothing is
-// served, a request must go often enough for the trial to go on.
+// longestHold bounds a hold after a failure that is taken for a refusal and has no hint: while nothing is served,
+// requests must go often enough for the trial to go on.
 const longestHold = Patience / 2
 
 // believe takes failures for refusals, as an earlier run has found.

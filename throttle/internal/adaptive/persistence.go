@@ -7,26 +7,30 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// persistence tells refusals that are the matter of the refused requests from those of the bucket by what becomes of requests
-// that were refused and are made again. If too much was asked of the server, such a request is no more likely to be refused than
-// the others beside it; mostly it is served, since it comes after a hold. But what the server always refuses is refused again
-// although others are served in between, and is never served. So nothing need tell such requests from the others before they
-// are made, as evidence of kinds does: what counts is what became of all of them.
+// persistence tells refusals that are the matter of the refused requests from those that are the matter of the
+// bucket. It goes by what becomes of requests that were refused and are made again. If too much was asked of the
+// server, such a request is no more likely to be refused than the others beside it; mostly it is served, since it
+// comes after a hold. But a request that the server always refuses is refused again although others are served in
+// between, and is never served.
+//
+// So nothing need tell such requests from the others before they are made, as their kind does for alone.go: what
+// counts is what became of all of them.
 //
 // In come refusals (refuse) and what was served (serve). Out comes how a refusal is to be taken (a verdict).
 //
 // The evidence is a likelihood ratio:
-//   - It is multiplied by 1/p when a request is refused again although others were served. Here p is the share of the requests granted
-//     since its attempt before that were refused. All that were under way together add mostSaid to its logarithm at most.
+//   - It is multiplied by 1/p when a request is refused again although others were served. Here p is the share that
+//     was refused of the requests granted since the attempt before. Requests that were under way together add
+//     mostSaid to the logarithm of the ratio at most.
 //   - It falls to leastRatio when a request that was refused is served.
 //
 // While refusals are the bucket's, the ratio grows by a factor of n once in n times at most (Ville's inequality).
 type persistence struct {
-	ratio     float64       // its logarithm
-	said      float64       // of the logarithm, by the latest of these
-	flights   int           // refusals since a request was served: those that were under way when one of them came count as one
-	heard     uint64        // when the first refusal of the latest of these came
-	vain      bool          // a claim that was refused went first and was refused again, and none that was refused was served since
+	ratio     float64       // the logarithm of the likelihood ratio
+	said      float64       // how much of it the latest flight has added, which are requests that were under way together
+	flights   int           // flights of which one was refused, since a request was served
+	heard     uint64        // the first refusal of the latest flight, in the sequence
+	vain      bool          // a refused claim went first and was refused again, and no refused claim was served since
 	refusedAt monotime.Time // the latest refusal
 	recent    [32]result    // a ring of what became of requests since the first refusal
 	next      int           // in recent
@@ -39,24 +43,25 @@ type result struct {
 }
 
 const (
-	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether that holds for others.
-	// That costs one refusal if it is in vain; so many times as much evidence lets as many more look.
+	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others are
+	// refused as well. That costs one refusal if they are. In a row of refusals, the n-th flight needs looksFrom to
+	// the power of n.
 	looksFrom = 20
 
-	// ownFrom is the ratio from which on a refusal holds nobody, if the one before did not come right before it.
+	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served.
 	ownFrom = 10_000
 
-	// leastRatio and mostRatio bound the ratio. Where a request that was refused was served once, two more must be refused again
-	// than where none was. A narrow limit beside a wide one, which nobody tells, refuses a request up to three times in each of
-	// its turns.
+	// leastRatio and mostRatio bound the ratio. Once a request that was refused has been served (leastRatio), two
+	// more must be refused again than if none was: a narrow limit beside a wide one, of which nobody tells, refuses a
+	// request up to three times before its turn comes.
 	leastRatio, mostRatio = 0.0001, 10 * ownFrom
 
-	// unservedFor is for how long it is remembered after a refusal what becomes of requests, or of those of a kind.
+	// unservedFor is for how long after a refusal it is remembered what becomes of requests, or of those of one kind.
 	unservedFor = 10 * time.Minute
 
-	// mostSaid bounds what requests that were refused again say together if they were under way together, since a window that is used
-	// up refuses all of them: more than for a look, and no more. Without it, 63 callers of a window of 29 were taken for requests
-	// that are always refused, and a hundred were refused in 2 s.
+	// mostSaid bounds what the refusals of one flight add to the logarithm of the ratio, since a window that is used
+	// up refuses the whole flight. It is more than a look needs (log looksFrom is 3.0). Without it, 63 callers of a
+	// window of 29 were taken for requests that are always refused, and a hundred were refused in 2 s.
 	mostSaid = 3.2
 )
 
@@ -65,14 +70,14 @@ type verdict int
 
 const (
 	ofBucket  verdict = iota // it holds the bucket
-	looks                    // another request is to go at once, alone, before it is said what holds the bucket
+	looks                    // another request goes at once, alone: its answer shows whether the bucket is held
 	ofRequest                // it holds nobody
 )
 
-// refuse takes in a refusal of a request that was granted then, and says how to take it. First says that it went ahead of all
-// others; before is when its claim was granted the last time, if that was refused, else zero; heard is the place of the answer
-// in the sequence. Known says that the claim is known to hold nobody. Found says that this refusal shows that refusals are the
-// matter of requests.
+// refuse takes in a refusal of a request, and says how to take it. The places in the sequence are these: granted of
+// its grant, heard of its answer, and before of the grant of its claim the last time, if that was refused, else zero.
+// First says that the request went ahead of all others; known, that its claim is known to hold nobody. Found says
+// that it is this refusal which shows that refusals are the matter of requests.
 func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, first, known bool) (v verdict, found bool) {
 	own, anew := math.Log(ownFrom), granted > p.heard
 	if anew {
@@ -104,7 +109,8 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	return ofBucket, found
 }
 
-// serve takes in that a request was served that was granted then. Again says that its claim was refused before.
+// serve takes in that a request was served; granted is the place of its grant in the sequence. Again says that its
+// claim was refused before.
 func (p *persistence) serve(granted uint64, again bool) {
 	if again {
 		p.ratio, p.vain = math.Log(leastRatio), false
@@ -113,7 +119,7 @@ func (p *persistence) serve(granted uint64, again bool) {
 	p.note(result{granted, false})
 }
 
-// any reports whether a request was refused lately, so that it matters what becomes of others.
+// any reports whether a request was refused lately: then it matters what becomes of others.
 func (p *persistence) any(now monotime.Time) bool { return now < p.refusedAt.Add(unservedFor) }
 
 // note keeps what became of a request.
@@ -122,8 +128,8 @@ func (p *persistence) note(r result) {
 	p.next = (p.next + 1) % len(p.recent)
 }
 
-// shareRefused is the share of the requests granted since then that were refused; not ok if none was served: that says nothing
-// of the one that was granted then.
+// shareRefused is which share was refused of the requests granted after a place in the sequence. It is not ok if none
+// was served: then it says nothing of the request that was granted at that place.
 func (p *persistence) shareRefused(since uint64) (share float64, ok bool) {
 	served, refused := 0, 0
 	for _, r := range p.recent {

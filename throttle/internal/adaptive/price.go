@@ -7,25 +7,25 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// price is what requests cost of a limit in a unit of which they do not say it: the tokens of a language model, say. What
-// remains falls by it.
+// price is what requests cost of a limit in a unit in which they do not say their cost, such as the tokens of a
+// language model. It is seen from how far Remaining falls.
 //
-// In come served requests (count) and how much was spent meanwhile (learn). Out come the mean cost of a kind of request, and how much
-// must remain so that one may go (need): so much more than the mean that it rarely costs more.
+// In come served requests (count) and how much was spent meanwhile (learn). Out come the mean cost of a kind of
+// request, and how much must remain so that one may go (need): so much more than the mean that it rarely costs more.
 //
-// Of one kind are requests with the same verb, and with paths that differ in what looks like an ID (byIDs): else each thread, say, had a
-// price of its own, and none would be known.
+// Requests are of one kind if they have the same verb, and paths that differ only in what looks like an ID (byIDs).
+// Otherwise each thread of a forum, say, would have a price of its own, and none would be known.
 //
-// Of each kind the mean is learned by least mean squares: if several requests were served meanwhile, what they cost more than
-// was thought is shared out among their kinds, in proportion to how many of each there were.
+// The mean of each kind is learned by least mean squares. If several requests were served between two answers, what
+// they cost more than was thought is shared out among their kinds, in proportion to how many there were of each.
 type price struct {
 	kinds    []kindPrice // the one that was counted latest is the last
 	mean     float64     // of all kinds, as often as each comes
 	variance float64     // around the mean of the kind
 	learned  int         // how often learn was told
-	first    float64     // what was missing of a new window at the first answer; zero if much was: others may have used it
+	first    float64     // what was missing of a new window at the first answer; zero if it was much, perhaps of others
 
-	kept map[string]float64 // means of kinds that an earlier run has learned, by their digests; nil if there are none
+	kept map[string]float64 // means of kinds, by their digests, that an earlier run has learned; nil if there are none
 
 	// The newest answer came at an instant, and stated that so much remains.
 	at        monotime.Time
@@ -40,21 +40,22 @@ type kindPrice struct {
 }
 
 const (
-	// enoughPrices is after how many observations a price is known. Before, what was missing of a new window at the first
-	// answer is the price, or one token if that is not known.
+	// enoughPrices is after how many observations a price is known. Before that, the price is what was missing of a
+	// new window at the first answer (first), or one token if that is not known.
 	enoughPrices = 4
 
-	// priceMemory is over how many observations a mean is taken in the long run: prices change.
+	// priceMemory is over how many observations the mean of all kinds is taken in the long run: prices change.
 	priceMemory = 32
 
-	// kindMemory is the same for the mean of a kind. Least mean squares take long where steps are short and kinds come together.
+	// kindMemory is the same for the mean of one kind. It is shorter, since least mean squares take long where steps
+	// are short and kinds come together.
 	kindMemory = 8
 
 	// maxPricedKinds bounds how many kinds have a price of their own.
 	maxPricedKinds = 16
 
-	// sameBurst is within how many round trips the next answer must come for the price to be learned from it: in a longer time,
-	// others may have spent much.
+	// sameBurst is within how many round trips the next answer must come for the price to be learned from it: in a
+	// longer time, others may have used much.
 	sameBurst = 4
 
 	// priceMargin is how many standard deviations a request may cost more than the mean and still be allowed.
@@ -63,7 +64,7 @@ const (
 
 func (p *price) known() bool { return p.learned >= enoughPrices }
 
-// of returns the mean cost of a kind of request; of all if kind is nil.
+// of returns the mean cost of a kind of request; that of all kinds if kind is nil.
 func (p *price) of(kind *Kind) float64 {
 	switch {
 	case !p.known():
@@ -86,7 +87,7 @@ func (p *price) ofLatest() float64 {
 	return p.thought(&p.kinds[len(p.kinds)-1])
 }
 
-// thought returns the mean of a kind, as far as it is known.
+// thought returns the mean of a kind; that of all kinds if nothing is known of this one.
 func (p *price) thought(k *kindPrice) float64 {
 	if k.learned > 0 {
 		return k.mean
@@ -94,9 +95,10 @@ func (p *price) thought(k *kindPrice) float64 {
 	return p.mean
 }
 
-// need returns how much must remain, beside the mean cost of so many requests in flight, so that n of a kind may go. All of them
-// together vary by what each does, and by how far the mean may be off, which is the same for each: of k requests, with a
-// mean of m observations, the variance is variance · (k + k²/m).
+// need returns how much must remain, beside the mean cost of so many requests in flight, so that n of a kind may go.
+//
+// What k requests cost together varies for two reasons: the cost of each varies, and the mean of m observations may
+// be off, by the same for each. So its variance is variance · (k + k²/m).
 func (p *price) need(kind *Kind, n, inFlight int) int {
 	k, m, variance := float64(n+inFlight), float64(min(p.learned, priceMemory)), p.variance
 	if !p.known() {
@@ -105,12 +107,13 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 	return tokens(math.Ceil(float64(n)*p.of(kind) + priceMargin*math.Sqrt(variance*(k+k*k/m))))
 }
 
-// bounded reports whether most bounds what requests need: no kind is known from an earlier run, whose price is looked up only when a
-// request of it comes.
+// bounded reports whether most bounds what requests need. It does not if an earlier run has learned kinds: the price
+// of such a kind is looked up only when a request of it comes.
 func (p *price) bounded() bool { return p.known() && len(p.kept) == 0 }
 
-// most bounds what each of k requests needs, of whatever kinds, of which some are in flight and the others are to go: all of them need k
-// times as much at most, since k + k²/m ≤ k²·(1 + 1/m) ≤ 2k², and prices are at most the dearest. It is one token at least.
+// most bounds what each of k requests needs, of whatever kinds, of which some are in flight and the others are to go;
+// it is one token at least. All of them together need k times as much at most: k + k²/m ≤ k²·(1 + 1/m) ≤ 2k², and no
+// price is above that of the dearest kind.
 func (p *price) most() float64 {
 	most := p.mean
 	for i := range p.kinds {
@@ -176,12 +179,12 @@ func (p *price) learn(spent float64) {
 	if p.learned > 0 { // the first surprise says nothing of how much prices vary
 		p.variance += share(p.learned-1, priceMemory) * (more*more/requests - p.variance)
 	}
-	// More may come back than was thought: then less than nothing seems to be spent.
+	// If more came back than was thought, less than nothing seems to be spent: spent is negative then.
 	p.mean = positive(p.mean + share(p.learned, priceMemory)*(spent/requests-p.mean))
 	p.learned++
 }
 
-// skip forgets which requests were counted: nobody knows what they cost.
+// skip forgets which requests were counted, since nobody knows what they cost.
 func (p *price) skip() {
 	for i := range p.kinds {
 		p.kinds[i].served = 0
@@ -209,14 +212,14 @@ func (p *price) times(n int, kind *Kind) int {
 // product returns what n requests cost.
 func product(n int, each float64) int { return tokens(math.Round(float64(n) * each)) }
 
-// maxTokens bounds what servers state: so large that it makes no difference, and so small that
-// no sum of a few overflows, nor ten times such a sum.
+// maxTokens bounds what servers state. It is so large that it makes no difference, and so small that no sum of a few
+// such numbers overflows, nor ten times such a sum.
 const maxTokens = math.MaxInt / 32
 
 // bounded returns n within [0, maxTokens].
 func bounded(n int) int { return min(max(n, 0), maxTokens) }
 
-// tokens returns n within [0, maxTokens]: it is a product of what servers state.
+// tokens returns n within [0, maxTokens]. N is a product of what servers state, so it may be anything.
 func tokens(n float64) int {
 	switch {
 	case n >= maxTokens:

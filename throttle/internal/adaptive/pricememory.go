@@ -27,7 +27,7 @@ func (p *price) memory() *PriceMemory {
 	return m
 }
 
-// price returns a price that begins with what is known; nil if that is no price.
+// price returns a price that begins with what m says; nil if m says what no price can be.
 func (m *PriceMemory) price() *price {
 	sane := func(f float64) bool { return f >= 0 && f <= maxTokens }
 	if !sane(m.Mean) || !sane(m.Variance) {

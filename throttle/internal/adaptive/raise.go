@@ -8,49 +8,53 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// raise is how the rate of a limit below fewTokens grows: Remaining never shows how many more tokens come back, so the rate grows with
-// each answer until a request is refused, and again some time later.
+// raise is how the rate of a limit below fewTokens grows. Remaining never shows that more tokens come back. So the
+// rate grows with each answer until a request is refused, and again some time later.
 //
-// After a refusal the rate is just under what was served before it (held), and what it is raised by is smaller. Below that, the rate grows a little with each
-// answer. A refusal at a pace that is well below held is not about the pace: others took the token, or the limit has fallen. Then the rate hardly falls, and
-// held falls with it.
+// After a refusal the rate is just under what was served before it (held), and further raises are smaller. A rate
+// below held grows a little with each answer. A refusal at a rate well below held is not about the rate: others took
+// the token, or the limit has fallen. Then the rate hardly falls, and held falls with it.
 //
-// In come rates (again), what was served (serve) and refusals (refused, fell). Out comes by what the rate is multiplied with each served answer (grow), and after a
-// refusal (refused), and how long one token takes at most (held).
+// In come rates (again), what was served (serve) and refusals (refused, fell). Out come the factors by which the rate
+// is multiplied with each served answer (grow) and after a refusal (refused), and the highest rate that was seen
+// (held).
 type raise struct {
-	by   float64       // above 1 while the rate is raised, 1 between that, and zero where it never is
+	by   float64       // above 1 while the rate is raised, 1 between two raises, and zero if it is never raised
 	from float64       // the rate when it began to be raised again
 	at   monotime.Time // when it is to be raised again; zero if that is not known yet
-	gap  time.Duration // until then from when the raise ended
+	gap  time.Duration // from the end of a raise to the next one
 
-	held   float64          // the highest rate at which requests were served one after the other; zero if that is not known
-	went   [3]monotime.Time // when the latest ones went that were served while nothing remained
+	held   float64          // the highest rate at which requests were served one after the other; zero if not known
+	went   [3]monotime.Time // when the latest three went that were served while nothing remained
 	others int              // others are likely to share the limit until so many more are served
-	trips  float64          // so many requests go in a round trip at the rate, if that is more than one; zero before the first was served
-	blind  bool             // a round trip is longer than one token takes: so it may vary by as much
+	trips  float64          // how many requests go in a round trip at the rate, 1 at least; zero if none was served yet
+	blind  bool             // a round trip is longer than one token takes: so it may vary by as much as a token takes
 }
 
 const (
-	// firstRaise is by what the rate of a limit of one is first multiplied with each served answer, or with all of a round trip where several are on their way. It is
-	// gentleRaise at more, which may be a window of a second after all.
+	// firstRaise is the factor of a first raise at a limit of one token, for each served answer; where several
+	// requests are on their way, for all answers of a round trip together. At a limit of more tokens, which may be a
+	// window of a second after all, the factor is gentleRaise.
 	firstRaise  = 2.0
 	gentleRaise = 1.25
 
-	// laterRaise is the same for when the rate is raised again, after the raise has ended: the limit may have risen. That is after
-	// raiseAfter, and later each time, as with trials of a pace (see package pace), unless the rate has doubled.
+	// laterRaise is the factor of each raise after that, since the limit may have risen. It comes raiseAfter after
+	// the first raise has ended, and later each time, as trials of a pace do (see package pace); if the rate has
+	// doubled meanwhile, after raiseAfter again.
 	laterRaise = 1.06
 	raiseAfter = 15 * time.Second
 
-	// leastRaise is a raise that is worth a refusal.
+	// leastRaise is the least factor that is worth a refusal: below it, the raise has ended.
 	leastRaise = 1.02
 
-	// A pace that is below othersBelow of one that was held is not the reason of a refusal.
+	// A rate below othersBelow · held is not the reason of a refusal.
 	othersBelow = 0.9
-	othersShare = 0.9  // by what the rate, and what was held, are multiplied then
-	othersRaise = 1.01 // and the rate with each served answer after that
+	othersShare = 0.9  // the rate and held are multiplied by this after such a refusal,
+	othersRaise = 1.01 // and the rate by this with each served answer after it
 
-	// A refusal after chanceAfter requests that were served at a pace has lowered it enough if that is multiplied by chanceShare: the network has brought two
-	// requests nearer to each other. After fewer it is multiplied by soonShare, and if not even two were served by refusalFactor.
+	// After a refusal, the rate is multiplied by chanceShare if chanceAfter requests were served at it before: then
+	// the network has brought two requests nearer to each other. If fewer were served, it is multiplied by soonShare,
+	// and if not even two were, by refusalFactor.
 	chanceAfter = 8
 	chanceShare = 0.96
 	soonShare   = 0.9
@@ -75,8 +79,12 @@ func (ra *raise) again(now monotime.Time, rate float64) {
 	}
 }
 
-// serve takes in that a request was served at a rate, which was sent then and answered after so long; spent says that nothing remained. Of a limit of one, two intervals of requests that found one token each are two tokens. Of more than one,
-// up to a token may have been there when nothing remained first.
+// serve takes in that a request was served at a rate: when it was sent, how long its answer took, and whether nothing
+// remained (spent).
+//
+// The rate of two tokens is held, over a time in which these surely came back: at a limit of one, that of two
+// intervals between requests that found one token each; at a limit of more, that of three, since up to one token may
+// have been there when nothing remained first.
 func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent bool, rate float64) {
 	ra.trips = took.Seconds() * rate
 	if ra.blind = ra.trips > 1; !ra.blind { // or it is no number
@@ -96,8 +104,9 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent 
 	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
 }
 
-// grow takes in that a request was served, and returns by what the rate is multiplied: beside others, it grows up to what was held, and alone, where a
-// refusal costs more than the rest, up to othersBelow of that.
+// grow takes in that a request was served, and returns by what the rate is multiplied. If others share the limit, the
+// rate grows up to held. If nobody does, it grows up to othersBelow · held, as a refusal costs more than the rest
+// would bring.
 func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 	switch {
 	case ra.by == 0:
@@ -114,8 +123,9 @@ func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 	return max(1, min(othersRaise, ra.held/rate))
 }
 
-// refused takes in a refusal at a rate, after so many that were served, and returns by what the rate is multiplied. While it is raised, the last two raises
-// are taken back, but for what was held, and the raises that follow are smaller. Later, held falls by half as much as the rate.
+// refused takes in a refusal at a rate at which so many requests were served before, and returns by what the rate is
+// multiplied. If the rate is being raised, the last two raises are taken back, though not below held, and the raises
+// that follow are smaller. If it is not, held falls by half as much as the rate.
 func (ra *raise) refused(rate float64, served int) (factor float64) {
 	by, held := ra.by, ra.held/rate
 	ra.went = [3]monotime.Time{}
@@ -139,8 +149,8 @@ func (ra *raise) refused(rate float64, served int) (factor float64) {
 	return factor
 }
 
-// fell takes in that a refusal has lowered a rate that was not being raised: the limit has fallen, perhaps for a moment, if that is far
-// below where the raise began. Then the rate is raised again soon.
+// fell takes in that a refusal has lowered a rate that was not being raised. If the rate is far below where the
+// latest raise began, the limit has fallen, perhaps for a moment. Then the rate is raised again soon.
 func (ra *raise) fell(rate float64) {
 	if pace.Fallen(rate, ra.from) {
 		ra.gap, ra.at = raiseAfter, 0

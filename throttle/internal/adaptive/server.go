@@ -13,20 +13,19 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// Server is what a bucket has learned of its server. A request must pass three checks: the slow
-// start, the pace, and each window. This file has the checks and counts what is in
-// flight; learn.go takes in the answers.
+// Server is what a bucket has learned of its server. A request must pass the slow start, the pace, and each window.
+// This file has these checks and counts what is in flight; learn.go takes in the answers.
 type Server struct {
 	config     Config
 	site       *Site
 	id         ID
 	isCompared bool // the Server is in Site.compared
-	parted     []ID // of those with which it shared a window until its latest answer
-	heirs      []ID // of those that got windows of it while it had requests in flight
+	parted     []ID // of the Servers with which it shared a window until its latest answer
+	heirs      []ID // of the Servers that got windows of it while it had requests in flight
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
-	room       int                 // requests that may go before a window delays one, at least; only while Steady, see window.room
+	room       int                 // requests that may go at least before a window delays one; see findRoom
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
 
 	sequence sequence // of the latest grant or answer of this Server
@@ -41,19 +40,19 @@ type Server struct {
 	kept        []WindowMemory // habits of limits that the server has not stated yet
 	unserved    unserved       // kinds of requests that were refused, and not served since
 	strays      strays         // refusals that are not the server's
-	persistence *persistence   // are those of the server the bucket's; nil if there was none lately
+	persistence *persistence   // are the server's refusals the matter of the bucket; nil if none came lately
 	successes   int            // requests that were served
-	silent      int            // answers in a row, to requests that were served, without a statement
+	silent      int            // answers in a row without a statement, to requests that were served
 	stated      sequence       // the latest answer that stated anything
-	marked      []*window      // what Count counts: the windows of the answers that the mark stands for, in their order
+	marked      []*window      // what Count counts: the windows of the answers that the mark stands for, in order
 	mark        *inside.Mark   // nil before Stated was called, and from when a window comes or goes
-	doubted     sequence       // the latest refusal that no used-up window explains; zero if a later request was served with a statement
-	pace        pace.Rate      // while refusals are not explained by windows
+	doubted     sequence       // the latest refusal that no used-up window explains; zero once a limit is stated again
+	pace        pace.Rate      // learned from refusals that windows do not explain
 	overload    overload
 
 	timed        bool  // what requests cost of a marked limit is learned, or how fast it comes back
-	contradicted bool  // two answers about one window cannot be about one counter
-	apart        apart // if the Server is of one of several counters of a name
+	contradicted bool  // answers about one window cannot be about one counter
+	apart        apart // not zero if the Server is of one of several counters of a name
 }
 
 // contact is how far the first request of a Server has come.
@@ -65,12 +64,10 @@ const (
 	heard             // it has ended
 )
 
-// maxWindows bounds the memory that a server can make a bucket use by giving ever new names to
-// its limits.
+// maxWindows bounds the memory that a server can make a bucket use by giving its limits ever new names.
 const maxWindows = 16
 
-// unitCost is what the requests in flight cost in one unit. Only requests whose cost in the unit
-// is known count here.
+// unitCost is what the requests in flight cost in one unit. It counts only requests whose cost in the unit is known.
 type unitCost struct {
 	n        int // in the unit
 	requests int // of the same requests, in requests
@@ -82,13 +79,13 @@ func (s *Server) Init(site *Site, c Config) {
 	s.site, s.id, s.config = site, site.ids, c
 }
 
-// Space notes how far apart requests are to come as the user says from now on; zero if he does not say it.
+// Space notes how far apart requests are to come from now on, as the user says; zero if the user does not say it.
 func (s *Server) Space(d time.Duration) { s.config.spacing = d }
 
 // InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
 
-// Sequence is the place of the latest grant or answer among those of the Site. It is no time.
+// Sequence is the place of the latest grant or answer among all grants and answers of the Site. It is no time.
 func (s *Server) Sequence() uint64 { return uint64(s.site.sequence) }
 
 // Add adds n to the cost of the requests in flight. It counts requests that were granted or
@@ -101,8 +98,8 @@ func (s *Server) advance() {
 	s.site.sequence, s.sequence = n, n
 }
 
-// inFlightIn returns the cost of the requests in flight in the unit of a window. Requests whose cost in the unit is not known
-// count as what they cost in requests, or at the price of the window.
+// inFlightIn returns the cost of the requests in flight in the unit of a window. A request whose cost in the unit is
+// not known counts at the price of the window, or if there is no price, as what it costs in requests.
 func (s *Server) inFlightIn(w *window) int {
 	if w.unit == "" || w.price == nil && len(s.otherUnits) == 0 {
 		return s.inFlight
@@ -111,7 +108,7 @@ func (s *Server) inFlightIn(w *window) int {
 	return c.n + w.priceOf(s.inFlight-c.requests)
 }
 
-// known returns what the requests in flight cost in a unit whose cost in it is known.
+// known returns what those requests in flight cost in a unit whose cost in the unit is known.
 func (s *Server) known(unit string) (c unitCost) {
 	if len(s.otherUnits) > 0 {
 		c = s.otherUnits[unit]
@@ -136,8 +133,8 @@ func (s *Server) inFlightOn(w *window) (n int) {
 	return n
 }
 
-// need returns how much of a window must remain, beside what is in flight, so that d may go: what it costs, and where that is
-// learned, so much more that it rarely costs more.
+// need returns how much of a window must remain, beside what is in flight, so that d may go. That is what d costs;
+// where the cost is learned, it is so much more that d rarely costs more.
 func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
 	if w.unit == "" {
 		return d.N
@@ -152,7 +149,8 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	}
 	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests)
 	if n > w.limit/2 && w.limit > 0 {
-		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each window.
+		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
+		// window.
 		n = min(n, max(w.price.times(d.N, kind), w.limit/2), max(w.limit, d.N))
 	}
 	return n
@@ -178,8 +176,8 @@ func (s *Server) addCosts(d *limit.Demand, sign int) {
 	}
 }
 
-// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new
-// or has idled: then the rate at which the server served is out of date and is forgotten. Restart reports whether there was one.
+// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new or has idled: then
+// the rate at which the server served is out of date, and is forgotten. Forgot reports whether there was such a rate.
 func (s *Server) Restart(forget bool) (forgot bool) {
 	if !s.config.SlowStart {
 		return false
@@ -193,7 +191,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	return forgot
 }
 
-// Begin is Restart(true). If it is known what may go, there is no slow start, unless the server refused last.
+// Begin is Restart(true), but without a slow start if it is known what may go, unless the server refused last.
 func (s *Server) Begin(known bool) (forgot bool) {
 	forgot = s.Restart(true)
 	if known && !s.slowStart.refused {
@@ -202,8 +200,8 @@ func (s *Server) Begin(known bool) (forgot bool) {
 	return forgot
 }
 
-// Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of request,
-// or several if kind is nil.
+// Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
+// request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
 	if !s.slowStart.open(now) || s.pace.Due(now, 0, d.N, false) > now {
 		return false
@@ -223,8 +221,9 @@ func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) b
 	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims))
 }
 
-// Hurry has no request be kept back for others that are not seen which a claim cannot outlast that waits for so long at most: for ever if that is zero, and not
-// at all if it is negative. It reports whether that makes a difference.
+// Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is
+// negative. If requests are kept back for longer than that, for others that are not seen yet, Hurry ends that. It
+// reports whether it has.
 func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) {
 	for _, w := range s.windows {
 		if u := &w.others; longest != 0 && u.unseenUntil.Sub(now) > max(longest, 0) {
@@ -234,12 +233,12 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 	return hurried
 }
 
-// Due puts due off, if that is earlier, until the server allows d if ahead goes before it and a
-// share of each limit is reserved for others. D is for a kind of request, or several if kind is nil.
+// Due puts due off until the server allows d, if due is earlier than that. Ahead goes before d, and a share of each
+// limit is reserved for others. D is for a kind of request, or for several if kind is nil.
 //
-// Some waits end when an answer comes, and nobody knows when that will be. To set a timer
-// (optimist is false), such a wait counts as the longest time for which the answer is awaited.
-// For a projection (optimist is true), such a wait counts as nothing.
+// Some waits end when an answer comes, and nobody knows when that will be. If due is to set a timer (optimist is
+// false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
+// (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
 	if s.slowStart.allowed > 0 {
 		s.slowStart.due(due, ahead.N, optimist)
@@ -265,7 +264,8 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 	}
 }
 
-// DueWith puts due off, if that is earlier, until the server allows the last of several claims that together ask for d.
+// DueWith puts due off until the server allows the last of several claims that together ask for d, if due is earlier
+// than that.
 func (s *Server) DueWith(due *limit.Due, d *limit.Demand, optimist bool) {
 	before, last := d.Last()
 	s.Due(due, &before, &last, nil, 0, optimist)
@@ -283,8 +283,8 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
-	// The row has as many as the one before: more would be refused, so a slow start begins. While failures are on trial, flights are left as
-	// they were.
+	// The row has as many requests as the one before, so that more would be refused: a slow start begins. While
+	// failures are taken for refusals, flights are left as they were.
 	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight-d.N) {
 		s.Restart(false)
 	}
@@ -302,8 +302,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	}
 }
 
-// End counts a request that is over. Cost is what the request asked for, nil if that was
-// requests alone.
+// End counts a request that is over. Cost is what the request asked for; nil if it asked for requests alone.
 func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	s.hadContact()
 	s.inFlight -= t.N
@@ -321,15 +320,16 @@ func (s *Server) hadContact() {
 	s.contact = heard
 }
 
-// Heard reports whether it makes no difference that a request has ended: the first one is over, or none was counted.
+// Heard reports whether the end of a request makes no difference to Site.unheard: the first request of s is over, or
+// none was counted.
 func (s *Server) Heard() bool { return s.contact != unheard }
 
-// RefusedAgain reports whether the refusal that came last, of a request with ticket t, came right after another: nothing was
-// served in between, or nothing but requests that were under way when that one came.
+// RefusedAgain reports whether the latest refusal, of a request with ticket t, came right after another one: nothing
+// was served in between, or only requests that were under way when the other one came.
 func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First }
 
-// OthersFirst reports whether some others are to go before a claim that was refused now, because the latest ones that went
-// first again after a refusal were refused, and not served since.
+// OthersFirst reports whether other claims are to go before one that was refused now: the latest claims that went
+// first again after a refusal were refused again, and none of them was served since.
 func (s *Server) OthersFirst() bool { return s.persistence != nil && s.persistence.vain }
 
 // Cancel counts a request that was not sent, and ends it.
@@ -341,8 +341,8 @@ func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	s.ProbeOver(t)
 }
 
-// ProbeOver notes that the answer to a request has come, or will not come: if the request was a
-// probe, another one may go.
+// ProbeOver notes that the answer to a request has come, or will not come. If the request was a probe, another probe
+// may go.
 func (s *Server) ProbeOver(t *Ticket) {
 	if t.probe {
 		for _, w := range s.windows {
@@ -351,10 +351,9 @@ func (s *Server) ProbeOver(t *Ticket) {
 	}
 }
 
-// Unknown reports whether nothing is known: nothing that an answer could confirm, and nothing
-// that could make a request wait. It is stricter than Fresh (nothing was learned that a Memory would
-// overwrite), because a slow start and counted failures make a difference as well; Idle is about
-// something else (what was learned may be forgotten).
+// Unknown reports whether nothing is known: nothing that an answer could confirm, and nothing that could make a
+// request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow start
+// and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
 	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && s.persistence == nil && len(s.windows) == 0 &&
 		s.pace.Fresh() && s.overload.failed == 0 && !s.overload.recurrence.known()
@@ -384,8 +383,8 @@ func (s *Server) find(name, bucket, unit string) *window {
 	return nil
 }
 
-// findOrAdd returns the window of a limit, a new one if there is none. If there are too many, the
-// new window takes the place of the one that was not spoken of for the longest time.
+// findOrAdd returns the window of a limit, a new one if there is none. If there are too many, the new window takes
+// the place of the window of which no answer spoke for the longest time.
 func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	if w := s.find(name, bucket, unit); w != nil {
 		return w
@@ -411,8 +410,8 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	return w
 }
 
-// reserved returns how many tokens of a limit are reserved: its share, rounded up, but never so
-// many that n could not go at once.
+// reserved returns how many tokens of a limit are reserved: a share of it, rounded up, but never so many that n could
+// not go at once.
 func reserved(limit, n int, share float64) int {
 	if share == 0 {
 		return 0
@@ -430,7 +429,7 @@ func (s *Server) priced() bool {
 	return true
 }
 
-// recall gives a new window the habits that are kept of its limit.
+// recall gives a new window the habits that are kept of its limit from an earlier run or another process.
 func (s *Server) recall(w *window) {
 	i := slices.IndexFunc(s.kept, func(m WindowMemory) bool {
 		return m.Name == w.name && m.Bucket == w.bucket && canonical(m.Unit) == w.unit
