@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle/store"
@@ -29,20 +31,47 @@ func TestStoreDefinition(t *testing.T) {
 		"7/s even", "7/s burst 3", "1000003/d burst 1000", "9007199/h burst 9007199", "70368744177664 tokens/d burst 70368744177664",
 		"7/s log", "333/977ms window", "70368744177664 bytes/s log", "13/s sliding 7", "13/s window grid", "17/s estimate", "70368744177664 tokens/s estimate",
 	} {
-		quotas := parse(t, text)
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				flushAll(t, c)
-				r := rand.New(rand.NewPCG(seed, 3))
-				m := &member{t: t, store: goredis.New(c), quotas: quotas, name: "a"}
-				sends := play(m, r, func(now time.Time) { s.Mini.SetTime(now) })
-				if len(sends) < 5 {
-					t.Errorf("%d sendings, want 5 at least", len(sends))
-				}
-				checkDefinition(t, &quotas[0], sends)
+				plays(t, c, text, seed, func(now time.Time) { s.Mini.SetTime(now) })
 			})
 		}
 	}
+}
+
+// TestStoreDefinitionOfEvictedLogs: logs hold also where their keys alone are evicted, again and again.
+func TestStoreDefinitionOfEvictedLogs(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	for _, text := range []string{"7/s log", "60/2s log", "333/977ms window", "70368744177664 bytes/s log", "13/s sliding 7"} {
+		for seed := range uint64(4) {
+			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
+				flushAll(t, c)
+				r, evicted := rand.New(rand.NewPCG(seed, 4)), 0
+				plays(t, c, text, seed, func(now time.Time) {
+					s.Mini.SetTime(now)
+					if r.IntN(4) == 0 && s.Mini.Del("{pacer:api}:log1") {
+						evicted++
+					}
+				})
+				if evicted < 5 {
+					t.Errorf("%d keys were evicted, want 5 at least", evicted)
+				}
+			})
+		}
+	}
+}
+
+// plays checks what is sent by a quota.
+func plays(t *testing.T, c redis.UniversalClient, text string, seed uint64, clock func(time.Time)) {
+	t.Helper()
+	m := &member{t: t, store: goredis.New(c), quotas: parse(t, text), name: "a"}
+	sends := play(m, rand.New(rand.NewPCG(seed, 3)), clock)
+	if len(sends) < 5 {
+		t.Errorf("%d sendings, want 5 at least", len(sends))
+	}
+	checkDefinition(t, &m.quotas[0], sends)
 }
 
 // slotLife is that of member.request.

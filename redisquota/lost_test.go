@@ -344,3 +344,57 @@ func TestStorePrefix(t *testing.T) {
 		}
 	}
 }
+
+// TestStoreLogEvicted: of a log whose own key alone is gone, it is known to half of its Per when something went, also if the key goes again. Nothing else is lost.
+func TestStoreLogEvicted(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		later time.Duration // when 20 more went, after 30
+		back  time.Duration // when the first are back
+		first int           // how many
+	}{
+		{1100 * time.Millisecond, 2020 * time.Millisecond, 30},
+		{300 * time.Millisecond, 2320 * time.Millisecond, 50}, // as if all had gone with the latest of its half
+	} {
+		flushAll(t, c)
+		a := &member{t: t, store: goredis.New(c), quotas: parse(t, "60/2s log, 1000/h log, 1000/h burst 200"), name: "a"}
+		s.Mini.SetTime(now)
+		fresh := a.request(0, 0)
+		fresh.Horizon, fresh.Fresh = 0, true
+		a.send(fresh)
+		ask := func(at time.Duration, n, want, left int) {
+			t.Helper()
+			s.Mini.SetTime(now.Add(at))
+			r := a.request(1, n)
+			for i := range r.Asks {
+				r.Asks[i].Within = 0
+			}
+			reply := a.send(r)
+			if got := granted(reply, 0); got != want || reply.Lost || reply.Left[1] != left {
+				t.Errorf("20 after %v, at %v: %d at once, lost %v, %d left of the hour, want %d and %d", test.later, at, got, reply.Lost, reply.Left[1], want, left)
+			}
+		}
+		evict := func() {
+			for _, key := range []string{"{pacer:api}:log1", "{pacer:api}:log2"} {
+				if !s.Mini.Del(key) {
+					t.Errorf("there is no %s", key)
+				}
+			}
+		}
+		ask(0, 30, 30, 970)
+		ask(test.later, 20, 20, 950)
+		evict()
+		ask(1500*time.Millisecond, 100, 10, 940)
+		for range 3 {
+			evict()
+			ask(test.back-time.Microsecond, 100, 0, 940)
+		}
+		evict()
+		ask(test.back, 100, test.first, 940-test.first)
+		evict()
+		ask(10*time.Second, 100, 60, 880-test.first) // what went before has left
+		ask(time.Hour+20*time.Second, 0, 0, 1000)
+	}
+}

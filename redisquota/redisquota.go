@@ -60,8 +60,8 @@
 // Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a later one, and calls of the earlier one fail while
 // the later one uses the bucket, and for ten seconds more.
 //
-// A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
-// is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no reply came in time, by the Limiter or the client
+// A bucket that is lost, evicted or flushed is a drained one, never a full one. Of a log whose own key alone is gone, what went comes back later,
+// by half of its Per at the most. Processes hear of a loss, and say what they still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no reply came in time, by the Limiter or the client
 // library: it gets the slots that it got then, as far as they have not passed, and no others. Where a server lacks what it
 // has answered, since a replica took over too early or a file was not written, the bucket is lost as soon as a process asks that
 // was answered since; until then slots of these moments may be handed out again. Where costs are

@@ -2,17 +2,20 @@
 -- state is how much is in it, and the slot that no later one is before: those that are soon are
 -- in order, so that what has left when they come need not be remembered. Its cells are in a sorted
 -- set of their own, by their last slot, so that one call reads and writes few of them, however many
--- there are.
+-- there are. That set is a key, which the server may evict alone: so all that counts is in the state as well, in a few parts, each
+-- of which has its first slot, its last one, and how much.
 
 local log = {
   chunk = 16, -- how many cells are read at a time
   most_left = 400, -- how many cells that have left one call looks at, of all logs together, but for those whose room it needs
   looks = 0, -- at how many of each log: see 08_places.lua
   coarse = 1000, -- in how many parts of Per it is known when something went for which no slot was handed out
+  most_parts = 4, -- of those that are beyond, the nearest are there as one
 }
 
 function log.set(q)
   q.width = math.min(q.cell >= 0 and q.cell or q.slot_life, math.max(math.floor(q.per / 100), second / 50)) -- of a cell
+  q.long = math.floor(q.per / 2) -- of a part, at the most
   q.span = q.per + q.slot_life -- what was sent up to late has left Per before what is sent on time
 end
 
@@ -154,27 +157,97 @@ function log.add(q, first, last, count)
 end
 
 function log.read(q, state)
-  if #state < 2 then
-    return true
+  if #state < 3 then
+    return true -- somebody else may have written it
   end
   q.used, q.order = state[1], state[2]
-  q.assumed = {}
-  for i = 3, #state - 1, 2 do
-    q.assumed[#q.assumed + 1] = { at = state[i], count = state[i + 1] }
+  q.parts, q.assumed = {}, {}
+  local i, first = 4, 0
+  while #q.parts < math.min(state[3], log.most_parts) and i + 2 <= #state do
+    first = first + state[i]
+    q.parts[#q.parts + 1] = { first = first, last = first + state[i + 1], count = state[i + 2] }
+    i = i + 3
+  end
+  for k = i, #state - 1, 2 do
+    q.assumed[#q.assumed + 1] = { at = state[k], count = state[k + 1] }
   end
   q.cells, q.oldest, q.added, q.known, q.unread, q.fetched, q.put_to = {}, 1, {}, {}, true, 0, 0
   q.sorted = {}
   q.created = not log.get(q, 1)
-  return q.created and q.used > 0 -- then it is lost
+  if q.created and q.used > 0 then
+    q:restore()
+  end
+end
+
+-- restore has the parts be the cells, since these are lost. All of a part leaves with its last slot: so nothing counts for a shorter time.
+function log.restore(q)
+  q.unread, q.used, q.wipe = false, 0, true -- wipe, since somebody else may have put something there
+  for _, p in ipairs(q.parts) do
+    log.add(q, p.first, p.last, p.count)
+    q.used, q.put_to = q.used + p.count, math.max(q.put_to, p.last)
+  end
 end
 
 function log.write(q)
-  local state = { q.used, q.order }
+  while q.parts[1] and q.parts[1].last + q.span <= now do
+    table.remove(q.parts, 1) -- it has left
+  end
+  local state, n, first = { q.used, q.order, #q.parts }, 3, 0
+  for _, p in ipairs(q.parts) do
+    state[n + 1], state[n + 2], state[n + 3] = p.first - first, p.last - p.first, p.count
+    n, first = n + 3, p.first
+  end
   for _, a in ipairs(q.assumed) do -- also when it has left: Per may become longer
-    state[#state + 1] = a.at
-    state[#state + 1] = a.count
+    state[n + 1], state[n + 2] = a.at, a.count
+    n = n + 2
   end
   return state
+end
+
+-- count has so much more at an instant be in the parts.
+function log.count(q, at, n)
+  local all, long = q.parts, q.long
+  local i = #all
+  while i > 0 and all[i].first > at do
+    i = i - 1
+  end
+  local before, after = all[i], all[i + 1]
+  if before and at <= math.max(before.last, before.first + long) then
+    before.last, before.count = math.max(before.last, at), before.count + n
+  elseif after and after.last - at <= long then
+    after.first, after.count = at, after.count + n
+  else
+    table.insert(all, i + 1, { first = at, last = at, count = n })
+    if #all > log.most_parts then
+      q:join_parts()
+    end
+  end
+end
+
+-- join_parts has the two parts be one that are the shortest together.
+function log.join_parts(q)
+  local all, at = q.parts, 2
+  for i = 3, #all do
+    if all[i].last - all[i - 1].first < all[at].last - all[at - 1].first then
+      at = i
+    end
+  end
+  local later = table.remove(all, at)
+  all[at - 1].last, all[at - 1].count = later.last, all[at - 1].count + later.count
+end
+
+-- discount has so much less be in the part that an instant is in, and, as far as there is less in that, in those before it.
+function log.discount(q, at, n)
+  for i = #q.parts, 1, -1 do
+    local p = q.parts[i]
+    if p.first <= at then
+      local gone = math.min(n, p.count)
+      n, p.count = n - gone, p.count - gone
+      if p.count == 0 then
+        table.remove(q.parts, i)
+      end
+    end
+  end
 end
 
 function log.flush(q)
@@ -196,6 +269,7 @@ end
 function log.clear(q)
   q.used, q.cells, q.oldest, q.added, q.known, q.unread, q.put_to = 0, {}, 1, {}, {}, false, 0
   q.sorted, q.tail, q.after, q.edge, q.top = {}, nil, nil, nil, 0
+  q.parts = {}
   q.wipe = true
 end
 
@@ -208,15 +282,18 @@ function log.drain(q, t, first)
   q:empty()
   local function assume(back, number)
     local at = t - q.span + back
-    local newest = q.cells[#q.cells]
+    local newest, n = q.cells[#q.cells], math.max(number - q.used, 0)
     if newest and newest.last == at then
-      newest.count = newest.count + number - q.used
+      newest.count = newest.count + n
       q.assumed[#q.assumed].count = newest.count
-    elseif number > q.used then
-      log.add(q, at, at, number - q.used)
-      q.assumed[#q.assumed + 1] = { at = at, count = number - q.used }
+    elseif n > 0 then
+      log.add(q, at, at, n)
+      q.assumed[#q.assumed + 1] = { at = at, count = n }
     end
-    q.used = math.max(q.used, number)
+    if n > 0 then
+      q:count(at, n)
+    end
+    q.used = q.used + n
   end
   local d = math.max(first, 1)
   while d < q.per / 10 do
@@ -238,6 +315,7 @@ function log.drop(q, at, n, c)
   end
   local gone = math.min(n, c.count)
   c.count, q.used = c.count - gone, q.used - gone
+  q:discount(at, gone)
   if c.count == 0 and c == q.tail then
     q.tail = nil
   end
@@ -456,6 +534,7 @@ function log.put(q, slot, n, near)
   n = math.min(n, most)
   q.used = math.min(q.used + n, 2 * most)
   q.put_to = math.max(q.put_to, slot)
+  q:count(slot, n)
   local before, after = log.around(q, slot)
   if after and after.first <= slot then
     after.count = after.count + n
@@ -490,7 +569,7 @@ function log.passed(q, _, slot)
 end
 
 -- give comes before each take of the same call: all that counts is in the sorted set, or
--- was drained.
+-- was drained, or is restored.
 function log.give(q, _, slot, n)
   if q.wipe then
     return
@@ -499,5 +578,6 @@ function log.give(q, _, slot, n)
   if c and c.first <= slot then
     n = math.min(n, c.count)
     c.count, q.used = c.count - n, q.used - n
+    q:discount(slot, n)
   end
 end

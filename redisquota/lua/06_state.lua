@@ -6,7 +6,7 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 16 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
+local version = 17 -- of what is written here; another one is of another release, and no use. In each release it is the first number, and when it was written the second
 local in_use = 10 * second -- a later release counts as in use for so long
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
