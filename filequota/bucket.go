@@ -129,7 +129,7 @@ func (b *bucket) acquire(ctx context.Context) (err error) {
 		return b.held(ctx)
 	}
 	if b.f == nil {
-		if b.f, b.id, err = b.store.openFile(ctx, b.path); err != nil {
+		if b.f, b.id, err = b.store.openFile(ctx, b.path, true); err != nil {
 			b.f = nil
 			<-b.use
 			return err
@@ -221,7 +221,7 @@ func wrapPath(f *os.File, err error) error {
 // with it the lock of the file before; of a wait that is left, others of this process may use the bucket when that is over.
 func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	_, _, missing := identify(b.path)
-	f, id, err := b.store.openFile(ctx, b.path)
+	f, id, err := b.store.openFile(ctx, b.path, false)
 	if err != nil {
 		return false, err
 	}
@@ -260,11 +260,11 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 }
 
 // openFile opens a file of the directory, and makes it if there is none. The file is new for all only once it has its first header,
-// which is written under the lock of the file of news.
-func (s *Store) openFile(ctx context.Context, path string) (f *os.File, id identity, err error) {
+// which is written under the lock of the file of news. Begins says that this process knows nothing of the bucket.
+func (s *Store) openFile(ctx context.Context, path string, begins bool) (f *os.File, id identity, err error) {
 	f, err = s.open(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) || s.barred(err) {
-		f, err = s.create(ctx, path)
+		f, err = s.create(ctx, path, begins)
 	}
 	if err != nil {
 		return nil, id, err
@@ -276,9 +276,14 @@ func (s *Store) openFile(ctx context.Context, path string) (f *os.File, id ident
 	return f, id, nil
 }
 
-func (s *Store) create(ctx context.Context, path string) (f *os.File, err error) {
+func (s *Store) create(ctx context.Context, path string, begins bool) (f *os.File, err error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
+	}
+	if begins {
+		if err := s.settle(ctx); err != nil {
+			return nil, err
+		}
 	}
 	err = s.alone(ctx, func() (err error) {
 		s.removeIdle()

@@ -33,7 +33,9 @@ type machine struct {
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	return machineOf(t, t.TempDir())
+	m := machineOf(t, t.TempDir())
+	oldDir(t, m.dir)
+	return m
 }
 
 func machineOf(t *testing.T, dir string) *machine {

@@ -52,7 +52,7 @@
 // A file that is truncated, or which somebody else has written, is a lost bucket: a drained one, not a new one. So is a bucket
 // after a clock went back. A file of a later version of this package is an error while that is in use, and lost ten seconds later. If the
 // directory is removed or renamed, processes that run notice within milliseconds by inotify, take along what was in it, and hand out nothing for half a second; for a
-// process that begins before they have noticed, it is a new one.
+// process that begins before they have noticed, it is a new one. So that this is rare, [Open] waits until a directory is a tenth of a second old.
 //
 // When the machine was started anew, buckets go on as of before: what was not on disk yet is taken to have gone at the full rate, for 40
 // seconds. A bucket whose longest Per is a minute or less is a lost one.
@@ -108,7 +108,8 @@ var errZero = errors.New("filequota: a zero Store, want one that Open has return
 
 // Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it: that it cannot be
 // made or written, that locks are known not to hold there, or that it begins with "~/", which only a shell expands.
-// A relative directory is one for each directory in which programs are started: such programs share nothing. With nil Options, the zero Options are used.
+// A relative directory is one for each directory in which programs are started: such programs share nothing. In the first tenth of a second of a directory Open waits for the end of that:
+// processes that have used it, if somebody has removed it, come in that time. With nil Options, the zero Options are used.
 func Open(dir string, o *Options) (*Store, error) {
 	path, err := open(dir, o)
 	if err != nil {
@@ -116,6 +117,9 @@ func Open(dir string, o *Options) (*Store, error) {
 	}
 	s := &Store{dir: path, clock: clock, watch: watch, making: make(chan struct{}, 1), buckets: map[string]*bucket{}, ears: map[string]*ear{}}
 	if err := s.prepare(); err != nil {
+		return nil, fmt.Errorf("filequota: %w", err)
+	}
+	if err := s.settle(context.Background()); err != nil {
 		return nil, fmt.Errorf("filequota: %w", err)
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package filequota
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,9 +16,19 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
+// oldDir has a directory be one that was there before.
+func oldDir(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "news"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // opened opens a Store whose clock is that of the bubble, which began at start.
 func opened(t *testing.T, dir string, start time.Time) *Store {
 	t.Helper()
+	oldDir(t, dir)
 	s, err := Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package filequota
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"math"
@@ -25,6 +27,9 @@ type watcher interface {
 }
 
 const (
+	bornAt  = 8             // where the file of news has when it was made, by the machine's clock
+	settles = 2 * lookOften // after how long a directory counts as one that is new, and not as one that was removed
+
 	lookSeldom = 2 * time.Second       // where a watcher wakes, or the store is not in use
 	lookOften  = 50 * time.Millisecond // else
 	inUseFor   = 5 * time.Second       // a store is, after a request
@@ -85,7 +90,34 @@ func (s *Store) openNews() (*os.File, error) {
 		if err = s.made(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
+		_, _ = f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(s.clock().now)), bornAt) // on a full disk nobody waits
 		return f, nil
+	}
+}
+
+// settle waits until a directory is as old as it has to be for a process that begins, whose buckets are new ones: somebody may have removed the
+// directory, and processes that run come in that time, and take along what was in it. So that no such process waits, it is not for them.
+func (s *Store) settle(ctx context.Context) error {
+	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	var raw [8]byte
+	if err := errors.Join(readAt(f, raw[:], bornAt), f.Close()); err != nil {
+		return err
+	}
+	born := time.Duration(binary.LittleEndian.Uint64(raw[:]))
+	age := s.clock().now - born
+	if born == 0 || age < 0 || age >= settles { // zero: it is not known
+		return nil
+	}
+	t := time.NewTimer(settles - age)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
