@@ -1,8 +1,12 @@
 package learning
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,6 +54,73 @@ func TestSlowStartCosts(t *testing.T) {
 					if took := time.Since(start); took != want {
 						t.Errorf("took %v, want %v", took, want)
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestSlowStartWithoutAnswers: requests that end without an answer, since their connection breaks or their caller does not wait for longer, let twice as many go in
+// each quarter of a second, whether they end sooner or later than that. So a server that is down is not asked by one after the other for ever, nor by all at once.
+func TestSlowStartWithoutAnswers(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		trip, patience time.Duration // of the server, and of the callers; zero means for ever
+		took           time.Duration // until 1000 requests have ended
+		most           []int         // in flight in each quarter of a second
+	}{
+		{100 * ms, 0, 2850 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
+		{200 * ms, 0, 4500 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
+		{300 * ms, 0, 6050 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
+		{time.Hour, 200 * ms, 3200 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
+	} {
+		t.Run(fmt.Sprint(test.trip, test.patience), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				start, begun, inFlight := time.Now(), 0, 0
+				most := make([]int, len(test.most))
+				tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					inFlight++
+					if i := int(time.Since(start) / (250 * ms)); i < len(most) {
+						most[i] = max(most[i], inFlight)
+					}
+					mu.Unlock()
+					defer func() {
+						mu.Lock()
+						inFlight--
+						mu.Unlock()
+					}()
+					select {
+					case <-time.After(test.trip):
+						return nil, errors.New("broken")
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
+				})}
+				var wait sync.WaitGroup
+				for range 64 {
+					wait.Go(func() {
+						for {
+							mu.Lock()
+							begun++
+							over := begun > 1000
+							mu.Unlock()
+							if over {
+								return
+							}
+							ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(test.patience, 2*time.Hour))
+							if resp, err := tr.RoundTrip(lab.Request(t, "POST", "http://a.example/", "").WithContext(ctx)); err == nil {
+								resp.Body.Close()
+								t.Error("a request was answered")
+							}
+							cancel()
+						}
+					})
+				}
+				wait.Wait()
+				if took := time.Since(start); took != test.took || !slices.Equal(most, test.most) {
+					t.Errorf("took %v, with %v in flight, want %v with %v", took, most, test.took, test.most)
 				}
 			})
 		})

@@ -97,7 +97,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 			s.doubted = 0
 		}
 		s.pace.Serve(now, t.N, t.sequence < s.refusalHeard && len(s.windows) == 0)
-		s.slowStart.serve(t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
+		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
 	}
 }
 

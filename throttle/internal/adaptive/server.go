@@ -183,7 +183,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 		return false
 	}
 	s.advance()
-	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant, refused: s.refusals > 0}
+	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: s.refusals > 0}
 	if forget {
 		s.overload.again()
 		forgot, s.pace = s.pace.Known(), pace.Rate{}

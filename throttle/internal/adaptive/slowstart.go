@@ -15,16 +15,17 @@ import (
 // it, or after slowStartAnswers answers.
 //
 // A server may be slow without refusing: a long poll, or requests that are answered only together. So
-// when no request could go for slowStartStep, one more goes, and twice as many may be in flight. After a
-// refusal, until something is served again, it takes Patience, and no more may be in flight for that.
+// when nothing was answered for slowStartStep, one more goes, and twice as many may be in flight. That is so as well where requests end
+// sooner without an answer, one after the other, as their connections break or their callers wait no longer: nothing is learned from those.
+// After a refusal, until something is served again, it takes Patience, and no more may be in flight for that.
 type slowStart struct {
-	allowed   int           // requests that may be in flight; zero if there is no slow start
-	restart   sequence      // when it began: only requests granted later are counted
-	inFlight  int           // requests granted since restart that are not over
-	grown     float64       // the part of one more that may be in flight
-	answered  int           // answers to requests granted since restart
-	refused   bool          // it began with a refusal, and nothing was served since
-	lastGrant monotime.Time // while there was a slow start
+	allowed    int           // requests that may be in flight; zero if there is no slow start
+	restart    sequence      // when it began: only requests granted later are counted
+	inFlight   int           // requests granted since restart that are not over
+	grown      float64       // the part of one more that may be in flight
+	answered   int           // answers to requests granted since restart
+	refused    bool          // it began with a refusal, and nothing was served since
+	unanswered monotime.Time // when the first request since the latest answer went, or that answer came while others were in flight, or the latest request that went anyway; zero if none has gone since
 }
 
 const (
@@ -58,9 +59,9 @@ func (s *slowStart) openFor(n int) bool { return s.allowed == 0 || s.inFlight+n 
 // nextAnyway is when one more may go without an answer.
 func (s *slowStart) nextAnyway() monotime.Time {
 	if s.refused {
-		return s.lastGrant.Add(Patience)
+		return s.unanswered.Add(Patience)
 	}
-	return s.lastGrant.Add(slowStartStep)
+	return s.unanswered.Add(slowStartStep)
 }
 
 // due puts d off, if that is earlier, for the slow start, if ahead requests go before.
@@ -82,13 +83,17 @@ func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFli
 
 // take counts a grant.
 func (s *slowStart) take(now monotime.Time) {
-	if s.allowed > 0 {
-		if s.inFlight >= s.allowed && !s.refused {
-			s.allowed *= 2
-		}
-		s.inFlight++
-		s.lastGrant = now
+	if s.allowed == 0 {
+		return
 	}
+	anyway := s.inFlight >= s.allowed
+	if anyway && !s.refused {
+		s.allowed *= 2
+	}
+	if anyway || s.unanswered == 0 {
+		s.unanswered = now
+	}
+	s.inFlight++
 }
 
 // end counts the end of a request.
@@ -99,12 +104,15 @@ func (s *slowStart) end(granted sequence) {
 }
 
 // serve takes in that a request was served after a round trip, and whether it is known now what may go.
-func (s *slowStart) serve(granted sequence, trip time.Duration, known bool) {
+func (s *slowStart) serve(now monotime.Time, granted sequence, trip time.Duration, known bool) {
 	if s.allowed == 0 || granted < s.restart {
 		return
 	}
 	s.answered++
 	s.refused = false
+	if s.unanswered = now; s.inFlight == 0 {
+		s.unanswered = 0
+	}
 	if s.grown += s.growth(trip); s.grown >= 1 {
 		s.allowed++
 		s.grown--
