@@ -12,7 +12,8 @@ import (
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
 // at in the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it lasts two seconds or more: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
-// goes for what is back within less than a second.
+// goes for what is back within less than a second. What several looks found of such a limit is counted together: so it does not seem to come back ever more slowly, a little with each look, and where others
+// stop to draw on it, what comes back is soon seen to be more. Others who took all for long look like a longer window: so the look in the next one comes when it did before.
 //
 // In come answers (note); out comes when to look (next).
 type seek struct {
@@ -20,7 +21,19 @@ type seek struct {
 	least time.Duration // so long after from, nothing was there
 	most  time.Duration // so long after from, something was there; zero if that was not seen, but by looks that were late
 	held  int           // how many looks in a row found the whole limit so late
+	vain  bool          // a look has found nothing since the window began
+	short time.Duration // most, before it grew to twice as much or more, the latest time; zero if the next window was as long
+	bits  bits          // what looks found of a limit that comes back bit by bit, since most is what a token takes
 }
+
+// bits is what several looks in a row found together: so many tokens in a time.
+type bits struct {
+	took   time.Duration
+	tokens int
+}
+
+// mostBits is how many tokens are counted. Then the count begins anew: others may have come or gone.
+const mostBits = 16
 
 // halveAfter is of how many looks at the end of a window one comes after half of it. So it is found after half an hour that a window of a minute has become
 // shorter, and one request is refused in as many windows to find that out.
@@ -43,12 +56,10 @@ func (l *seek) note(o *outcome, said, limited bool) {
 	switch {
 	case said:
 		*l = seek{}
-	case l.from == 0:
-		l.from = o.now
-	case o.elsewhere && o.whole():
-		l.from = o.now
+	case l.from == 0, o.elsewhere && o.whole():
+		l.from, l.vain = o.now, false
 	case o.refused && o.probe:
-		l.least, l.held = max(l.least, took), 0
+		l.least, l.held, l.vain = max(l.least, took), 0, true
 	case o.refused:
 	case o.probe && o.whole() && (!limited || !l.inBits(took)):
 		if l.held++; took < l.least { // the window has become shorter
@@ -58,23 +69,30 @@ func (l *seek) note(o *outcome, said, limited bool) {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
 		l.restored(max(took, shortestLook))
-		l.from = o.now
+		l.from, l.vain = o.now, false
 	case o.probe: // it comes back bit by bit, or others were there first; or they have gone since
-		l.most, l.from = max(l.perToken(took, o.remaining+o.n), min(took, firstLook), shortestLook), o.now
-		l.least, l.held = l.most, 0
+		l.most, l.from = max(l.perToken(took, o.remaining+o.n, o.whole()), min(took, firstLook), shortestLook), o.now
+		l.least, l.held, l.vain, l.short = l.most, 0, false, 0
 	case o.whole(): // it was restored meanwhile
-		l.from = o.now
+		l.from, l.vain = o.now, false
 	}
 }
 
 // restored takes in that a look found the whole limit, so long after the window began. A look may be late, as nobody asked for more meanwhile or another limit
-// was used up: then it does not tell when the limit was back. Most grows only if a look found nothing so late.
+// was used up: then it does not tell when the limit was back. Most grows only if a look found nothing so late. That may be since others took all each time: so if it has grown to twice as much, the next looks begin where they did.
 func (l *seek) restored(took time.Duration) {
-	switch longer := l.most == 0 || l.least >= l.most; {
-	case longer && took > 2*later(l.least):
+	longer := l.most == 0 || l.least >= l.most
+	if longer && took > 2*later(l.least) {
 		l.most = 0
 		return
-	case longer, took < l.most:
+	}
+	switch {
+	case longer && l.short == 0 && took >= 2*l.most:
+		l.short = l.most
+	case l.vain || took < 2*l.short:
+		l.short = 0
+	}
+	if longer || took < l.most {
 		l.most = took
 	}
 	l.least = min(l.least, l.most)
@@ -83,13 +101,21 @@ func (l *seek) restored(took time.Duration) {
 // inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was thought.
 func (l *seek) inBits(took time.Duration) bool { return l.least == l.most && took < 2*l.most }
 
-// perToken returns how long a token takes to come back, where so many did. Up to one more was nearly back before: what was known stays if that explains it.
-func (l *seek) perToken(took time.Duration, tokens int) time.Duration {
-	n := time.Duration(max(tokens, 1))
-	if n > 1 && took/(n+1) < l.most && l.most <= took/(n-1) {
+// perToken returns how long a token takes to come back, where a look found so many, all of the limit perhaps. Up to one more was nearly back before the first look of the bits: what was known stays if
+// that explains what they found together. Where all was back, more would have come.
+func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration {
+	if l.least != l.most || l.bits.tokens >= mostBits {
+		l.bits = bits{}
+	}
+	b := &l.bits
+	b.took, b.tokens = b.took+took, b.tokens+max(tokens, 1)
+	n := time.Duration(b.tokens)
+	if tooLong, tooShort := n > 1 && b.took/(n-1) < l.most, b.took/(n+1) >= l.most && !all; l.least == l.most && l.most > 0 && !tooLong && !tooShort {
 		return l.most
 	}
-	return took / n
+	each := b.took / n
+	*b = bits{}
+	return each
 }
 
 // resume takes up what looks have found before: of now if it was in this process, else in an earlier run or by another process. It reports whether there is anything to take up: not where the
@@ -113,6 +139,10 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 	switch step := min(l.most/16, firstLook); {
 	case l.most == 0 && l.least == 0 && missed == 0:
 		return now.Add(firstLook)
+	case l.short > 0 && lasted < l.short:
+		look = l.short
+	case l.short > 0 && (l.most == 0 || later(lasted) < l.most):
+		look = later(lasted)
 	case l.most == 0:
 		look = later(least)
 	case lasted >= l.most: // it lasts longer than it did

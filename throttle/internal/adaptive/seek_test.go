@@ -37,9 +37,15 @@ func TestSeek(t *testing.T) {
 		},
 		{
 			"which is longer of a sudden",
-			[]float64{10, 10, 10, 10, 30, 30},
+			[]float64{10, 10, 10, 10, 30, 30, 30, 30},
 			10,
-			[][]float64{{1, 2, 3, 5, 8, 12}, {10}, {9, 10}, {10}, {10, 12, 14, 18, 21, 24, 28, 32}, {30}},
+			[][]float64{{1, 2, 3, 5, 8, 12}, {10}, {9, 10}, {10}, {10, 12, 14, 18, 21, 24, 28, 32}, {10, 15, 23, 30}, {29, 30}, {30}},
+		},
+		{
+			"others took all, once",
+			[]float64{10, 10, 10, 10, 30, 10, 10},
+			10,
+			[][]float64{{1, 2, 3, 5, 8, 12}, {10}, {9, 10}, {10}, {10, 12, 14, 18, 21, 24, 28, 32}, {10}, {5, 8, 9, 10}},
 		},
 		{
 			"a part: others were there, or it comes back bit by bit",
@@ -347,4 +353,52 @@ func TestSeekOfAFile(t *testing.T) {
 			t.Errorf("%+v: the first look comes after %v", l, at.Sub(start))
 		}
 	}
+}
+
+// TestSeekBitByBit: what several looks find is counted together. One at each of several late looks does not say that a token takes longer; two of two at each, that it takes half as
+// long, at the second look; and one at each later look, that it takes longer.
+func TestSeekBitByBit(t *testing.T) {
+	const late = 100 * time.Millisecond
+	l := seek{from: start, least: 10 * time.Second, most: 10 * time.Second}
+	at := start
+	for i, look := range []struct {
+		after time.Duration
+		found int
+		want  time.Duration
+	}{
+		{10*time.Second + late, 1, 10 * time.Second},
+		{10*time.Second + late, 1, 10 * time.Second},
+		{10*time.Second + late, 1, 10 * time.Second},
+		{10*time.Second + late, 2, 10 * time.Second},
+		{10*time.Second + late, 2, 50500 * time.Millisecond / 7},
+		{8 * time.Second, 2, 50500 * time.Millisecond / 7},
+		{8 * time.Second, 2, 4 * time.Second},
+		{4*time.Second + late, 1, 4 * time.Second},
+		{12 * time.Second, 1, (16*time.Second + late) / 2},
+		{12 * time.Second, 1, (16*time.Second + late) / 2},
+		{13 * time.Second, 1, 25 * time.Second / 2},
+	} {
+		at = at.Add(look.after)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: look.found - 1, probe: true}, false, true)
+		if l.most != look.want {
+			t.Errorf("look %d found %d after %v: a token takes %v, want %v", i+1, look.found, look.after, l.most, look.want)
+		}
+	}
+}
+
+// TestSeekCountsAnew: after sixteen tokens, what was found long ago does not count: others may have gone since.
+func TestSeekCountsAnew(t *testing.T) {
+	l := seek{from: start, least: 10 * time.Second, most: 10 * time.Second}
+	at := start
+	for range 1000 {
+		at = at.Add(10 * time.Second)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 3, probe: true}, false, true)
+	}
+	for range mostBits {
+		if at = at.Add(10 * time.Second); l.most < 10*time.Second {
+			return
+		}
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 3, remaining: 1, probe: true}, false, true)
+	}
+	t.Errorf("two at each of %d looks, and a token takes %v", mostBits, l.most)
 }
