@@ -15,7 +15,7 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// sharer is a process that shares a bucket with others that it does not know of: so many callers, each of which pauses between its requests, of so many tokens.
+// sharer is a process that shares a limit with others that it does not know of: so many callers, each of which pauses between its requests, of so many tokens.
 type sharer struct {
 	callers int
 	pause   time.Duration
@@ -29,12 +29,18 @@ type shares struct {
 	waited        time.Duration
 }
 
-// share has processes share a bucket.
-func share(t *testing.T, rate float64, burst int, dialect pacertest.Dialect, sharers []sharer, length time.Duration) (s shares) {
+// shareBucket has processes share a bucket.
+func shareBucket(t *testing.T, rate float64, burst int, dialect pacertest.Dialect, sharers []sharer, length time.Duration) shares {
+	t.Helper()
+	return share(t, &pacertest.TokenBucket{Rate: rate, Burst: burst}, float64(burst)+rate*length.Seconds(), dialect, sharers, length)
+}
+
+// share has processes share a limit that grants so many tokens in the time.
+func share(t *testing.T, algorithm pacertest.Algorithm, grants float64, dialect pacertest.Dialect, sharers []sharer, length time.Duration) (s shares) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
-		server := pacertest.NewServer(&pacertest.TokenBucket{Rate: rate, Burst: burst}, dialect)
+		server := pacertest.NewServer(algorithm, dialect)
 		defer server.Close()
 		server.Cost = func(r *http.Request) int {
 			n, _ := strconv.Atoi(r.URL.Query().Get("cost"))
@@ -80,7 +86,7 @@ func share(t *testing.T, rate float64, burst int, dialect pacertest.Dialect, sha
 			}
 		}
 		wg.Wait()
-		s.used = float64(tokens.Load()) / (float64(burst) + rate*length.Seconds())
+		s.used = float64(tokens.Load()) / grants
 		s.refused = 100 * float64(server.Stats().Refused) / float64(served.Load())
 		s.waited = time.Duration(longest.Load())
 	})
@@ -117,7 +123,7 @@ func TestShareOneStock(t *testing.T) {
 		{"alone, of three tokens each, 5 tokens", 5, same(1, sharer{callers: 4, cost: 3}), 0.93, shares{refused: 5, waited: 5 * time.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := share(t, 5, test.burst, pacertest.OpenAI, test.sharers, 5*time.Minute)
+			s := shareBucket(t, 5, test.burst, pacertest.OpenAI, test.sharers, 5*time.Minute)
 			t.Logf("%.3f used, %.1f of 100 refused, %v waited", s.used, s.refused, s.waited)
 			if s.used < test.least || s.refused > test.most.refused || s.waited > test.most.waited {
 				t.Errorf("%.3f used, %.1f of 100 refused, %v waited; want %v and more, %v, %v", s.used, s.refused, s.waited, test.least, test.most.refused, test.most.waited)
@@ -144,10 +150,34 @@ func TestShareOneStockInSeconds(t *testing.T) {
 		{"alone, of three tokens each", pacertest.XRateLimitDelta, []sharer{{callers: 4, cost: 3}}, 0.9, shares{refused: 3, waited: 10 * time.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := share(t, 5, 40, test.dialect, test.sharers, 5*time.Minute)
+			s := shareBucket(t, 5, 40, test.dialect, test.sharers, 5*time.Minute)
 			t.Logf("%.3f used, %.2f of 100 refused, %v waited", s.used, s.refused, s.waited)
 			if s.used < test.least || s.refused > test.most.refused || s.waited > test.most.waited {
 				t.Errorf("%.3f used, %.2f of 100 refused, %v waited; want %v and more, %v, %v", s.used, s.refused, s.waited, test.least, test.most.refused, test.most.waited)
+			}
+		})
+	}
+}
+
+// TestShareOneWindow: the last tokens of a window are left to others by processes that were refused when they took them, and nearly all are used still. When the others stop, all of the window is used by
+// the one that is left.
+func TestShareOneWindow(t *testing.T) {
+	busy := sharer{callers: 1}
+	stops := sharer{callers: 1, until: 10*time.Minute - time.Second}
+	for _, test := range []struct {
+		name    string
+		sharers []sharer
+		most    float64 // refused
+	}{
+		{"three", []sharer{busy, busy, busy}, 2},
+		{"two stop", []sharer{busy, stops, stops}, 1},
+		{"alone", []sharer{busy}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := share(t, &pacertest.FixedWindow{Limit: 30, Window: 10 * time.Second}, 120*30, pacertest.OpenAI, test.sharers, 20*time.Minute)
+			t.Logf("%.3f used, %.2f of 100 refused, %v waited", s.used, s.refused, s.waited)
+			if s.used < 0.99 || s.refused > test.most {
+				t.Errorf("%.3f used, %.2f of 100 refused; want 0.99 and more, %v", s.used, s.refused, test.most)
 			}
 		})
 	}

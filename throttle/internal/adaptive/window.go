@@ -56,6 +56,7 @@ type window struct {
 	renewal renewal
 	refill  refill
 	others  otherUsers
+	ending  lastTokens
 	price   *price       // what requests cost that do not say it; nil if all said it
 	spread  limit.Spread // over the time to the reset
 
@@ -215,6 +216,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.observe(&o, a, c)
 
+	w.leaveLast(&o, inFlight)
 	w.noteSpent(&o)
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(&o, inFlight, w.remaining <= 0)
@@ -291,6 +293,17 @@ func (w *window) takeHint(now monotime.Time, a *Answer) {
 		said := min(w.probeAt.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vain), monotime.Longest)))
 		w.probeAt = min(w.probeAt, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
+	}
+}
+
+// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others.
+func (w *window) leaveLast(o *outcome, inFlight int) {
+	if !o.requests || o.elsewhere || w.instances || w.refill.refills || w.others.siblings {
+		return
+	}
+	w.ending.note(o)
+	if w.reset.late > o.now && w.ending.leave(w.remaining-inFlight, w.reset.count) {
+		w.remaining = 0
 	}
 }
 

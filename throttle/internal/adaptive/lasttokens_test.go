@@ -1,0 +1,40 @@
+package adaptive
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestLastTokens: in which of 20 windows one of the last two tokens is asked for, if others take two for each of ours.
+func TestLastTokens(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		served func(window int) bool
+		flight int // beside the request
+		want   []int
+	}{
+		{"refused", func(int) bool { return false }, 0, []int{0, 1, 3, 7, 15}},
+		{"served in window 3", func(w int) bool { return w == 3 }, 0, []int{0, 1, 3, 4, 5, 7, 11, 19}},
+		{"one more of ours under way", func(int) bool { return false }, 1, []int{0, 1, 3, 7, 15}},
+	} {
+		var l lastTokens
+		var asked []int
+		for w := range 20 {
+			l.note(&outcome{n: 1, flight: 1 + test.flight, remainingBefore: 5 + test.flight, remaining: 2 + test.flight, newest: true})
+			if l.leave(3, w+1) {
+				t.Errorf("%s: three are left in window %d", test.name, w)
+			}
+			if l.leave(2, w+1) {
+				continue
+			}
+			asked = append(asked, w)
+			o := outcome{n: 1, flight: 1 + test.flight, remainingBefore: 2 + test.flight, remaining: test.flight, newest: true, refused: !test.served(w)}
+			if l.note(&o); l.leave(0, w+1) {
+				t.Errorf("%s: nothing is left to be left in window %d", test.name, w)
+			}
+		}
+		if !slices.Equal(asked, test.want) {
+			t.Errorf("%s: asked in %v, want %v", test.name, asked, test.want)
+		}
+	}
+}
