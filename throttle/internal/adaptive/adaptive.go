@@ -28,7 +28,8 @@
 //   - refill.go: does the limit come back token by token, and at which rate? taken.go: or have others taken a part of it?
 //     drip.go: the rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few
 //     tokens. stock.go: others share the rate. pricing.go: or nobody does, and a price explains what is missing.
-//   - others.go: how much do others use? spend.go: is the rest spread over the time to the reset?
+//   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go: is the rest
+//     spread over the time to the reset?
 //   - sought.go, seek.go: when to look if no reset is stated. guess.go: when to look before a stated reset.
 //   - doubt.go: a look, or a belief, that was in vain comes again ever more seldom.
 //   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go, part.go: is one limit several counters,
