@@ -58,7 +58,7 @@
 // before anything is written; if a permission is missing for what comes later, the bucket is lost.
 //
 // Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a later one, and calls of the earlier one fail while
-// the later one uses the bucket, and for ten seconds more.
+// the later one uses the bucket, and for ten seconds more. With OutageShare, processes of the earlier one send their parts meanwhile, beyond what the later one hands out.
 //
 // A bucket that is lost, evicted or flushed is a drained one, never a full one. Of a log whose own key alone is gone, what went comes back later,
 // by half of its Per at the most. Processes hear of a loss, and say what they still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no reply came in time, by the Limiter or the client
