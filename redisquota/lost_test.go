@@ -398,3 +398,40 @@ func TestStoreLogEvicted(t *testing.T) {
 		ask(time.Hour+20*time.Second, 0, 0, 1000)
 	}
 }
+
+// TestStoreLogEvictedKeepsAll: what came back is back, and what is assumed of a bucket that is not known to be new is assumed, also if the key of the log alone is gone.
+func TestStoreLogEvictedKeepsAll(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, fresh := range []bool{true, false} {
+		flushAll(t, c)
+		a := &member{t: t, store: goredis.New(c), quotas: parse(t, "60/2s log"), name: "a"}
+		ask := func(at time.Duration, r *store.Request) *store.Reply {
+			s.Mini.SetTime(now.Add(at))
+			for i := range r.Asks {
+				r.Asks[i].Within = 0
+			}
+			return a.send(r)
+		}
+		first := a.request(0, 0)
+		first.Fresh = fresh
+		ask(0, first)
+		at := 500 * time.Millisecond
+		if fresh {
+			had := ask(at, a.request(10, 3)).Slots
+			r := a.request(0, 0)
+			r.Back = []store.Part{{Slot: had[0].ID, Cost: []int{10}}, {Slot: had[0].ID, Cost: []int{4}}}
+			ask(at+100*time.Millisecond, r)
+			at += 100 * time.Millisecond
+		}
+		left := ask(at, a.request(0, 0)).Left[0]
+		if want := map[bool]int{true: 44, false: 0}[fresh]; left != want {
+			t.Errorf("fresh is %v: %d are left, want %d", fresh, left, want)
+		}
+		s.Mini.Del("{pacer:api}:log1")
+		if n := granted(ask(at, a.request(1, 100)), 0); n > left || fresh && n != left {
+			t.Errorf("fresh is %v: %d after it was evicted, of %d that were left", fresh, n, left)
+		}
+	}
+}
