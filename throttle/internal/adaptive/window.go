@@ -296,9 +296,10 @@ func (w *window) takeHint(now monotime.Time, a *Answer) {
 	}
 }
 
-// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others.
+// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others. Where refused requests begin the window anew, who is not
+// refused would not hear of that.
 func (w *window) leaveLast(o *outcome, inFlight int) {
-	if !o.requests || o.elsewhere || w.instances || w.refill.refills || w.others.siblings {
+	if !o.requests || o.elsewhere || w.instances || w.renewal.renews || w.refill.refills || w.others.siblings {
 		return
 	}
 	w.ending.note(o)
