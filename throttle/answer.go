@@ -334,7 +334,7 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 // and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c adaptive.Kind) (refused bool) {
 	l.server.AddServed(now, l.gate.TakeServed())
-	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
+	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances,
 	})

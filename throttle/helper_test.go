@@ -64,7 +64,7 @@ func (g *Grant) Lasts() bool { return g.extra != nil && g.extra.Holds(quota.InFl
 func sheds(l *Limiter) bool {
 	root := l.lock()
 	defer l.unlock(root)
-	return l.server.MayRefuse()
+	return l.server.MayRefuse(nil)
 }
 
 // Waiter is a claim in line, in the hands of a test.

@@ -224,6 +224,22 @@ func TestShedByALongWindow(t *testing.T) {
 	})
 }
 
+// TestShedBesideWhatRemains: a server that says what remains, not until when, and not of its 503s that they are refusals. From those that come when nothing remains it is learned that they are.
+func TestShedBesideWhatRemains(t *testing.T) {
+	remains := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
+	for _, algorithm := range []pacertest.Algorithm{
+		&tokens{rate: 0.5, burst: 1},
+		&pacertest.EstimatedWindow{Limit: 1, Window: time.Second},
+		&pacertest.ClockWindow{Limit: 2, Window: time.Second},
+		&pacertest.SlidingLog{Limit: 30, Window: 10 * time.Second},
+	} {
+		c := course{algorithm: algorithm, dialect: remains, status: 503, span: time.Hour, latency: 20 * time.Millisecond, callers: 4}
+		if r := c.run(t); len(r.failed) > 10 || 10*len(r.refused) > 3*len(r.served) {
+			t.Errorf("%T: %d served, and %d refused, of which %d reach callers; want 3 of 10 at most, and 10", algorithm, len(r.served), len(r.refused), len(r.failed))
+		}
+	}
+}
+
 // dialect is how a server speaks.
 type dialect struct {
 	name    string

@@ -163,7 +163,7 @@ func TestFailuresAreKnownToRefuse(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.overload.believe()
 	later := again(t, b, time.Hour)
-	if !later.MayRefuse() {
+	if !later.MayRefuse(nil) {
 		t.Fatal("it is not known that failures refuse")
 	}
 	a := Answer{MayRefuse: true}

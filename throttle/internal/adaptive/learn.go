@@ -16,7 +16,7 @@ import (
 // The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their windows (hear); count
 // a refusal (refused); and compute for how long the bucket is held (hold).
 func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Effect) {
-	if !a.Lost && !a.Refused && len(s.windows) == 0 {
+	if !a.Lost && !a.Refused && (len(s.windows) == 0 || s.mayBeOver(a)) {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
 	if a.Refused && a.Hold > 0 {
@@ -42,6 +42,15 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	return e
 }
 
+// mayBeOver reports whether an answer of a server that states limits tells something of failures without explanation: one that says that
+// nothing remains, and no more when it does, may be a refusal.
+func (s *Server) mayBeOver(a *Answer) bool {
+	if a.MayRefuse {
+		return Exhausted(a.Statements)
+	}
+	return s.overload.belief != meanFailure || s.overload.failed > 0
+}
+
 // mayRefuse takes in an answer without explanation, served or failed, and reports whether the
 // failure is taken for a refusal.
 func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
@@ -57,7 +66,7 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 // is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
 	s.pace.Count(n)
-	if n > 0 && !s.MayRefuse() {
+	if n > 0 && s.overload.belief == meanFailure {
 		s.overload.serve(now, n)
 	}
 }
@@ -241,7 +250,7 @@ func (s *Server) silentHold(now monotime.Time) time.Duration {
 		return hold
 	}
 	// A trial of failures counts on the looks for buckets.
-	if look, ok := s.pace.Look(now, s.refusals, !s.MayRefuse()); ok {
+	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure); ok {
 		return look
 	}
 	return hold
@@ -371,9 +380,11 @@ func (s *Server) ServedBelow() {
 	s.successes++
 }
 
-// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals, on trial or since a trial showed it
-// (see overload). It does so even while a window is known, when Learn takes no failure for a refusal.
-func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
+// MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial or since
+// a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
+func (s *Server) MayRefuse(statements []quota.Statement) bool {
+	return s.overload.belief != meanFailure && (len(s.windows) == 0 || Exhausted(statements))
+}
 
 // Overhear takes in a statement that the server made to another process. If the reset of the limit is not known here,
 // or has passed, the whole statement is taken over. If the reset is known here, only a lower Remaining is taken over,

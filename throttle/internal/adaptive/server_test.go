@@ -331,20 +331,44 @@ func TestOverload(t *testing.T) {
 		for _, a := range test.answers {
 			b.exchange(Answer{MayRefuse: a == 'F'})
 		}
-		if got := b.overload.belief; got != test.want || b.MayRefuse() != (test.want != meanFailure) {
+		if got := b.overload.belief; got != test.want || b.MayRefuse(nil) != (test.want != meanFailure) {
 			t.Errorf("%s: %v, want %v", test.answers, got, test.want)
 		}
 	}
 }
 
-// TestOverloadSleeps: while a window is known, no failure is taken for a refusal, whatever failures were
-// found to mean.
+// TestOverloadSleeps: while a window is known, no failure is taken for a refusal that says nothing, or that more remains, whatever failures were
+// found to mean. One that says that nothing remains may be.
 func TestOverloadSleeps(t *testing.T) {
+	some, none := says(left(5, 10, time.Minute)), says(left(0, 10, time.Minute))
+	fails := func(a Answer) Answer { a.MayRefuse = true; return a }
 	b := newBucket(t, Config{})
-	b.overload.belief = meanRefusal
-	b.exchange(says(left(5, 10, time.Minute)))
-	if e := b.exchange(Answer{MayRefuse: true}); e.Refused || !b.MayRefuse() {
-		t.Errorf("%+v, may refuse %v; want no refusal, and true", e, b.MayRefuse())
+	for i, step := range []struct {
+		answer Answer
+		want   bool
+	}{
+		{some, false},
+		{fails(Answer{}), false},
+		{fails(some), false},
+		{fails(some), false},
+		{fails(some), false},
+		{fails(some), false},
+		{fails(none), false},
+		{some, false},
+		{fails(none), false},
+		{fails(none), false},
+		{fails(none), true},
+		{fails(none), true},
+		{some, false},
+		{fails(some), false},
+		{fails(none), true},
+	} {
+		if e := b.exchange(step.answer); e.Refused != step.want {
+			t.Errorf("answer %d: taken for a refusal %v, want %v", i+1, e.Refused, step.want)
+		}
+	}
+	if b.MayRefuse(nil) || b.MayRefuse(some.Statements) || !b.MayRefuse(none.Statements) {
+		t.Error("in a trial, a failure may refuse if it says that nothing remains, and only then")
 	}
 }
 
