@@ -221,7 +221,7 @@ func TestSimulatedServers(t *testing.T) {
 //	fixed 50/2s, hint             1.006 1.006 1.006         19 24 24
 //	estimated window 50/2s        1.088 1.100 1.100         31 38 41
 //	estimated window 50/2s, hint  1.322 1.394 1.394         21 24 24
-//	token bucket 25/s of 25       1.006 1.006 1.006         19 24 26
+//	token bucket 25/s of 25       1.007 1.014 1.014         19 24 26
 //	token bucket 25/s of 25, hint 1.032 1.033 1.033         20 27 29
 //	token bucket 20/s of 1        1.081 1.081 1.081         12 12 12
 //	token bucket 200/s of 10      1.176 1.513 1.513         13 23 25
@@ -240,7 +240,7 @@ func TestSimulatedSilentServers(t *testing.T) {
 		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.008, 24},
 		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.101, 41},
 		{"estimated window 50/2s, hint", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.395, 24},
-		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.007, 29},
+		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.015, 29},
 		{"token bucket 25/s of 25, hint", &pacertest.TokenBucket{Rate: 25, Burst: 25}, true, 1.034, 32},
 		{"token bucket 20/s of 1", &pacertest.TokenBucket{Rate: 20, Burst: 1}, false, 1.082, 12},
 		{"token bucket 200/s of 10", &pacertest.TokenBucket{Rate: 200, Burst: 10}, false, 1.514, 28},
