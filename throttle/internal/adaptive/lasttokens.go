@@ -2,7 +2,7 @@ package adaptive
 
 // lastTokens is about the last tokens of a window, for which all processes ask that share it: each hears that some are left, and all but the first ones come too late.
 //
-// Before our next request comes, others take as many as they took between our latest two answers. If no more than that is left, our request would take one of theirs. So one that does
+// Before our next request comes, others take as many as they took between our latest two answers, if both are of that window. If no more than that is left, our request would take one of theirs. So one that does
 // and is refused fails, and after two of these in a row what is left is left to the others on the next 1, 3, 7 … occasions (see doubt): until the reset, as if
 // nothing remained. If each process does so, and each has one request under way, all tokens are taken and none is refused, however long answers take: of two tokens, at three processes, the
 // other two take one each. One that is served shows that others do not take all.
@@ -11,14 +11,15 @@ package adaptive
 type lastTokens struct {
 	doubt doubt
 	taken int // by others between the newest two answers
-	asked int // of which reset it was asked last, see reset.count
+	of    int // of which reset these are, see reset.count
+	asked int // likewise, of when it was asked last
 }
 
-// freeLast is how many refusals have no consequence: a batch that ends with the next window or the one after it would need the tokens.
+// freeLast is how many refusals have no consequence. With none, a batch that needs just two windows would leave tokens in the second one, and last for a third.
 const freeLast = 1
 
-// note takes in an outcome.
-func (l *lastTokens) note(o *outcome) {
+// note takes in an outcome, and the number of the reset of which the answer speaks.
+func (l *lastTokens) note(o *outcome, reset int) {
 	if left := o.remainingBefore - (o.flight - o.n); !o.probe && left > 0 && left <= l.taken {
 		if o.refused {
 			l.doubt.fail(freeLast)
@@ -27,11 +28,13 @@ func (l *lastTokens) note(o *outcome) {
 		}
 	}
 	if o.newest {
-		l.taken = o.remainingBefore - o.remaining - o.n
+		if l.taken = o.remainingBefore - o.remaining - o.n; l.of != reset {
+			l.taken, l.of = 0, reset
+		}
 	}
 }
 
-// leave reports whether so much is to be left to others until a reset, which is known by its number.
+// leave reports whether so much is to be left to others until a reset of a number.
 func (l *lastTokens) leave(left, reset int) bool {
 	if left <= 0 || left > l.taken {
 		return false

@@ -20,7 +20,10 @@ func TestLastTokens(t *testing.T) {
 		var l lastTokens
 		var asked []int
 		for w := range 20 {
-			l.note(&outcome{n: 1, flight: 1 + test.flight, remainingBefore: 5 + test.flight, remaining: 2 + test.flight, newest: true})
+			if l.note(&outcome{n: 1, flight: 1, remaining: 5 + test.flight, newest: true}, w+1); l.leave(1, w+1) {
+				t.Errorf("%s: one is left after the first answer of window %d", test.name, w)
+			}
+			l.note(&outcome{n: 1, flight: 1 + test.flight, remainingBefore: 5 + test.flight, remaining: 2 + test.flight, newest: true}, w+1)
 			if l.leave(3, w+1) {
 				t.Errorf("%s: three are left in window %d", test.name, w)
 			}
@@ -29,7 +32,7 @@ func TestLastTokens(t *testing.T) {
 			}
 			asked = append(asked, w)
 			o := outcome{n: 1, flight: 1 + test.flight, remainingBefore: 2 + test.flight, remaining: test.flight, newest: true, refused: !test.served(w)}
-			if l.note(&o); l.leave(0, w+1) {
+			if l.note(&o, w+1); l.leave(0, w+1) {
 				t.Errorf("%s: nothing is left to be left in window %d", test.name, w)
 			}
 		}

@@ -302,7 +302,7 @@ func (w *window) leaveLast(o *outcome, inFlight int) {
 	if !o.requests || o.elsewhere || w.instances || w.renewal.renews || w.refill.refills || w.others.siblings {
 		return
 	}
-	w.ending.note(o)
+	w.ending.note(o, w.reset.count)
 	if w.reset.late > o.now && w.ending.leave(w.remaining-inFlight, w.reset.count) {
 		w.remaining = 0
 	}
