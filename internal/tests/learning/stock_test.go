@@ -3,6 +3,7 @@ package learning
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -154,6 +155,29 @@ func TestShareOneStockInSeconds(t *testing.T) {
 			t.Logf("%.3f used, %.2f of 100 refused, %v waited", s.used, s.refused, s.waited)
 			if s.used < test.least || s.refused > test.most.refused || s.waited > test.most.waited {
 				t.Errorf("%.3f used, %.2f of 100 refused, %v waited; want %v and more, %v, %v", s.used, s.refused, s.waited, test.least, test.most.refused, test.most.waited)
+			}
+		})
+	}
+}
+
+// TestShareOneStockFarAway: so do processes of which so much comes back within a round trip that what answers say of it is of long ago.
+func TestShareOneStockFarAway(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		rate        float64
+		burst       int
+		sharers     int
+		least, most float64 // used, refused
+	}{
+		{"three, two fifths of it", 100, 10, 3, 0.99, 2},
+		{"ten, a quarter of it", 125, 20, 10, 0.99, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			sharers := slices.Repeat([]sharer{{callers: 8}}, test.sharers)
+			s := shareBucket(t, test.rate, test.burst, pacertest.OpenAI, sharers, time.Minute)
+			t.Logf("%.3f used, %.1f of 100 refused, %v waited", s.used, s.refused, s.waited)
+			if s.used < test.least || s.refused > test.most {
+				t.Errorf("%.3f used, %.1f of 100 refused; want %v and more, %v", s.used, s.refused, test.least, test.most)
 			}
 		})
 	}

@@ -141,7 +141,7 @@ func (r *refill) keep(limit int) int {
 
 // shared reports whether the limit is shared as a stock: others are seen, and it comes back at an even rate.
 func (r *refill) shared() bool {
-	return r.refills && r.stock.on && r.crowded && r.crowd > 0 && r.stock.even && !r.stock.stale
+	return r.refills && r.stock.on && r.crowded && r.crowd > 0 && r.stock.even
 }
 
 // sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have changed. The last tokens of a log say that it
@@ -459,7 +459,7 @@ func (r *refill) measure(o *outcome) {
 
 // seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are certain, or where resets are coarse, likely.
 func (r *refill) seeStock(o *outcome) {
-	likely := r.crowd > 0 && r.crowded && r.coarse() // finer resets show others for certain
+	likely := r.crowd > 0 && r.crowded && (r.coarse() || r.stock.stale && o.refused && o.resetMoved) // finer resets show others for certain, unless they are of long ago
 	if r.crowd == 0 {
 		r.stock.on = false
 	}
@@ -468,7 +468,7 @@ func (r *refill) seeStock(o *outcome) {
 	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
 		least, most = r.crowdMost, r.crowdMost
 	}
-	if certain := r.stock.note(&a, least, most); (certain || likely && r.stock.even && !r.stock.stale) && !r.stock.on {
+	if certain := r.stock.note(&a, least, most); (certain || likely && r.stock.even) && !r.stock.on {
 		r.stock.begin(o.now)
 		r.crowded, r.crowd = true, crowdFor
 	}

@@ -15,6 +15,10 @@ import (
 // a stock of some tokens, whatever each takes its part for: if their sum is too large, less remains. One who finds much does not send all of that at once, since
 // others find it as well: see flight.
 //
+// Where a quarter of the limit or more comes back in a round trip, what answers say is of long ago, and a pace that followed it closely would swing. There it is
+//
+//	rate · part · e^((there − limit/2)/(rate · round trip))
+//
 // That begins once others are certain. Each token that is used moves the reset on by the time in which one comes back; a reset that has moved on by more than our
 // tokens explain was moved by others. Coarse resets do not show that: there it begins once others are likely, see refill.seeStock.
 //
@@ -72,6 +76,7 @@ const (
 	stockLeast  = 3    // the limit is of so many tokens at least
 	stockKnown  = 1.5  // the rate is known if the most is less than so many times the least
 	stockStale  = 0.25 // if so much of the limit comes back in a round trip, what answers say is of long ago, until it is half of that
+	stockMemory = 4    // then our part is that of what comes back in so many round trips, if that is more than stockOver
 	stockSlower = 1.05 // by so much the short round trip grows with each answer
 	stockAway   = 0.9  // if our part is more, others may be gone
 	stockSure   = 1    // others have used so many tokens, at the least
@@ -182,7 +187,11 @@ func (s *stock) hear(o *reading) {
 		if since := came.Sub(s.at).Seconds(); low > there+1 && since > 0 {
 			s.back = (low - 1 - s.level + ours) / since
 		}
-		s.part = max(crowdLeast, (s.part*stockOver+ours)/(stockOver+ours+max(there-high, 0)))
+		over := stockOver
+		if s.stale {
+			over = max(over, stockMemory*s.inTrip())
+		}
+		s.part = max(crowdLeast, (s.part*over+ours)/(over+ours+max(there-high, 0)))
 		s.level = min(max(there, low), high)
 	}
 	if s.at, s.ours = came, 0; o.refused {
@@ -195,6 +204,9 @@ func (s *stock) begin(t monotime.Time) {
 	s.on, s.part, s.credit, s.credited = true, min(s.part, crowdPart), 0, t
 }
 
+// inTrip returns how many tokens come back in a round trip, and one at least.
+func (s *stock) inTrip() float64 { return max(s.rate()*s.trip.Seconds(), 1) }
+
 // there returns how much is there for what goes at an instant, if so many of ours are in flight.
 func (s *stock) there(t monotime.Time, limit, inFlight int) float64 {
 	since := t.Sub(s.at).Seconds() + (1.5-stockGuard)*s.trip.Seconds()
@@ -203,6 +215,9 @@ func (s *stock) there(t monotime.Time, limit, inFlight int) float64 {
 
 // pace returns how many tokens a second are ours where so many are there, and by which power of e that grows in a second.
 func (s *stock) pace(there float64, limit int) (perSecond, grows float64) {
+	if s.stale {
+		return s.rate() * s.part * math.Exp((there-float64(limit)/2)/s.inTrip()), s.rate() * s.part / s.inTrip()
+	}
 	scale := max(min(stockScale, stockSmall*float64(limit))*min(1, stockAlone*(1-s.part)), stockThin)
 	perSecond = s.rate() * math.Pow(s.part, stockWeight) * math.Exp(stockSteep*(min(there/scale, stockFull)-1))
 	return perSecond, stockSteep * s.rate() * s.part / scale

@@ -485,3 +485,14 @@ func TestStockDoubts(t *testing.T) {
 		}
 	}
 }
+
+// TestStockFarAway: where much of the limit comes back in a round trip, the pace is our part of the rate where half of the limit is there, and e times as much where as much more is there as
+// comes back in a round trip.
+func TestStockFarAway(t *testing.T) {
+	s := stock{stale: true, least: 100, most: 100, part: 0.25, trip: 40 * time.Millisecond}
+	for there, want := range map[float64]float64{5: 25, 9: 25 * math.E, 1: 25 / math.E} {
+		if got, grows := s.pace(there, 10); math.Abs(got-want) > 1e-9 || grows != 6.25 {
+			t.Errorf("where %v are there: %v per second, which grows by %v; want %v, 6.25", there, got, grows, want)
+		}
+	}
+}
