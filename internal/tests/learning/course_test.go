@@ -54,6 +54,8 @@ func limited(a pacertest.Algorithm, now time.Time, rate float64) {
 		a.rate = rate
 	case *pacertest.FixedWindow:
 		a.Limit = of(a.Window)
+	case *pacertest.ClockWindow:
+		a.Limit = of(a.Window)
 	case *pacertest.SlidingLog:
 		a.Limit = of(a.Window)
 	case *pacertest.EstimatedWindow:
