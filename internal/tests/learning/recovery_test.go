@@ -240,6 +240,20 @@ func TestShedBesideWhatRemains(t *testing.T) {
 	}
 }
 
+// TestBackWithinASecond: a bucket of two or three that comes back in less than a second, and says what remains and not until when, is used up to nine tenths.
+func TestBackWithinASecond(t *testing.T) {
+	for burst := 2; burst <= 3; burst++ {
+		const rate = 5.7
+		c := course{
+			algorithm: &tokens{rate: rate, burst: burst}, span: time.Hour, latency: 80 * time.Millisecond, callers: 2,
+			dialect: pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted},
+		}
+		if r := c.run(t); r.share(rate, time.Minute, c.span) < 0.9 || 10*len(r.refused) > len(r.served) {
+			t.Errorf("a bucket of %d: %.2f are used, and %d refused; want 0.9, and %d at most", burst, r.share(rate, time.Minute, c.span), len(r.refused), len(r.served)/10)
+		}
+	}
+}
+
 // dialect is how a server speaks.
 type dialect struct {
 	name    string

@@ -12,7 +12,7 @@ import (
 // As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
 // seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
 // at in the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it lasts two seconds or more: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
-// goes for what is back within less than a second. What several looks found of such a limit is counted together: so it does not seem to come back ever more slowly, a little with each look, and where others
+// goes for what is back within less than a second, unless all of it is. What several looks found of such a limit is counted together: so it does not seem to come back ever more slowly, a little with each look, and where others
 // stop to draw on it, what comes back is soon seen to be more. Others who took all for long look like a longer window: so the look in the next one comes when it did before.
 //
 // In come answers (note); out comes when to look (next).
@@ -71,7 +71,11 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		l.restored(max(took, shortestLook))
 		l.from, l.vain = o.now, false
 	case o.probe: // it comes back bit by bit, or others were there first; or they have gone since
-		l.most, l.from = max(l.perToken(took, o.remaining+o.n, o.whole()), min(took, firstLook), shortestLook), o.now
+		floor := min(took, firstLook)
+		if o.whole() && l.most <= firstLook { // it may have been back for long
+			floor = 0
+		}
+		l.most, l.from = max(l.perToken(took, o.remaining+o.n, o.whole()), floor, shortestLook), o.now
 		l.least, l.held, l.vain, l.short = l.most, 0, false, 0
 	case o.whole(): // it was restored meanwhile
 		l.from, l.vain = o.now, false

@@ -402,3 +402,17 @@ func TestSeekCountsAnew(t *testing.T) {
 	}
 	t.Errorf("two at each of %d looks, and a token takes %v", mostBits, l.most)
 }
+
+// TestSeekWithinASecond: where two looks a second apart find all of a limit of two, the next one comes after half a second, and a part that is back at a look brings none sooner.
+func TestSeekWithinASecond(t *testing.T) {
+	for left, want := range []time.Duration{time.Second, time.Second / 2} {
+		l := seek{from: start, least: time.Second, most: time.Second}
+		for i := range 2 {
+			at := start.Add(time.Duration(i+1) * time.Second)
+			l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: left, probe: true}, false, true)
+		}
+		if l.most != want {
+			t.Errorf("%d of 2 at each look: the next one comes after %v, want %v", left+1, l.most, want)
+		}
+	}
+}
