@@ -315,7 +315,7 @@ const (
 	fewWorlds = 16
 
 	// mostRefused is how many are refused in each world at most for each that is served, and mostInVain how many more in an hour of each process: a server that serves nothing for most of an hour is
-	// still looked at. In the same worlds, 6 were refused for 100 that were served, and 2.8 for each in the worst.
+	// still looked at. In the same worlds, 6 were refused for 100 that were served, and 3 for each in the worst.
 	mostRefused, mostInVain = 2, 300
 )
 
