@@ -167,7 +167,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 			o.Refused = true
 		}
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
-			p.Behind = max(p.Behind, l.behind(now, &g.ticket, alone))
+			p.Behind = max(p.Behind, l.fallBack(now, &g.ticket, alone))
 		}
 		if !o.Refused && !a.Lost {
 			g.served(now)
@@ -191,7 +191,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 
 // served tells the bucket, and those above it, that the request was served. It requires that mu is held.
 func (g *right) served(now monotime.Time) {
-	g.l.server.Served(now, g.class, &g.ticket, g.place.past)
+	g.l.letOthersPass(g, g.l.server.Served(now, g.class, &g.ticket, g.place.past))
 	for p := g.l.Parent; p != nil; p = p.Parent {
 		p.server.ServedBelow()
 	}

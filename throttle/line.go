@@ -381,19 +381,11 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 // first one's kind, or refuses one claim after the other: else as many that it always refuses would go ahead as are made at
 // once.
 func (l *Limiter) letAnotherProbe() {
-	heads := l.line.Heads(new([priorities]*waiter))
-	if len(heads) == 0 {
-		return
-	}
-	probes := heads[:1:1]
-	for w := range l.line.InOrder() {
-		if w != heads[0] && w.l == l && w.place.past == nil {
-			probes = append(probes, w)
-		}
-	}
-	if w := probes[l.server.Probe(len(probes), func(i int) *adaptive.Kind { return &probes[i].class })]; w != heads[0] {
+	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
+	if i := l.server.Probe(len(all), func(i int) *adaptive.Kind { return &all[i].class }); i > 0 {
+		w := all[i]
 		w.leave()
-		w.rank = heads[0].rank - 1
+		w.rank = all[0].rank - 1
 		if len(l.root().line.sure.Flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
 			w.flow = flow{name: "\x00" + strconv.FormatUint(w.place.number, 10)}
 		}
@@ -401,10 +393,22 @@ func (l *Limiter) letAnotherProbe() {
 	}
 }
 
-// behind is the rank of the claim that the server refused now, if it has lost its place; alone is for how long it waits out of
-// line. Others go first after two refusals in a row: all of them, or if that is what became of the latest claims, some.
-func (l *Limiter) behind(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
+// letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass, but only who did so fewer times than so often.
+func (l *Limiter) letOthersPass(g *right, times int) {
+	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, map[bool]Priority{true: Urgent}[g.urgent]), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
+		w.leave()
+		w.rank, w.passed = to, w.passed+1
+		w.enter(false)
+	}
+}
+
+// fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for how long it waits out of
+// line. Others go first after two refusals in a row: all of them, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
+func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
 	const some = 8 // as many show whether a server serves others, and go within four round trips of a slow start
+	if alone > 0 && l.server.Looks() {
+		l.letAnotherProbe()
+	}
 	switch {
 	case alone == 0 && l.server.RefusedAgain(t):
 		return max(l.hold, now)

@@ -29,6 +29,7 @@ type waiter struct {
 	check.Bounds
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
+	passed    int             // how often it has let others pass
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
 	remembered bool                     // somebody may look at w after it has left: who asks what it has waited for, or a call to a Store

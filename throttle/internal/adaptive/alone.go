@@ -23,6 +23,14 @@ func (p *Past) PlacedAt() monotime.Time {
 	return p.Behind
 }
 
+// Latest is the latest attempt that was refused of a claim with this past, the larger the later; zero if none was.
+func (p *Past) Latest() uint64 {
+	if p == nil {
+		return 0
+	}
+	return p.granted
+}
+
 // evidence tells a server that refuses because too much is asked of it from one that refuses a request whatever happens, or whose limit for
 // such requests is narrower than for the rest: the request is refused again and again, although others are served in between, so often that
 // chance hardly explains it. Then its refusals say nothing about the bucket. What became of the others says how likely a refusal is.
@@ -196,12 +204,12 @@ func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 			}
 		}
 	}
-	if s.refusals > severalRefusals && s.unserved.any() {
+	if (s.refusals > severalRefusals || s.persistence.looking()) && s.unserved.any() {
 		return max(0, min(int(s.config.Random()*float64(n)), n-1))
 	}
 	return 0
 }
 
-// severalRefusals is how many refusals in a row may come with claims that go ahead in their order. After two of them, those that
-// were refused go behind others.
-const severalRefusals = 2
+// severalRefusals is how many refusals in a row may come with claims that go ahead in their order. After the second, those that
+// were refused go behind others, and one is drawn.
+const severalRefusals = 1

@@ -173,11 +173,12 @@ func TestProbe(t *testing.T) {
 	}{
 		{"XXXab", 2, 0.9, 3}, // the first of another kind
 		{"XXXab", 9, 0.9, 3},
-		{"aXXXb", 2, 0.9, 0}, // the first is of no kind that was refused
-		{"XXXXX", 2, 0.9, 0},
-		{"XYXYX", 2, 0.9, 0},
+		{"aXXXb", 1, 0.9, 0}, // the first is of no kind that was refused
+		{"XXXXX", 1, 0.9, 0},
+		{"XYXYX", 1, 0.9, 0},
 		{"X", 9, 0.9, 0},
-		{"XXXXX", 3, 0, 0}, // any
+		{"XXXXX", 2, 0.9, 4}, // any
+		{"XXXXX", 3, 0, 0},
 		{"XXXXX", 3, 0.5, 2},
 		{"XXXXX", 3, 0.999, 4},
 		{"aXbXc", 3, 0.5, 2},

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -359,19 +360,32 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 }
 
 // Served takes in that a request of a kind was served, with ticket t: so its kind is not always refused. Past is what
-// became of its claim before; nil if the claim was not refused.
-func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) {
+// became of its claim before; nil if the claim was not refused. Pass is how often a claim that stands before this one,
+// which went ahead, is to let others pass, since several were refused in a row. That is once while little says that they
+// are always refused, so that none waits for long where they are not.
+func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass int) {
 	if s.unserved.any() {
 		s.unserved.serve(now, kind)
 	}
 	if s.persistence == nil {
-		return
+		return 0
 	}
-	again := p != nil && p.granted != 0
-	if s.persistence.serve(t.Granted(), again); !s.persistence.any(now) {
+	before := p.Latest() != 0
+	switch {
+	case before:
+	case s.persistence.looking():
+		pass = math.MaxInt
+	case s.persistence.flights > severalRefusals:
+		pass = 1
+	}
+	if s.persistence.serve(t.Granted(), before); !s.persistence.any(now) {
 		s.persistence = nil
 	}
+	return pass
 }
+
+// Looks reports whether a request is to go at once, alone, after a refusal that does not hold the bucket.
+func (s *Server) Looks() bool { return s.persistence.looking() && s.slowStart.allowed == 1 }
 
 // ServedBelow takes in that a request of a bucket below was served, by the same server: so the server serves others
 // between the refusals of a claim of this bucket.

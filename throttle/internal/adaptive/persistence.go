@@ -119,6 +119,12 @@ func (p *persistence) serve(granted uint64, again bool) {
 	p.note(result{granted, false})
 }
 
+// looking reports whether a request was refused whose refusals likely say nothing of the bucket, and nothing was served
+// since.
+func (p *persistence) looking() bool {
+	return p != nil && p.flights > 0 && p.ratio >= math.Log(looksFrom)
+}
+
 // any reports whether a request was refused lately: then it matters what becomes of others.
 func (p *persistence) any(now monotime.Time) bool { return now < p.refusedAt.Add(unservedFor) }
 

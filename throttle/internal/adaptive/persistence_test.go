@@ -154,3 +154,25 @@ func TestPersistenceIsForgotten(t *testing.T) {
 		t.Error("remembered for too long")
 	}
 }
+
+// Those before a request that went ahead and was served let others pass: once after two flights that were refused, and each time while refusals are likely to say
+// nothing of the bucket. Not after one that was refused itself.
+func TestServedLetsOthersPass(t *testing.T) {
+	for _, test := range []struct {
+		flights      int
+		ratio        float64
+		before, want int
+	}{
+		{1, 1, 0, 0}, {2, 1, 0, 1}, {9, 1, 0, 1}, {2, 1, 1, 0}, {1, looksFrom, 0, math.MaxInt}, {0, looksFrom, 0, 0}, {1, looksFrom, 1, 0},
+	} {
+		var s Server
+		s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
+		s.persistence = &persistence{flights: test.flights, ratio: math.Log(test.ratio), refusedAt: 1}
+		if got := s.Served(2, Kind{}, &Ticket{}, &Past{granted: uint64(test.before)}); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+		if got := s.Served(2, Kind{}, &Ticket{}, nil); got != 0 {
+			t.Errorf("%+v: %d after the next one, want 0", test, got)
+		}
+	}
+}

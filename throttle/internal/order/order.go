@@ -3,7 +3,7 @@
 //
 // In come waiters, which know their row, their flow, and who of two goes first ([Waiter]), and what each is charged; out
 // come the first of each row, and all in order. Some stand beside the line for a while ([Aside]), until instants that come in. The package knows
-// nothing of what they wait for.
+// nothing of what they wait for. [Pass] says who of them are to stand elsewhere to show whether the first ones are refused whatever happens.
 //
 // # Turns of flows
 //
