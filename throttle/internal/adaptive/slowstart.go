@@ -11,7 +11,8 @@ import (
 // one more with each answer, so that each answer lets two requests go (the slow start of TCP,
 // RFC 5681 section 3.1). Whatever is in flight when the first one is refused is refused as well. So where more than
 // slowStartSteep would go at once, the rate at which requests go rises by slowStartRise in each round trip at the most (as the congestion avoidance of TCP, section 3.2,
-// has one more segment in flight in each). It ends with the first answer that states a limit, if it is known what requests cost of
+// has one more segment in flight in each). But where fewer ask to go than may, each answer lets one more go, whatever was in flight, which TCP calls not validated
+// (RFC 7661): after 200 requests one by one, 201 may go at once. It ends with the first answer that states a limit, if it is known what requests cost of
 // it, or after slowStartAnswers answers.
 //
 // A server may be slow without refusing: a long poll, or requests that are answered only together. So
