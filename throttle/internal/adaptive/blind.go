@@ -50,7 +50,7 @@ func (b *blind) note(o *outcome) (rate float64, ok bool) {
 // grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of what was under way: nobody has tried it.
 func (b *blind) grow(o *outcome, rate float64) float64 {
 	trip := o.now.Sub(o.sent).Seconds()
-	if !b.on || o.failed || trip <= 0 || o.remaining+o.n < o.limit {
+	if !b.on || o.failed || trip <= 0 || o.found() < o.limit {
 		return rate
 	}
 	by := float64(o.n) / trip

@@ -95,7 +95,7 @@ func (d *drip) bounds(now monotime.Time) (least, most float64) {
 // within reports whether the limit was full when the request came, and is full again within a round trip; and at which rate it comes back
 // then. Whoever has no more under way than remain uses a part of that. A log may have its next reset as near, but then it is not full.
 func (d *drip) within(o *outcome) (rate float64, ok bool) {
-	if o.resetIn <= 0 || o.resetIn > o.now.Sub(o.sent) || o.refused || o.remaining+o.n < o.limit {
+	if o.resetIn <= 0 || o.resetIn > o.now.Sub(o.sent) || o.refused || o.found() < o.limit {
 		return 0, false
 	}
 	rate, _ = d.bounds(o.now)

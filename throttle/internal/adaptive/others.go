@@ -47,7 +47,7 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		u.measured = true
 	}
 	if first := u.atStart == 0; first || restored {
-		u.began, u.atStart, u.usedByUs, u.limit = o.sent, o.remaining+o.n, 0, o.limit
+		u.began, u.atStart, u.usedByUs, u.limit = o.sent, o.found(), 0, o.limit
 		u.stated = u.atStart
 		if begun(o.limit, o.limit-u.atStart) {
 			u.atStart = max(u.atStart, o.limit)

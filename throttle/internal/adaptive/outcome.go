@@ -10,10 +10,10 @@ import (
 // before. The parts of a window (refill, otherUsers) draw their conclusions from it.
 type outcome struct {
 	sent, now monotime.Time
-	n         int           // what the request has cost of the limit
-	limit     int           // of the window
+	n         int           // what the request has cost of the limit, or would have cost
+	limit     int           // of the window, see window.size; zero if it is not known
 	span      time.Duration // of the window
-	remaining int
+	remaining int           // as the server states it after the request, see behind.go
 	refused   bool
 	failed    bool  // the request failed in a way in which some servers refuse, but was not taken for refused
 	elsewhere bool  // another limit has refused the request, see elsewhere.go
@@ -47,8 +47,12 @@ type outcome struct {
 	farIn                   time.Duration // the farthest reset that was stated of late
 }
 
+// found returns how much was there before the request, if it was served. That is not so of a request that was refused,
+// where n is what it would have cost; where the price is only learned (unpriced), it is a guess.
+func (o *outcome) found() int { return o.remaining + o.n }
+
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
-func (o *outcome) whole() bool { return 10*(o.remaining+o.n+o.others) >= 9*o.limit }
+func (o *outcome) whole() bool { return 10*(o.found()+o.others) >= 9*o.limit }
 
 // refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It was if enough remains of this one. It was as
 // well if the whole of this one was there before the request, and surely not of another that is short: that is how a limit of one looks that has counted the request.
@@ -68,7 +72,7 @@ func (o *outcome) rises() bool {
 		return false
 	}
 	missing, part := float64(o.limit-o.leastThen), float64(o.now.Sub(o.heardThen))/float64(o.earlyBefore.Sub(o.heardThen))
-	return float64(o.remaining+o.n-o.leastThen) > 2+missing*part
+	return float64(o.found()-o.leastThen) > 2+missing*part
 }
 
 // manyResets: so many times as long as the farthest reset was away, many resets have come.

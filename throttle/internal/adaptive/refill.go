@@ -320,7 +320,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 		perToken := float64(o.limit) / float64(missing)
 		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
-	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
+	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		full := o.sent.Sub(since)
 		if since != o.spentSince { // it is known to a round trip alone
@@ -540,7 +540,7 @@ func (r *refill) measureRate(o *outcome) {
 // raiseWhole begins to raise the rate where a paced request finds all of a limit of two or three, so that more may have come back than Remaining can say: if the steps of
 // resets say nothing of the rate either, and requests go as slowly as a look at half a step.
 func (r *refill) raiseWhole(o *outcome) {
-	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= 0 && o.remaining+o.n >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
+	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= 0 && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
 		r.raise.by = gentleRaise
 	}
 }

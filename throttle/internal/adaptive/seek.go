@@ -75,7 +75,7 @@ func (l *seek) note(o *outcome, said, limited bool) {
 		if o.whole() && l.most <= firstLook { // it may have been back for long
 			floor = 0
 		}
-		l.most, l.from = max(l.perToken(took, o.remaining+o.n, o.whole()), floor, shortestLook), o.now
+		l.most, l.from = max(l.perToken(took, o.found(), o.whole()), floor, shortestLook), o.now
 		l.least, l.held, l.vain, l.short = l.most, 0, false, 0
 	case o.whole(): // it was restored meanwhile
 		l.from, l.vain = o.now, false

@@ -23,7 +23,7 @@ func (s *spanSeen) note(o *outcome, r *reset) {
 		s.least = min(s.least, max(r.late.Sub(o.earlyBefore), 0))
 	}
 	if o.probe && !o.refused && o.sent >= o.lateBefore && o.lateBefore != 0 {
-		s.whole = 10*(o.remaining+o.n) >= 9*o.limit
+		s.whole = 10*o.found() >= 9*o.limit
 	}
 }
 

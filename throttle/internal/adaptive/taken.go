@@ -10,7 +10,7 @@ func (o *outcome) farMore(after *reset) bool {
 		return false
 	}
 	back := float64(o.limit) * most.Seconds() / until.Seconds()
-	return float64(o.remaining+o.n) > takenFactor*back+few
+	return float64(o.found()) > takenFactor*back+few
 }
 
 // takenFactor is by how much that may be wrong.

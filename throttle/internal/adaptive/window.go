@@ -32,7 +32,7 @@ type window struct {
 	bucket     string
 	unit       string        // canonical
 	text       string        // name and limit, for errors
-	limit      int           // zero if it is not known, or if what requests cost of it is not
+	limit      int           // as stated; zero if it is not, or if what requests cost of it is not known. See size
 	most       int           // most that was there before a request, of a limit that is not stated
 	span       time.Duration // zero if not stated
 	seen       spanSeen      // what was seen of the span
@@ -195,7 +195,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.span = min(st.Window, monotime.Longest)
 	}
 	if w.limit == 0 && !o.unpriced {
-		w.most = max(w.most, o.remaining+o.n)
+		w.most = max(w.most, o.found())
 	}
 	o.limit, o.span, o.others = w.size(), w.span, w.others.withOthers(o.n)-o.n
 	if o.refused {
