@@ -84,6 +84,35 @@ func TestMemoryRoundTrip(t *testing.T) {
 	}
 }
 
+// TestMemoryLeavesOutAnOpenQuestion: a part of a limit is back at the reset. While the next answer may show that the rest is, too, no rate is saved.
+func TestMemoryLeavesOutAnOpenQuestion(t *testing.T) {
+	const reset, span = 4 * time.Second, 4 * time.Second
+	for _, test := range []struct {
+		name    string
+		after   time.Duration // the reset, the next answer comes
+		left    int           // as it says
+		refills bool          // is believed
+		saved   bool
+	}{
+		{"a part at the reset", 0, 3, true, false},
+		{"a little more", span/2 - 1, 12, true, false},
+		{"most of it", span/2 - 1, 19, false, false},
+		{"no more when a window would be back", span / 2, 3, true, true},
+		{"most of it, as late as a bucket says", span / 2, 19, true, true},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(0, 20, reset)))
+		b.at(reset).exchange(says(left(3, 20, span)))
+		if test.after > 0 {
+			b.at(reset + test.after).exchange(says(left(test.left, 20, span-test.after)))
+		}
+		m := b.Memory(b.now.Add(time.Hour), wallClock()).Windows[0]
+		if refills := b.window1().refill.refills; refills != test.refills || m.Refill > 0 != test.saved {
+			t.Errorf("%s: refills %v, saved %v/s; want %v, saved %v", test.name, refills, m.Refill, test.refills, test.saved)
+		}
+	}
+}
+
 // TestMemoryCountsWhatIsInFlight: what was in flight when it was saved counts as used.
 func TestMemoryCountsWhatIsInFlight(t *testing.T) {
 	b := newBucket(t, Config{})

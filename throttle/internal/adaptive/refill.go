@@ -66,6 +66,7 @@ type refill struct {
 	// was there after the reset. It is about how long the whole limit takes to come back. If
 	// most comes back in less than half of it, the server does not refill.
 	provisionalSpan time.Duration
+	provisionalTo   monotime.Time // until then no answer shows that the server does refill; zero if there is no doubt
 
 	// The rate is measured from an instant on: Remaining was remainingThen, and requests
 	// granted since have cost countedSince.
@@ -348,14 +349,14 @@ func (r *refill) detect(o *outcome, after *reset) {
 		}
 		least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
 		r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
-		r.provisionalSpan = least
+		r.provisionalSpan, r.provisionalTo = least, r.measuredFrom.Add(least/2)
 	}
 }
 
 // start takes the server for one that refills, the whole limit in the span full, or in least at the least. The rate is
 // measured from an instant on.
 func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duration) {
-	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
+	r.refills, r.provisionalSpan, r.provisionalTo, r.refusalsInRow, r.fullSpan = true, 0, 0, 0, max(full, time.Millisecond)
 	r.width = o.lateBefore.Sub(o.earlyBefore)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet

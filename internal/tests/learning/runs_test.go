@@ -1,0 +1,80 @@
+package learning
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// TestManyShortRuns: four callers at a time for five minutes, in one run, and in runs of seven seconds of which each loads what the one before saved. The short runs
+// learn what one run does: they serve a twentieth less at most, and two more of their requests are refused at most.
+func TestManyShortRuns(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		dialect   pacertest.Dialect
+	}{
+		{"log, exact resets", &pacertest.SlidingLog{Limit: 20, Window: 4 * time.Second}, pacertest.OpenAI},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run := func(lasts time.Duration) (served, refused int) {
+				server := instances{Dialect: test.dialect, counters: []pacertest.Algorithm{test.algorithm.Fresh()}, random: rand.New(rand.NewPCG(1, 2))}
+				return shortRuns(t, &server, lasts)
+			}
+			served, refused := run(time.Hour)
+			got, gotRefused := run(7 * time.Second)
+			if t.Logf("one run: %d served, %d refused; short ones: %d, %d", served, refused, got, gotRefused); got < served*19/20 || gotRefused > refused+2 {
+				t.Errorf("short runs: %d served, %d refused; one run: %d, %d", got, gotRefused, served, refused)
+			}
+		})
+	}
+}
+
+// shortRuns has four callers at a time send requests for five minutes, in runs that last so long. It returns how many were served and refused.
+func shortRuns(t *testing.T, server http.RoundTripper, lasts time.Duration) (served, refused int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(15 * time.Millisecond)
+			resp, err := server.RoundTrip(req)
+			time.Sleep(15 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			if resp.StatusCode == http.StatusOK {
+				served++
+			} else {
+				refused++
+			}
+			return resp, err
+		})
+		lab.UntilToday()
+		tr, begun := &pacer.Transport{Base: base, Rand: lab.Zero}, time.Now()
+		for start := begun; time.Since(start) < 5*time.Minute; {
+			var callers sync.WaitGroup
+			for range 4 {
+				callers.Go(func() { lab.Get(t, &http.Client{Transport: tr}, "http://a.example/") })
+			}
+			if callers.Wait(); time.Since(begun) < lasts {
+				continue
+			}
+			var file bytes.Buffer
+			if err := tr.Save(&file); err != nil {
+				t.Fatal(err)
+			}
+			tr, begun = &pacer.Transport{Base: base, Rand: lab.Zero}, time.Now()
+			if err := tr.Load(&file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	return served, refused
+}
