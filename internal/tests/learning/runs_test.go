@@ -23,6 +23,10 @@ func TestManyShortRuns(t *testing.T) {
 		dialect   pacertest.Dialect
 	}{
 		{"log, exact resets", &pacertest.SlidingLog{Limit: 20, Window: 4 * time.Second}, pacertest.OpenAI},
+		{"bucket of one, hints", &pacertest.TokenBucket{Rate: 5, Burst: 1}, pacertest.RetryAfterOnly},
+		{"bucket of one, silent", &pacertest.TokenBucket{Rate: 5, Burst: 1}, pacertest.NoHeaders},
+		{"bucket of eight, hints", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.RetryAfterOnly},
+		{"bucket of eight, silent", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.NoHeaders},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run := func(lasts time.Duration) (served, refused int) {

@@ -63,6 +63,7 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 	}
 	rate := max(m.Rate, slowest)
 	*r = Rate{measuredFrom: now, lastGrant: now, rate: rate, growth: min(max(m.Growth, minGrowth), maxGrowth), setAt: now, pacedTo: now}
+	r.beginMeasuring(now) // a short run may see no more than one refusal: that ends the measurement
 	if Sane(m.Former) {
 		r.former.resume(now, rate, m.Former)
 	}
