@@ -23,6 +23,7 @@ func TestManyShortRuns(t *testing.T) {
 		dialect   pacertest.Dialect
 	}{
 		{"log, exact resets", &pacertest.SlidingLog{Limit: 20, Window: 4 * time.Second}, pacertest.OpenAI},
+		{"window, resets in whole seconds since 1970", &pacertest.FixedWindow{Limit: 20, Window: 4 * time.Second}, pacertest.XRateLimit},
 		{"bucket of one, hints", &pacertest.TokenBucket{Rate: 5, Burst: 1}, pacertest.RetryAfterOnly},
 		{"bucket of one, silent", &pacertest.TokenBucket{Rate: 5, Burst: 1}, pacertest.NoHeaders},
 		{"bucket of eight, hints", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.RetryAfterOnly},

@@ -18,6 +18,10 @@ type WindowMemory struct {
 	Resolution time.Duration `json:"resolution,omitzero"`
 	Span       time.Duration `json:"span,omitzero"`
 
+	// The window began so long before Late, give or take BeganWithin, as its first answer showed. Both are zero if that is not known.
+	Began       time.Duration `json:"began,omitzero"`
+	BeganWithin time.Duration `json:"beganWithin,omitzero"`
+
 	Habits // are true after the reset, too
 
 	// OfNow says that this process has seen them in this run. It is not written.

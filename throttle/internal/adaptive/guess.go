@@ -54,7 +54,7 @@ func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried 
 			return spentSince.Add(after), guessRefill
 		}
 	}
-	if tried != wrong && r.resolution > 0 && r.opened > 0 {
+	if tried != wrong && r.resolution > 0 && r.opened != 0 {
 		part := r.late.Sub(r.opened) % r.resolution // what is left of the window after its last whole step
 		if at := r.late.Add(-part); at > max(r.early, spentSince) {
 			return min(at.Add(r.halfRoundTrip), r.late), guessWholeSteps

@@ -107,7 +107,7 @@ func (m *Memory) setBack(ahead time.Duration) {
 // prune takes out what is out of date of a limit that was stated so long ago.
 func (m *WindowMemory) prune(now time.Time, age time.Duration) {
 	if !m.Late.After(now) {
-		m.Remaining, m.Early, m.Late = 0, time.Time{}, time.Time{}
+		m.Remaining, m.Early, m.Late, m.Began, m.BeganWithin = 0, time.Time{}, time.Time{}, 0, 0
 	}
 	if age >= rateKept {
 		m.forgetRates()
@@ -139,6 +139,9 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.remaining-s.inFlightOn(w), 0),
 			Early: clock.Date(early), Late: clock.Date(late),
 			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(),
+		}
+		if r := &w.reset; r.resolution > 0 && r.opened != 0 && r.late > now { // see guessWholeSteps
+			wm.Began, wm.BeganWithin = r.late.Sub(r.opened), r.halfRoundTrip
 		}
 		m.Windows = append(m.Windows, wm)
 	}
@@ -188,16 +191,22 @@ type hearsay struct {
 	name, bucket, unit string // the unit is canonical
 	limit, remaining   int
 	early, late        monotime.Time
+	opened             monotime.Time // when the window began; zero if that is not known
+	openedWithin       time.Duration // opened may be wrong by as much
 	resolution         time.Duration
 	span               time.Duration
 	unstated           time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
 }
 
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
-	return &hearsay{
+	h := &hearsay{
 		name: m.Name, bucket: m.Bucket, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
 		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span, unstated: min(max(m.BackWithin, 0), longestWindow),
 	}
+	if m.Began > 0 {
+		h.opened, h.openedWithin = h.late.Add(-min(m.Began, longestWindow)), min(max(m.BeganWithin, 0), longestWindow)
+	}
+	return h
 }
 
 // restore takes over what is known of a limit from elsewhere, if the reset has not passed of which that speaks. If s
@@ -218,7 +227,8 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	if w.seek = (seek{}); h.unstated > 0 {
 		w.seek.from = min(late.Add(-h.unstated), now)
 	} else {
-		w.reset.begin(min(h.early, late), late, now)
+		w.reset.begin(min(h.early, late), late, min(h.opened, now))
+		w.reset.halfRoundTrip = h.openedWithin
 	}
 	w.overlap.lastHeardBy = nil
 	w.last.note(now)

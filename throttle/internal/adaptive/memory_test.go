@@ -39,7 +39,7 @@ func TestMemoryRoundTrip(t *testing.T) {
 		{
 			"rounded down",
 			[]Answer{refuses(quota.Statement{Limit: 9, ResetKnown: true, Resolution: time.Second})},
-			WindowMemory{Limit: 9, Resolution: time.Second, Habits: Habits{Floors: true}},
+			WindowMemory{Limit: 9, Resolution: time.Second, Began: time.Second, Habits: Habits{Floors: true}},
 			2 * time.Second / 9,
 		},
 		{
@@ -81,6 +81,37 @@ func TestMemoryRoundTrip(t *testing.T) {
 			}
 			later.wantDue(test.due)
 		})
+	}
+}
+
+// TestMemoryOfWhenTheWindowBegan: a later run knows when the window began that it loads, so that it looks at a whole number of steps after that, and not after it was
+// loaded. Of what does not say it, as older files, it waits for the end of the stated step.
+func TestMemoryOfWhenTheWindowBegan(t *testing.T) {
+	const ms = time.Millisecond
+	clock := wallClock()
+	for _, test := range []struct {
+		name      string
+		remembers func(*WindowMemory)
+		due       time.Duration // from the start. The window began at 200 ms; it ends from 3.96 to 5 s, by what is stated
+		guess     guess
+	}{
+		{"as it was saved", func(*WindowMemory) {}, 4220 * ms, guessWholeSteps},
+		{"as if it had begun 400 ms later", func(m *WindowMemory) { m.Began -= 400 * ms }, 4620 * ms, guessWholeSteps},
+		{"of an older file", func(m *WindowMemory) { m.Began, m.BeganWithin = 0, 0 }, 5 * time.Second, noGuess},
+		{"negative", func(m *WindowMemory) { m.Began, m.BeganWithin = -1, -1 }, 5 * time.Second, noGuess},
+		{"of ages ago", func(m *WindowMemory) { m.Began, m.BeganWithin = math.MaxInt64, math.MaxInt64 }, 5 * time.Second, guessWholeSteps},
+	} {
+		b := newBucket(t, Config{})
+		asked := b.at(180 * ms).send()
+		b.at(220*ms).done(asked, says(quota.Statement{Limit: 20, Remaining: 19, ResetKnown: true, Reset: 4780 * ms, Resolution: time.Second}))
+		m := b.at(700*ms).Memory(b.now, clock)
+		test.remembers(&m.Windows[0])
+		later := newBucket(t, Config{})
+		later.at(700*ms).Remember(later.now, &m, clock)
+		later.exchange(says(quota.Statement{Limit: 20}))
+		if later.wantDue(test.due - 700*ms); later.window1().guess != test.guess {
+			t.Errorf("%s: guess %v, want %v", test.name, later.window1().guess, test.guess)
+		}
 	}
 }
 
