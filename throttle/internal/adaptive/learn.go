@@ -419,7 +419,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if w.reset.late <= now {
 		h := hearsay{
 			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
-			early: late.Add(-step), late: late, opened: now, resolution: step, span: st.Window,
+			early: late.Add(-step), late: late, opened: now, openedWithin: w.reset.halfRoundTrip, resolution: step, span: st.Window,
 		}
 		if w.reset.roundsDown {
 			h.early, h.late = late, late.Add(step)
