@@ -255,7 +255,8 @@ func (c *chaos) memory() (m Memory) {
 		early := c.clock.Date(c.now.Add(pick(c, spans[:11])))
 		m.Windows = append(m.Windows, WindowMemory{
 			Name: string(rune('a' + c.next()%40)), Unit: pick(c, units), Limit: pick(c, counts), Remaining: pick(c, counts),
-			Early: early, Late: c.clock.Date(c.now.Add(pick(c, spans[:11]))), Resolution: pick(c, spans), Span: pick(c, spans), Habits: c.habits(),
+			Early: early, Late: c.clock.Date(c.now.Add(pick(c, spans[:11]))), Resolution: pick(c, spans), Span: pick(c, spans),
+			Began: pick(c, spans), BeganWithin: pick(c, spans), Habits: c.habits(),
 		})
 	}
 	return m
