@@ -1,7 +1,6 @@
 package filequota
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,21 +48,21 @@ func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error)
 // closeOldest closes the file of the bucket that was used longest ago, of those that are not in use, and forgets the bucket. It reports whether there was
 // one. It requires that mu is held.
 func (s *Store) closeOldest() bool {
-	var oldest string
-	for name, b := range s.buckets {
-		if o := s.buckets[oldest]; (o == nil || cmp.Less(b.used, o.used)) && len(b.use) == 0 {
-			oldest = name
+	var oldest *bucket
+	var name string
+	for n, b := range s.buckets {
+		if len(b.use) == 0 && (oldest == nil || b.used < oldest.used) {
+			oldest, name = b, n
 		}
 	}
-	b := s.buckets[oldest]
-	if b == nil {
+	if oldest == nil {
 		return false
 	}
 	select {
-	case b.use <- struct{}{}:
-		b.close()
-		<-b.use
-		delete(s.buckets, oldest)
+	case oldest.use <- struct{}{}:
+		oldest.close()
+		<-oldest.use
+		delete(s.buckets, name)
 	default: // it is in use since then
 	}
 	return true

@@ -52,6 +52,9 @@ func TestOpenFiles(t *testing.T) {
 			}
 		}
 	}
+	if n := count(a.exchange(request(""))); n != 1 { // a name as any other
+		t.Fatalf("got %d of a bucket without a name, want 1", n)
+	}
 	a.ask(1)
 	a.watch = func(string) watcher { return &asleep{poller{make(chan struct{})}} } // the test looks
 	var lost int
@@ -75,8 +78,16 @@ func TestOpenFiles(t *testing.T) {
 		}
 	}
 	take()
-	a.buckets["api"].use <- struct{}{} // in use
-	for a.closeOldest() {
+	for _, name := range []string{"", "api"} {
+		a.buckets[name].use <- struct{}{} // in use
+	}
+	for i := 0; a.closeOldest(); i++ {
+		if i > mostOpen {
+			t.Fatal("what is in use is to be closed again and again")
+		}
+	}
+	if len(a.buckets) != 2 {
+		t.Errorf("%d buckets are left, want the 2 that are in use", len(a.buckets))
 	}
 	take()
 	a.look(a.watcher)
@@ -88,7 +99,9 @@ func TestOpenFiles(t *testing.T) {
 		!strings.Contains(err.Error(), m.dir) {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	<-a.buckets["api"].use
+	for _, name := range []string{"", "api"} {
+		<-a.buckets[name].use
+	}
 	if n := a.ask(1); n != 1 {
 		t.Errorf("got %d, want 1", n)
 	}
