@@ -26,7 +26,7 @@ type slowStart struct {
 	grown      float64       // the part of one more that may be in flight
 	answered   int           // answers to requests granted since restart
 	refused    bool          // it began with a refusal, and nothing was served since
-	unanswered monotime.Time // when the first request since the latest answer went, or that answer came while others were in flight, or the latest request that went anyway; zero if none has gone since
+	unanswered monotime.Time // since when one more is to go without an answer, see take and serve; zero if nothing has gone since the latest answer
 }
 
 const (
@@ -82,7 +82,8 @@ func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
 // first reports whether a request that goes now is the first one after a refusal.
 func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
 
-// take counts a grant.
+// take counts a grant. The time without an answer begins with the first one after an answer, with each that goes anyway, and with one that goes after a pause: nothing was
+// in flight then, and nobody asked to go when one more might have gone.
 func (s *slowStart) take(now monotime.Time) {
 	if s.allowed == 0 {
 		return
@@ -91,7 +92,7 @@ func (s *slowStart) take(now monotime.Time) {
 	if anyway && !s.refused {
 		s.allowed *= 2
 	}
-	if anyway || s.unanswered == 0 {
+	if anyway || s.unanswered == 0 || s.inFlight == 0 && now > s.nextAnyway() {
 		s.unanswered = now
 	}
 	s.inFlight++
