@@ -540,8 +540,8 @@ func TestALimitIsNoticedBesidePoisonRequests(t *testing.T) {
 				if hint == "" {
 					most = 26 // after 100 and 200 ms, and at whole seconds, each once more for what was refused before
 				}
-				if sent > most || served != 600 {
-					t.Errorf("%d good requests were sent while none was served, want %d at most; %d were served after the first minute, want 600", sent, most, served)
+				if sent > most || served < 599 || served > 600 { // one may be served as the first minute ends, rather than after it
+					t.Errorf("%d good requests were sent while none was served, want %d at most; %d were served after the first minute, want 599 or 600", sent, most, served)
 				}
 			})
 		})
