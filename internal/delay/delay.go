@@ -103,8 +103,8 @@ func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
 }
 
 // Mistakes returns a sentence for each field of a policy of package backoff, or of one to which policy points, that is a duration
-// below 1 ms: a number without a unit; and one for a nil pointer whose Delay would panic. Name is that of the field in which
-// policy is. What the fields of other policies mean is not known.
+// below 1 ms, which is a number without a unit, or an unknown jitter; and one for a nil pointer whose Delay would panic. Name is that of
+// the field in which policy is. What the fields of other policies mean is not known.
 func Mistakes(name string, policy backoff.Backoff) (sentences []string) {
 	v := reflect.ValueOf(policy)
 	if v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Implements(reflect.TypeFor[backoff.Backoff]()) {
@@ -116,6 +116,13 @@ func Mistakes(name string, policy backoff.Backoff) (sentences []string) {
 	}
 	for _, s := range fields.BareNumbers(policy, time.Millisecond) {
 		sentences = append(sentences, name+"."+s)
+	}
+	if f := v.FieldByName("Jitter"); f.IsValid() {
+		switch j := backoff.Jitter(f.String()); j {
+		case "", backoff.FullJitter, backoff.EqualJitter, backoff.NoJitter:
+		default:
+			sentences = append(sentences, fmt.Sprintf("%s.Jitter is %q, want %q, %q or %q", name, j, backoff.FullJitter, backoff.EqualJitter, backoff.NoJitter))
+		}
 	}
 	return sentences
 }

@@ -158,6 +158,8 @@ func TestMistakes(t *testing.T) {
 		{none, "B is a nil *backoff.Exponential, want a policy, or no B at all for backoff.Exponential{}"},
 		{(*nilable)(nil), ""},
 		{nil, ""},
+		{backoff.Linear{Jitter: "NoJitter"}, `B.Jitter is "NoJitter", want "full", "equal" or "none"`},
+		{&backoff.Constant{Jitter: backoff.EqualJitter}, ""},
 	} {
 		if got := strings.Join(Mistakes("B", test.policy), "\n"); got != test.want {
 			t.Errorf("%#v: %q, want %q", test.policy, got, test.want)
