@@ -191,7 +191,9 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 
 // served tells the bucket, and those above it, that the request was served. It requires that mu is held.
 func (g *right) served(now monotime.Time) {
-	g.l.letOthersPass(g, g.l.server.Served(now, g.class, &g.ticket, g.place.past))
+	if times := g.l.server.Served(now, g.class, &g.ticket, g.place.past); times > 0 {
+		g.l.letOthersPass(g, times)
+	}
 	for p := g.l.Parent; p != nil; p = p.Parent {
 		p.server.ServedBelow()
 	}

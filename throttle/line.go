@@ -395,7 +395,7 @@ func (l *Limiter) letAnotherProbe() {
 
 // letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass, but only who did so fewer times than so often.
 func (l *Limiter) letOthersPass(g *right, times int) {
-	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, map[bool]Priority{true: Urgent}[g.urgent]), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
+	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, Normal), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
 		w.leave()
 		w.rank, w.passed = to, w.passed+1
 		w.enter(false)
@@ -405,7 +405,6 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 // fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for how long it waits out of
 // line. Others go first after two refusals in a row: all of them, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
-	const some = 8 // as many show whether a server serves others, and go within four round trips of a slow start
 	if alone > 0 && l.server.Looks() {
 		l.letAnotherProbe()
 	}
@@ -417,7 +416,7 @@ func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Dur
 	case alone > 0:
 		return now.Add(alone)
 	}
-	if w, ok := l.line.Nth(some); ok {
+	if w, ok := l.line.Nth(8); ok { // as many show whether a server serves others, and go within four round trips of a slow start
 		return w.rank
 	}
 	return 0
