@@ -114,7 +114,9 @@ func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration 
 	b := &l.bits
 	b.took, b.tokens = b.took+took, b.tokens+max(tokens, 1)
 	n := time.Duration(b.tokens)
-	if tooLong, tooShort := n > 1 && b.took/(n-1) < l.most, b.took/(n+1) >= l.most && !all; l.least == l.most && l.most > 0 && !tooLong && !tooShort {
+	known := l.least == l.most && l.most > 0
+	tooLong, tooShort := n > 1 && b.took/(n-1) < l.most, b.took/(n+1) >= l.most && !all
+	if known && !tooLong && !tooShort {
 		return l.most
 	}
 	each := b.took / n
