@@ -39,7 +39,8 @@ type Call struct {
 	Priority throttle.Priority
 
 	// Costs is what the request is expected to cost, by unit. A unit that is not in Costs costs what
-	// Transport.Cost returns for it. A unit that no quota has is ignored, but see there. A negative cost is zero.
+	// Transport.Cost returns for it. Of quota.Requests, less than 1 counts as 1. A unit that no quota has is ignored, but see there. A
+	// negative cost is zero.
 	Costs quota.Costs
 
 	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative, the
@@ -283,6 +284,7 @@ func (t *Transport) terms(req *http.Request, info *requestInfo, tm *terms) {
 			tm.apply(info.calls)
 		}
 	}
+	tm.claim.N, tm.claim.Costs = waits.Apart(tm.claim.Costs)
 	rs := t.routes.Load()
 	if rs.hasBytes {
 		tm.costBytes(req)

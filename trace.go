@@ -223,7 +223,7 @@ func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
 // tellAnswered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that cost, and its outcome.
 func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
 	if hook := t.trace().Answered; hook != nil {
-		costs := waits.Costs(tm.claim.Costs, spent)
+		costs := waits.Costs(tm.claim.N, tm.claim.Costs, spent)
 		hook(Answered{Event: event(req, g.Limiter(), tm.mode), Attempt: tm.resends + 1, Status: tm.status(), Err: err, Latency: tm.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
 	}
 }

@@ -4,5 +4,7 @@ package quota
 // request takes one token, or more if its Costs say so; of any other unit it takes none, unless its
 // Costs say so. So nil Costs are one request. A negative number counts as zero.
 //
+// A throttle.Claim says what it costs in requests in its N, and in its Costs the rest.
+//
 // Costs are only read, and must not be changed while a throttle.Limiter may read them.
 type Costs map[string]int

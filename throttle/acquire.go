@@ -19,11 +19,10 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of the empty
-	// unit, or else 1. Negative panics.
+	// N is the cost in requests. Zero means 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units. Of a quota whose unit is not among them, the claim is charged what others of its
+	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a quota whose unit is not among them, the claim is charged what others of its
 	// Verb and like Paths were settled for on average, at first: see the package, and Grant.Settle. In a Store, it is
 	// charged nothing of it then. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside
 	// "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed
@@ -123,7 +122,7 @@ func (inner) AtOnce(ctx context.Context, l *Limiter, verb, path string) *Grant {
 // begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
 func (g *Grant) begin(l *Limiter, c *Claim) bool {
 	g.l, g.class, g.urgent = l, c.class(), c.Priority >= Urgent
-	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait)
+	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait, nil)
 }
 
 // grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token bucket, and what the server has
@@ -178,8 +177,8 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	switch err := l.unfit(&need); {
 	case found.stale():
 		return nil, errDismissed
-	case !check.Fine(c.MaxWait):
-		return nil, check.Claim(c.MaxWait)
+	case !check.Fine(c.MaxWait, c.Costs):
+		return nil, check.Claim(c.MaxWait, c.Costs)
 	case err != nil:
 		return nil, err
 	}
@@ -214,7 +213,7 @@ func (c *Claim) need() (need need) {
 	need.Claims, need.N, need.bare = 1, max(c.N, 1), c.bare
 	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
 	if len(c.Costs) > 0 {
-		need.SetCosts(c.Costs, c.N == 0)
+		need.SetCosts(c.Costs)
 	}
 	return need
 }
@@ -355,7 +354,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
 	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
 	defer l.unlock(root)
-	return l.project(root.now(), need, 0, check.Claim(c.MaxWait))
+	return l.project(root.now(), need, 0, check.Claim(c.MaxWait, c.Costs))
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
@@ -373,7 +372,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	longest := check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
 	l.prepare(now, longest)
 	l.expect(&need, l.account.kinds.Of)
-	f := l.project(now, need, longest, check.Claim(c.MaxWait))
+	f := l.project(now, need, longest, check.Claim(c.MaxWait, c.Costs))
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
 	return g, f

@@ -85,11 +85,23 @@ func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
 					t.Errorf("%s: got %v\nwant %s", name, err, want)
 				}
 			}
-			g, f := l.Observe(Claim{MaxWait: 30}) // grants all the same
-			if !f.Never || !errors.Is(f.Err, ErrInvalid) {
-				t.Errorf("%s: observed %+v, want ErrInvalid", name, f)
+			for want, costs := range map[string]quota.Costs{
+				`throttle: Claim.Costs has "requests": 5, want the cost in requests in Claim.N`: {quota.Requests: 5, "tokens": 1},
+				`throttle: Claim.Costs has "requests": 0, want the cost in requests in Claim.N`: {quota.Requests: 0},
+				`throttle: Claim.Costs has "": -1, want the cost in requests in Claim.N`:        {"": -1},
+			} {
+				f := l.Forecast(Claim{N: 1, Costs: costs})
+				if _, err := l.Acquire(t.Context(), Claim{Costs: costs}); !errors.Is(err, ErrInvalid) || err.Error() != want || !f.Never || f.Err.Error() != want {
+					t.Errorf("%s: got %v, forecast %+v\nwant %s", name, err, f, want)
+				}
 			}
-			g.Cancel()
+			for _, c := range []Claim{{MaxWait: 30}, {Costs: quota.Costs{quota.Requests: 5}}} {
+				g, f := l.Observe(c) // grants all the same
+				if !f.Never || !errors.Is(f.Err, ErrInvalid) {
+					t.Errorf("%s: observed %+v, want ErrInvalid", name, f)
+				}
+				g.Cancel()
+			}
 			if !l.Allow(1) {
 				t.Errorf("%s: the claims that were refused were charged", name)
 			}

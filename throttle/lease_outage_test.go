@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -594,8 +593,11 @@ func TestCostAboveThePart(t *testing.T) {
 		{"1/m log", 1, `"1/m log", cost 1, above the 0 that may go at once meanwhile`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			start, unit := time.Now(), cmp.Or(quota.MustParse(c.text)[0].Unit, quota.Requests)
+			start, unit := time.Now(), quota.MustParse(c.text)[0].Unit
 			claim := func(n int, maxWait time.Duration) Claim {
+				if unit == "" {
+					return Claim{N: n, MaxWait: maxWait}
+				}
 				return Claim{Costs: quota.Costs{unit: n}, MaxWait: maxWait}
 			}
 			shared := nearStore()

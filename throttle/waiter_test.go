@@ -179,7 +179,7 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	ask := func() (*Limiter, Claim) {
-		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8), "images": r.IntN(4) - 1}, Priority: byIndex[r.IntN(3)], Flow: someFlow(r)}
+		return ls[r.IntN(len(ls))], Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": r.IntN(8), "images": r.IntN(4) - 1}, Priority: byIndex[r.IntN(3)], Flow: someFlow(r)}
 	}
 	var ws []*Waiter
 	for range 5 + r.IntN(40) {

@@ -35,15 +35,33 @@ func Merge(waits, more []throttle.Wait) []throttle.Wait {
 	return waits
 }
 
-// Costs returns what a request was charged: what was claimed, but for units of which it is known what was spent.
-func Costs(claimed, spent quota.Costs) quota.Costs {
-	costs := quota.Costs{}
-	for _, some := range []quota.Costs{claimed, spent} {
+// Apart returns what costs say of requests, zero if nothing or less than 1, and what they say of other units; nil if nothing. It changes
+// no map.
+func Apart(costs quota.Costs) (requests int, others quota.Costs) {
+	named, isNamed := costs[quota.Requests]
+	empty, isEmpty := costs[""]
+	if !isNamed && !isEmpty {
+		return 0, costs
+	}
+	for unit, n := range costs {
+		if unit != quota.Requests && unit != "" {
+			if others == nil {
+				others = quota.Costs{}
+			}
+			others[unit] = n
+		}
+	}
+	return max(named, empty, 0), others
+}
+
+// Costs returns what a request was charged: what was claimed, 1 if requests are less, but for units of which it is known what was spent.
+func Costs(requests int, others, spent quota.Costs) quota.Costs {
+	costs := quota.Costs{quota.Requests: max(requests, 1)}
+	for _, some := range []quota.Costs{others, spent} {
 		for unit, n := range some {
 			costs[cmp.Or(unit, quota.Requests)] = max(n, 0)
 		}
 	}
-	costs[quota.Requests] = max(costs[quota.Requests], 1)
 	return costs
 }
 

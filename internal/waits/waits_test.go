@@ -21,12 +21,28 @@ func TestMerge(t *testing.T) {
 }
 
 func TestCosts(t *testing.T) {
-	for _, test := range []struct{ claimed, spent, want quota.Costs }{
-		{nil, nil, quota.Costs{"requests": 1}},
-		{quota.Costs{"": 3, "tokens": 5}, nil, quota.Costs{"requests": 3, "tokens": 5}},
-		{quota.Costs{"requests": 0, "tokens": 5}, quota.Costs{"tokens": 7, "bytes": -1}, quota.Costs{"requests": 1, "tokens": 7, "bytes": 0}},
+	for _, test := range []struct {
+		claimed  quota.Costs
+		requests int         // apart from
+		others   quota.Costs // these
+		spent    quota.Costs
+		want     quota.Costs // that it was charged
+	}{
+		{nil, 0, nil, nil, quota.Costs{"requests": 1}},
+		{quota.Costs{"tokens": 5}, 0, quota.Costs{"tokens": 5}, nil, quota.Costs{"requests": 1, "tokens": 5}},
+		{quota.Costs{"requests": 3}, 3, nil, nil, quota.Costs{"requests": 3}},
+		{quota.Costs{"": 3, "tokens": 5}, 3, quota.Costs{"tokens": 5}, nil, quota.Costs{"requests": 3, "tokens": 5}},
+		{quota.Costs{"": 3, "requests": 5}, 5, nil, quota.Costs{"": 4}, quota.Costs{"requests": 4}},
+		{quota.Costs{"": 5, "requests": 3}, 5, nil, quota.Costs{"requests": 0}, quota.Costs{"requests": 0}},
+		{quota.Costs{"requests": -3}, 0, nil, quota.Costs{"requests": -3}, quota.Costs{"requests": 0}},
+		{quota.Costs{"requests": 0, "tokens": 5}, 0, quota.Costs{"tokens": 5}, quota.Costs{"tokens": 7, "bytes": -1}, quota.Costs{"requests": 1, "tokens": 7, "bytes": 0}},
 	} {
-		if got := Costs(test.claimed, test.spent); !maps.Equal(got, test.want) {
+		before := maps.Clone(test.claimed)
+		n, others := Apart(test.claimed)
+		if n != test.requests || !maps.Equal(others, test.others) || (others == nil) != (test.others == nil) || !maps.Equal(test.claimed, before) {
+			t.Errorf("of %v: %d requests and %#v, want %d and %#v; and now %v", before, n, others, test.requests, test.others, test.claimed)
+		}
+		if got := Costs(n, others, test.spent); !maps.Equal(got, test.want) {
 			t.Errorf("claimed %v, spent %v: got %v, want %v", test.claimed, test.spent, got, test.want)
 		}
 	}

@@ -104,8 +104,10 @@ func TestCallWaitedInVain(t *testing.T) {
 func TestCallCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours := quota.Costs{"tokens": 10, "images": 3}
+		var told quota.Costs
 		tr := &pacer.Transport{
-			Base: lab.OK(), Cost: func(*http.Request) quota.Costs { return ours },
+			Trace: &pacer.Trace{Answered: func(a pacer.Answered) { told = a.Costs }},
+			Base:  lab.OK(), Cost: func(*http.Request) quota.Costs { return ours },
 			Quotas: lab.All(
 				tokens(100),
 				quota.Quota{N: 1, Per: 1000 * time.Hour, Unit: "images", Burst: 100},
@@ -113,6 +115,7 @@ func TestCallCosts(t *testing.T) {
 			),
 		}
 		req := lab.Request(t, "GET", "http://a.example/", "")
+		requests := 100
 		for _, test := range []struct {
 			costs                    quota.Costs
 			tokens, images, requests int // left
@@ -122,6 +125,8 @@ func TestCallCosts(t *testing.T) {
 			{quota.Costs{"images": 0, quota.Requests: 5}, 40, 94, 93},
 			{quota.Costs{"tokens": -5, "images": 1}, 40, 93, 92},
 			{quota.Costs{"other": 7}, 30, 90, 91},
+			{quota.Costs{quota.Requests: -3, "": -1, "tokens": 0}, 30, 87, 90},
+			{quota.Costs{"": 4, "tokens": 0}, 30, 84, 86},
 		} {
 			c := &pacer.Call{Costs: maps.Clone(test.costs)}
 			if _, err := tr.RoundTrip(of(req, c)); err != nil {
@@ -131,6 +136,10 @@ func TestCallCosts(t *testing.T) {
 			if got != [3]int{test.tokens, test.images, test.requests} {
 				t.Errorf("after %v: left %v, want %d %d %d", test.costs, got, test.tokens, test.images, test.requests)
 			}
+			if want := requests - test.requests; told[quota.Requests] != want || told[""] != 0 {
+				t.Errorf("after %v: Trace was told of %v, want %d requests", test.costs, told, want)
+			}
+			requests = test.requests
 			if !maps.Equal(c.Costs, test.costs) || !maps.Equal(ours, quota.Costs{"tokens": 10, "images": 3}) {
 				t.Errorf("costs are changed: %v, %v", c.Costs, ours)
 			}

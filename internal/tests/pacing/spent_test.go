@@ -193,6 +193,11 @@ func TestSpentAfterSlowStart(t *testing.T) {
 		tr := &pacer.Transport{
 			Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(304, "")}}, Quotas: lab.All(lab.Budget(100)),
 			Spent: func(*http.Response) quota.Costs { return quota.Costs{quota.Requests: 0} },
+			Trace: &pacer.Trace{Answered: func(a pacer.Answered) {
+				if n, ok := a.Costs[quota.Requests]; !ok || n != 0 {
+					t.Errorf("Trace was told of %v, want 0 requests", a.Costs)
+				}
+			}},
 		}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		for range 90 {

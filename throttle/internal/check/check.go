@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/internal/fields"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 )
@@ -54,13 +55,21 @@ func Outage[O ~string](o O) lease.Outage { return outages[string(o)] }
 // Spend returns what a throttle.Spend stands for.
 func Spend[S ~string](s S) adaptive.Spend { return spends[string(s)] }
 
-// Claim returns what is wrong with the bound of a throttle.Claim: it was probably meant to be in another unit.
-func Claim(maxWait time.Duration) error {
+// Claim returns what is wrong with a throttle.Claim: a bound that was probably meant to be in another unit, or costs in requests, for which
+// there is N.
+func Claim(maxWait time.Duration, costs quota.Costs) error {
 	if why := fields.BareNumber(maxWait, time.Microsecond); why != "" {
 		return fields.Invalid(errors.New("throttle: Claim.MaxWait is " + why))
+	}
+	for _, unit := range [...]string{quota.Requests, ""} {
+		if n, ok := costs[unit]; ok {
+			return fields.Invalid(fmt.Errorf("throttle: Claim.Costs has %q: %d, want the cost in requests in Claim.N", unit, n))
+		}
 	}
 	return nil
 }
 
 // Fine reports, at no cost, whether Claim finds nothing wrong.
-func Fine(maxWait time.Duration) bool { return maxWait <= 0 || maxWait >= time.Microsecond }
+func Fine(maxWait time.Duration, costs quota.Costs) bool {
+	return (maxWait <= 0 || maxWait >= time.Microsecond) && (costs == nil || Claim(0, costs) == nil)
+}

@@ -51,12 +51,8 @@ func (d *Demand) says(unit string) bool {
 	return ok
 }
 
-// SetCosts sets the costs of a claim, with zero for those that are negative; and N if it is among them and unset. Costs
-// are never changed.
-func (d *Demand) SetCosts(costs quota.Costs, unset bool) {
-	if unset {
-		d.N = max(costs[quota.Requests], costs[""], 1)
-	}
+// SetCosts sets the costs of a claim in other units, with zero for those that are negative. Costs are never changed.
+func (d *Demand) SetCosts(costs quota.Costs) {
 	d.Costs = costs
 	for _, cost := range costs {
 		if cost < 0 {
