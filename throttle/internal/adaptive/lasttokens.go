@@ -28,7 +28,8 @@ func (l *lastTokens) note(o *outcome, reset int) {
 		}
 	}
 	if o.newest {
-		if l.taken = o.remainingBefore - o.remaining - o.n; l.of != reset {
+		// After a refusal, that is n too few: the request took nothing.
+		if l.taken = o.remainingBefore - o.found(); l.of != reset {
 			l.taken, l.of = 0, reset
 		}
 	}

@@ -47,8 +47,10 @@ type outcome struct {
 	farIn                   time.Duration // the farthest reset that was stated of late
 }
 
-// found returns how much was there before the request, if it was served. That is not so of a request that was refused,
-// where n is what it would have cost; where the price is only learned (unpriced), it is a guess.
+// found returns how much was there before the request, if it was served: this is the one place that adds n to what
+// remains. If the request was refused, n is what it would have cost, and nothing was taken: found is too much by n. If
+// the price is only learned (unpriced), found is a guess. At a server that is one behind, remaining is already what the
+// statement stands for, see behind.go.
 func (o *outcome) found() int { return o.remaining + o.n }
 
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
