@@ -101,8 +101,8 @@ type Answered struct {
 // Learned describes what an answer said about limits.
 type Learned struct {
 	Event
-	Limits   []headers.Limit
-	Believes []string // what is believed of the bucket now: see throttle.State
+	Limits  []headers.Limit
+	Beliefs []string // what is believed of the bucket now: see throttle.State
 }
 
 // Retrying describes a request that is sent again.
@@ -232,6 +232,6 @@ func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant
 // the stack if there is no hook.
 func (t *Transport) tellLearned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
-		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Believes: l.State().Believes})
+		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Beliefs: l.State().Beliefs})
 	}
 }

@@ -622,7 +622,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // What is believed of the server is there in words, whatever the server calls its limits.
-func TestBelieves(t *testing.T) {
+func TestBeliefs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &lab.Script{}
 		for i := range 4 {
@@ -633,7 +633,7 @@ func TestBelieves(t *testing.T) {
 			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
 			time.Sleep(3 * time.Second)
 		}
-		text := fmt.Sprint(path(t, seen(t, page, ""), "rows", 0, "believes", 0))
+		text := fmt.Sprint(path(t, seen(t, page, ""), "rows", 0, "beliefs", 0))
 		if !strings.HasPrefix(text, "<b>core</b> of 10: refills ") || len(text) > 400 {
 			t.Errorf("%q is believed", text)
 		}

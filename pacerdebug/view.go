@@ -69,7 +69,7 @@ type row struct {
 	Next      *next    `json:"next,omitempty"` // what a request would wait for; missing if it would go
 	Limits    []level  `json:"limits,omitempty"`
 	MoreThan  int      `json:"moreThan,omitempty"` // how many limits are shown, if there are more
-	Believes  []string `json:"believes,omitempty"`
+	Beliefs   []string `json:"beliefs,omitempty"`
 	Budget    budget   `json:"budget"`
 	Store     *members `json:"store,omitempty"`
 	Minute    *chart   `json:"minute,omitempty"`
@@ -349,8 +349,8 @@ func (p *Page) row(b *bucket) row {
 	if len(s.Limits) > maxLimits {
 		r.MoreThan = maxLimits
 	}
-	for _, text := range s.Believes[:min(len(s.Believes), maxLimits)] {
-		r.Believes = append(r.Believes, visible.Text(text, maxBelief))
+	for _, text := range s.Beliefs[:min(len(s.Beliefs), maxLimits)] {
+		r.Beliefs = append(r.Beliefs, visible.Text(text, maxBelief))
 	}
 	if s.Store != nil {
 		r.Store = &members{Members: s.Store.Members, Hand: s.Store.Hand, Down: milliseconds(s.Store.Down), Error: logline.Kind(s.Store.Err)}

@@ -21,7 +21,7 @@ type State struct {
 	SlowStart int           // how many requests may be in flight in the slow start; zero if there is none now
 	Next      Forecast      // for a claim of 1 that is made now
 	Limits    []Level       // the Quotas in their order, then the limits that the server states
-	Believes  []string      // what is believed of the server and why, in words for people to read: of its pace, then of each limit
+	Beliefs   []string      // what is believed of the server and why, in words for people to read: of its pace, then of each limit
 	Store     *StoreState   // nil without a Store
 }
 
@@ -45,7 +45,7 @@ func (l *Limiter) State() State {
 	s := State{
 		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
 		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0, nil),
-		Limits: l.levels(now), Believes: l.server.Beliefs(now, &l.clock),
+		Limits: l.levels(now), Beliefs: l.server.Beliefs(now, &l.clock),
 	}
 	for _, w := range l.server.Windows(now) {
 		s.Limits = append(s.Limits, Level{w.Name, w.Bucket, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})

@@ -190,11 +190,11 @@ func TestStateOfAStoreThatFails(t *testing.T) {
 	})
 }
 
-// TestStateBelieves: what is believed of the server is said in words.
-func TestStateBelieves(t *testing.T) {
+// TestStateBeliefs: what is believed of the server is said in words.
+func TestStateBeliefs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "api", Rand: noJitter}
-		if got := l.State().Believes; len(got) != 0 {
+		if got := l.State().Beliefs; len(got) != 0 {
 			t.Errorf("%q is believed of a new server", got)
 		}
 		for i := range 2 {
@@ -202,7 +202,7 @@ func TestStateBelieves(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		// The bubble begins at midnight.
-		if got, want := fmt.Sprintf("%q", l.State().Believes), `["the server's limit of 10: refills 1/s, seen since 00:00:01"]`; got != want {
+		if got, want := fmt.Sprintf("%q", l.State().Beliefs), `["the server's limit of 10: refills 1/s, seen since 00:00:01"]`; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})

@@ -224,11 +224,11 @@ function newDetail() {
       block("What requests waited for in the last minute", make("div", {}, make("p", { class: "quiet" }), make("ul"))),
       block("The latest waits", make("div", {}, make("p", { class: "quiet" }), make("ol"))),
       block("All quotas and limits", make("div", {}, make("div"))),
-      block("What is believed of the server", make("div", { class: "believes" })),
+      block("What is believed of the server", make("div", { class: "beliefs" })),
       block("The last minute", make("div", { class: "charts large" })))));
 }
 function updateDetail(tr, { row: r, detail: d }) {
-  const [why, line, causes, past, limits, believes, minute] = [...tr.querySelectorAll("section")].map((s) => s.children[1]);
+  const [why, line, causes, past, limits, beliefs, minute] = [...tr.querySelectorAll("section")].map((s) => s.children[1]);
   const texts = now(r);
   if (r.next && r.next.advice) texts.push(`${r.next.cause}: ${r.next.advice}`);
   lines(why, texts);
@@ -264,7 +264,7 @@ function updateDetail(tr, { row: r, detail: d }) {
   const ls = r.limits || [];
   levels(limits.firstChild, ls, ls.length);
   more(limits.firstChild, ls, ls.length, r.moreThan);
-  lines(believes, r.believes || ["Nothing special."]);
+  lines(beliefs, r.beliefs || ["Nothing special."]);
   charts(minute, r.minute || {}, r.observe, r.waiting);
   axes(minute);
 }

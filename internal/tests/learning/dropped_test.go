@@ -53,7 +53,7 @@ func TestLimitStatedNoMore(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 				}
 				if n := late.Load(); n < 300 {
-					t.Errorf("%d served in the ninth minute, where 600 are possible; %q", n, tr.State()[0].Believes)
+					t.Errorf("%d served in the ninth minute, where 600 are possible; %q", n, tr.State()[0].Beliefs)
 				}
 			})
 		})

@@ -70,7 +70,7 @@ func TestSpentForLong(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 					if waited := time.Since(begun); time.Since(start) > test.spent+5*time.Second && (err != nil || waited > 3*time.Second) {
-						t.Fatalf("after %v: waited %v (%v), with %q", time.Since(start), waited, err, tr.State()[0].Believes)
+						t.Fatalf("after %v: waited %v (%v), with %q", time.Since(start), waited, err, tr.State()[0].Beliefs)
 					}
 				}
 			})

@@ -281,7 +281,7 @@ func TestLearnedSaysWhatIsBelieved(t *testing.T) {
 				n--
 				return lab.Answer(r, http.StatusOK, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", strconv.Itoa(n), "X-RateLimit-Reset", strconv.Itoa(10-n)), nil
 			}),
-			Rand: lab.Zero, Trace: &pacer.Trace{Learned: func(l pacer.Learned) { got = append(got, l.Believes...) }},
+			Rand: lab.Zero, Trace: &pacer.Trace{Learned: func(l pacer.Learned) { got = append(got, l.Beliefs...) }},
 		}
 		for range 4 {
 			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
