@@ -21,27 +21,27 @@ type Dialect struct {
 	// Unit is what is counted, in the same characters. If empty, "requests".
 	Unit string
 
-	// Total is how much there is in all, in Units, and Window the time in which it is granted,
-	// for services that say so only in their documentation. What a header says goes first. If
-	// zero, it is not known. A negative one is a mistake, as is one over 999 999 999 999 999
-	// or over 366 days.
-	Total  int64
-	Window time.Duration
+	// The names of the headers, in upper or lower case, of 3 to 128 bytes; empty for those
+	// that the service does not send.
+	Limit      string // how much there is in all, in Units
+	Remaining  string // how much is left
+	Used       string // how much is gone
+	Reset      string // when it is restored
+	Window     string // the time in which Limit is granted
+	RetryAfter string // when to try again
 
-	// Step is what a number in Reset, RetryAfter and Period counts, such as
+	// FixedLimit and FixedWindow are what the headers Limit and Window would say, for services
+	// that say so only in their documentation. Where such a header says something, that counts.
+	// Zero means not known. A negative one is a mistake, as is a FixedLimit over
+	// 999 999 999 999 999, and a FixedWindow over 366 days.
+	FixedLimit  int64
+	FixedWindow time.Duration
+
+	// Step is what a number in Reset, RetryAfter and Window counts, such as
 	// time.Millisecond: nothing tells 1500 milliseconds from 1500 seconds. If zero, the
 	// header's name tells (X-Reset-Ms), or else it is a second. A negative one is a mistake, as
 	// is one over an hour.
 	Step time.Duration
-
-	// The names of the headers, in upper or lower case, of 3 to 128 bytes; empty for those
-	// that the service does not send.
-	Limit      string // how much there is in all
-	Remaining  string // how much is left
-	Used       string // how much is gone
-	Reset      string // when it is restored
-	Period     string // the time in which Limit is granted
-	RetryAfter string // when to try again
 
 	_ [0]func() // fields may follow: no literals without names, no comparing
 }
@@ -49,7 +49,7 @@ type Dialect struct {
 // named returns the dialect for the package that knows names.
 func (d *Dialect) named() *name.Dialect {
 	return &name.Dialect{
-		Name: d.Name, Unit: d.Unit, Total: d.Total, Window: d.Window, Step: d.Step,
-		Limit: d.Limit, Remaining: d.Remaining, Used: d.Used, Reset: d.Reset, Period: d.Period, RetryAfter: d.RetryAfter,
+		Name: d.Name, Unit: d.Unit, FixedLimit: d.FixedLimit, FixedWindow: d.FixedWindow, Step: d.Step,
+		Limit: d.Limit, Remaining: d.Remaining, Used: d.Used, Reset: d.Reset, Window: d.Window, RetryAfter: d.RetryAfter,
 	}
 }

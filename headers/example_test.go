@@ -118,7 +118,7 @@ func ExampleReader() {
 // Binance states what was used, and its documentation how much there is.
 func ExampleDialect() {
 	reader := &headers.Reader{Dialects: []headers.Dialect{{
-		Name: "weight", Unit: "weight", Total: 6000, Window: time.Minute, Used: "X-Mbx-Used-Weight-1m",
+		Name: "weight", Unit: "weight", FixedLimit: 6000, FixedWindow: time.Minute, Used: "X-Mbx-Used-Weight-1m",
 	}}}
 	h := http.Header{}
 	h.Set("X-Mbx-Used-Weight-1m", "45")

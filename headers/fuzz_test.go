@@ -88,7 +88,7 @@ func FuzzReader(f *testing.F) {
 	f.Add("\x00", "\n", int64(-1), int64(-1), int64(1), "Date", "-1", "", "0.000000001")
 	f.Fuzz(func(t *testing.T, name, unit string, total, window, step int64, left, leftValue, reset, resetValue string) {
 		d := Dialect{
-			Name: name, Unit: unit, Total: total, Window: time.Duration(window), Step: time.Duration(step),
+			Name: name, Unit: unit, FixedLimit: total, FixedWindow: time.Duration(window), Step: time.Duration(step),
 			Remaining: left, Reset: reset, RetryAfter: resetValue, Used: leftValue,
 		}
 		r := &Reader{Dialects: []Dialect{d, {Limit: left}}, Ignore: []string{reset}}

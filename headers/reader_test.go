@@ -15,7 +15,7 @@ import (
 
 func TestReader(t *testing.T) {
 	acme := Dialect{
-		Name: "acme", Unit: "tokens", Window: time.Minute, Step: time.Millisecond,
+		Name: "acme", Unit: "tokens", FixedWindow: time.Minute, Step: time.Millisecond,
 		Limit: "X-Acme-Cap", Remaining: "X-Acme-Quota-Left", Reset: "X-Acme-Refill",
 	}
 	for _, tt := range []struct {
@@ -66,15 +66,15 @@ func TestReader(t *testing.T) {
 		},
 		{
 			"used, of a total that only the documentation tells",
-			&Reader{Dialects: []Dialect{{Name: "weight", Unit: "weight", Total: 6000, Window: time.Minute, Used: "X-MBX-Used-Weight-1m"}}},
+			&Reader{Dialects: []Dialect{{Name: "weight", Unit: "weight", FixedLimit: 6000, FixedWindow: time.Minute, Used: "X-MBX-Used-Weight-1m"}}},
 			fields("X-MBX-Used-Weight-1m", "45"), `"weight" 5955/6000 weight per 1m0s`,
 		},
 		{
-			"a total that a header tells", &Reader{Dialects: []Dialect{{Total: 6000, Limit: "X-Cap", Used: "X-Gone"}}},
+			"a total that a header tells", &Reader{Dialects: []Dialect{{FixedLimit: 6000, Limit: "X-Cap", Used: "X-Gone"}}},
 			fields("X-Cap", "100", "X-Gone", "45"), `"" 55/100`,
 		},
 		{
-			"unlimited in spite of a total", &Reader{Dialects: []Dialect{{Total: 6000, Limit: "X-Cap", Remaining: "X-Left"}}},
+			"unlimited in spite of a total", &Reader{Dialects: []Dialect{{FixedLimit: 6000, Limit: "X-Cap", Remaining: "X-Left"}}},
 			fields("X-Cap", "unlimited", "X-Left", "55"), `"" 55/?`,
 		},
 		{
@@ -86,7 +86,7 @@ func TestReader(t *testing.T) {
 			fields("X-Left", "0", "X-Back", "5", "X-Pause", "2"), `"" 0/? in 5m0s, retry 2m0s`,
 		},
 		{
-			"a long delay whose step is stated", &Reader{Dialects: []Dialect{{Remaining: "X-Left", Reset: "X-Back", Window: time.Hour, Step: time.Second}}},
+			"a long delay whose step is stated", &Reader{Dialects: []Dialect{{Remaining: "X-Left", Reset: "X-Back", FixedWindow: time.Hour, Step: time.Second}}},
 			fields("X-Left", "0", "X-Back", "90000"), `"" 0/? in 25h0m0s per 1h0m0s`,
 		},
 		{
@@ -119,7 +119,7 @@ func TestReaderDeviations(t *testing.T) {
 	r := &Reader{Dialects: []Dialect{
 		{Name: "user", Unit: "credits", Limit: "X-RateLimit-UserLimit", Remaining: "X-RateLimit-UserRemaining", Reset: "X-RateLimit-UserReset"},
 		{Name: "client", Unit: "credits", Limit: "X-RateLimit-ClientLimit", Remaining: "X-RateLimit-ClientRemaining"},
-		{Name: "videos", Unit: "videos", Window: time.Minute, Limit: "X-RateLimit-Limit-Videos-Minute", Remaining: "X-RateLimit-Remaining-Videos-Minute"},
+		{Name: "videos", Unit: "videos", FixedWindow: time.Minute, Limit: "X-RateLimit-Limit-Videos-Minute", Remaining: "X-RateLimit-Remaining-Videos-Minute"},
 		{Step: time.Millisecond, Limit: "X-Rate-Limit-Limit", Remaining: "X-Rate-Limit-Remaining", Reset: "X-Rate-Limit-Reset"},
 		{Unit: "resource-units", Limit: "RateLimit-Limit", Remaining: "RateLimit-Remaining", Reset: "RateLimit-Reset"},
 	}}
@@ -202,11 +202,11 @@ func TestReaderValidate(t *testing.T) {
 			"read and ignored", &Reader{Dialects: []Dialect{{Remaining: "X-Left"}}, Ignore: []string{"X-Right", "X-Left"}},
 			`headers: Ignore[1]: X-Left is Dialects[0].Remaining already`,
 		},
-		{"nothing", &Reader{Dialects: []Dialect{{Name: "acme", Used: "X-Used", Period: "X-Period"}}}, `headers: Dialects[0] ("acme"): says nothing, want one of Limit, Remaining, Reset and RetryAfter, or Used with Total`},
+		{"nothing", &Reader{Dialects: []Dialect{{Name: "acme", Used: "X-Used", Window: "X-Period"}}}, `headers: Dialects[0] ("acme"): says nothing, want one of Limit, Remaining, Reset and RetryAfter, or Used with FixedLimit`},
 		{"a name", &Reader{Dialects: []Dialect{{Name: "caf\u00e9", Limit: "X-Cap"}}}, `headers: Dialects[0] ("café"): has the Name "café", want printable ASCII of at most 64 bytes`},
 		{"a unit", &Reader{Dialects: []Dialect{{Unit: "\n", Limit: "X-Cap"}}}, `headers: Dialects[0]: has the Unit "\n", want printable ASCII of at most 64 bytes`},
-		{"a total", &Reader{Dialects: []Dialect{{Total: -1, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a Total of -1, want 0 to 999999999999999`},
-		{"a window", &Reader{Dialects: []Dialect{{Window: -time.Second, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a Window of -1s, want 0 to 8784h0m0s`},
+		{"a total", &Reader{Dialects: []Dialect{{FixedLimit: -1, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a FixedLimit of -1, want 0 to 999999999999999`},
+		{"a window", &Reader{Dialects: []Dialect{{FixedWindow: -time.Second, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a FixedWindow of -1s, want 0 to 8784h0m0s`},
 		{"a step", &Reader{Dialects: []Dialect{{Step: 24 * time.Hour, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a Step of 24h0m0s, want 0 to 1h0m0s`},
 		{"too many", &Reader{Dialects: many}, `headers: Dialects[256].Remaining: there are over 256 headers`},
 	} {

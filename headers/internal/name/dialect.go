@@ -14,13 +14,13 @@ import (
 // Dialect is one limit as one service writes it: which header says what. The fields up to
 // RetryAfter are those of headers.Dialect, which says what they mean.
 type Dialect struct {
-	Name   string
-	Unit   string
-	Total  int64
-	Window time.Duration
-	Step   time.Duration
+	Name        string
+	Unit        string
+	FixedLimit  int64
+	FixedWindow time.Duration
+	Step        time.Duration
 
-	Limit, Remaining, Used, Reset, Period, RetryAfter string // names of headers
+	Limit, Remaining, Used, Reset, Window, RetryAfter string // names of headers
 
 	// The rest is for what the package itself knows.
 	Source                     string // where it is documented, or the code that sends it
@@ -48,7 +48,7 @@ func (d *Dialect) Parts() []Part {
 		{"Remaining", Remaining, d.Remaining},
 		{"Used", Used, d.Used},
 		{"Reset", Reset, d.Reset},
-		{"Period", Window, d.Period},
+		{"Window", Window, d.Window},
 		{"RetryAfter", Retry, d.RetryAfter},
 		{"Policy", Policy, d.Policy},
 		{"State", State, d.State},
@@ -70,7 +70,7 @@ func (d *Dialect) Parts() []Part {
 func (d *Dialect) Describe(p Part, place int) *Meaning {
 	m := &Meaning{
 		Role: p.Role, Form: d.Form, Step: d.Step, order: lastLabel + 1, rank: rankOf(d.Family), place: uint8(min(place, 255)),
-		Family: d.Family, Group: d.Name, Name: d.Name, Unit: d.Unit, Total: d.Total, Window: d.Window, Series: d.Series, Weak: d.Weak, MayBeIdle: d.MayBeIdle, Source: d.Source,
+		Family: d.Family, Group: d.Name, Name: d.Name, Unit: d.Unit, Total: d.FixedLimit, Window: d.FixedWindow, Series: d.Series, Weak: d.Weak, MayBeIdle: d.MayBeIdle, Source: d.Source,
 		Long: value.IsLong(strings.Split(strings.ToLower(d.Name), "-")), Advisory: strings.HasPrefix(d.Family, "beta-"),
 	}
 	if last := words[strings.ToLower(p.Name[strings.LastIndexByte(p.Name, '-')+1:])]; last != nil && m.Form == Auto && m.Step == 0 {
@@ -102,14 +102,14 @@ func (d *Dialect) Check() error {
 		return fmt.Errorf("has the Name %q, want printable ASCII of at most %d bytes", d.Name, value.MaxName)
 	case len(d.Unit) > value.MaxName || d.Unit != "" && value.CleanName(d.Unit) == "":
 		return fmt.Errorf("has the Unit %q, want printable ASCII of at most %d bytes", d.Unit, value.MaxName)
-	case d.Total < 0 || d.Total > value.MaxCount:
-		return fmt.Errorf("has a Total of %d, want 0 to %d", d.Total, int64(value.MaxCount))
-	case d.Window < 0 || d.Window > value.MaxWindow:
-		return fmt.Errorf("has a Window of %v, want 0 to %v", d.Window, value.MaxWindow)
+	case d.FixedLimit < 0 || d.FixedLimit > value.MaxCount:
+		return fmt.Errorf("has a FixedLimit of %d, want 0 to %d", d.FixedLimit, int64(value.MaxCount))
+	case d.FixedWindow < 0 || d.FixedWindow > value.MaxWindow:
+		return fmt.Errorf("has a FixedWindow of %v, want 0 to %v", d.FixedWindow, value.MaxWindow)
 	case d.Step < 0 || d.Step > maxStep:
 		return fmt.Errorf("has a Step of %v, want 0 to %v", d.Step, maxStep)
-	case d.Limit == "" && d.Remaining == "" && d.Reset == "" && d.RetryAfter == "" && (d.Used == "" || d.Total == 0):
-		return errors.New("says nothing, want one of Limit, Remaining, Reset and RetryAfter, or Used with Total")
+	case d.Limit == "" && d.Remaining == "" && d.Reset == "" && d.RetryAfter == "" && (d.Used == "" || d.FixedLimit == 0):
+		return errors.New("says nothing, want one of Limit, Remaining, Reset and RetryAfter, or Used with FixedLimit")
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ var dialects = []Dialect{
 	},
 	{
 		Source: "https://developer-docs.amazon.com/sp-api/docs/usage-plans-and-rate-limits", // requests per second
-		Family: "amzn", Window: second, Limit: "X-Amzn-Ratelimit-Limit",
+		Family: "amzn", FixedWindow: second, Limit: "X-Amzn-Ratelimit-Limit",
 	},
 	{
 		Source: "auth0/node-auth0 and auth0/auth0.net, token quota headers",
@@ -38,7 +38,7 @@ var dialects = []Dialect{
 	{
 		Source: "bigcommerce/dev-docs, docs/api-docs/getting-started/best-practices.mdx",
 		Family: "bigcommerce", Limit: "X-Rate-Limit-Requests-Quota", Remaining: "X-Rate-Limit-Requests-Left",
-		Reset: "X-Rate-Limit-Time-Reset-Ms", Period: "X-Rate-Limit-Time-Window-Ms",
+		Reset: "X-Rate-Limit-Time-Reset-Ms", Window: "X-Rate-Limit-Time-Window-Ms",
 	},
 	{
 		Source: "https://bybit-exchange.github.io/docs/v5/rate-limit",
@@ -61,21 +61,21 @@ var dialects = []Dialect{
 	},
 	{
 		Source: "responses of api.crossref.org, X-Rate-Limit-Interval: 1s",
-		Family: "x-rate-limit", Bare: true, Period: "X-Rate-Limit-Interval",
+		Family: "x-rate-limit", Bare: true, Window: "X-Rate-Limit-Interval",
 	},
 	{
 		Source: "DocuSign's description of its eSign API", // 30 s by prose
-		Family: "x-ratelimit", Name: "burst", Window: 30 * second,
+		Family: "x-ratelimit", Name: "burst", FixedWindow: 30 * second,
 		Limit: "X-Burstlimit-Limit", Remaining: "X-Burstlimit-Remaining",
 	},
 	{
 		Source: "https://developers.etsy.com/documentation/essentials/rate-limits",
-		Family: "etsy", Name: "second", Window: second,
+		Family: "etsy", Name: "second", FixedWindow: second,
 		Limit: "X-Limit-Per-Second", Remaining: "X-Remaining-This-Second",
 	},
 	{
 		Source: "https://developers.etsy.com/documentation/essentials/rate-limits",
-		Family: "etsy", Name: "day", Window: day, Limit: "X-Limit-Per-Day", Remaining: "X-Remaining-Today",
+		Family: "etsy", Name: "day", FixedWindow: day, Limit: "X-Limit-Per-Day", Remaining: "X-Remaining-Today",
 	},
 	{
 		Source: "https://www.gate.io/docs/developers/apiv4/",
@@ -85,16 +85,16 @@ var dialects = []Dialect{
 	{
 		Source: "responses of api.hubapi.com",
 		Family: "hubspot", Limit: "X-Hubspot-Ratelimit-Max", Remaining: "X-Hubspot-Ratelimit-Remaining",
-		Period: "X-Hubspot-Ratelimit-Interval-Milliseconds",
+		Window: "X-Hubspot-Ratelimit-Interval-Milliseconds",
 	},
 	{
 		Source: "responses of api.hubapi.com",
-		Family: "hubspot", Name: "daily", Window: day,
+		Family: "hubspot", Name: "daily", FixedWindow: day,
 		Limit: "X-Hubspot-Ratelimit-Daily", Remaining: "X-Hubspot-Ratelimit-Daily-Remaining",
 	},
 	{
 		Source: "responses of api.hubapi.com",
-		Family: "hubspot", Name: "secondly", Window: second,
+		Family: "hubspot", Name: "secondly", FixedWindow: second,
 		Limit: "X-Hubspot-Ratelimit-Secondly", Remaining: "X-Hubspot-Ratelimit-Secondly-Remaining",
 	},
 	{
@@ -108,11 +108,11 @@ var dialects = []Dialect{
 	},
 	{
 		Source: "LaunchDarkly's OpenAPI description", // 10 s by prose
-		Family: "x-ratelimit", Name: "global", Window: 10 * second, Prose: true, Remaining: "X-Ratelimit-Global-Remaining",
+		Family: "x-ratelimit", Name: "global", FixedWindow: 10 * second, Prose: true, Remaining: "X-Ratelimit-Global-Remaining",
 	},
 	{
 		Source: "LaunchDarkly's OpenAPI description",
-		Family: "x-ratelimit", Name: "route", Window: 10 * second, Prose: true, Remaining: "X-Ratelimit-Route-Remaining",
+		Family: "x-ratelimit", Name: "route", FixedWindow: 10 * second, Prose: true, Remaining: "X-Ratelimit-Route-Remaining",
 	},
 	{
 		Source: "https://developers.facebook.com/docs/graph-api/overview/rate-limiting/",
@@ -171,24 +171,24 @@ var dialects = []Dialect{
 	{
 		Source: "https://developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits/",
 		Family: "trello", Name: "api-token", Limit: "X-Rate-Limit-Api-Token-Max",
-		Remaining: "X-Rate-Limit-Api-Token-Remaining", Period: "X-Rate-Limit-Api-Token-Interval-Ms",
+		Remaining: "X-Rate-Limit-Api-Token-Remaining", Window: "X-Rate-Limit-Api-Token-Interval-Ms",
 	},
 	{
 		Source: "https://developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits/",
 		Family: "trello", Name: "api-key", Limit: "X-Rate-Limit-Api-Key-Max",
-		Remaining: "X-Rate-Limit-Api-Key-Remaining", Period: "X-Rate-Limit-Api-Key-Interval-Ms",
+		Remaining: "X-Rate-Limit-Api-Key-Remaining", Window: "X-Rate-Limit-Api-Key-Interval-Ms",
 	},
 	{
 		Source: "https://developer.xero.com/documentation/guides/oauth2/limits/",
-		Family: "xero", Name: "day", Window: day, Remaining: "X-Daylimit-Remaining",
+		Family: "xero", Name: "day", FixedWindow: day, Remaining: "X-Daylimit-Remaining",
 	},
 	{
 		Source: "https://developer.xero.com/documentation/guides/oauth2/limits/",
-		Family: "xero", Name: "minute", Window: minute, Remaining: "X-Minlimit-Remaining",
+		Family: "xero", Name: "minute", FixedWindow: minute, Remaining: "X-Minlimit-Remaining",
 	},
 	{
 		Source: "https://developer.xero.com/documentation/guides/oauth2/limits/",
-		Family: "xero", Name: "app-minute", Window: minute, Remaining: "X-Appminlimit-Remaining",
+		Family: "xero", Name: "app-minute", FixedWindow: minute, Remaining: "X-Appminlimit-Remaining",
 	},
 	{
 		Source: "Yelp's Fusion API, rate limiting",
