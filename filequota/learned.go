@@ -12,24 +12,24 @@ import (
 	"path/filepath"
 )
 
-// Learner is what learns from servers, and can keep that: a pacer.Transport, or a throttle.Group.
-type Learner interface {
+// SaveLoader is what Load and Save take: a *pacer.Transport, or a *throttle.Group.
+type SaveLoader interface {
 	Save(w io.Writer) error
 	Load(r io.Reader) error
 }
 
-// Load has a Transport know what other programs that use the directory have learned from servers, and saved: best before the first
+// Load has l know what other programs that use the directory have learned from servers, and saved: best before the first
 // request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved anything, Load does
-// nothing. If another process holds the lock, Load waits for it until ctx ends. After an error, which names the path, the Transport is as it was, and can be used.
-func (s *Store) Load(ctx context.Context, l Learner) error {
+// nothing. If another process holds the lock, Load waits for it until ctx ends. After an error, which names the path, l is as it was, and can be used.
+func (s *Store) Load(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error { return s.load(l, nil) })
 }
 
-// Save saves what a Transport has learned, for Load, together with what others have saved meanwhile of what it did not
+// Save saves what l has learned, for Load, together with what others have saved meanwhile of what it did not
 // use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written. If another process holds the lock,
 // Save waits for it until ctx ends. What is damaged is replaced, and what a program with a later version of pacer has saved, which this one cannot read, is not: the
 // error of Load, and then that of Save, says so.
-func (s *Store) Save(ctx context.Context, l Learner) error {
+func (s *Store) Save(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error {
 		var was, is bytes.Buffer
 		err := s.load(l, &was)
@@ -75,7 +75,7 @@ func (s *Store) learned(ctx context.Context, do func() error) error {
 }
 
 // load has l load what was saved, which is also written to read, unless that is nil.
-func (s *Store) load(l Learner, read *bytes.Buffer) error {
+func (s *Store) load(l SaveLoader, read *bytes.Buffer) error {
 	f, err := s.open(s.learnedPath(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -15,7 +15,10 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/throttle"
 )
+
+var _, _ SaveLoader = (*pacer.Transport)(nil), (*throttle.Group)(nil)
 
 // TestLearned: what one program learns, the next one knows: it is not refused.
 func TestLearned(t *testing.T) {
