@@ -28,7 +28,7 @@ func (s *Server) stating(now monotime.Time, unit string, n int, per time.Duratio
 		return nil
 	}
 	for _, w := range s.windows {
-		if w.lastAnswer == s.stated && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills &&
+		if w.lastAnswer == s.statedAt && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills &&
 			(now < w.reset.late || w.remaining <= 0 && w.probeSent < w.reset.late) {
 			return w
 		}
@@ -60,7 +60,7 @@ func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Du
 
 // isOf reports whether the window is of n tokens of a unit over a span, as far as the server says.
 func (w *window) isOf(unit string, n int, span time.Duration) bool {
-	return w.unit == unit && w.limit == n && w.isOver(span)
+	return w.unit == unit && w.stated == n && w.isOver(span)
 }
 
 // isOver reports whether the window is of a span, as far as the server says.

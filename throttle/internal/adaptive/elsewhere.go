@@ -20,7 +20,7 @@ func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 		o := outcome{n: bounded(costIn(&cost, canonical(st.Unit))), limit: bounded(st.Limit), remaining: bounded(st.Remaining)}
 		if w := s.find(st.Name, st.Bucket, canonical(st.Unit)); w != nil {
 			o.n = bounded(w.costOf(&cost, kind))
-			o.limit, o.others = cmp.Or(o.limit, w.size()), w.others.withOthers(o.n)-o.n
+			o.limit, o.others = cmp.Or(o.limit, w.limit()), w.others.withOthers(o.n)-o.n
 		}
 		if o.remaining < max(o.n, 1) {
 			short, sure = true, sure || !o.whole()
@@ -63,5 +63,5 @@ func (s *Server) keepSought(now monotime.Time, t *Ticket, w *window) {
 		return
 	}
 	w.seek.note(&outcome{sent: t.Sent, now: now, n: 1, limit: 1, probe: true}, false, true)
-	s.kept = append(s.kept, WindowMemory{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Habits: w.habits(), OfNow: true})
+	s.kept = append(s.kept, WindowMemory{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Habits: w.habits(), OfNow: true})
 }

@@ -321,7 +321,7 @@ func (c *chaos) checkWindow(s *Server, w *window) {
 	if len(w.overlap.comparisons) > maxCompared || w.overlap.users != nil && !slices.Contains(w.overlap.users, s) {
 		c.t.Fatalf("overlap: %+v", w.overlap)
 	}
-	if w.limit < 0 || w.reset.early > w.reset.late && !w.reset.roundsDown || w.refill.refills && !(w.refill.rate > 0) {
+	if w.stated < 0 || w.reset.early > w.reset.late && !w.reset.roundsDown || w.refill.refills && !(w.refill.rate > 0) {
 		c.t.Fatalf("window: %+v", *w)
 	}
 	if l := w.seek; l.least < 0 || l.most < 0 || l.from > c.now || len(w.sought) > maxSought {

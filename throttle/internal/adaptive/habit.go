@@ -39,10 +39,10 @@ func (s *Server) resume(now monotime.Time, w *window) {
 	}
 	w.kept = nil
 	switch {
-	case w.limit != bounded(m.Limit) || w.instances:
+	case w.stated != bounded(m.Limit) || w.instances:
 		return
-	case w.limit > 0 && pace.Sane(m.Refill):
-		w.refill.resume(now, w.limit, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
+	case w.stated > 0 && pace.Sane(m.Refill):
+		w.refill.resume(now, w.stated, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
 	case !w.seek.resume(&m.Habits, m.OfNow):
 		return
 	}

@@ -95,7 +95,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.unstated(now, t, a)
 	s.ProbeOver(t)
 	if len(a.Statements) > 0 {
-		s.stated = s.sequence
+		s.statedAt = s.sequence
 	}
 	if !a.Refused && !a.Lost {
 		s.successes++

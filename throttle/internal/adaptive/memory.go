@@ -136,7 +136,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 			early, late = w.seek.from.Add(w.seek.least), w.seek.from.Add(w.seek.most)
 		}
 		wm := WindowMemory{
-			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.remaining-s.inFlightOn(w), 0),
+			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Remaining: max(w.remaining-s.inFlightOn(w), 0),
 			Early: clock.Date(early), Late: clock.Date(late),
 			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(),
 		}
@@ -220,8 +220,8 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w := s.findOrAdd(h.name, h.bucket, h.unit)
 	s.advance()
 	w.lastAnswer, w.nextSince = s.sequence, s.sequence
-	w.limit, w.remaining, w.nextRemaining = bounded(h.limit), bounded(h.remaining), math.MaxInt
-	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.limit, w.unit), w.granted || w.limit > 0 || w.remaining > 0
+	w.stated, w.remaining, w.nextRemaining = bounded(h.limit), bounded(h.remaining), math.MaxInt
+	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.stated, w.unit), w.granted || w.stated > 0 || w.remaining > 0
 	w.span = min(max(h.span, 0), monotime.Longest)
 	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
 	if w.seek = (seek{}); h.unstated > 0 {
@@ -238,7 +238,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	} else { // something has come back since the latest probe
 		w.spentSince, w.missedProbes = 0, 0
 	}
-	w.spread = s.config.Spend.SpreadFor(w.limit, late.Sub(now), s.config.MaxStandstill)
+	w.spread = s.config.Spend.SpreadFor(w.stated, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleProbe(now, &s.config)
 	s.resume(now, w)
 }

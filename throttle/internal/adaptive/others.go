@@ -16,15 +16,15 @@ import (
 //
 // In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much must remain for that (room).
 type otherUsers struct {
-	began       monotime.Time // when the request went whose answer restored the limit
-	atStart     int           // Remaining at began; zero if no answer has spoken of it
-	limit       int           // at began
-	stated      int           // at began, no more was stated to be there
-	usedByUs    int           // tokens of our requests granted since began that are answered
-	perOurToken float64       // tokens that other clients use for each of ours
-	measured    bool          // perOurToken is from a whole window
-	unseenUntil monotime.Time // until then, others may have begun as we did and not be seen yet
-	siblings    bool          // other buckets of ours may draw on the limit: what they take is not others'
+	began        monotime.Time // when the request went whose answer restored the limit
+	atStart      int           // Remaining at began; zero if no answer has spoken of it
+	limitAtStart int           // at began
+	foundAtStart int           // at began, no more was stated to be there
+	usedByUs     int           // tokens of our requests granted since began that are answered
+	perOurToken  float64       // tokens that other clients use for each of ours
+	measured     bool          // perOurToken is from a whole window
+	unseenUntil  monotime.Time // until then, others may have begun as we did and not be seen yet
+	siblings     bool          // other buckets of ours may draw on the limit: what they take is not others'
 }
 
 // begun reports whether a window has only just begun, of which so much is missing before the first request of ours. What is missing then was taken by others
@@ -47,12 +47,12 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		u.measured = true
 	}
 	if first := u.atStart == 0; first || restored {
-		u.began, u.atStart, u.usedByUs, u.limit = o.sent, o.found(), 0, o.limit
-		u.stated = u.atStart
+		u.began, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.found(), 0, o.limit
+		u.foundAtStart = u.atStart
 		if begun(o.limit, o.limit-u.atStart) {
 			u.atStart = max(u.atStart, o.limit)
 		}
-		if first && !u.siblings && o.limit-u.stated <= maxPerOurToken { // others that used more began long ago
+		if first && !u.siblings && o.limit-u.foundAtStart <= maxPerOurToken { // others that used more began long ago
 			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
 			if o.limit >= leastUnseen {
 				u.unseenUntil = o.now.Add(min(unseenTrips*o.now.Sub(o.sent), longestUnseen))
@@ -102,8 +102,8 @@ func (u *otherUsers) join(v *otherUsers, remaining, inFlight int) {
 // whole is the estimate at the end of a window, of which nothing remains. Where little of it was ours, and much is used, it is as if one
 // more token were ours.
 func (u *otherUsers) whole() float64 {
-	if n := u.usedByUs; n < few && u.stated-n >= 2*few {
-		return min(float64(u.stated-n)/float64(n+1), maxPerOurToken)
+	if n := u.usedByUs; n < few && u.foundAtStart-n >= 2*few {
+		return min(float64(u.foundAtStart-n)/float64(n+1), maxPerOurToken)
 	}
 	return u.estimate(0, 0)
 }
@@ -117,7 +117,7 @@ type used struct {
 
 // used returns how much was used of the limit by an outcome, after which so much of ours is in flight.
 func (u *otherUsers) used(o *outcome, inFlight int) used {
-	if u.atStart == 0 || u.siblings || u.limit != o.limit {
+	if u.atStart == 0 || u.siblings || u.limitAtStart != o.limit {
 		return used{}
 	}
 	ours := u.usedByUs + inFlight

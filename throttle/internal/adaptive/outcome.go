@@ -11,7 +11,7 @@ import (
 type outcome struct {
 	sent, now monotime.Time
 	n         int           // what the request has cost of the limit, or would have cost
-	limit     int           // of the window, see window.size; zero if it is not known
+	limit     int           // window.limit: as stated, or else the most that was there; zero if it is not known
 	span      time.Duration // of the window
 	remaining int           // as the server states it after the request, see behind.go
 	refused   bool

@@ -76,10 +76,10 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 	}
 	for _, o := range site.compared {
 		v := o.find(st.Name, st.Bucket, canonical(st.Unit))
-		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w) || v == nil || v == w || v.limit != w.limit || v.reset.late <= now {
+		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w) || v == nil || v == w || v.stated != w.stated || v.reset.late <= now {
 			continue
 		}
-		if early, late := v.reset.interval(t.Sent, now, st, v.limit); early > v.reset.late || late < v.reset.early {
+		if early, late := v.reset.interval(t.Sent, now, st, v.stated); early > v.reset.late || late < v.reset.early {
 			continue
 		}
 		c := w.comparisonWith(v)

@@ -43,14 +43,14 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st St
 		w.spentSince = cmp.Or(st.Spent, st.Heard)
 	}
 	if st.Since != 0 {
-		w.others = otherUsers{began: st.Since, atStart: bounded(st.AtStart), stated: bounded(st.AtStart), usedByUs: st.Ours, limit: w.limit, perOurToken: s.apart.others}
+		w.others = otherUsers{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}
 	}
 	r := &w.reset
 	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2
 	same := early <= before.late && before.early <= late
 	// The window of the counter may have begun a little later than that of another one, of which whole heard first. A look that comes too early would
 	// be taken to prove that windows do not last whole steps.
-	if first := st.Since.Add(r.halfRoundTrip); st.Since != 0 && (begun(w.limit, w.limit-bounded(st.AtStart)) || same && first.Sub(before.opened) < r.resolution) {
+	if first := st.Since.Add(r.halfRoundTrip); st.Since != 0 && (begun(w.stated, w.stated-bounded(st.AtStart)) || same && first.Sub(before.opened) < r.resolution) {
 		r.opened = first
 	}
 	if same {

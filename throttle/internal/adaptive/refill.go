@@ -50,9 +50,9 @@ type refill struct {
 	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
 	foundAll     int           // probes in a row that looked earlier than a reset and found the whole limit
 
-	rowOf    int           // of which reset, see reset.count
-	row      int           // what came back before that reset: by so much Remaining has risen
-	rowSince monotime.Time // the first answer about it
+	risenOf    int           // of which reset, see reset.count
+	risen      int           // what came back before that reset: by so much Remaining has risen
+	risenSince monotime.Time // the first answer about it
 
 	drip     drip // at which rate the resets say that the limit comes back
 	instants drip // likewise, if resets are instants
@@ -78,7 +78,7 @@ type refill struct {
 	raise         raise
 	blind         blind
 	refusalsInRow int           // of paced requests
-	found         int           // how often a paced request found something, see proven
+	finds         int           // how often a paced request found something, see proven
 	crowd         int           // others are likely to share the limit until so many more requests are served
 	crowded       bool          // something is left to them: another request was refused meanwhile, or they were there from the start
 	crowdMost     float64       // our part of the rate grows up to that in the crowd
@@ -199,7 +199,7 @@ func (r *refill) believe(o *outcome) bool {
 		r.doubt()
 	case !o.refused:
 		if r.refusalsInRow = 0; o.remainingBefore <= 0 && o.sent < o.lateBefore {
-			r.found = min(r.found+1, proven)
+			r.finds = min(r.finds+1, proven)
 		}
 	}
 	return r.refills
@@ -289,8 +289,8 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 		r.looked(o)
 	}
 	if r.more(o, after) && r.doubtRefills.skip == 0 {
-		took := o.now.Sub(r.rowSince)
-		full := monotime.Seconds(took.Seconds() * float64(o.limit) / float64(r.row))
+		took := o.now.Sub(r.risenSince)
+		full := monotime.Seconds(took.Seconds() * float64(o.limit) / float64(r.risen))
 		r.start(o, o.now, full, full/2)
 		return
 	}
@@ -302,13 +302,13 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 // more takes in an answer, and reports whether more came back before one reset than two windows have: the stated reset may be late
 // by a part of a window, and so a second one may have begun.
 func (r *refill) more(o *outcome, after *reset) bool {
-	if r.rowOf != after.count {
-		r.rowOf, r.row, r.rowSince = after.count, 0, o.now
+	if r.risenOf != after.count {
+		r.risenOf, r.risen, r.risenSince = after.count, 0, o.now
 	}
-	if o.newest && o.now > r.rowSince {
-		r.row += max(o.remaining-o.remainingBefore, 0)
+	if o.newest && o.now > r.risenSince {
+		r.risen += max(o.remaining-o.remainingBefore, 0)
 	}
-	return o.limit > 0 && r.row > 2*o.limit && o.now < after.late
+	return o.limit > 0 && r.risen > 2*o.limit && o.now < after.late
 }
 
 // detect finds out whether the server gives itself away as one that refills.
@@ -427,7 +427,7 @@ func (r *refill) startBlind(o *outcome) bool {
 	}
 	full := monotime.Seconds(float64(o.limit) / rate)
 	r.start(o, o.now, full, full)
-	r.blind.on, r.found = true, proven
+	r.blind.on, r.finds = true, proven
 	return true
 }
 
@@ -437,7 +437,7 @@ func (r *refill) seeMore(o *outcome) {
 		return
 	}
 	if rate, ok := r.blind.note(o); ok {
-		r.rate, r.found, r.blind.on = max(r.rate, rate), proven, true
+		r.rate, r.finds, r.blind.on = max(r.rate, rate), proven, true
 	}
 }
 
@@ -507,7 +507,7 @@ func (r *refill) measureRate(o *outcome) {
 	r.refusalsInRow = 0
 	r.served++
 	if o.remainingBefore <= 0 && o.sent < o.lateBefore {
-		r.found = min(r.found+1, proven)
+		r.finds = min(r.finds+1, proven)
 	}
 	r.countedSince += o.n
 	if r.crowd > 0 {
@@ -580,8 +580,8 @@ func (r *refill) follow(o *outcome) {
 // doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where paced requests
 // have found something before, others are likely to have taken it, and each refusal halves how much that counts.
 func (r *refill) doubt() {
-	if r.found > 1 {
-		r.found /= 2
+	if r.finds > 1 {
+		r.finds /= 2
 		return
 	}
 	if r.refusalsInRow++; r.refusalsInRow >= 2 {
@@ -598,7 +598,7 @@ func (r *refill) wrong() {
 // early reports whether paced requests have found tokens long before the stated reset, which therefore says nothing of the next one: at a limit of few tokens
 // that comes back token by token.
 func (r *refill) early() bool {
-	return r.refills && (r.blind.on || r.raise.by > 0 && (r.found >= foundEarly || r.raise.held > 0))
+	return r.refills && (r.blind.on || r.raise.by > 0 && (r.finds >= foundEarly || r.raise.held > 0))
 }
 
 // token returns how long one token takes to come back at most, as far as that was seen.
@@ -607,7 +607,7 @@ func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate,
 // stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of paced requests: of a
 // belief that begins later, it would say nothing.
 func (r *refill) stop() {
-	r.refills, r.resumed, r.found, r.served = false, false, 0, 0
+	r.refills, r.resumed, r.finds, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 	r.raise.held, r.raise.others = 0, 0
 	r.blind, r.stock = blind{}, stock{}

@@ -100,7 +100,7 @@ func TestRefillPaces(t *testing.T) {
 	b.at(time.Second).exchange(says(left(3, 10, 7*time.Second)))
 	b.wantOpen(3)
 	w := b.window1()
-	w.refill.found = 0
+	w.refill.finds = 0
 	b.exchange(refuses(left(0, 10, 7*time.Second)))
 	if w.refill.rate != refusalFactor {
 		t.Errorf("rate %v after a refusal, want %v", w.refill.rate, refusalFactor)
@@ -432,7 +432,7 @@ func TestRefillStops(t *testing.T) {
 		},
 		"most comes back at once": func(b *bucket) {
 			r := &b.window1().refill
-			r.provisionalSpan, r.crowd, r.found = time.Hour, 1, proven
+			r.provisionalSpan, r.crowd, r.finds = time.Hour, 1, proven
 			b.at(3 * s).exchange(says(left(9, 100, 9*s))) // the last one in the crowd
 			b.at(4 * s).exchange(says(left(99, 100, 8*s)))
 		},
@@ -447,8 +447,8 @@ func TestRefillStops(t *testing.T) {
 			stop(b)
 			w := b.window1()
 			r := &w.refill
-			if r.refills || r.crowd != 0 || r.crowded || r.crowdMost != 0 || r.found != 0 || r.served != 0 {
-				t.Errorf("refills %v, crowd for %d, crowded %v, up to %v; found %d, served %d; want all zero", r.refills, r.crowd, r.crowded, r.crowdMost, r.found, r.served)
+			if r.refills || r.crowd != 0 || r.crowded || r.crowdMost != 0 || r.finds != 0 || r.served != 0 {
+				t.Errorf("refills %v, crowd for %d, crowded %v, up to %v; found %d, served %d; want all zero", r.refills, r.crowd, r.crowded, r.crowdMost, r.finds, r.served)
 			}
 			if w.room(0) == unknownRoom {
 				t.Error("nobody knows how many may go")
@@ -496,7 +496,7 @@ func TestRefillMore(t *testing.T) {
 // TestRefillFaith: what paced requests have found outlasts refusals that do not say that others are there, and each halves it.
 func TestRefillFaith(t *testing.T) {
 	for found, want := range map[int]int{0: 2, 1: 2, 2: 3, proven: 5} {
-		r := refill{refills: true, rate: 1, found: found}
+		r := refill{refills: true, rate: 1, finds: found}
 		n := 0
 		for r.refills {
 			r.doubt()
@@ -512,7 +512,7 @@ func TestRefillFaith(t *testing.T) {
 	for i := range 2 * proven {
 		b.at(time.Duration(i+1) * time.Second).exchange(says(left(0, 10, 10*time.Second)))
 	}
-	if got := b.window1().refill.found; got != proven {
+	if got := b.window1().refill.finds; got != proven {
 		t.Errorf("found %d times, want %d", got, proven)
 	}
 }

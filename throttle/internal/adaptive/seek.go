@@ -49,23 +49,23 @@ const firstLook = time.Second
 // shortestLook bounds how soon after the latest one that was served a look comes.
 const shortestLook = time.Millisecond
 
-// note takes in an answer: a reset that is to come is known if said is true, and a limit is stated if limited is. Where none is stated, all that was ever there
+// note takes in an answer: a reset that is to come may be known, and a limit may be stated. Where none is stated, all that was ever there
 // is back each time if never more than one is: so nothing shows that it was back sooner, and the next look comes after a second.
-func (l *seek) note(o *outcome, said, limited bool) {
+func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	took := max(o.sent.Sub(l.from), 0)
 	switch {
-	case said:
+	case resetKnown:
 		*l = seek{}
 	case l.from == 0, o.elsewhere && o.whole():
 		l.from, l.vain = o.now, false
 	case o.refused && o.probe:
 		l.least, l.held, l.vain = max(l.least, took), 0, true
 	case o.refused:
-	case o.probe && o.whole() && (!limited || !l.inBits(took)):
+	case o.probe && o.whole() && (!limitStated || !l.inBits(took)):
 		if l.held++; took < l.least { // the window has become shorter
 			l.least, l.held = 0, 0
 		}
-		if !limited {
+		if !limitStated {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
 		l.restored(max(took, shortestLook))

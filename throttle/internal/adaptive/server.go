@@ -43,7 +43,7 @@ type Server struct {
 	persistence *persistence   // are the server's refusals the matter of the bucket; nil if none came lately
 	successes   int            // requests that were served
 	silent      int            // answers in a row without a statement, to requests that were served
-	stated      sequence       // the latest answer that stated anything
+	statedAt    sequence       // the latest answer that stated anything
 	marked      []*window      // what Count counts: the windows of the answers that the mark stands for, in order
 	mark        *inside.Mark   // nil before Stated was called, and from when a window comes or goes
 	doubted     sequence       // the latest refusal that no used-up window explains; zero once a limit is stated again
@@ -148,10 +148,10 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 		return costIn(d, w.unit)
 	}
 	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests)
-	if n > w.limit/2 && w.limit > 0 {
+	if n > w.stated/2 && w.stated > 0 {
 		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
 		// window.
-		n = min(n, max(w.price.times(d.N, kind), w.limit/2), max(w.limit, d.N))
+		n = min(n, max(w.price.times(d.N, kind), w.stated/2), max(w.stated, d.N))
 	}
 	return n
 }
@@ -208,7 +208,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 	}
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
-		if at, _ := w.due(now, 0, n, reserved(w.limit, n, share), s.inFlightOn(w), false); at > now {
+		if at, _ := w.due(now, 0, n, reserved(w.stated, n, share), s.inFlightOn(w), false); at > now {
 			return false
 		}
 	}
@@ -250,7 +250,7 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 	}
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
-		at, open := w.due(due.At, w.costOf(ahead, nil), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
+		at, open := w.due(due.At, w.costOf(ahead, nil), n, reserved(w.stated, n, share), s.inFlightOn(w), optimist)
 		if at > due.At || !open && due.Cause == "" {
 			said, cause := at, limit.Window
 			switch {
@@ -296,7 +296,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	s.pace.Take(now, asked, d.N)
 	t.sequence, t.probe = s.sequence, false
 	for _, w := range s.windows {
-		if w.take(now, s.inFlightOn(w)+reserved(w.limit, w.costOf(d, kind), share)) {
+		if w.take(now, s.inFlightOn(w)+reserved(w.stated, w.costOf(d, kind), share)) {
 			t.probe = true
 		}
 	}

@@ -799,7 +799,7 @@ func TestOtherUsers(t *testing.T) {
 		t.Errorf("after three requests: %v, want what was known", got)
 	}
 	for stated, want := range map[int]float64{10: 2, 11: 2, 15: 3, 20: 17.0 / 4, 50: maxPerOurToken} {
-		if got := (&otherUsers{atStart: 100, stated: stated, usedByUs: 3, perOurToken: 2}).whole(); got != want {
+		if got := (&otherUsers{atStart: 100, foundAtStart: stated, usedByUs: 3, perOurToken: 2}).whole(); got != want {
 			t.Errorf("three of %d were ours: %v for each of ours, want %v", stated, got, want)
 		}
 	}
@@ -813,7 +813,7 @@ func TestOtherUsers(t *testing.T) {
 func TestOtherUsersRestored(t *testing.T) {
 	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
 	o := outcome{sent: start, now: start, probe: true, remaining: 7, n: 1, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, limit: 10, stated: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
 	o.probe, o.remaining = false, 0

@@ -22,7 +22,7 @@ type WindowState struct {
 // Windows returns what is known of each limit that the server states, to be shown to users: by unit, and then by name.
 func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 	for _, w := range s.windows {
-		ws := WindowState{Name: shown(w.name), Bucket: shown(w.bucket), Unit: shown(w.unit), Limit: w.limit, Available: max(w.remaining-s.inFlightOn(w), 0)}
+		ws := WindowState{Name: shown(w.name), Bucket: shown(w.bucket), Unit: shown(w.unit), Limit: w.stated, Available: max(w.remaining-s.inFlightOn(w), 0)}
 		if w.reset.late != 0 {
 			ws.Reset = max(w.reset.late.Sub(now), 0)
 		}

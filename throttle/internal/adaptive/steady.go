@@ -107,9 +107,9 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 func (s *Server) notePaced(now monotime.Time) {
 	for _, w := range s.windows {
 		if w.refill.shared() {
-			w.refill.stock.take(now, w.size(), s.inFlightIn(w)-1)
+			w.refill.stock.take(now, w.limit(), s.inFlightIn(w)-1)
 		}
-		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.size(), n) { // as take says
+		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.limit(), n) { // as take says
 			w.refill.pacedFrom = now
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, 
 			w.others.countServed(t.Sent, t.N)
 		}
 	}
-	s.stated, s.silent = answer, 0
+	s.statedAt, s.silent = answer, 0
 	s.successes++
 	s.strays.serve()
 	if s.timed {
@@ -215,6 +215,6 @@ func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFl
 		}
 	}
 	if w.refill.refills {
-		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, flight: inFlight + t.N, remaining: left, newest: newest, requests: w.unit == "", unpriced: w.price != nil, limit: w.size()})
+		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, flight: inFlight + t.N, remaining: left, newest: newest, requests: w.unit == "", unpriced: w.price != nil, limit: w.limit()})
 	}
 }

@@ -15,11 +15,11 @@ import (
 
 // counted is what a Server knows that Count changes: all but what the passing of time tells, and what the resets say of a rate.
 func (s *Server) counted() string {
-	text := fmt.Sprint(s.sequence, s.inFlight, s.stated, s.silent, s.successes, s.strays, s.Steady())
+	text := fmt.Sprint(s.sequence, s.inFlight, s.statedAt, s.silent, s.successes, s.strays, s.Steady())
 	for _, w := range s.windows {
 		refill := w.refill
 		refill.drip, refill.blind = drip{}, blind{}
-		text += fmt.Sprint("; ", w.name, w.unit, w.limit, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.probing, refill)
+		text += fmt.Sprint("; ", w.name, w.unit, w.stated, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.probing, refill)
 		if w.price != nil {
 			text += fmt.Sprint(*w.price)
 		}

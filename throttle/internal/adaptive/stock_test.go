@@ -473,7 +473,7 @@ func TestStockDoubts(t *testing.T) {
 		{"milliseconds", ms, false, 0, true},
 	} {
 		r := refill{
-			refills: true, rate: 1, crowd: crowdFor, crowded: true, crowdMost: 1, step: test.step, fullSpan: 20 * s, maxHold: time.Minute, found: test.found,
+			refills: true, rate: 1, crowd: crowdFor, crowded: true, crowdMost: 1, step: test.step, fullSpan: 20 * s, maxHold: time.Minute, finds: test.found,
 			drip: drip{least: 1, most: 1, known: start, met: enoughMet}, stock: stock{on: true},
 		}
 		for i := range 2 {

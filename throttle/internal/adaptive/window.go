@@ -32,8 +32,8 @@ type window struct {
 	bucket     string
 	unit       string        // canonical
 	text       string        // name and limit, for errors
-	limit      int           // as stated; zero if it is not, or if what requests cost of it is not known. See size
-	most       int           // most that was there before a request, of a limit that is not stated
+	stated     int           // limit as stated; zero if it is not, or if what requests cost of it is not known
+	mostFound  int           // the most that was there before a request, of a limit that is not stated
 	span       time.Duration // zero if not stated
 	seen       spanSeen      // what was seen of the span
 	lastAnswer sequence      // the latest answer that spoke of the limit
@@ -94,11 +94,11 @@ const (
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
 	if n == 1 && w.refill.shared() { // the pace is that of single tokens
-		at = w.refill.stock.due(t, ahead, n, w.size(), inFlight, reserve, w.refill.maxHold, optimist)
+		at = w.refill.stock.due(t, ahead, n, w.limit(), inFlight, reserve, w.refill.maxHold, optimist)
 		return at, at <= t
 	}
 	left := w.remaining - inFlight - reserve
-	if left-ahead-n < w.refill.leave(w.size(), inFlight+ahead) {
+	if left-ahead-n < w.refill.leave(w.limit(), inFlight+ahead) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
@@ -122,13 +122,13 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	switch {
 	case w.refill.refills:
 		since := w.refill.pacedFrom
-		if left+reserve > w.refill.keep(w.size()) && w.refill.crowd == 0 {
+		if left+reserve > w.refill.keep(w.limit()) && w.refill.crowd == 0 {
 			since = w.heardAt // something is left, but not enough
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
 		// not waited for again.
 		in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
-		if crowded && w.size() >= leastUnseen && w.refill.fullSpan >= surelySteps*w.reset.resolution { // else all that wait would go at once
+		if crowded && w.limit() >= leastUnseen && w.refill.fullSpan >= surelySteps*w.reset.resolution { // else all that wait would go at once
 			since = max(since, w.last.at)
 		}
 		if ahead == 0 {
@@ -144,11 +144,11 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	}
 	at := w.probeAt
 	if optimist && w.spentSince == 0 {
-		at = min(at, earliestProbe(t, w.inRequests(), &w.reset, &w.refill, w.wholeSteps))
+		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, &w.refill, w.wholeSteps))
 	}
 	at = w.others.unseen(t, max(t, at), crowded)
-	perWindow := max(w.limit-reserve, n, 1)
-	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.limit > 0 {
+	perWindow := max(w.stated-reserve, n, 1)
+	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
 		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
 	}
@@ -160,10 +160,10 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	w.last.note(now)
 	if w.refill.shared() {
-		w.refill.stock.take(now, w.size(), claimed-1)
+		w.refill.stock.take(now, w.limit(), claimed-1)
 	}
 	left := w.remaining - claimed
-	if left <= w.refill.leave(w.size(), claimed) {
+	if left <= w.refill.leave(w.limit(), claimed) {
 		w.refill.pacedFrom = now
 	}
 	if left >= 0 || w.refill.refills {
@@ -183,21 +183,21 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining,
 	}
 	w.before(&o)
-	before := w.limit
-	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
-		if o.otherLimit = w.limit > 0 && limit > 0; o.otherLimit {
+	before := w.stated
+	if limit := bounded(st.Limit); w.text == "" || limit != w.stated {
+		if o.otherLimit = w.stated > 0 && limit > 0; o.otherLimit {
 			w.contradictions.note(answer)
 		}
-		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
+		w.stated, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
-	if w.limit == 0 && !o.unpriced {
-		w.most = max(w.most, o.found())
+	if w.stated == 0 && !o.unpriced {
+		w.mostFound = max(w.mostFound, o.found())
 	}
-	o.limit, o.span, o.others = w.size(), w.span, w.others.withOthers(o.n)-o.n
+	o.limit, o.span, o.others = w.limit(), w.span, w.others.withOthers(o.n)-o.n
 	if o.refused {
 		w.blame(&o, a)
 	}
@@ -221,7 +221,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
-	w.spread = c.Spend.SpreadFor(w.limit, w.reset.early.Sub(now), c.MaxStandstill)
+	w.spread = c.Spend.SpreadFor(w.stated, w.reset.early.Sub(now), c.MaxStandstill)
 	w.otherLimit(&o, before)
 	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
 	w.judgeProbe(&o)
@@ -448,7 +448,7 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
+		until, w.guess = earlyProbe(w.limitInRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {
@@ -546,7 +546,7 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 	}
 	if w.price == nil {
 		w.price = &price{at: o.now, remaining: o.remaining}
-		if missing := w.limit - o.remaining; missing >= 0 && 10*missing <= w.limit {
+		if missing := w.stated - o.remaining; missing >= 0 && 10*missing <= w.stated {
 			w.price.first = float64(missing)
 		}
 		return
@@ -566,12 +566,12 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	before, refills := float64(p.remaining), w.refill.refills
 	if refills {
 		before += w.refill.rate * now.Sub(p.at).Seconds()
-		if w.limit > 0 {
-			before = min(before, float64(w.limit))
+		if w.stated > 0 {
+			before = min(before, float64(w.stated))
 		}
 	}
 	soon := now.Sub(p.at) <= sameBurst*now.Sub(sent)
-	spent, missing := before-float64(remaining), float64(w.limit-remaining)
+	spent, missing := before-float64(remaining), float64(w.stated-remaining)
 	switch {
 	case soon && (refills && pace.Sane(w.refill.rate) || !refills && !another && spent >= 0):
 		p.learn(spent)
@@ -587,23 +587,23 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	p.at, p.remaining = now, remaining
 }
 
-// size returns the limit of the window as refill needs it to be: where it is not stated, it is the most that was there.
-func (w *window) size() int {
-	if w.limit > 0 {
-		return w.limit
+// limit returns the limit that the rules count with: the stated one, or if none is stated, the most that was there.
+func (w *window) limit() int {
+	if w.stated > 0 {
+		return w.stated
 	}
-	return w.most
+	return w.mostFound
 }
 
-// inRequests returns the limit of the window in requests, zero if it is not known.
-func (w *window) inRequests() int {
+// limitInRequests returns the limit of the window in requests, zero if it is not known.
+func (w *window) limitInRequests() int {
 	switch {
 	case w.price == nil:
-		return w.size()
+		return w.limit()
 	case !w.price.known():
 		return 0
 	}
-	return int(float64(w.limit) / max(w.price.mean, 1))
+	return int(float64(w.stated) / max(w.price.mean, 1))
 }
 
 // adopt gives w the habits of its limit of which it knows nothing of its own, but for how fast it comes back: see resume. Looks that failed have not told that.
