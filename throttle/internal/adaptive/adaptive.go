@@ -9,7 +9,7 @@
 // parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random numbers come in
 // as a function ([Config]).
 //
-// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (adaptive.go), because
+// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go), because
 // several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
 //
 // A request that wants to go asks server.go, which asks slowstart.go, package pace, and each window. The latest instant
@@ -49,14 +49,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
-
-// Site is what the Servers of one tree of buckets have in common. The zero Site is new.
-type Site struct {
-	sequence sequence  // of the latest grant or answer
-	ids      ID        // how many Servers there were
-	compared []*Server // Servers that heard statements; their windows are compared, see overlap
-	unheard  int       // Servers whose first request has not ended: nobody knows yet on what it was counted
-}
 
 // ID tells the Servers of a Site apart.
 type ID uint32

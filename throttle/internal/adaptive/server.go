@@ -13,6 +13,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
+// Site is what the Servers of one tree of buckets have in common. The zero Site is new.
+type Site struct {
+	sequence sequence  // of the latest grant or answer
+	ids      ID        // how many Servers there were
+	compared []*Server // Servers that heard statements; their windows are compared, see overlap
+	unheard  int       // Servers whose first request has not ended: nobody knows yet on what it was counted
+}
+
 // Server is what a bucket has learned of its server. A request must pass the slow start, the pace, and each window.
 // This file has these checks and counts what is in flight; learn.go takes in the answers.
 type Server struct {
