@@ -9,6 +9,9 @@ type behind struct{ doubt }
 // looks like a few hundredths.
 const othersSeen = 0.5
 
+// steady reports whether a statement stands for what it says.
+func (b *behind) steady() bool { return b.skip == 0 }
+
 // serve takes in what a server states to remain when it serves a request, and returns what that stands for.
 func (b *behind) serve(stated int) int {
 	switch {

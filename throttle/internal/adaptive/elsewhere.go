@@ -63,5 +63,5 @@ func (s *Server) keepSought(now monotime.Time, t *Ticket, w *window) {
 		return
 	}
 	w.seek.note(&outcome{sent: t.Sent, now: now, n: 1, limit: 1, probe: true}, false, true)
-	s.kept = append(s.kept, WindowMemory{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Habits: w.habits(), OfNow: true})
+	s.kept = append(s.kept, WindowMemory{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Habits: w.habits(w.heardAt), OfNow: true})
 }

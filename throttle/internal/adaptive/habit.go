@@ -7,22 +7,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// habits returns those of a window. While the next answer may show that the limit does not refill, its rate is left out: a later run would take it for proven.
-func (w *window) habits() (h Habits) {
-	h = Habits{
-		Floors: w.reset.roundsDown, WholeSteps: int(w.wholeSteps), EmptyReset: w.refill.emptyReset,
-		EarlyFailed: w.refill.doubtEarly.failed(), RefillFailed: w.refill.doubtRefills.failed(), BehindFailed: w.behind.failed(),
-		BackAfter: w.seek.least, BackWithin: w.seek.most, BackHeld: min(w.seek.held, halveAfter),
-	}
-	if w.refill.refills && w.heardAt >= w.refill.provisionalTo && pace.Sane(w.refill.rate) {
-		h.Refill, h.Raises = w.refill.rate, w.refill.raise.by > 0
-	}
-	if p := w.price; p != nil && p.known() {
-		h.Price = p.memory()
-	}
-	return h
-}
-
 // keep has the habits of a limit be those of the window of the limit, when there is one. Of what is known already, nothing
 // changes.
 func (s *Server) keep(m *WindowMemory) {

@@ -56,7 +56,7 @@ func TestHabitsOutlastTheReset(t *testing.T) {
 			unused := again(t, later, time.Hour) // a run in which the server states nothing keeps them
 			for _, b := range []*bucket{later, unused} {
 				b.exchange(test.first)
-				if got := b.windows[0].habits(); !reflect.DeepEqual(got, test.want) {
+				if got := b.windows[0].habits(b.windows[0].heardAt); !reflect.DeepEqual(got, test.want) {
 					t.Errorf("got %+v, want %+v", got, test.want)
 				}
 				if len(b.kept) != 0 {

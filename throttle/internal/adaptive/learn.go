@@ -437,3 +437,23 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	}
 	w.scheduleProbe(now, &s.config)
 }
+
+// Probe returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the first in line, the
+// others were not refused yet. If the first is of a kind that was refused, and of which none was served since, it is the first of another
+// kind: else requests that the server always refuses would go ahead one after the other. They may be of the same kind as others, or each of
+// its own. So after several refusals in a row, it is any one: not the last one that came, which would always be that of the caller that was
+// served last. Where a limit that the server states explains the refusals, it is the first one.
+func (s *Server) Probe(n int, kind func(i int) *Kind) int {
+	refused := func(i int) bool { return s.unserved[byPath].find(*kind(i), byPath) >= 0 }
+	if n > 1 && refused(0) {
+		for i := 1; i < n; i++ {
+			if !refused(i) {
+				return i
+			}
+		}
+	}
+	if (s.refusals > severalRefusals || s.persistence.looking()) && s.unserved.any() {
+		return max(0, min(int(s.config.Random()*float64(n)), n-1))
+	}
+	return 0
+}

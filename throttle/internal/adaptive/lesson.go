@@ -98,7 +98,7 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 		if w := s.find(wm.Name, wm.Bucket, canonical(wm.Unit)); w == nil {
 			s.keep(wm)
 		} else {
-			w.adopt(wm, w.habits())
+			w.adopt(wm, w.habits(w.heardAt), w.unit)
 			s.resume(now, w)
 		}
 	}

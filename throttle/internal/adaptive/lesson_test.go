@@ -128,7 +128,7 @@ func TestInheritAfterFailedLooks(t *testing.T) {
 		w := b.window1()
 		test.own(w)
 		b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 10, Habits: test.told}}}, wallClock())
-		got := w.habits()
+		got := w.habits(w.heardAt)
 		if got.EarlyFailed, got.RefillFailed = 0, 0; got != test.want {
 			t.Errorf("%s: %+v is known, want %+v", name, got, test.want)
 		}

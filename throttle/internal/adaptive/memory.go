@@ -138,7 +138,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 		wm := WindowMemory{
 			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Remaining: max(w.remaining-s.inFlightOn(w), 0),
 			Early: clock.Date(early), Late: clock.Date(late),
-			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(),
+			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(w.heardAt),
 		}
 		if r := &w.reset; r.resolution > 0 && r.opened != 0 && r.late > now { // see guessWholeSteps
 			wm.Began, wm.BeganWithin = r.late.Sub(r.opened), r.halfRoundTrip

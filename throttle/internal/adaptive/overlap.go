@@ -31,6 +31,9 @@ type overlap struct {
 // any reports whether what another Server has in flight may draw on the window.
 func (l *overlap) any() bool { return l.users != nil || l.before != nil }
 
+// steady reports whether the answers of one Server tell all.
+func (l *overlap) steady() bool { return !l.any() }
+
 // comparison is what is known of two windows of different Servers that may be one. It belongs to
 // one of the two windows and names the other.
 type comparison struct {
@@ -172,7 +175,7 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 	if b := v.overlap.before; b != nil {
 		w.awaits(b, l.users)
 	}
-	w.others.join(&v.others, w.remaining, s.inFlightOn(w))
+	w.join(&v.parts, w.remaining, s.inFlightOn(w))
 	l.lastRemaining, l.lastHeardBy, l.points, l.comparisons = remaining, s, points, nil
 }
 
@@ -180,8 +183,8 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 // draws on w. What remained before is all that the others have heard of.
 func (s *Server) separate(w *window, remaining, before int) *window {
 	own := *w
-	own.remaining, own.price = remaining, w.price.clone()
-	own.overlap.users, own.overlap.comparisons = nil, []comparison{{other: w, refuted: true}}
+	own.unshare()
+	own.remaining, own.overlap.comparisons = remaining, []comparison{{other: w, refuted: true}}
 	s.leave(w)
 	w.overlap.points, w.remaining, w.nextRemaining = 0, min(w.remaining, before), min(w.nextRemaining, before)
 	s.windows[slices.Index(s.windows, w)] = &own

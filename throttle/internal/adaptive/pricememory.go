@@ -5,6 +5,14 @@ import (
 	"slices"
 )
 
+// habit is memory, if the price is known; else nil, as of no price.
+func (p *price) habit() *PriceMemory {
+	if p == nil || !p.known() {
+		return nil
+	}
+	return p.memory()
+}
+
 // memory returns what is known of the price.
 func (p *price) memory() *PriceMemory {
 	m := &PriceMemory{Mean: p.mean, Variance: p.variance}

@@ -631,3 +631,22 @@ func (r *refill) slowDown() {
 		r.raise.fell(r.rate)
 	}
 }
+
+// steady reports whether answers that are only counted can raise the rate as well as those that are learned.
+func (r *refill) steady() bool { return !r.blind.on }
+
+// habits adds what outlasts the reset. While the next answer may show that the limit does not refill, its rate is left
+// out: a later run would take it for proven.
+func (r *refill) habits(h *Habits, heardAt monotime.Time) {
+	h.EmptyReset, h.EarlyFailed, h.RefillFailed = r.emptyReset, r.doubtEarly.failed(), r.doubtRefills.failed()
+	if r.refills && heardAt >= r.provisionalTo && pace.Sane(r.rate) {
+		h.Refill, h.Raises = r.rate, r.raise.by > 0
+	}
+}
+
+// adopt takes over the habits that are known elsewhere, but for the rate, see resume.
+func (r *refill) adopt(h *Habits) {
+	r.emptyReset = r.emptyReset || h.EmptyReset
+	r.doubtEarly.restore(h.EarlyFailed, 0)
+	r.doubtRefills.restore(h.RefillFailed, 1)
+}

@@ -48,9 +48,6 @@ const (
 // note takes in an outcome. Hinted says that a refusal asked to be left alone until the reset; others says that
 // others use the limit, too. Began is when the window began that is in use.
 func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
-	if o.otherLimit {
-		*r = renewal{}
-	}
 	before, step := r.whole, o.resetStep
 	r.whole = max(before, o.resetIn, o.span)
 	look := o.remainingBefore <= 0 && o.lateBefore != 0 && o.sent >= o.lateBefore

@@ -447,5 +447,5 @@ func (s *Server) recall(w *window) {
 	}
 	m := s.kept[i]
 	s.kept = slices.Delete(s.kept, i, i+1)
-	w.adopt(&m, Habits{})
+	w.adopt(&m, Habits{}, w.unit)
 }

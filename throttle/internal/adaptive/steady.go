@@ -20,12 +20,18 @@ func (s *Server) Steady() bool {
 		return false
 	}
 	for _, w := range s.windows {
-		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.behind.skip != 0 || w.refill.blind.on || w.instances || w.overlap.any() || w.unit != "" && w.price == nil {
+		if !w.steady() {
 			return false
 		}
 	}
 	s.findRoom()
 	return true
+}
+
+// steady reports whether there is nothing to find out of the limit: not for its parts, and not because several instances
+// state it, or because nobody knows yet what requests cost of it.
+func (w *window) steady() bool {
+	return !w.instances && (w.unit == "" || w.price != nil) && w.parts.steady()
 }
 
 // OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that

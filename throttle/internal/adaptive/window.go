@@ -13,7 +13,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// window is what is known of one limit that the server states.
+// window is what is known of one limit that the server states: its name, its numbers, and its parts.
 //
 // What may go is the least Remaining less what is in flight. The least is taken over the answers
 // of the last two round trips (see tally). If every answer speaks of the limit, this never lets too
@@ -35,12 +35,10 @@ type window struct {
 	stated     int           // limit as stated; zero if it is not, or if what requests cost of it is not known
 	mostFound  int           // the most that was there before a request, of a limit that is not stated
 	span       time.Duration // zero if not stated
-	seen       spanSeen      // what was seen of the span
+	granted    bool          // something remained once, or a limit was stated
+	instances  bool          // it is of several instances of the server, see Answer.Instances
 	lastAnswer sequence      // the latest answer that spoke of the limit
 	heardAt    monotime.Time // when that answer came
-	dropped    dropped
-	granted    bool   // something remained once, or a limit was stated
-	last       latest // request that went
 
 	// The first answer to a request granted after nextSince makes nextRemaining the least.
 	remaining     int // least Remaining of the answers of the last two round trips
@@ -49,46 +47,8 @@ type window struct {
 	leastThen     int           // least Remaining of the last round trip, when nextSince was set
 	heardThen     monotime.Time // and when that was, at the soonest
 
-	reset   reset
-	seek    seek
-	sought  sought
-	behind  behind
-	renewal renewal
-	refill  refill
-	others  otherUsers
-	ending  lastTokens
-	price   *price       // what requests cost that do not say it; nil if all said it
-	spread  limit.Spread // over the time to the reset
-
-	spentSince   monotime.Time // when nothing remained first; zero while something remains
-	probeAt      monotime.Time // while nothing remains, one request may go at this instant
-	cutBy        time.Duration // by how much MaxHold has probeAt be before the instant that the server says
-	guess        guess         // why probeAt is before the reset, if it is
-	probeSent    monotime.Time // when the latest probe went
-	wholeSteps   proof         // what became of guessWholeSteps
-	vain         int           // probes in a row that were refused
-	missedProbes int           // probes in a row that went after the reset and were refused
-
-	// The probe is under way. A Ticket does not say of which window its request is a probe: every
-	// request draws on every window, so that while one window is probed nothing probes another,
-	// until Patience is over.
-	probing bool
-
-	hinted  bool // the latest refusal asked to be left alone until the reset, as at the end of a window
-	overlap overlap
-	kept    *WindowMemory // what is kept of an earlier run, until the first answer states the limit; nil if nothing is
-
-	contradictions contradictions
-	instances      bool // it is of several instances of the server, see Answer.Instances
+	parts
 }
-
-// longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is still to come. Where that is nearer,
-// there would else be a refusal for each, however near they are. After manyMissed such probes it is twice as much, and so on: then it is not others who take
-// all, but the server lets nothing through, whatever it states.
-const (
-	longestBeyond = time.Second
-	manyMissed    = 30
-)
 
 // due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
 // others, and so many are in flight. Open says that what remains suffices for all of these.
@@ -201,6 +161,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if o.refused {
 		w.blame(&o, a)
 	}
+	looked := o.otherLimit && w.forget(&o, before)
 	w.dropped.heard()
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
@@ -222,7 +183,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
 	w.spread = c.Spend.SpreadFor(w.stated, w.reset.early.Sub(now), c.MaxStandstill)
-	w.otherLimit(&o, before)
+	if looked {
+		o.probe = false
+	}
 	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
@@ -271,29 +234,12 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	}
 }
 
-// otherLimit takes in an answer about another limit than the one before.
-func (w *window) otherLimit(o *outcome, before int) {
-	if o.otherLimit && w.sought.turn(&w.seek, before, o) {
-		w.missedProbes, o.probe = 0, false // the look was at the one before
-	}
-}
-
 // resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before, or from another process.
 func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 	if st.ResetKnown {
 		return st.Reset > 0
 	}
 	return w.seek.from == 0 && w.reset.late > now
-}
-
-// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says when the whole limit is back.
-// Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says draft-ietf-httpapi-ratelimit-headers.
-func (w *window) takeHint(now monotime.Time, a *Answer) {
-	if a.Refused && a.Hold > 0 && !w.renewal.renews {
-		said := min(w.probeAt.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vain), monotime.Longest)))
-		w.probeAt = min(w.probeAt, said)
-		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
-	}
 }
 
 // leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others. Where refused requests begin the window anew, who is not
@@ -305,21 +251,6 @@ func (w *window) leaveLast(o *outcome, inFlight int) {
 	w.ending.note(o, w.reset.count)
 	if w.reset.late > o.now && w.ending.leave(w.remaining-inFlight, w.reset.count) {
 		w.remaining = 0
-	}
-}
-
-// noteSpent notes since when nothing remains. That begins anew where a probe takes all that it finds, as at a limit of one, and rounding
-// hides when that comes back.
-func (w *window) noteSpent(o *outcome) {
-	switch {
-	case w.remaining > 0:
-		w.spentSince = 0
-	case w.spentSince == 0, o.probe && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
-		w.spentSince = o.now
-		w.refill.doubtEarly.occasion()
-		w.refill.doubtRefills.occasion()
-		w.refill.windows = max(w.refill.windows-1, 0)
-		w.behind.occasion()
 	}
 }
 
@@ -394,89 +325,6 @@ func (w *window) instants(o *outcome, st *quota.Statement) {
 		o.resetEarly, o.resetLate = late.Add(-step), late
 	}
 	o.inLeast, o.inMost = late.Add(w.reset.clocks.least-step).Sub(written), late.Add(w.reset.clocks.most).Sub(written)
-}
-
-// judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
-// and was refused came too early: then the server rounds resets down, so that they come up to a
-// step later than stated; or, if this is known already, others have taken all, and the next probe goes
-// at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
-func (w *window) judgeProbe(o *outcome) {
-	switch {
-	case !o.probe:
-	case o.refused:
-		w.vain++
-	default:
-		w.vain = 0
-	}
-	switch {
-	case !o.probe:
-	case !o.refused:
-		w.missedProbes = 0
-		if w.guess == guessWholeSteps {
-			w.wholeSteps = right
-		}
-	case w.guess == guessWholeSteps && o.resetMoved:
-		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
-	case w.guess == guessWholeSteps:
-		w.wholeSteps = wrong
-	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
-	case o.foundRoundsDown: // narrow has drawn the conclusion
-	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now && o.lateBefore != 0:
-		w.reset.roundDown()
-		w.wholeSteps = untried
-	case w.reset.late > o.now && !w.refill.emptyReset:
-		// The reset came and brought nothing, and the server states the next one. Either other
-		// clients took all of it, or the limit comes back token by token from now on. That
-		// emptyReset is never cleared costs little: doubtEarly makes wrong looks ever rarer.
-		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
-	default:
-		w.missedProbes++
-	}
-}
-
-// scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if
-// probes after the reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold
-// from now.
-func (w *window) scheduleProbe(now monotime.Time, c *Config) {
-	until := w.reset.late
-	w.guess = noGuess
-	switch missed := w.missedProbes; {
-	case w.renewal.renews && w.spentSince != 0:
-		until = max(until, w.renewal.next(c.Random))
-	case until == 0, missed > 0 && w.seek.from != 0:
-		until = w.seek.next(now, missed)
-	case missed > 0:
-		until = max(until, now.Add(beyond(missed)))
-	case w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyProbe(w.limitInRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
-	}
-	hold := max(until.Sub(now), 0)
-	if hold > c.MaxHold {
-		w.guess = noGuess
-	}
-	jitter := time.Duration(0)
-	if w.spentSince != 0 { // else the next answer sets probeAt anew: a random number for each would be wasted
-		jitter = c.jitter(min(hold, c.MaxHold))
-	}
-	cut := c.within(hold, jitter)
-	w.cutBy = max(hold-cut, 0)
-	w.probeAt = now.Add(cut)
-}
-
-// beyond returns for how long nothing goes after so many probes that were refused, if a reset is stated that is still to come: others have taken all again. Who
-// loses often does not stay away for longer than the others.
-func beyond(missed int) time.Duration {
-	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
-}
-
-// usedUp reports whether nothing remains and it is too early for a probe.
-func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.probeAt > now }
-
-// jitter returns what is added to a hold of d, so that several processes do not all come back in
-// the same instant: a random part of d/100, or of a second if that is less. It is never negative,
-// so that no hold is shorter than the server asks for.
-func (c *Config) jitter(d time.Duration) time.Duration {
-	return time.Duration(c.Random() * float64(min(d/100, time.Second)))
 }
 
 // label returns what errors call a window: its name, limit and unit.
@@ -604,34 +452,4 @@ func (w *window) limitInRequests() int {
 		return 0
 	}
 	return int(float64(w.stated) / max(w.price.mean, 1))
-}
-
-// adopt gives w the habits of its limit of which it knows nothing of its own, but for how fast it comes back: see resume. Looks that failed have not told that.
-func (w *window) adopt(m *WindowMemory, own Habits) {
-	h := &m.Habits
-	if back := own.Refill > 0 || own.BackWithin > 0 || h.Refill > 0 && w.refill.doubtRefills.skip > 0; !back {
-		w.kept = m
-	}
-	if h.Floors && !own.Floors {
-		w.reset.roundDown()
-	}
-	if steps := proof(h.WholeSteps); w.wholeSteps == untried && steps >= untried && steps <= wrong {
-		w.wholeSteps = steps
-	}
-	w.refill.emptyReset = own.EmptyReset || h.EmptyReset
-	w.refill.doubtEarly.restore(h.EarlyFailed, 0)
-	w.refill.doubtRefills.restore(h.RefillFailed, 1)
-	w.behind.restore(h.BehindFailed, 1)
-	if w.unit != "" && h.Price != nil && own.Price == nil {
-		w.price = h.Price.price()
-	}
-}
-
-// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is before it, so that several
-// processes do not all look in the same instant.
-func (c *Config) within(hold, jitter time.Duration) time.Duration {
-	if hold > c.MaxHold {
-		return c.MaxHold - jitter
-	}
-	return min(hold+jitter, c.MaxHold)
 }

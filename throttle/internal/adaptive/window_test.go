@@ -349,14 +349,14 @@ func TestJudgeProbe(t *testing.T) {
 		empty   bool
 		missed  int
 	}{
-		{"served", window{reset: known, missedProbes: 3}, false, untried, false, false, 0},
-		{"served on a guess", window{reset: known, guess: guessWholeSteps}, false, right, false, false, 0},
-		{"refused on a guess", window{reset: known, guess: guessWholeSteps}, true, wrong, false, false, 0},
-		{"refused on a guess, the next window is used up", window{reset: known, guess: guessWholeSteps}, true, right, false, false, 0},
-		{"came too early", window{reset: known, wholeSteps: right}, true, untried, true, false, 0},
-		{"the reset brought nothing", window{reset: next}, true, untried, false, true, 0},
-		{"again", window{reset: next, refill: refill{emptyReset: true}}, true, untried, false, true, 1},
-		{"served after that", window{reset: known, refill: refill{emptyReset: true}}, false, untried, false, true, 0},
+		{"served", window{parts: parts{reset: known, look: look{missedProbes: 3}}}, false, untried, false, false, 0},
+		{"served on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, false, right, false, false, 0},
+		{"refused on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, wrong, false, false, 0},
+		{"refused on a guess, the next window is used up", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, right, false, false, 0},
+		{"came too early", window{parts: parts{reset: known, look: look{wholeSteps: right}}}, true, untried, true, false, 0},
+		{"the reset brought nothing", window{parts: parts{reset: next}}, true, untried, false, true, 0},
+		{"again", window{parts: parts{reset: next, refill: refill{emptyReset: true}}}, true, untried, false, true, 1},
+		{"served after that", window{parts: parts{reset: known, refill: refill{emptyReset: true}}}, false, untried, false, true, 0},
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
 		w := test.w

@@ -1,0 +1,162 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// look is when one request, the probe, may go although nothing remains, and what became of the probes before.
+//
+// In come outcomes (noteSpent, judgeProbe) and hints (takeHint); out comes probeAt, which scheduleProbe sets.
+type look struct {
+	spentSince   monotime.Time // when nothing remained first; zero while something remains
+	probeAt      monotime.Time // while nothing remains, one request may go at this instant
+	cutBy        time.Duration // by how much MaxHold has probeAt be before the instant that the server says
+	guess        guess         // why probeAt is before the reset, if it is
+	probeSent    monotime.Time // when the latest probe went
+	wholeSteps   proof         // what became of guessWholeSteps
+	vain         int           // probes in a row that were refused
+	missedProbes int           // probes in a row that went after the reset and were refused
+	hinted       bool          // the latest refusal asked to be left alone until the reset, as at the end of a window
+
+	// The probe is under way. A Ticket does not say of which window its request is a probe: every
+	// request draws on every window, so that while one window is probed nothing probes another,
+	// until Patience is over.
+	probing bool
+}
+
+// steady reports whether there is nothing to look for.
+func (l *look) steady() bool { return !l.probing && l.spentSince == 0 && l.missedProbes == 0 }
+
+// adopt takes over what became of guessWholeSteps elsewhere, if nothing is known of that here.
+func (l *look) adopt(steps proof) {
+	if l.wholeSteps == untried && steps >= untried && steps <= wrong {
+		l.wholeSteps = steps
+	}
+}
+
+// longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is still to come. Where that is nearer,
+// there would else be a refusal for each, however near they are. After manyMissed such probes it is twice as much, and so on: then it is not others who take
+// all, but the server lets nothing through, whatever it states.
+const (
+	longestBeyond = time.Second
+	manyMissed    = 30
+)
+
+// noteSpent notes since when nothing remains. That begins anew where a probe takes all that it finds, as at a limit of one, and rounding
+// hides when that comes back.
+func (w *window) noteSpent(o *outcome) {
+	switch {
+	case w.remaining > 0:
+		w.spentSince = 0
+	case w.spentSince == 0, o.probe && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
+		w.spentSince = o.now
+		w.refill.doubtEarly.occasion()
+		w.refill.doubtRefills.occasion()
+		w.refill.windows = max(w.refill.windows-1, 0)
+		w.behind.occasion()
+	}
+}
+
+// judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
+// and was refused came too early: then the server rounds resets down, so that they come up to a
+// step later than stated; or, if this is known already, others have taken all, and the next probe goes
+// at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
+func (w *window) judgeProbe(o *outcome) {
+	switch {
+	case !o.probe:
+	case o.refused:
+		w.vain++
+	default:
+		w.vain = 0
+	}
+	switch {
+	case !o.probe:
+	case !o.refused:
+		w.missedProbes = 0
+		if w.guess == guessWholeSteps {
+			w.wholeSteps = right
+		}
+	case w.guess == guessWholeSteps && o.resetMoved:
+		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
+	case w.guess == guessWholeSteps:
+		w.wholeSteps = wrong
+	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
+	case o.foundRoundsDown: // narrow has drawn the conclusion
+	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now && o.lateBefore != 0:
+		w.reset.roundDown()
+		w.wholeSteps = untried
+	case w.reset.late > o.now && !w.refill.emptyReset:
+		// The reset came and brought nothing, and the server states the next one. Either other
+		// clients took all of it, or the limit comes back token by token from now on. That
+		// emptyReset is never cleared costs little: doubtEarly makes wrong looks ever rarer.
+		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
+	default:
+		w.missedProbes++
+	}
+}
+
+// scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if
+// probes after the reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold
+// from now.
+func (w *window) scheduleProbe(now monotime.Time, c *Config) {
+	until := w.reset.late
+	w.guess = noGuess
+	switch missed := w.missedProbes; {
+	case w.renewal.renews && w.spentSince != 0:
+		until = max(until, w.renewal.next(c.Random))
+	case until == 0, missed > 0 && w.seek.from != 0:
+		until = w.seek.next(now, missed)
+	case missed > 0:
+		until = max(until, now.Add(beyond(missed)))
+	case w.spentSince != 0 && !w.instances:
+		until, w.guess = earlyProbe(w.limitInRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
+	}
+	hold := max(until.Sub(now), 0)
+	if hold > c.MaxHold {
+		w.guess = noGuess
+	}
+	jitter := time.Duration(0)
+	if w.spentSince != 0 { // else the next answer sets probeAt anew: a random number for each would be wasted
+		jitter = c.jitter(min(hold, c.MaxHold))
+	}
+	cut := c.within(hold, jitter)
+	w.cutBy = max(hold-cut, 0)
+	w.probeAt = now.Add(cut)
+}
+
+// beyond returns for how long nothing goes after so many probes that were refused, if a reset is stated that is still to come: others have taken all again. Who
+// loses often does not stay away for longer than the others.
+func beyond(missed int) time.Duration {
+	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
+}
+
+// usedUp reports whether nothing remains and it is too early for a probe.
+func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.probeAt > now }
+
+// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says when the whole limit is back.
+// Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says draft-ietf-httpapi-ratelimit-headers.
+func (w *window) takeHint(now monotime.Time, a *Answer) {
+	if a.Refused && a.Hold > 0 && !w.renewal.renews {
+		said := min(w.probeAt.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vain), monotime.Longest)))
+		w.probeAt = min(w.probeAt, said)
+		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
+	}
+}
+
+// jitter returns what is added to a hold of d, so that several processes do not all come back in
+// the same instant: a random part of d/100, or of a second if that is less. It is never negative,
+// so that no hold is shorter than the server asks for.
+func (c *Config) jitter(d time.Duration) time.Duration {
+	return time.Duration(c.Random() * float64(min(d/100, time.Second)))
+}
+
+// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is before it, so that several
+// processes do not all look in the same instant.
+func (c *Config) within(hold, jitter time.Duration) time.Duration {
+	if hold > c.MaxHold {
+		return c.MaxHold - jitter
+	}
+	return min(hold+jitter, c.MaxHold)
+}

@@ -1,0 +1,110 @@
+package adaptive
+
+import (
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// parts are what is known of one limit, beside its name and its numbers: each is a rule or a few, in a file of its own. A
+// statement goes to them in the order of window.learn. What else becomes of a part is said here and nowhere else, in a line
+// of each function: of code, or of a comment that says why there is nothing to do. A test finds the line that is left out.
+type parts struct {
+	look
+	behind  behind
+	dropped dropped
+	reset   reset
+	seen    spanSeen     // what was seen of the span
+	price   *price       // what requests cost that do not say it; nil if all said it
+	last    latest       // request that went
+	spread  limit.Spread // over the time to the reset
+	renewal renewal
+	refill  refill
+	others  otherUsers
+	ending  lastTokens
+	sought  sought
+	seek    seek
+	overlap overlap
+	kept    *WindowMemory // what is kept of an earlier run, until the first answer states the limit; nil if nothing is
+
+	contradictions contradictions
+}
+
+// forget takes in the outcome of an answer that states another limit than the one before: what was known may be of a limit that
+// is stated under the same name, in turns with this one. Looked reports whether the answer is to a look at the one before, and
+// was served.
+func (p *parts) forget(o *outcome, before int) (looked bool) {
+	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each answer.
+	// reset, seen: the statement says which reset it is of.
+	// refill: heeds otherLimit itself; a rate lasts, as the limit may have been raised.
+	// others: count only what was used since a limit of the same number was found, see used.
+	// ending: counts by resets.
+	// contradictions: window.learn has noted that the limit is another.
+	// kept: is over with the first answer.
+	if !o.elsewhere {
+		p.renewal = renewal{}
+	}
+	if looked = p.sought.turn(&p.seek, before, o); looked { // sought: keeps what seek found of the limit before
+		p.look.missedProbes = 0
+	}
+	return looked
+}
+
+// unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
+func (p *parts) unshare() {
+	// look, behind, dropped, reset, seen, last, spread, renewal, refill, others, ending, seek, contradictions: are values.
+	// sought: is a slice, which either appends to.
+	// kept: is only read.
+	p.price = p.price.clone()
+	p.overlap.users, p.overlap.comparisons = nil, nil
+}
+
+// join takes in that the parts of a window of another Server were about the same limit all along; of this limit so much
+// remains, and so much is in flight. The Server of p has just heard of the limit, so that what p knows is newer.
+func (p *parts) join(other *parts, remaining, inFlight int) {
+	// look, reset, spread, renewal, seek, sought: both heard the same resets.
+	// behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned again.
+	// contradictions: were about each counter by itself.
+	// overlap: see Server.merge.
+	p.others.join(&other.others, remaining, inFlight)
+}
+
+// habits returns what outlasts the reset, and the run of the program. The latest answer that spoke of the limit came at an
+// instant.
+func (p *parts) habits(heardAt monotime.Time) (h Habits) {
+	// dropped, seen, last, spread, renewal, others, ending, overlap, kept, contradictions: are about now.
+	// sought: is kept by its number, see keepSought.
+	h.WholeSteps = int(p.look.wholeSteps)
+	h.Floors = p.reset.roundsDown
+	h.BehindFailed = p.behind.failed()
+	h.BackAfter, h.BackWithin, h.BackHeld = p.seek.least, p.seek.most, min(p.seek.held, halveAfter)
+	p.refill.habits(&h, heardAt)
+	h.Price = p.price.habit()
+	return h
+}
+
+// adopt takes over the habits of the limit, of which own is known here already, and counts more. How fast the limit comes back is
+// kept until the first answer, see resume: looks that failed have not told that.
+func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
+	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
+	// seek: see kept.
+	h := &m.Habits
+	if back := own.Refill > 0 || own.BackWithin > 0 || h.Refill > 0 && p.refill.doubtRefills.skip > 0; !back {
+		p.kept = m
+	}
+	if h.Floors && !own.Floors {
+		p.reset.roundDown()
+	}
+	p.look.adopt(proof(h.WholeSteps))
+	p.refill.adopt(h)
+	p.behind.restore(h.BehindFailed, 1)
+	if unit != "" && h.Price != nil && own.Price == nil {
+		p.price = h.Price.price()
+	}
+}
+
+// steady reports whether no part has anything to find out, so that answers need only be counted: see Server.Steady.
+func (p *parts) steady() bool {
+	// dropped, last, others, price, contradictions: are told by Count.
+	// reset, seen, seek, sought, kept, spread, renewal, ending: learn only when something is used up, or with the answers in between that are learned.
+	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady()
+}
