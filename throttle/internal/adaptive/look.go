@@ -29,9 +29,15 @@ type look struct {
 // steady reports whether there is nothing to look for.
 func (l *look) steady() bool { return !l.probing && l.spentSince == 0 && l.missedProbes == 0 }
 
+// forget forgets the probes that came in vain: the limit that they looked at is back, or was another.
+func (l *look) forget() { l.missedProbes = 0 }
+
+// habits adds what outlasts the reset.
+func (l *look) habits(h *Habits) { h.WholeSteps = int(l.wholeSteps) }
+
 // adopt takes over what became of guessWholeSteps elsewhere, if nothing is known of that here.
-func (l *look) adopt(steps proof) {
-	if l.wholeSteps == untried && steps >= untried && steps <= wrong {
+func (l *look) adopt(h *Habits) {
+	if steps := proof(h.WholeSteps); l.wholeSteps == untried && steps >= untried && steps <= wrong {
 		l.wholeSteps = steps
 	}
 }

@@ -44,7 +44,7 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 		p.renewal = renewal{}
 	}
 	if looked = p.sought.turn(&p.seek, before, o); looked { // sought: keeps what seek found of the limit before
-		p.look.missedProbes = 0
+		p.look.forget()
 	}
 	return looked
 }
@@ -73,7 +73,7 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	// dropped, seen, last, spread, renewal, others, ending, overlap, kept, contradictions: are about now.
 	// sought: is kept by its number, see keepSought.
-	h.WholeSteps = int(p.look.wholeSteps)
+	p.look.habits(&h)
 	h.Floors = p.reset.roundsDown
 	h.BehindFailed = p.behind.failed()
 	h.BackAfter, h.BackWithin, h.BackHeld = p.seek.least, p.seek.most, min(p.seek.held, halveAfter)
@@ -94,7 +94,7 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
 	if h.Floors && !own.Floors {
 		p.reset.roundDown()
 	}
-	p.look.adopt(proof(h.WholeSteps))
+	p.look.adopt(h)
 	p.refill.adopt(h)
 	p.behind.restore(h.BehindFailed, 1)
 	if unit != "" && h.Price != nil && own.Price == nil {
