@@ -1,6 +1,8 @@
 package adaptive
 
 import (
+	"slices"
+
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -52,9 +54,8 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 // unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
 func (p *parts) unshare() {
 	// look, behind, dropped, reset, seen, last, spread, renewal, refill, others, ending, seek, contradictions: are values.
-	// sought: is a slice, which either appends to.
 	// kept: is only read.
-	p.price = p.price.clone()
+	p.price, p.sought = p.price.clone(), slices.Clone(p.sought)
 	p.overlap.users, p.overlap.comparisons = nil, nil
 }
 

@@ -110,7 +110,7 @@ func TestWindowHasNumbersAndParts(t *testing.T) {
 func TestPartsShareNothing(t *testing.T) {
 	want := map[string]string{
 		"price":               "has a clone",
-		"sought":              "shares its array",
+		"sought":              "has a clone",
 		"overlap.users":       "is forgotten",
 		"overlap.comparisons": "is forgotten",
 		"overlap.lastHeardBy": "is a Server, which is no part of the window",

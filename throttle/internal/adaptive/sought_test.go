@@ -68,3 +68,14 @@ func TestSoughtLongAgo(t *testing.T) {
 		}
 	}
 }
+
+// TestSoughtIsNotShared: what a window forgets of a limit that is stated in turns, a window that was split off from it keeps.
+func TestSoughtIsNotShared(t *testing.T) {
+	p := parts{sought: sought{{10, seek{most: time.Second}}, {20, seek{most: time.Minute}}}}
+	own := p
+	own.unshare()
+	own.sought.forget(10)
+	if i := p.sought.find(10); i != 0 || own.sought.find(10) >= 0 {
+		t.Errorf("%v after %v forgot the first", p.sought, own.sought)
+	}
+}
