@@ -43,24 +43,44 @@ type Server struct {
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
 
-	windows     []*window
-	members     int            // processes that share the bucket; zero if that is not known
-	kept        []WindowMemory // habits of limits that the server has not stated yet
-	unserved    unserved       // kinds of requests that were refused, and not served since
-	strays      strays         // refusals that are not the server's
-	persistence *persistence   // are the server's refusals the matter of the bucket; nil if none came lately
-	successes   int            // requests that were served
-	silent      int            // answers in a row without a statement, to requests that were served
-	statedAt    sequence       // the latest answer that stated anything
-	marked      []*window      // what Count counts: the windows of the answers that the mark stands for, in order
-	mark        *inside.Mark   // nil before Stated was called, and from when a window comes or goes
-	doubted     sequence       // the latest refusal that no used-up window explains; zero once a limit is stated again
-	pace        pace.Rate      // learned from refusals that windows do not explain
-	overload    overload
+	windows   []*window
+	members   int            // processes that share the bucket; zero if that is not known
+	kept      []WindowMemory // habits of limits that the server has not stated yet
+	successes int            // requests that were served
+	silent    int            // answers in a row without a statement, to requests that were served
+	statedAt  sequence       // the latest answer that stated anything
+	marked    []*window      // what Count counts: the windows of the answers that the mark stands for, in order
+	mark      *inside.Mark   // nil before Stated was called, and from when a window comes or goes
+	doubted   sequence       // the latest refusal that no used-up window explains; zero once a limit is stated again
+	pace      pace.Rate      // learned from refusals that windows do not explain; forgotten when the bucket has idled, see Begin
+	lasting
 
 	timed        bool  // what requests cost of a marked limit is learned, or how fast it comes back
 	contradicted bool  // answers about one window cannot be about one counter
 	apart        apart // not zero if the Server is of one of several counters of a name
+}
+
+// lasting is what a server that refuses is known by when its bucket has idled: Begin forgets the pace as a whole, and
+// nothing of this. A hold counts as idling, if it is long. So what a rule learns from a hint, or of a habit of the server, is a
+// field here, and not one of the pace.Rate.
+type lasting struct {
+	overload    overload     // are failures without explanation refusals
+	unserved    unserved     // kinds of requests that were refused, and not served since
+	strays      strays       // refusals that are not the server's
+	persistence *persistence // are the server's refusals the matter of the bucket; nil if none came lately
+}
+
+// steady reports whether nothing of that waits for the answer to a request that is served.
+func (l *lasting) steady() bool {
+	// overload: hears of failures, and of answers that are learned.
+	// strays: is told by Count.
+	return !l.unserved.any() && l.persistence == nil
+}
+
+// unknown reports whether nothing of that makes a difference: less than steady, as failures were not counted either.
+func (l *lasting) unknown() bool {
+	// strays: counts only where windows are known.
+	return l.steady() && l.overload.failed == 0 && !l.overload.recurrence.known()
 }
 
 // contact is how far the first request of a Server has come.
@@ -199,7 +219,9 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	return forgot
 }
 
-// Begin is Restart(true), but without a slow start if it is known what may go, unless the server refused last.
+// Begin is to be called when the bucket is new or has idled: nothing was granted for a while, be it that nobody asked or that
+// a hold kept all. It forgets the pace, and has a slow start begin, unless it is known what may go and the server did not
+// refuse last. What is lasting stays, and so do the windows. (Of overload, that the bucket has begun is forgotten.)
 func (s *Server) Begin(known bool) (forgot bool) {
 	forgot = s.Restart(true)
 	if known && !s.slowStart.refused {
@@ -363,8 +385,7 @@ func (s *Server) ProbeOver(t *Ticket) {
 // request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow start
 // and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && s.persistence == nil && len(s.windows) == 0 &&
-		s.pace.Fresh() && s.overload.failed == 0 && !s.overload.recurrence.known()
+	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.lasting.unknown()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

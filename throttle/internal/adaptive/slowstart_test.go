@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"reflect"
 	"testing"
 	"time"
 )
@@ -25,5 +26,32 @@ func TestSlowStartAfterAPause(t *testing.T) {
 		if s.open(pause.Add(step-1)) || !s.open(pause.Add(step)) {
 			t.Errorf("refused %v, one after the other: want one more after %v, and not before", refused, step)
 		}
+	}
+}
+
+// TestIdlingKeepsWhatLasts: after idling the pace is forgotten, and all that is lasting is as it was.
+func TestIdlingKeepsWhatLasts(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	kind := Kind{Verb: "GET", Path: "/"}
+	for range 9 {
+		b.exchange(Answer{})
+		b.at(b.now.Add(time.Second).Sub(start))
+	}
+	b.strays.slow = 2
+	b.overload.believe()
+	tk := b.send()
+	b.Refuse(b.now, tk, &Past{}, kind, time.Hour, false)
+	b.done(tk, Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
+	before := b.lasting
+	if b.pace.Fresh() || !before.unserved.any() || before.persistence == nil || before.overload.begun == 0 {
+		t.Fatal("nothing is known that could be forgotten")
+	}
+	b.at(b.now.Sub(start) + time.Hour)
+	if b.Begin(false); !b.pace.Fresh() {
+		t.Error("the pace is not forgotten")
+	}
+	before.overload.begun = 0
+	if !reflect.DeepEqual(b.lasting, before) {
+		t.Errorf("%+v, want %+v", b.lasting, before)
 	}
 }
