@@ -70,17 +70,17 @@ type lasting struct {
 	persistence *persistence // are the server's refusals the matter of the bucket; nil if none came lately
 }
 
-// steady reports whether nothing of that waits for the answer to a request that is served.
-func (l *lasting) steady() bool {
+// refusalsSettled reports whether nothing of that waits for the answer to a request that is served.
+func (l *lasting) refusalsSettled() bool {
 	// overload: hears of failures, and of answers that are learned.
 	// strays: is told by Count.
 	return !l.unserved.any() && l.persistence == nil
 }
 
-// unknown reports whether nothing of that makes a difference: less than steady, as failures were not counted either.
-func (l *lasting) unknown() bool {
+// neverRefused reports whether nothing of that makes a difference: no failure is counted either.
+func (l *lasting) neverRefused() bool {
 	// strays: counts only where windows are known.
-	return l.steady() && l.overload.failed == 0 && !l.overload.recurrence.known()
+	return l.refusalsSettled() && l.overload.failed == 0 && !l.overload.recurrence.known()
 }
 
 // contact is how far the first request of a Server has come.
@@ -385,7 +385,7 @@ func (s *Server) ProbeOver(t *Ticket) {
 // request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow start
 // and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.lasting.unknown()
+	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

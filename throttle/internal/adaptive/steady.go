@@ -16,7 +16,7 @@ import (
 // changes it.
 func (s *Server) Steady() bool {
 	if s.slowStart.allowed != 0 || s.refusals != 0 || s.doubted != 0 || !s.pace.Fresh() || s.contradicted ||
-		!s.lasting.steady() || len(s.otherUnits) > 0 || len(s.windows) == 0 {
+		!s.refusalsSettled() || len(s.otherUnits) > 0 || len(s.windows) == 0 {
 		return false
 	}
 	for _, w := range s.windows {
