@@ -23,6 +23,10 @@ type drip struct {
 	farTo monotime.Time // until then, after two such times
 }
 
+// measuredShare is the share that is used of a rate that was measured: servers round, and a
+// refusal costs more than the share that is left over.
+const measuredShare = 0.97
+
 // drifts is by which share intervals may miss one another: clocks are not exact.
 const drifts = 1.02
 

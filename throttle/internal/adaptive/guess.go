@@ -36,12 +36,20 @@ const (
 	wrong
 )
 
+// refillSigns are what speaks for guessRefill.
+type refillSigns struct {
+	open       bool          // it is not known that the limit refills, nor were looks in vain lately
+	emptyReset bool          // a reset brought nothing
+	foundAll   int           // looks in a row that found the whole limit
+	spacing    time.Duration // how far apart tokens come, as the user says; zero if the user does not say it
+}
+
 // earlyProbe returns when a probe may go, and on which guess, if nothing remains since an instant.
 // Tried is what became of guessWholeSteps before.
-func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried proof) (at monotime.Time, basis guess) {
+func earlyProbe(limit int, spentSince monotime.Time, r *reset, f refillSigns, tried proof) (at monotime.Time, basis guess) {
 	wait := r.late.Sub(spentSince)
 	uncertain := r.late.Sub(max(r.early, spentSince)) // the part of the wait in which the reset may be
-	if !f.refills && f.doubtEarly.skip == 0 && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
+	if f.open && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
 		after := (wait + r.resolution) / time.Duration(limit)
 		if limit < fewTokens {
 			after = max(wait, r.resolution) / 2 // half a step at least: what is rounded to one may be any part of it
@@ -65,9 +73,9 @@ func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried 
 
 // earliestProbe returns an instant before which no probe will go, on whatever guess, if something remains yet at the
 // instant t. It is for projections.
-func earliestProbe(t monotime.Time, limit int, r *reset, f *refill, tried proof) monotime.Time {
+func earliestProbe(t monotime.Time, limit int, r *reset, f refillSigns, tried proof) monotime.Time {
 	at, _ := earlyProbe(limit, t, r, f, tried)
-	if !f.refills && f.doubtEarly.skip == 0 && limit >= 1 {
+	if f.open && limit >= 1 {
 		// From here on more than half of the wait is uncertain.
 		from := max(t, r.early.Add(r.early.Sub(r.late)))
 		at = min(at, from)

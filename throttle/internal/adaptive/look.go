@@ -117,7 +117,7 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyProbe(w.limitInRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
+		until, w.guess = earlyProbe(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps)
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {

@@ -32,6 +32,15 @@ type raise struct {
 }
 
 const (
+	// fewTokens: with fewer tokens, a probe at (time to the reset)/limit is not early, if the time
+	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
+	// go after 1 s. So it goes after half the time.
+	fewTokens = 4
+
+	// refusalFactor is by what the rate is multiplied after a refusal. AWS's adaptive retry
+	// mode multiplies its guessed rates by 0.7; 0.8 was found to be best in simulations.
+	refusalFactor = 0.8
+
 	// firstRaise is the factor of a first raise at a limit of one token, for each served answer; where several
 	// requests are on their way, for all answers of a round trip together. At a limit of more tokens, which may be a
 	// window of a second after all, the factor is gentleRaise.

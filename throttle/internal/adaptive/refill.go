@@ -87,19 +87,6 @@ type refill struct {
 }
 
 const (
-	// refusalFactor is by what the rate is multiplied after a refusal. AWS's adaptive retry
-	// mode multiplies its guessed rates by 0.7; 0.8 was found to be best in simulations.
-	refusalFactor = 0.8
-
-	// measuredShare is the share that is used of a rate that was measured: servers round, and a
-	// refusal costs more than the share that is left over.
-	measuredShare = 0.97
-
-	// fewTokens: with fewer tokens, a probe at (time to the reset)/limit is not early, if the time
-	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
-	// go after 1 s. So it goes after half the time.
-	fewTokens = 4
-
 	// proven is as often as it counts that a paced request found something. So much faith outlasts four refusals in a row.
 	proven = 8
 
@@ -107,9 +94,7 @@ const (
 	// halved that.
 	foundEarly = 2
 
-	// crowdFor is after how many served requests without a refusal others are taken to be gone. A refusal halves our part of the
-	// rate, as TCP does; an answer that leaves more than is kept for others makes it crowdRaise times as much.
-	crowdFor   = 32
+	// A refusal in a crowd halves our part of the rate (crowdShare), as TCP does; an answer that leaves more than is kept for others makes it crowdRaise times as much.
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
@@ -649,4 +634,9 @@ func (r *refill) adopt(h *Habits) {
 	r.emptyReset = r.emptyReset || h.EmptyReset
 	r.doubtEarly.restore(h.EarlyFailed, 0)
 	r.doubtRefills.restore(h.RefillFailed, 1)
+}
+
+// signs returns what speaks for looking before the reset, since one token may be back much earlier.
+func (r *refill) signs() refillSigns {
+	return refillSigns{open: !r.refills && r.doubtEarly.skip == 0, emptyReset: r.emptyReset, foundAll: r.foundAll, spacing: r.spacing}
 }

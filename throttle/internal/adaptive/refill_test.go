@@ -630,7 +630,7 @@ func TestEarlyProbe(t *testing.T) {
 		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
 	} {
-		if got, guess := earlyProbe(test.limit, start, &test.reset, &test.f, test.whole); got != at(test.want) || guess != test.guess {
+		if got, guess := earlyProbe(test.limit, start, &test.reset, test.f.signs(), test.whole); got != at(test.want) || guess != test.guess {
 			t.Errorf("%s: probe in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
 		}
 	}

@@ -104,7 +104,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	}
 	at := w.probeAt
 	if optimist && w.spentSince == 0 {
-		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, &w.refill, w.wholeSteps))
+		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
 	}
 	at = w.others.unseen(t, max(t, at), crowded)
 	perWindow := max(w.stated-reserve, n, 1)
