@@ -243,18 +243,13 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 }
 
 // silentHold returns for how long nothing goes at a server that says nothing, and that has served something before:
-// as long as unsaid says. While that is longestStretch at most, it ends with the look that what was served in a row
-// calls for, see pace.Rate.Look.
+// until the look that what was served in a row calls for, see pace.Rate.Look; or as long as unsaid says.
 func (s *Server) silentHold(now monotime.Time) time.Duration {
-	hold := unsaid(s.refusals)
-	if hold > longestStretch {
-		return hold
-	}
 	// A trial of failures counts on the looks for buckets.
 	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure); ok {
 		return look
 	}
-	return hold
+	return unsaid(s.refusals)
 }
 
 // sooner returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of the

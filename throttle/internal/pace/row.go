@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -10,10 +11,12 @@ import (
 // the next one may be over.
 //
 // A window that is used up comes back a whole number of seconds after it began, since nobody configures other windows; and it
-// began with the row. Buckets come back sooner: the first looks, after 100 and 200 ms, are for these. From then on, each
-// look comes when nothing was served for half as long again as at the look before, at the next whole second of the row: of a row that
-// was served at once after 1, 2, 3, 5, 8, 12, 18, 27, 41 and 62 seconds. With holds that double, half of a window was lost now and then.
-// Where nothing was served for lateFrom before the row, those for buckets are left out after it.
+// began with the row. Each look comes when nothing was served for half as long again as at the look before, at the next whole second of the row, and none passes over a usual window: of a row that
+// was served at once after 1, 2, 3, 5, 8, 10, 15, 23, 30, 45 and 60 seconds. With holds that double, half of a window was lost now and then.
+// A look in vain is one more refusal, which weighs the less the more are served. So the more were served in the row, the closer together are the looks (apart).
+//
+// Buckets come back sooner. So the first looks, after 100 and 200 ms, are for these.
+// Where nothing was served for lateFrom before the row, looks for buckets are left out after it.
 //
 // A window also has as many requests in each row. So a second row is expected to end where the first one did (over).
 //
@@ -31,17 +34,26 @@ const (
 	// leastRow is how many must be served in a row to be expected again.
 	leastRow = 8
 
-	// shortLooks is how many looks after a row come for buckets.
+	// shortLooks is how many looks after a row come for buckets, each after twice as long.
 	shortLooks = 2
 
-	// leastLook is how far away a look is at least, before that is made a whole second of the row, and longestLook at most.
+	// leastLook is how far away a look is at least, before that is made a whole second of the row; and longestLook at most, until nothing was served for manyLooks. From then on, each
+	// comes after half as long again.
 	leastLook   = 100 * time.Millisecond
 	longestLook = 30 * time.Second
+	manyLooks   = 5 * time.Minute
+
+	// looseRow is how many may be served in a row after which looks are not closer together. With 12, more are refused in long runs of the matrix, and with 48, windows are found later:
+	// see internal/tests/matrix/tried.md.
+	looseRow = 24
 
 	// lateFrom is for how long nothing is served where a window comes back, and no bucket. With half a second, an estimated window of 50
 	// in 2 s takes 1.11 times the least, and not 1.10. What it is worth stands in internal/tests/matrix/tried.md.
 	lateFrom = time.Second
 )
+
+// usual are the windows of ten seconds to a minute that people configure most. Of shorter ones, no whole second is far from a look.
+var usual = [...]time.Duration{10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
 // serve takes in that a request was served, for n tokens.
 func (r *row) serve(now monotime.Time, n int) {
@@ -91,10 +103,28 @@ func (r *row) refuse(now monotime.Time) {
 // look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later says that looks for buckets may be
 // left out.
 func (r *row) look(now monotime.Time, n int, later bool) (hold time.Duration, ok bool) {
-	if n <= shortLooks && (!later || !r.late) || r.from == 0 || r.refused == 0 {
+	if r.from == 0 || r.refused == 0 {
 		return 0, false
 	}
-	lasted := now.Sub(r.from)
-	look := lasted + max(now.Sub(r.refused)/2, leastLook)
-	return min((look+time.Second-1).Truncate(time.Second)-lasted, longestLook), true
+	if n <= shortLooks && (!later || !r.late) {
+		return leastLook << max(n-1, 0), true
+	}
+	lasted, unserved := now.Sub(r.from), now.Sub(r.refused)
+	look := lasted + max(time.Duration(r.apart()*float64(unserved)), leastLook)
+	hold = (look + time.Second - 1).Truncate(time.Second) - lasted
+	for _, window := range usual {
+		if lasted < window {
+			hold = min(hold, window-lasted)
+			break
+		}
+	}
+	if unserved < manyLooks {
+		return min(hold, longestLook), true
+	}
+	return max(hold, unserved/2), true
+}
+
+// apart is for which part of the time for which nothing was served nothing goes before the next look: a half, and a quarter where four times looseRow were served.
+func (r *row) apart() float64 {
+	return math.Sqrt(looseRow/float64(max(r.served, looseRow))) / 2
 }

@@ -16,8 +16,22 @@ func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
 	return 100 * time.Millisecond << (n - 1)
 }
 
+// holds are the next n in milliseconds, if each look is refused.
+func (r *row) holds(now monotime.Time, n int) (all []time.Duration) {
+	for i := range n {
+		r.refuse(now)
+		hold, ok := r.look(now, i+1, true)
+		if !ok {
+			hold = -time.Millisecond
+		}
+		all = append(all, hold/time.Millisecond)
+		now = now.Add(hold)
+	}
+	return all
+}
+
 // TestRowLooks: after a row that a silent server served, the first two looks are those of a bucket. Each later one comes after half
-// as long again as nothing was served, at a whole second of the row.
+// as long again as nothing was served, at a whole second of the row, no later than a usual window, and than half a minute after the one before; once nothing was served for five minutes, however much later that is.
 func TestRowLooks(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -25,25 +39,20 @@ func TestRowLooks(t *testing.T) {
 		lasted time.Duration // from the first of the row to the first refusal
 		want   []time.Duration
 	}{
-		{"at once", 0, []time.Duration{100, 200, 700, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
-		{"in half a second", 500 * ms, []time.Duration{100, 200, 200, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
+		{"at once", 0, []time.Duration{100, 200, 700, 1000, 1000, 2000, 3000, 2000, 5000, 8000, 7000, 15000, 15000, 30000,
+			30000, 30000, 30000, 30000, 30000, 30000, 30000, 150000, 225000}},
+		{"in half a second", 500 * ms, []time.Duration{100, 200, 200, 1000, 1000, 2000, 3000, 2000, 5000, 8000, 7000, 15000, 15000, 30000}},
 		{"in a minute", time.Minute + 100*ms, []time.Duration{100, 200, 600, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
 	} {
 		r := row{}
 		now := start
-		r.serve(now, 1)
+		r.serve(now, leastRow-1)
 		now = now.Add(test.lasted)
 		r.serve(now, 1) // the row goes on
-		var got []time.Duration
-		for n := range test.want {
-			r.refuse(now)
-			hold := r.next(now, n+1, true)
-			got = append(got, hold/ms)
-			now = now.Add(hold)
-		}
-		if !slices.Equal(got, test.want) {
+		if got := r.holds(now, len(test.want)); !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
+		now = now.Add(time.Hour)
 		r.serve(now, 1)
 		if r.refuse(now); r.from != now || r.refused != now {
 			t.Errorf("%s: %+v, want a new row", test.name, r)
@@ -58,6 +67,27 @@ func TestRowLooks(t *testing.T) {
 	}
 	if hold, ok := new(row).look(start, 3, true); ok {
 		t.Errorf("of no row and no refusal: a look in %v", hold)
+	}
+}
+
+// TestRowLooksCloser: a look in vain weighs less where many are served. So a window of which many were served in a row is looked for at shorter distances.
+func TestRowLooksCloser(t *testing.T) {
+	for served, want := range map[int][]time.Duration{ // in seconds, from the row on
+		looseRow:       {1, 2, 3, 5, 8, 10, 15, 23, 30, 45, 60, 90},
+		4 * looseRow:   {1, 2, 3, 4, 5, 7, 9, 10, 13, 15, 19, 24, 30, 38, 48, 60, 75},
+		100 * looseRow: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23, 25, 27, 29, 30, 32},
+	} {
+		r := row{}
+		r.serve(start, served)
+		var got []time.Duration
+		var at time.Duration
+		for _, hold := range r.holds(start, shortLooks+len(want)) {
+			at += hold
+			got = append(got, at/1000)
+		}
+		if got = got[shortLooks:]; !slices.Equal(got, want) {
+			t.Errorf("after %d: looks after %d s, want %d", served, got, want)
+		}
 	}
 }
 
@@ -77,19 +107,19 @@ func TestRowLooksLate(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("holds of %d ms, want %d", got, want)
 		}
-		r.serve(now, 1)
+		r.serve(now, leastRow)
 	}
-	r.serve(now, 1)
+	r.serve(now, leastRow)
 	now = now.Add(300 * ms)
 	looks(100, 200, 400)
 	looks(100, 200, 700) // it was 0.7 s before
-	looks(1000, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000)
+	looks(1000, 1000, 1000, 2000, 3000, 2000, 5000, 8000, 7000, 15000, 15000)
 	now = now.Add(950 * ms)
 	looks(1050) // at least as long as the first look for buckets
 	again := r
 	again.refuse(now)
-	if hold, ok := again.look(now, 1, false); ok {
-		t.Errorf("a look in %v where none is to be left out", hold)
+	if hold, ok := again.look(now, 1, false); hold != leastLook || !ok {
+		t.Errorf("a look in %v where none is to be left out, want 100 ms", hold)
 	}
 	now = now.Add(1 * ms)
 	looks(999)
