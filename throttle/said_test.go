@@ -131,16 +131,17 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 				g.Answered(Answer{})
 			}
 		}
-		for round := range 2 {
+		const token = time.Second*100/(95*55) + 1 // at the pace: just under the eleven that were served in 200 ms
+		for round, held := range []time.Duration{200 * ms, 2 * token} {
 			w, other := again(bad), again(nil)
 			bad = granted(w) // it goes ahead
-			refuse(bad, 200*ms, 0)
+			refuse(bad, held, 0)
 			w = again(bad)
 			granted(other).Answered(Answer{}) // the other one goes ahead now, and many follow
 			serveTen()
 			bad = granted(w)
 			if round == 0 {
-				refuse(bad, 100*ms, 0)
+				refuse(bad, token, 0)
 			}
 		}
 		refuse(bad, 0, 1600*ms)
@@ -198,11 +199,12 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 					return g.Answered(a)
 				}
 				refused := Answer{Refused: true}
-				for range 3 {
-					for i := range 2 {
-						if got, want := do(bad, refused), (Outcome{Refused: true, Held: time.Duration(100*(i+1)) * ms}); got != want {
-							t.Fatalf("%+v, want %+v", got, want)
-						}
+				for _, token := range []time.Duration{100 * ms, 10526316, 10866594} { // no pace is known at first; then it is just under what others were served
+					if got, want := do(bad, refused), (Outcome{Refused: true, Held: token}); got != want {
+						t.Fatalf("%+v, want %+v", got, want)
+					}
+					if got, want := do(bad, refused), (Outcome{Refused: true, Held: 2 * token}); got != want {
+						t.Fatalf("%+v, want %+v", got, want)
 					}
 					for range 20 {
 						do(other, Answer{})

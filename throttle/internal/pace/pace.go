@@ -289,7 +289,11 @@ func (r *Rate) Look(now monotime.Time, n int, later bool) (hold time.Duration, o
 	if hold, ok := r.window.look(now, n); ok {
 		return hold, hold > 0
 	}
-	return r.row.look(now, n, later)
+	token := monotime.Longest
+	if r.rate > 0 {
+		token = monotime.Seconds(1 / r.rateAt(now))
+	}
+	return r.row.look(now, n, later, token)
 }
 
 // Refuse takes in a refusal: it is the first of all, or belongs to the latest episode, or ends

@@ -15,7 +15,8 @@ import (
 // was served at once after 1, 2, 3, 5, 8, 10, 15, 23, 30, 45 and 60 seconds. With holds that double, half of a window was lost now and then.
 // A look in vain is one more refusal, which weighs the less the more are served. So the more were served in the row, the closer together are the looks (apart).
 //
-// Buckets come back sooner. So the first looks, after 100 and 200 ms, are for these.
+// Buckets come back sooner. So the first looks, after 100 and 200 ms, are for these. Where a pace is known, and leastRow were served since the refusal before, they come when one token is back at the pace,
+// and after the time of two, if that is sooner. (Where fewer were served, the pace may be too high, and the server would be asked ever more often.)
 // Where nothing was served for lateFrom before the row, looks for buckets are left out after it.
 //
 // A window also has as many requests in each row. So a second row is expected to end where the first one did (over).
@@ -101,13 +102,17 @@ func (r *row) refuse(now monotime.Time) {
 }
 
 // look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later says that looks for buckets may be
-// left out.
-func (r *row) look(now monotime.Time, n int, later bool) (hold time.Duration, ok bool) {
+// left out. Token is how long a token takes at the pace; monotime.Longest if none is known.
+func (r *row) look(now monotime.Time, n int, later bool, token time.Duration) (hold time.Duration, ok bool) {
 	if r.from == 0 || r.refused == 0 {
 		return 0, false
 	}
 	if n <= shortLooks && (!later || !r.late) {
-		return leastLook << max(n-1, 0), true
+		first := leastLook
+		if r.served >= leastRow {
+			first = min(first, token)
+		}
+		return first << max(n-1, 0), true
 	}
 	lasted, unserved := now.Sub(r.from), now.Sub(r.refused)
 	look := lasted + max(time.Duration(r.apart()*float64(unserved)), leastLook)

@@ -8,19 +8,22 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// unpaced is the time of a token where no pace is known.
+const unpaced = monotime.Longest
+
 // next returns for how long nothing goes after the n-th refusal in a row, where holds double as long as the row says nothing.
 func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
-	if hold, ok := r.look(now, n, later); ok {
+	if hold, ok := r.look(now, n, later, unpaced); ok {
 		return hold
 	}
 	return 100 * time.Millisecond << (n - 1)
 }
 
 // holds are the next n in milliseconds, if each look is refused.
-func (r *row) holds(now monotime.Time, n int) (all []time.Duration) {
+func (r *row) holds(now monotime.Time, n int, token time.Duration) (all []time.Duration) {
 	for i := range n {
 		r.refuse(now)
-		hold, ok := r.look(now, i+1, true)
+		hold, ok := r.look(now, i+1, true, token)
 		if !ok {
 			hold = -time.Millisecond
 		}
@@ -39,8 +42,10 @@ func TestRowLooks(t *testing.T) {
 		lasted time.Duration // from the first of the row to the first refusal
 		want   []time.Duration
 	}{
-		{"at once", 0, []time.Duration{100, 200, 700, 1000, 1000, 2000, 3000, 2000, 5000, 8000, 7000, 15000, 15000, 30000,
-			30000, 30000, 30000, 30000, 30000, 30000, 30000, 150000, 225000}},
+		{"at once", 0, []time.Duration{
+			100, 200, 700, 1000, 1000, 2000, 3000, 2000, 5000, 8000, 7000, 15000, 15000, 30000,
+			30000, 30000, 30000, 30000, 30000, 30000, 30000, 150000, 225000,
+		}},
 		{"in half a second", 500 * ms, []time.Duration{100, 200, 200, 1000, 1000, 2000, 3000, 2000, 5000, 8000, 7000, 15000, 15000, 30000}},
 		{"in a minute", time.Minute + 100*ms, []time.Duration{100, 200, 600, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
 	} {
@@ -49,7 +54,7 @@ func TestRowLooks(t *testing.T) {
 		r.serve(now, leastRow-1)
 		now = now.Add(test.lasted)
 		r.serve(now, 1) // the row goes on
-		if got := r.holds(now, len(test.want)); !slices.Equal(got, test.want) {
+		if got := r.holds(now, len(test.want), unpaced); !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
 		now = now.Add(time.Hour)
@@ -61,12 +66,54 @@ func TestRowLooks(t *testing.T) {
 	r := row{}
 	for n := 1; n < 30; n++ {
 		r.refuse(start)
-		if hold, ok := r.look(start.Add(time.Hour), n, true); ok {
+		if hold, ok := r.look(start.Add(time.Hour), n, true, unpaced); ok {
 			t.Errorf("where nothing was served: a look in %v after %d refusals", hold, n)
 		}
 	}
-	if hold, ok := new(row).look(start, 3, true); ok {
+	if hold, ok := new(row).look(start, 3, true, unpaced); ok {
 		t.Errorf("of no row and no refusal: a look in %v", hold)
+	}
+}
+
+// TestRowLooksAtAPace: a pace that held for eight says when a bucket has one token, and then two. So the looks for buckets come then, if that is sooner.
+func TestRowLooksAtAPace(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name   string
+		served int
+		token  time.Duration
+		want   []time.Duration // in milliseconds
+	}{
+		{"none", leastRow, unpaced, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
+		{"a pace", leastRow, 30 * ms, []time.Duration{30, 60, 910, 1000, 1000, 2000}},
+		{"a slow one", leastRow, 101 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
+		{"one of a token in less than a nanosecond", leastRow, 0, []time.Duration{0, 0, 1000, 1000}},
+		{"one that did not hold for eight", leastRow - 1, 30 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
+	} {
+		r := row{}
+		r.serve(start, test.served)
+		if got := r.holds(start, len(test.want), test.token); !slices.Equal(got, test.want) {
+			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
+		}
+		r = row{from: start, refused: start, served: test.served, late: true}
+		if hold, ok := r.look(start, 0, true, test.token); hold != time.Second || !ok {
+			t.Errorf("%s, and nothing was served for long before: %v, %v, want a second", test.name, hold, ok)
+		}
+		if hold, ok := r.look(start, 0, false, test.token); hold/ms != test.want[0] || !ok {
+			t.Errorf("%s, where no look is to be left out: %v, %v, want %d ms", test.name, hold, ok, test.want[0])
+		}
+	}
+	for _, rate := range []float64{0, 20} {
+		r := Rate{rate: rate, setAt: start}
+		r.row.serve(start, leastRow)
+		r.row.refuse(start)
+		want := leastLook
+		if rate > 0 {
+			want = 50 * ms
+		}
+		if hold, ok := r.Look(start, 1, true); hold != want || !ok {
+			t.Errorf("at %v/s: %v, %v, want %v", rate, hold, ok, want)
+		}
 	}
 }
 
@@ -81,7 +128,7 @@ func TestRowLooksCloser(t *testing.T) {
 		r.serve(start, served)
 		var got []time.Duration
 		var at time.Duration
-		for _, hold := range r.holds(start, shortLooks+len(want)) {
+		for _, hold := range r.holds(start, shortLooks+len(want), unpaced) {
 			at += hold
 			got = append(got, at/1000)
 		}
@@ -118,7 +165,7 @@ func TestRowLooksLate(t *testing.T) {
 	looks(1050) // at least as long as the first look for buckets
 	again := r
 	again.refuse(now)
-	if hold, ok := again.look(now, 1, false); hold != leastLook || !ok {
+	if hold, ok := again.look(now, 1, false, unpaced); hold != leastLook || !ok {
 		t.Errorf("a look in %v where none is to be left out, want 100 ms", hold)
 	}
 	now = now.Add(1 * ms)
