@@ -362,14 +362,14 @@ type place struct {
 	past   *adaptive.Past // nil if the server has not refused it
 }
 
-// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of
+// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold, in their order: one of
 // these goes ahead after it.
 func (l *Limiter) letOthersAhead(now monotime.Time) {
-	for _, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
+	for i, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
 		if w.l == l && w.place.past != nil {
 			w.stay.Back(now)
 			w.leave()
-			w.place.past.Behind = max(w.place.past.Behind, l.hold)
+			w.place.past.Behind = max(w.place.past.Behind, l.hold+monotime.Time(i))
 			w.rank = l.rankOf(&w.place, w.priority)
 			w.enter(false)
 		}
@@ -403,14 +403,14 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 }
 
 // fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for how long it waits out of
-// line. Others go first after two refusals in a row: all of them, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
+// line. Others go first after two refusals in a row: all of them, also those that were refused, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
 	if alone > 0 && l.server.Looks() {
 		l.letAnotherProbe()
 	}
 	switch {
 	case alone == 0 && l.server.RefusedAgain(t):
-		return max(l.hold, now)
+		return max(l.hold, now) + monotime.Time(l.line.Len())
 	case !l.server.OthersFirst():
 		return 0
 	case alone > 0:

@@ -327,3 +327,38 @@ func TestServedBelowIsHeardAbove(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedClaimsLookInTurns: who was refused when it went ahead goes behind the others that were refused, so that no claim is refused again and again while others wait that were refused
+// once: a caller is told of a refusal after a number of them.
+func TestRefusedClaimsLookInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		for range 3 { // so that three may go at once
+			grant(t, l, Claim{}).Answered(Answer{})
+		}
+		var grants []*Grant
+		for range 3 {
+			grants = append(grants, grant(t, l, Claim{}))
+		}
+		var looked []int
+		var wait sync.WaitGroup
+		for i, g := range grants {
+			g.Answered(Answer{Refused: true})
+			wait.Go(func() {
+				for range 3 {
+					var err error
+					if g, err = l.Acquire(t.Context(), Claim{After: g}); err != nil {
+						t.Error(err)
+						return
+					}
+					looked = append(looked, i) // one at a time
+					g.Answered(Answer{Refused: true})
+				}
+			})
+		}
+		wait.Wait()
+		if want := []int{0, 1, 2, 0, 1, 2, 0, 1, 2}; !slices.Equal(looked, want) {
+			t.Errorf("%v looked, want %v", looked, want)
+		}
+	})
+}
