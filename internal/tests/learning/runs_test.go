@@ -83,3 +83,33 @@ func shortRuns(t *testing.T, server http.RoundTripper, lasts time.Duration) (ser
 	})
 	return served, refused
 }
+
+// TestRunsBetweenPauses: what came back between two runs is there for the next one. Of a bucket of two that is full again when each run begins, and of a window
+// that is new, two requests go at once.
+func TestRunsBetweenPauses(t *testing.T) {
+	for name, algorithm := range map[string]pacertest.Algorithm{
+		"bucket": &pacertest.TokenBucket{Rate: 0.5, Burst: 2},
+		"window": &pacertest.FixedWindow{Limit: 2, Window: 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lab.UntilToday()
+				server := pacertest.NewServer(algorithm, pacertest.XRateLimit)
+				server.Latency = 40 * time.Millisecond
+				defer server.Close()
+				var file bytes.Buffer
+				for i := range 15 {
+					begun := time.Now()
+					run(t, &file, server.Transport(), "http://a.example/", "http://a.example/")
+					if took := time.Since(begun); took != 80*time.Millisecond {
+						t.Errorf("run %d took %v", i, took)
+					}
+					time.Sleep(4 * time.Second)
+				}
+				if n := server.Stats().Refused; n > 0 {
+					t.Errorf("%d were refused", n)
+				}
+			})
+		})
+	}
+}

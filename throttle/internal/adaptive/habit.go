@@ -26,18 +26,18 @@ func (s *Server) resume(now monotime.Time, w *window) {
 	case w.stated != bounded(m.Limit) || w.instances:
 		return
 	case w.stated > 0 && pace.Sane(m.Refill):
-		w.refill.resume(now, w.stated, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
+		w.refill.resume(w.heardAt, w.stated, w.remaining, m.Refill, m.Raises, s.config.MaxHold)
 	case !w.seek.resume(&m.Habits, m.OfNow):
 		return
 	}
 	w.scheduleProbe(now, &s.config)
 }
 
-// resume takes the server for one that refills at a rate, now that so much remains of the limit.
-func (r *refill) resume(now monotime.Time, limit, remaining int, rate float64, raises bool, maxHold time.Duration) {
+// resume takes the server for one that refills at a rate. At an instant, so much remained of the limit.
+func (r *refill) resume(at monotime.Time, limit, remaining int, rate float64, raises bool, maxHold time.Duration) {
 	r.maxHold = maxHold
 	full := monotime.Seconds(float64(limit) / rate)
-	r.start(&outcome{now: now, limit: limit, remaining: remaining}, now, full, full)
+	r.start(&outcome{now: at, limit: limit, remaining: remaining}, at, full, full)
 	r.resumed = true
 	if raises && limit < fewTokens {
 		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter}

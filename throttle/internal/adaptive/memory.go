@@ -170,7 +170,11 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 		s.keep(&m.Windows[i])
 	}
 	for i := range m.Windows[:min(len(m.Windows), maxWindows)] {
-		s.restore(now, m.Windows[i].hearsay(clock))
+		h := m.Windows[i].hearsay(clock)
+		if !m.At.IsZero() {
+			h.heard = clock.At(m.At)
+		}
+		s.restore(now, h)
 	}
 	if m.FailuresRefuse {
 		s.overload.believe()
@@ -190,6 +194,7 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 type hearsay struct {
 	name, bucket, unit string // the unit is canonical
 	limit, remaining   int
+	heard              monotime.Time // when so much remained, from when on more may have come back; zero if now
 	early, late        monotime.Time
 	opened             monotime.Time // when the window began; zero if that is not known
 	openedWithin       time.Duration // opened may be wrong by as much
@@ -231,10 +236,12 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 		w.reset.halfRoundTrip = h.openedWithin
 	}
 	w.overlap.lastHeardBy = nil
-	w.last.note(now)
-	w.heardAt = now
+	if w.heardAt = now; h.heard != 0 {
+		w.heardAt = min(h.heard, now)
+	}
+	w.last.note(w.heardAt)
 	if w.remaining == 0 {
-		w.spentSince = now
+		w.spentSince = w.heardAt
 	} else { // something has come back since the latest probe
 		w.spentSince, w.missedProbes = 0, 0
 	}
