@@ -20,13 +20,14 @@
 //     kinds of kind.go), persistence.go: or one request, or one kind of requests?
 //   - Learn: overload.go: is a failure without explanation a refusal? recurrence.go: do as many get through each time?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
-//   - window.go: what remains. look.go: when to look if nothing does. An outcome goes to the parts of a window in the order
+//   - window.go: what remains. due.go: when a request may go. look.go: when to look if nothing remains. An outcome goes to the parts of a window in the order
 //     that follows; parts.go says what else becomes of each: forgotten, copied, joined, kept for later, and whether it is steady.
 //   - behind.go: does the server state what was before the request? dropped.go: is the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
-//   - price.go: what requests cost if they do not say it.
+//   - cost.go: what requests cost. price.go: if they do not say it.
 //   - renewal.go: does each refused request begin the window anew?
-//   - refill.go: does the limit come back token by token, and at which rate? taken.go: or have others taken a part of it?
+//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it? taken.go: or have others taken
+//     a part of it? measure.go: at which rate does it? crowd.go: which part of that is ours?
 //     drip.go: the rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few
 //     tokens. stock.go: others share the rate. pricing.go: or nobody does, and a price explains what is missing.
 //   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go: is the rest

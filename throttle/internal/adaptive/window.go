@@ -8,9 +8,7 @@ import (
 
 	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
-	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // window is what is known of one limit that the server states: its name, its numbers, and its parts.
@@ -48,89 +46,6 @@ type window struct {
 	heardThen     monotime.Time // and when that was, at the soonest
 
 	parts
-}
-
-// due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
-// others, and so many are in flight. Open says that what remains suffices for all of these.
-func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
-	if n == 1 && w.refill.shared() { // the pace is that of single tokens
-		at = w.refill.stock.due(t, ahead, n, w.limit(), inFlight, reserve, w.refill.maxHold, optimist)
-		return at, at <= t
-	}
-	left := w.remaining - inFlight - reserve
-	if left-ahead-n < w.refill.leave(w.limit(), inFlight+ahead) {
-		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
-	}
-	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
-	// more. A request of ours that goes alone is never kept back for that.
-	crowded := inFlight+ahead > 0 && w.others.room(t, inFlight+ahead+n) > w.remaining-reserve
-	switch {
-	case crowded:
-		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
-	case left < w.spread.Below && !w.refill.refills:
-		// gap = time to the reset / (left + 1)
-		gap := min(max(w.reset.early.Sub(w.last.at), 0)/time.Duration(left+1), w.spread.Gap)
-		return max(t, w.last.at.Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true
-	}
-	return t, true
-}
-
-// dueLater is due if what remains does not suffice, or might not because of other clients
-// (crowded).
-func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, optimist, crowded bool) monotime.Time {
-	left := w.remaining - inFlight - reserve
-	switch {
-	case w.refill.refills:
-		since := w.refill.pacedFrom
-		if left+reserve > w.refill.keep(w.limit()) && w.refill.crowd == 0 {
-			since = w.heardAt // something is left, but not enough
-		}
-		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
-		// not waited for again.
-		in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
-		if crowded && w.limit() >= leastUnseen && w.refill.fullSpan >= surelySteps*w.reset.resolution { // else all that wait would go at once
-			since = max(since, w.last.at)
-		}
-		if ahead == 0 {
-			in = min(in, w.refill.maxHold) // the rate may be wrong, whatever a request costs
-		}
-		return w.others.unseen(t, max(t, since.Add(in)), crowded)
-	case crowded && optimist:
-		return t
-	case w.probing && t >= w.probeAt && !optimist:
-		return max(t, w.probeSent.Add(Patience))
-	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
-		return t // the answers to what is in flight may leave something over
-	}
-	at := w.probeAt
-	if optimist && w.spentSince == 0 {
-		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
-	}
-	at = w.others.unseen(t, max(t, at), crowded)
-	perWindow := max(w.stated-reserve, n, 1)
-	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
-		// More than one window is needed: the rest goes in the windows that follow.
-		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
-	}
-	return at
-}
-
-// take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It
-// reports whether the request is a probe.
-func (w *window) take(now monotime.Time, claimed int) (probe bool) {
-	w.last.note(now)
-	if w.refill.shared() {
-		w.refill.stock.take(now, w.limit(), claimed-1)
-	}
-	left := w.remaining - claimed
-	if left <= w.refill.leave(w.limit(), claimed) {
-		w.refill.pacedFrom = now
-	}
-	if left >= 0 || w.refill.refills {
-		return false
-	}
-	w.probing, w.probeSent = true, now
-	return true
 }
 
 // learn takes in a statement of an answer, which has a number in the sequence, and after which so
@@ -347,109 +262,10 @@ func shown(name string) string { return visible.Text(name, maxShown) }
 // maxShown is how many bytes of a name are shown: as many as package headers reads of one.
 const maxShown = 64
 
-// prices reports whether what d costs of the window is learned.
-func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
-
-func isSaid(d *limit.Demand, unit string) bool {
-	if len(d.Costs) == 0 {
-		return false
-	}
-	_, ok := d.Costs[unit]
-	return ok
-}
-
-// costOf returns what d costs of the window, for a kind of request or, if that is nil, for several.
-func (w *window) costOf(d *limit.Demand, kind *Kind) int {
-	if w.unit == "" {
-		return d.N
-	}
-	return w.costIn(d, kind)
-}
-
-// costIn is costOf in a unit other than requests.
-func (w *window) costIn(d *limit.Demand, kind *Kind) int {
-	if w.prices(d) {
-		return w.price.times(d.N, kind)
-	}
-	return costIn(d, w.unit)
-}
-
-// priceOf returns what so many requests cost of the window of which nobody said it.
-func (w *window) priceOf(requests int) int {
-	if w.price == nil {
-		return requests
-	}
-	return w.price.times(requests, nil)
-}
-
-// learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another says that the
-// answer is the first one about a reset.
-func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
-	if !o.unpriced {
-		if p := w.price; p != nil && o.newest { // what it has cost is not the price of others
-			p.skip()
-			p.at, p.remaining = o.now, o.remaining
-		}
-		return
-	}
-	if w.price == nil {
-		w.price = &price{at: o.now, remaining: o.remaining}
-		if missing := w.stated - o.remaining; missing >= 0 && 10*missing <= w.stated {
-			w.price.first = float64(missing)
-		}
-		return
-	}
-	if !o.refused {
-		w.price.count(&kind)
-	}
-	if o.newest {
-		w.learnSpent(o.sent, o.now, o.remaining, !o.refused, &kind, another)
-	}
-}
-
-// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request that was sent at an
-// instant.
-func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool, kind *Kind, another bool) {
-	p := w.price
-	before, refills := float64(p.remaining), w.refill.refills
-	if refills {
-		before += w.refill.rate * now.Sub(p.at).Seconds()
-		if w.stated > 0 {
-			before = min(before, float64(w.stated))
-		}
-	}
-	soon := now.Sub(p.at) <= sameBurst*now.Sub(sent)
-	spent, missing := before-float64(remaining), float64(w.stated-remaining)
-	switch {
-	case soon && (refills && pace.Sane(w.refill.rate) || !refills && !another && spent >= 0):
-		p.learn(spent)
-	case another && p.known() && served && missing >= 0 && missing < p.of(kind):
-		// It has cost no more than is missing of the new window. Where so much must remain that one request goes in each
-		// window, there is nothing else to learn from.
-		p.skip()
-		p.count(kind)
-		p.learn(missing)
-	default:
-		p.skip()
-	}
-	p.at, p.remaining = now, remaining
-}
-
 // limit returns the limit that the rules count with: the stated one, or if none is stated, the most that was there.
 func (w *window) limit() int {
 	if w.stated > 0 {
 		return w.stated
 	}
 	return w.mostFound
-}
-
-// limitInRequests returns the limit of the window in requests, zero if it is not known.
-func (w *window) limitInRequests() int {
-	switch {
-	case w.price == nil:
-		return w.limit()
-	case !w.price.known():
-		return 0
-	}
-	return int(float64(w.stated) / max(w.price.mean, 1))
 }

@@ -1,0 +1,179 @@
+package adaptive
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
+)
+
+// This file is about others who share a limit that comes back token by token: what is left to them, which part of the rate is
+// ours, and when the limit is shared as a stock, see stock.
+
+const (
+	// A refusal in a crowd halves our part of the rate (crowdShare), as TCP does; an answer that leaves more than is kept for others makes it crowdRaise times as much.
+	crowdShare = 0.5
+	crowdRaise = 1.1
+
+	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of others: half of what it grows by.
+	guessFalls = 0.95
+
+	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
+	// a small limit, a quarter.
+	keptForOthers = 5
+
+	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is known well enough for the pace of what is kept
+	// back for others. If all is back within a step, the rate may be many times as high.
+	surelySteps = 4
+
+	// crowdFlights is how many others are taken to have as much in flight in a crowd.
+	crowdFlights = 2
+)
+
+// keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
+// it from those that are on their way.
+func (r *refill) keep(limit int) int {
+	if !r.refills || r.crowd == 0 || !r.crowded {
+		return 0
+	}
+	return min(limit/4, keptForOthers)
+}
+
+// leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and rest, more comes back meanwhile
+// than one of them is to take.
+func (r *refill) leave(limit, inFlight int) int {
+	keep := r.keep(limit)
+	if keep == 0 {
+		return 0
+	}
+	return max(keep, crowdFlights*inFlight)
+}
+
+// joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has come back per second meanwhile.
+func (r *refill) joinCrowd(o *outcome, back float64) {
+	if part := o.used.part(o.now, back); part < crowdPart && o.limit >= fewTokens {
+		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
+		r.rate = max(part*r.rate, r.leastInCrowd())
+	}
+}
+
+// seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief began. What is missing was used, whatever came
+// back meanwhile.
+func (r *refill) seeOthers(o *outcome) {
+	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
+		r.joinCrowd(o, 0)
+	}
+}
+
+// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it. Where
+// less is left than each leaves to the others, these are still there: a part of the rate alone does not use so much.
+func (r *refill) share(o *outcome) {
+	switch keep := r.keep(o.limit); {
+	case o.remaining > keep:
+		r.crowd--
+		r.rate = max(r.rate, min(r.rate*crowdRaise, r.crowdMost))
+		r.atMost = max(r.atMost, r.rate)
+	case o.remaining < keep:
+		r.crowd = crowdFor - 1
+	default:
+		r.crowd--
+	}
+	if r.crowd == 0 {
+		r.remeasure(o.now, o.remaining)
+	}
+}
+
+// leastInCrowd returns below which rate ours does not fall in a crowd: one who was refused by chance again and again would else not come
+// back for long after the others have gone.
+func (r *refill) leastInCrowd() float64 { return max(crowdLeast*r.crowdMost, slowestRate(r.maxHold)) }
+
+// shared reports whether the limit is shared as a stock: others are seen, and it comes back at an even rate.
+func (r *refill) shared() bool {
+	return r.refills && r.stock.on && r.crowded && r.crowd > 0 && r.stock.even
+}
+
+// seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are certain, or where resets are coarse, likely.
+func (r *refill) seeStock(o *outcome) {
+	likely := r.crowd > 0 && r.crowded && (r.coarse() || r.stock.stale && o.refused && o.resetMoved) // finer resets show others for certain, unless they are of long ago
+	if r.crowd == 0 {
+		r.stock.on = false
+	}
+	a := reading{o.sent, o.now, o.n, o.flight, o.limit, o.remaining, o.refused, o.newest, o.resetEarly, o.resetLate, o.inLeast, o.inMost}
+	least, most := r.evenRate(o.now, o.limit)
+	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
+		least, most = r.crowdMost, r.crowdMost
+	}
+	if certain := r.stock.note(&a, least, most); (certain || likely && r.stock.even) && !r.stock.on {
+		r.stock.begin(o.now)
+		r.crowded, r.crowd = true, crowdFor
+	}
+}
+
+// sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have changed. The last tokens of a log say that it
+// comes back far sooner.
+const sooner = 16
+
+// evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is not known.
+func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
+	d := &r.drip
+	if d.known == 0 {
+		d = &r.instants
+	}
+	if least, most = d.bounds(now); d.met < enoughMet || !pace.Sane(most) || least*r.fullSpan.Seconds() > sooner*float64(limit) {
+		return 0, math.Inf(1)
+	}
+	return least, most
+}
+
+// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are coarse, and it takes so long to come back
+// that the rate of the crowd is about right. A rate that is far too low would have us wait for long.
+func (r *refill) guesses(limit int) bool {
+	return r.crowd > 0 && r.crowded && limit >= leastUnseen && r.coarse() && r.fullSpan >= surelySteps*max(r.width, r.step)
+}
+
+// coarse reports whether resets are stated in steps that are no milliseconds.
+func (r *refill) coarse() bool { return r.step > time.Millisecond }
+
+// shareStock takes in an answer where the limit is shared as a stock, until others are likely to be gone.
+func (r *refill) shareStock(o *outcome) {
+	if r.coarse() && !r.believe(o) {
+		return
+	}
+	if o.refused {
+		r.pacedFrom, r.served = o.now, 0
+	}
+	rate := r.stock.rate()
+	if r.guessing {
+		rate = r.guess(o.refused)
+	}
+	r.crowdMost, r.rate = rate, r.stock.part*rate
+	if r.crowd--; r.stock.part < stockAway {
+		r.crowd = crowdFor
+	}
+	if r.crowd == 0 {
+		r.rate = rate
+		r.remeasure(o.now, o.remaining)
+	}
+}
+
+// believe takes in an answer where coarse resets leave it open whether what is shared comes back bit by bit, and reports whether that is believed still.
+func (r *refill) believe(o *outcome) bool {
+	switch {
+	case o.refused && !o.resetMoved:
+		r.doubt()
+	case !o.refused:
+		if r.refusalsInRow = 0; o.remainingBefore <= 0 && o.sent < o.lateBefore {
+			r.finds = min(r.finds+1, proven)
+		}
+	}
+	return r.refills
+}
+
+// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate explains raises it, by crowdRaise at most; a refusal lowers it a little.
+func (r *refill) guess(refused bool) float64 {
+	if refused {
+		return min(max(guessFalls*r.crowdMost, slowestRate(r.maxHold)), math.MaxInt32)
+	}
+	return min(max(r.crowdMost, min(r.stock.back, crowdRaise*r.crowdMost)), math.MaxInt32) // see pace.Sane
+}

@@ -1,0 +1,96 @@
+package adaptive
+
+import (
+	"cmp"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// This file finds out whether a limit comes back token by token: refill.observe asks it in this order for each of the ways in
+// which a server gives itself away, see refill.
+
+// detect finds out whether the server gives itself away as one that refills.
+func (r *refill) detect(o *outcome, after *reset) {
+	since := o.missingSince(after.resolution)
+	switch {
+	case o.resetMoved && o.remaining <= o.remainingBefore:
+		// full = time to full · limit/(limit − remaining)
+		missing := max(o.limit-o.remaining, 1)
+		perToken := float64(o.limit) / float64(missing)
+		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
+		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
+	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:
+		// The whole limit is back early, and it is so small that no answer can show more.
+		full := o.sent.Sub(since)
+		if since != o.spentSince { // it is known to a round trip alone
+			since, full = min(since, o.sent), max(full, o.now.Sub(o.sent))
+		}
+		r.start(o, since, full, 0)
+		r.beginRaise(o)
+	case !o.probe || o.spentSince == 0 || o.whole():
+	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
+		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
+		r.start(o, since, max(o.lateBefore.Sub(since)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(since), cmp.Or(o.span, monotime.Longest)))
+	default:
+		// A part is back after the reset. The whole limit takes the time from reset to reset;
+		// or, if the next reset is much nearer than this one was, the time to this one.
+		// If it is a window after all, nothing has come back meanwhile, and what was used does not show others.
+		o.used = used{}
+		// Each of the resets was rounded, by a step at most, so that full is at most two steps too
+		// long.
+		full, slack := after.late.Sub(o.earlyBefore), 2*after.resolution
+		switch {
+		case o.span > 0:
+			full, slack = o.span, 0
+		case after.late.Sub(o.now) < o.lateBefore.Sub(since)/2:
+			full = o.lateBefore.Sub(since)
+		}
+		least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
+		r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
+		r.provisionalSpan, r.provisionalTo = least, r.measuredFrom.Add(least/2)
+	}
+}
+
+// more takes in an answer, and reports whether more came back before one reset than two windows have: the stated reset may be late
+// by a part of a window, and so a second one may have begun.
+func (r *refill) more(o *outcome, after *reset) bool {
+	if r.risenOf != after.count {
+		r.risenOf, r.risen, r.risenSince = after.count, 0, o.now
+	}
+	if o.newest && o.now > r.risenSince {
+		r.risen += max(o.remaining-o.remainingBefore, 0)
+	}
+	return o.limit > 0 && r.risen > 2*o.limit && o.now < after.late
+}
+
+// looked takes in a look before the stated reset.
+func (r *refill) looked(o *outcome) {
+	if o.refused {
+		r.doubtEarly.fail(0)
+		r.foundAll = 0
+	} else if o.whole() {
+		r.foundAll++
+	}
+}
+
+// startBlind takes the server for one that refills if the limit is full again within a round trip.
+func (r *refill) startBlind(o *outcome) bool {
+	rate, ok := r.blind.note(o)
+	if !ok || r.doubtRefills.skip > 0 {
+		return false
+	}
+	full := monotime.Seconds(float64(o.limit) / rate)
+	r.start(o, o.now, full, full)
+	r.blind.on, r.finds = true, proven
+	return true
+}
+
+// seeMore finds out whether the limit is full again within a round trip, at whatever rate it was taken to come back.
+func (r *refill) seeMore(o *outcome) {
+	if r.blind.on || r.raise.by > 0 || r.crowd > 0 {
+		return
+	}
+	if rate, ok := r.blind.note(o); ok {
+		r.rate, r.finds, r.blind.on = max(r.rate, rate), proven, true
+	}
+}

@@ -1,0 +1,92 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// This file says when a request may go that draws on a limit, and counts that it goes.
+
+// due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
+// others, and so many are in flight. Open says that what remains suffices for all of these.
+func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
+	if n == 1 && w.refill.shared() { // the pace is that of single tokens
+		at = w.refill.stock.due(t, ahead, n, w.limit(), inFlight, reserve, w.refill.maxHold, optimist)
+		return at, at <= t
+	}
+	left := w.remaining - inFlight - reserve
+	if left-ahead-n < w.refill.leave(w.limit(), inFlight+ahead) {
+		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
+	}
+	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
+	// more. A request of ours that goes alone is never kept back for that.
+	crowded := inFlight+ahead > 0 && w.others.room(t, inFlight+ahead+n) > w.remaining-reserve
+	switch {
+	case crowded:
+		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
+	case left < w.spread.Below && !w.refill.refills:
+		// gap = time to the reset / (left + 1)
+		gap := min(max(w.reset.early.Sub(w.last.at), 0)/time.Duration(left+1), w.spread.Gap)
+		return max(t, w.last.at.Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true
+	}
+	return t, true
+}
+
+// dueLater is due if what remains does not suffice, or might not because of other clients
+// (crowded).
+func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, optimist, crowded bool) monotime.Time {
+	left := w.remaining - inFlight - reserve
+	switch {
+	case w.refill.refills:
+		since := w.refill.pacedFrom
+		if left+reserve > w.refill.keep(w.limit()) && w.refill.crowd == 0 {
+			since = w.heardAt // something is left, but not enough
+		}
+		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
+		// not waited for again.
+		in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
+		if crowded && w.limit() >= leastUnseen && w.refill.fullSpan >= surelySteps*w.reset.resolution { // else all that wait would go at once
+			since = max(since, w.last.at)
+		}
+		if ahead == 0 {
+			in = min(in, w.refill.maxHold) // the rate may be wrong, whatever a request costs
+		}
+		return w.others.unseen(t, max(t, since.Add(in)), crowded)
+	case crowded && optimist:
+		return t
+	case w.probing && t >= w.probeAt && !optimist:
+		return max(t, w.probeSent.Add(Patience))
+	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
+		return t // the answers to what is in flight may leave something over
+	}
+	at := w.probeAt
+	if optimist && w.spentSince == 0 {
+		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
+	}
+	at = w.others.unseen(t, max(t, at), crowded)
+	perWindow := max(w.stated-reserve, n, 1)
+	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
+		// More than one window is needed: the rest goes in the windows that follow.
+		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
+	}
+	return at
+}
+
+// take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It
+// reports whether the request is a probe.
+func (w *window) take(now monotime.Time, claimed int) (probe bool) {
+	w.last.note(now)
+	if w.refill.shared() {
+		w.refill.stock.take(now, w.limit(), claimed-1)
+	}
+	left := w.remaining - claimed
+	if left <= w.refill.leave(w.limit(), claimed) {
+		w.refill.pacedFrom = now
+	}
+	if left >= 0 || w.refill.refills {
+		return false
+	}
+	w.probing, w.probeSent = true, now
+	return true
+}

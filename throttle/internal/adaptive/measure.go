@@ -1,0 +1,166 @@
+package adaptive
+
+import (
+	"math"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
+)
+
+// This file measures the rate at which a limit comes back token by token, once that is believed: served requests raise it,
+// and refusals lower it.
+
+// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
+const servedInRow = 8
+
+// remeasure has the rate be measured anew, from an instant on at which so much was left.
+func (r *refill) remeasure(from monotime.Time, left int) {
+	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = from, left, 0, 0
+}
+
+// measure takes in an answer of a server that refills: of a limit that is shared as a stock, or of one that is ours.
+func (r *refill) measure(o *outcome) {
+	if o.requests {
+		r.seeStock(o)
+	}
+	if r.shared() {
+		r.shareStock(o)
+		return
+	}
+	r.measureRate(o)
+}
+
+// measureRate raises the rate to what was measured, lowers it after a refusal, and finds out whether the server does not refill after all.
+func (r *refill) measureRate(o *outcome) {
+	if o.sent < r.measuredFrom {
+		if !o.refused {
+			r.sentBefore += o.n
+		}
+		return
+	}
+	if o.refused {
+		if r.awaitReset(o.now, o.lateBefore) {
+			return
+		}
+		if o.limit >= fewTokens && o.resetMoved { // others took what came back
+			if r.crowded = r.crowd > 0; !r.crowded {
+				r.crowdMost = refusalFactor * r.rate
+			}
+			r.crowd = crowdFor
+		}
+		if !o.resetMoved {
+			r.doubt()
+		}
+		r.slowDown()
+		r.pacedFrom, r.served, r.blind.refused = o.now, 0, true
+		if r.raise.by > 0 { // others took the token, or the pace was too fast: it is back after that of one, however slow the pace is
+			r.pacedFrom = o.now.Add(r.token() - r.timeFor(1, false))
+		}
+		r.remeasure(o.now, o.remaining)
+		return
+	}
+	r.refusalsInRow = 0
+	r.served++
+	if o.remainingBefore <= 0 && o.sent < o.lateBefore {
+		r.finds = min(r.finds+1, proven)
+	}
+	r.countedSince += o.n
+	if r.crowd > 0 {
+		r.share(o)
+		return
+	}
+	if o.limit < fewTokens {
+		r.raiseWhole(o)
+		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
+	}
+	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate)), math.MaxInt32) // see pace.Sane
+	if r.blind.on {
+		r.atMost = max(r.atMost, r.rate)
+	}
+	r.follow(o)
+	if !o.newest {
+		return
+	}
+	// Servers state Remaining in whole tokens: up to one token may have been there before.
+	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
+	switch {
+	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
+		r.wrong()
+	case took >= r.fullSpan/2 && !o.unpriced: // else the price was learned from this rate
+		// Remaining shows what this rate leaves over, and it is spent.
+		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
+		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+	}
+}
+
+// beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with this answer; or if the token was there as soon as the
+// user says, the rate is just under what he says.
+func (r *refill) beginRaise(o *outcome) {
+	switch r.raise.by = firstRaise; {
+	case o.limit != 1:
+		r.raise.by = gentleRaise
+	case o.sent.Sub(o.spentSince) < firstRaise*r.spacing:
+		r.rate = measuredShare / r.spacing.Seconds()
+		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, held: r.rate}
+	default:
+		r.rate *= firstRaise
+	}
+}
+
+// raiseWhole begins to raise the rate where a paced request finds all of a limit of two or three, so that more may have come back than Remaining can say: if the steps of
+// resets say nothing of the rate either, and requests go as slowly as a look at half a step.
+func (r *refill) raiseWhole(o *outcome) {
+	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= 0 && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
+		r.raise.by = gentleRaise
+	}
+}
+
+// awaitReset takes in that a paced request was refused, and reports whether that is no reason for a doubt. An earlier run saw how the limit comes back,
+// and that a reset brought nothing: as at an estimated window, of which nothing comes back before the first reset if nothing was used before. So the first
+// refusal has requests be paced from that reset on.
+func (r *refill) awaitReset(now, late monotime.Time) bool {
+	first := r.resumed && r.emptyReset && late > now
+	if r.resumed = false; first {
+		r.pacedFrom = late.Add(-r.timeFor(1, false))
+		r.remeasure(late, 0)
+	}
+	return first
+}
+
+// follow has the rate follow what the resets say: it is not above that. Where Remaining does not show what comes back, at a limit of few tokens, and where the
+// limit is full again within a round trip, a rate below that is raised with each answer, once so many were served in a row that others are not likely to share
+// the limit.
+func (r *refill) follow(o *outcome) {
+	if r.rate > r.drip.most { // rarely, once that is known
+		if _, most := r.drip.bounds(o.now); r.rate > most {
+			r.rate = max(measuredShare*most, slowestRate(r.maxHold))
+		}
+	}
+	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
+		return
+	}
+	least, _ := r.drip.bounds(o.now)
+	if least *= measuredShare; r.served > servedInRow && r.rate < least && pace.Sane(least) {
+		r.rate = min(gentleRaise*r.rate, least)
+	}
+	r.atMost = max(r.atMost, r.rate)
+}
+
+// slowDown lowers the rate after a refusal.
+func (r *refill) slowDown() {
+	factor := refusalFactor
+	if r.crowd == crowdFor {
+		factor = crowdShare
+	}
+	if r.raise.by > 0 {
+		factor = r.raise.refused(r.rate, r.served)
+	}
+	least := slowestRate(r.maxHold)
+	if r.crowd == crowdFor {
+		least = min(r.leastInCrowd(), r.rate)
+	}
+	r.rate = max(r.rate*factor, least)
+	if factor == refusalFactor {
+		r.raise.fell(r.rate)
+	}
+}
