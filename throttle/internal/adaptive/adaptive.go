@@ -36,7 +36,8 @@
 //   - doubt.go: a look, or a belief, that was in vain comes again ever more seldom.
 //   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go, part.go: is one limit several counters,
 //     as package counter finds out?
-//   - package pace: the rate of a server that refuses and states nothing. slowstart.go: one request first, then more.
+//   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket has
+//     idled. slowstart.go: one request first, then more.
 //   - hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only one?
 //
 // Beside this way lie adaptive.go (the types that all files use), believe.go (the server's count in place of a quota), steady.go (a shorter way where there is nothing

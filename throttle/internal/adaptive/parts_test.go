@@ -21,37 +21,43 @@ func fieldsOf(t reflect.Type) (names []string) {
 }
 
 // TestPartsAreAsked: each function of parts.go has a line for each part of a window: of code, or of a comment that begins with
-// the name of the part and says why there is nothing to do. No part has both.
+// the name of the part and says why there is nothing to do. No part has both. So have those of lasting.go for what is lasting.
 func TestPartsAreAsked(t *testing.T) {
-	text, err := os.ReadFile("parts.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fset := token.NewFileSet()
-	tree, err := parser.ParseFile(fset, "parts.go", text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions := 0
-	for _, d := range tree.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
+	for _, test := range []struct {
+		file      string
+		of        reflect.Type
+		functions int // at least
+	}{{"parts.go", reflect.TypeFor[parts](), 6}, {"lasting.go", reflect.TypeFor[lasting](), 2}} {
+		text, err := os.ReadFile(test.file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		functions++
-		for _, complaint := range leftOut(string(text[fset.Position(f.Pos()).Offset:fset.Position(f.End()).Offset]), fieldsOf(reflect.TypeFor[parts]())) {
-			t.Errorf("parts.%s: %s", f.Name.Name, complaint)
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, test.file, text, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if functions < 6 {
-		t.Errorf("parts.go has %d functions, want 6 at least: what becomes of parts is said there", functions)
+		functions := 0
+		for _, d := range tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			functions++
+			for _, complaint := range leftOut(string(text[fset.Position(f.Pos()).Offset:fset.Position(f.End()).Offset]), fieldsOf(test.of)) {
+				t.Errorf("%s: %s %s", test.file, f.Name.Name, complaint)
+			}
+		}
+		if functions < test.functions {
+			t.Errorf("%s has %d functions, want %d at least: what becomes of its parts is said there", test.file, functions, test.functions)
+		}
 	}
 }
 
 // excused are the parts to which a comment gives the reason why there is nothing to do.
 var excused = regexp.MustCompile(`(?m)^\t// ([a-zA-Z]+(?:, [a-zA-Z]+)*): \w`)
 
-// leftOut returns what is wrong with a function of parts p: which parts it leaves out, or names for nothing.
+// leftOut returns what is wrong with a function of parts p, or l: which parts it leaves out, or names for nothing.
 func leftOut(function string, parts []string) (complaints []string) {
 	var reasons []string
 	for _, m := range excused.FindAllStringSubmatch(function, -1) {
@@ -59,7 +65,7 @@ func leftOut(function string, parts []string) (complaints []string) {
 	}
 	code := regexp.MustCompile(`//.*`).ReplaceAllString(function, "")
 	for _, part := range parts {
-		used := regexp.MustCompile(`\bp\.` + part + `\b`).MatchString(code)
+		used := regexp.MustCompile(`\b[pl]\.` + part + `\b`).MatchString(code)
 		switch n := len(reasons) - len(slices.DeleteFunc(slices.Clone(reasons), func(r string) bool { return r == part })); {
 		case !used && n == 0:
 			complaints = append(complaints, "has nothing for "+part+": add a line that does what is to be done, or \"// "+part+": why nothing is to be done\"")

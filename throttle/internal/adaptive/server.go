@@ -60,29 +60,6 @@ type Server struct {
 	apart        apart // not zero if the Server is of one of several counters of a name
 }
 
-// lasting is what a server that refuses is known by when its bucket has idled: Begin forgets the pace as a whole, and
-// nothing of this. A hold counts as idling, if it is long. So what a rule learns from a hint, or of a habit of the server, is a
-// field here, and not one of the pace.Rate.
-type lasting struct {
-	overload    overload     // are failures without explanation refusals
-	unserved    unserved     // kinds of requests that were refused, and not served since
-	strays      strays       // refusals that are not the server's
-	persistence *persistence // are the server's refusals the matter of the bucket; nil if none came lately
-}
-
-// refusalsSettled reports whether nothing of that waits for the answer to a request that is served.
-func (l *lasting) refusalsSettled() bool {
-	// overload: hears of failures, and of answers that are learned.
-	// strays: is told by Count.
-	return !l.unserved.any() && l.persistence == nil
-}
-
-// neverRefused reports whether nothing of that makes a difference: no failure is counted either.
-func (l *lasting) neverRefused() bool {
-	// strays: counts only where windows are known.
-	return l.refusalsSettled() && l.overload.failed == 0 && !l.overload.recurrence.known()
-}
-
 // contact is how far the first request of a Server has come.
 type contact uint8
 

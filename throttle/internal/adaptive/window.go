@@ -77,6 +77,8 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.blame(&o, a)
 	}
 	looked := o.otherLimit && w.forget(&o, before)
+	o.limit = w.limit() // what has changed it was told before
+
 	w.dropped.heard()
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
@@ -90,8 +92,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if !o.unpriced {
 		o.used = w.others.used(&o, inFlight)
 	}
-	w.observe(&o, a, c)
 
+	// The outcome is complete.
+	w.observe(&o, a, c)
 	w.leaveLast(&o, inFlight)
 	w.noteSpent(&o)
 	if !o.unpriced { // else a falling Remaining says nothing about others
