@@ -1,13 +1,13 @@
 // Package adaptive learns from the answers of a server what the server allows, and says when the next request may go.
 //
-// In come requests that are granted ([Server.Take]), requests that are over ([Server.End]), and answers ([Server.Learn]):
-// whether the server refused, for how long it wants to be left alone, and what it stated about its limits. Out come the
-// instant at which a request may go ([Server.Open], [Server.Due]) and what an answer means for all requests of a bucket
-// ([Effect]).
+// In come requests that are granted ([Server.Take]), requests that are over ([Server.End]), and answers
+// ([Server.Learn]): whether the server refused, for how long it wants to be left alone, and what it stated about its
+// limits. Out come the instant at which a request may go ([Server.Open], [Server.Due]) and what an answer means for all
+// requests of a bucket ([Effect]).
 //
 // The package is a state machine. It has no lock, no clock, no timer and no goroutine: the instant of each call is a
-// parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random numbers come in
-// as a function ([Config]).
+// parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random numbers come
+// in as a function ([Config]).
 //
 // A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go), because
 // several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
@@ -16,33 +16,35 @@
 // counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
 //   - learn.go: Refuse, Learn and Served, with a function for each step.
-//   - Refuse: does a refusal concern the bucket at all? stray.go: or something in front of the server? alone.go (with the
-//     kinds of kind.go), persistence.go: or one request, or one kind of requests?
+//   - Refuse: does a refusal concern the bucket at all? stray.go: or something in front of the server? alone.go (with
+//     the kinds of kind.go), persistence.go: or one request, or one kind of requests?
 //   - Learn: overload.go: is a failure without explanation a refusal? recurrence.go: do as many get through each time?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
-//   - window.go: what remains. due.go: when a request may go. look.go: when to look if nothing remains. An outcome goes to the parts of a window in the order
-//     that follows; parts.go says what else becomes of each: forgotten, copied, joined, kept for later, and whether it is steady.
+//   - window.go: what remains. due.go: when a request may go. look.go: when to look if nothing remains. An outcome goes
+//     to the parts of a window in the order that follows; parts.go says what else becomes of each: forgotten, copied,
+//     joined, kept for later, and whether it is steady.
 //   - behind.go: does the server state what was before the request? dropped.go: is the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - cost.go: what requests cost. price.go: if they do not say it.
 //   - renewal.go: does each refused request begin the window anew?
-//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it? taken.go: or have others taken
-//     a part of it? measure.go: at which rate does it? crowd.go: which part of that is ours?
-//     drip.go: the rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few
-//     tokens. stock.go: others share the rate. pricing.go: or nobody does, and a price explains what is missing.
-//   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go: is the rest
-//     spread over the time to the reset?
+//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it? taken.go: or have
+//     others taken a part of it? measure.go: at which rate does it? crowd.go: which part of that is ours? drip.go: the
+//     rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few tokens.
+//     stock.go: others share the rate. pricing.go: or nobody does, and a price explains what is missing.
+//   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go: is the
+//     rest spread over the time to the reset?
 //   - sought.go, seek.go: when to look if no reset is stated. guess.go: when to look before a stated reset.
 //   - doubt.go: a look, or a belief, that was in vain comes again ever more seldom.
-//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go, part.go: is one limit several counters,
-//     as package counter finds out?
-//   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket has
-//     idled. slowstart.go: one request first, then more.
+//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go, part.go: is one limit several
+//     counters, as package counter finds out?
+//   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket
+//     has idled. slowstart.go: one request first, then more.
 //   - hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only one?
 //
-// Beside this way lie adaptive.go (the types that all files use), believe.go (the server's count in place of a quota), steady.go (a shorter way where there is nothing
-// to find out), memory.go (what is learned, as data: data.go, habit.go and pricememory.go have its parts, file.go writes it
-// to a file, lesson.go to a Store), and state.go and belief.go (what people are told, in numbers and in words).
+// Beside this way lie adaptive.go (the types that all files use), believe.go (the server's count in place of a quota),
+// steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go, habit.go
+// and pricememory.go have its parts, file.go writes it to a file, lesson.go to a Store), and state.go and belief.go
+// (what people are told, in numbers and in words).
 package adaptive
 
 import (
@@ -88,7 +90,8 @@ type Ticket struct {
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 
-// Granted is the place of the grant among all grants and answers of the Site, see Server.Sequence; zero if that is not known.
+// Granted is the place of the grant among all grants and answers of the Site, see Server.Sequence; zero if that is not
+// known.
 func (t *Ticket) Granted() uint64 { return uint64(t.sequence) }
 
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server

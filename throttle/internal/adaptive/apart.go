@@ -13,8 +13,8 @@ type apart struct {
 // isPlain reports whether a window is of requests, and of those to which the server gives no Bucket of their own.
 func (w *window) isPlain() bool { return w.bucket == "" && w.unit == "" }
 
-// contradictions is whether answers about a window contradict each other so often that package counter is to look closer.
-// Once is not enough: then the limit has changed, or the server was restarted.
+// contradictions is whether answers about a window contradict each other so often that package counter is to look
+// closer. Once is not enough: then the limit has changed, or the server was restarted.
 type contradictions struct {
 	latest sequence // the answer that contradicted one before
 	enough bool

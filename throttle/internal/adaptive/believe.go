@@ -41,8 +41,8 @@ const maxSilent = 3
 
 // StatesForAll is States for a quota on which all Servers of the Site draw together: what is stated of one counter says
 // nothing of another, and a server may count each route with the numbers that are granted to all. So it is false if the
-// server has a name for the counter, if another Server hears of a limit of the same numbers by another window, or if one
-// has not been answered yet, which may come to hear of such a limit.
+// server has a name for the counter, if another Server hears of a limit of the same numbers by another window, or if
+// one has not been answered yet, which may come to hear of such a limit.
 func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Duration) bool {
 	w := s.stating(now, unit, n, per)
 	if w == nil || w.bucket != "" || s.apart.has(w) || !s.isCompared || s.site.unheard > 0 {

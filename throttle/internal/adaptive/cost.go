@@ -46,8 +46,8 @@ func (w *window) limitInRequests() int {
 	return int(float64(w.stated) / max(w.price.mean, 1))
 }
 
-// learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another says that the
-// answer is the first one about a reset.
+// learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another
+// says that the answer is the first one about a reset.
 func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 	if !o.unpriced {
 		if p := w.price; p != nil && o.newest { // what it has cost is not the price of others
@@ -71,8 +71,8 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 	}
 }
 
-// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request that was sent at an
-// instant.
+// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request that
+// was sent at an instant.
 func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool, kind *Kind, another bool) {
 	p := w.price
 	before, refills := float64(p.remaining), w.refill.refills

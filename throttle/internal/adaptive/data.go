@@ -10,15 +10,16 @@ type WindowMemory struct {
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`
 
-	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. Where no reset is stated, they are what
-	// looks have found (BackAfter, BackWithin). The server states resets in steps of Resolution. Span is the length of the window, zero if
-	// the server does not state it.
+	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. Where no reset is
+	// stated, they are what looks have found (BackAfter, BackWithin). The server states resets in steps of Resolution.
+	// Span is the length of the window, zero if the server does not state it.
 	Early      time.Time     `json:"early,omitzero"`
 	Late       time.Time     `json:"late,omitzero"`
 	Resolution time.Duration `json:"resolution,omitzero"`
 	Span       time.Duration `json:"span,omitzero"`
 
-	// The window began so long before Late, give or take BeganWithin, as its first answer showed. Both are zero if that is not known.
+	// The window began so long before Late, give or take BeganWithin, as its first answer showed. Both are zero if that
+	// is not known.
 	Began       time.Duration `json:"began,omitzero"`
 	BeganWithin time.Duration `json:"beganWithin,omitzero"`
 
@@ -28,11 +29,12 @@ type WindowMemory struct {
 	OfNow bool `json:"-"`
 }
 
-// Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are a part of
-// WindowMemory. A later run of the program, or another process, begins with them when the server first states the limit.
+// Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are a part
+// of WindowMemory. A later run of the program, or another process, begins with them when the server first states the
+// limit.
 type Habits struct {
-	// Floors says that resets are rounded down. WholeSteps is 1 if windows last a whole number of the steps in which resets are
-	// stated, and 2 if they do not (guessWholeSteps).
+	// Floors says that resets are rounded down. WholeSteps is 1 if windows last a whole number of the steps in which
+	// resets are stated, and 2 if they do not (guessWholeSteps).
 	Floors     bool `json:"floors,omitzero"`
 	WholeSteps int  `json:"wholeSteps,omitzero"`
 
@@ -41,14 +43,14 @@ type Habits struct {
 	Refill float64 `json:"refill,omitzero"`
 	Raises bool    `json:"raises,omitzero"`
 
-	// EarlyFailed is how many looks before the reset found nothing, RefillFailed how often the limit was wrongly taken for one
-	// that refills, and EmptyReset says that a reset brought nothing.
+	// EarlyFailed is how many looks before the reset found nothing, RefillFailed how often the limit was wrongly taken
+	// for one that refills, and EmptyReset says that a reset brought nothing.
 	EarlyFailed  int  `json:"earlyFailed,omitzero"`
 	RefillFailed int  `json:"refillFailed,omitzero"`
 	EmptyReset   bool `json:"emptyReset,omitzero"`
 
-	// BackAfter and BackWithin are about a limit whose reset is not stated: so long after the window began, a look found nothing, and
-	// something. Zero if none did. BackHeld is how many looks in a row found it. See seek.
+	// BackAfter and BackWithin are about a limit whose reset is not stated: so long after the window began, a look
+	// found nothing, and something. Zero if none did. BackHeld is how many looks in a row found it. See seek.
 	BackAfter  time.Duration `json:"backAfter,omitzero"`
 	BackWithin time.Duration `json:"backWithin,omitzero"`
 	BackHeld   int           `json:"backHeld,omitzero"`

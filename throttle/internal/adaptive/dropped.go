@@ -1,6 +1,7 @@
 package adaptive
 
-// dropped is about a limit that comes back token by token and is stated no more: its requests go at its rate, so none is a probe whose answer would show that.
+// dropped is about a limit that comes back token by token and is stated no more: its requests go at its rate, so none
+// is a probe whose answer would show that.
 //
 // In come answers that speak of the limit (heard), and others (silent); out comes whether it is stated no more.
 type dropped struct {
@@ -13,7 +14,8 @@ const droppedAfter = 16
 // heard takes in an answer that speaks of the limit.
 func (d *dropped) heard() { d.row = 0 }
 
-// silent takes in that a request was served without a word of the limit, all of which would be back, and reports whether it is stated no more.
+// silent takes in that a request was served without a word of the limit, all of which would be back, and reports
+// whether it is stated no more.
 func (d *dropped) silent() bool {
 	d.row++
 	return d.row >= droppedAfter

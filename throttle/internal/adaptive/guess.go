@@ -14,9 +14,9 @@ type guess int
 
 const (
 	noGuess guess = iota
-	// guessRefill: the stated reset is the time to full, so that one token is back much earlier
-	// (see refill). Where the probe finds the whole limit, the next one goes after half of the time, until it is seen how fast the
-	// limit comes back, or a probe is refused.
+	// guessRefill: the stated reset is the time to full, so that one token is back much earlier (see refill). Where the
+	// probe finds the whole limit, the next one goes after half of the time, until it is seen how fast the limit comes
+	// back, or a probe is refused.
 	guessRefill
 	// guessWholeSteps: the window began with the first request that the server counted in it,
 	// and lasts a whole number of steps. So it ends in the same fraction of a step in which it

@@ -7,8 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// keep has the habits of a limit be those of the window of the limit, when there is one. Of what is known already, nothing
-// changes.
+// keep has the habits of a limit be those of the window of the limit, when there is one. Of what is known already,
+// nothing changes.
 func (s *Server) keep(m *WindowMemory) {
 	if m.any() && s.find(m.Name, m.Bucket, canonical(m.Unit)) == nil && len(s.kept) < maxWindows {
 		s.kept = append(s.kept, *m)

@@ -23,7 +23,8 @@ const (
 // how says which parts of paths are the same in a way other than byPath.
 var how = [...]alike.How{byIDs: alike.IDs, byPlace: alike.Last, byEnd: alike.Before, byBegin: alike.After}
 
-// as is the kind as it is seen in one way. It may be kept: its texts are copies, since those of a request are parts of longer ones.
+// as is the kind as it is seen in one way. It may be kept: its texts are copies, since those of a request are parts of
+// longer ones.
 func (k Kind) as(way int) Kind {
 	own := Kind{Verb: strings.Clone(k.Verb)}
 	if way == byPath {

@@ -43,8 +43,8 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	return e
 }
 
-// mayBeOver reports whether an answer of a server that states limits tells something of failures without explanation: one that says that
-// nothing remains, and no more when it does, may be a refusal.
+// mayBeOver reports whether an answer of a server that states limits tells something of failures without explanation:
+// one that says that nothing remains, and no more when it does, may be a refusal.
 func (s *Server) mayBeOver(a *Answer) bool {
 	if a.MayRefuse {
 		return Exhausted(a.Statements)
@@ -356,8 +356,8 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 
 // Served takes in that a request of a kind was served, with ticket t: so its kind is not always refused. Past is what
 // became of its claim before; nil if the claim was not refused. Pass is how often a claim that stands before this one,
-// which went ahead, is to let others pass, since several were refused in a row. That is once while little says that they
-// are always refused, so that none waits for long where they are not.
+// which went ahead, is to let others pass, since several were refused in a row. That is once while little says that
+// they are always refused, so that none waits for long where they are not.
 func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass int) {
 	if s.unserved.any() {
 		s.unserved.serve(now, kind)
@@ -389,8 +389,8 @@ func (s *Server) ServedBelow() {
 	s.successes++
 }
 
-// MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial or since
-// a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
+// MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial or
+// since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
 func (s *Server) MayRefuse(statements []quota.Statement) bool {
 	return s.overload.belief != meanFailure && (len(s.windows) == 0 || Exhausted(statements))
 }
@@ -433,11 +433,12 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	w.scheduleProbe(now, &s.config)
 }
 
-// Probe returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the first in line, the
-// others were not refused yet. If the first is of a kind that was refused, and of which none was served since, it is the first of another
-// kind: else requests that the server always refuses would go ahead one after the other. They may be of the same kind as others, or each of
-// its own. So after several refusals in a row, it is any one: not the last one that came, which would always be that of the caller that was
-// served last. Where a limit that the server states explains the refusals, it is the first one.
+// Probe returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the
+// first in line, the others were not refused yet. If the first is of a kind that was refused, and of which none was
+// served since, it is the first of another kind: else requests that the server always refuses would go ahead one after
+// the other. They may be of the same kind as others, or each of its own. So after several refusals in a row, it is any
+// one: not the last one that came, which would always be that of the caller that was served last. Where a limit that
+// the server states explains the refusals, it is the first one.
 func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 	refused := func(i int) bool { return s.unserved[byPath].find(*kind(i), byPath) >= 0 }
 	if n > 1 && refused(0) {

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// lesson is what a process tells others of a server: a Memory without instants, since clocks differ, and without what is of this process alone.
-// Rates are those of all processes together.
+// lesson is what a process tells others of a server: a Memory without instants, since clocks differ, and without what
+// is of this process alone. Rates are those of all processes together.
 type lesson struct {
 	Version int `json:"version"`
 	Memory
@@ -19,8 +19,8 @@ type lesson struct {
 // lessonVersion is that of the texts that Lesson writes. Others are passed over.
 const lessonVersion = 1
 
-// Lesson returns m as a text for processes that come later, of at most so many bytes; empty if there is nothing to tell. Numbers are rounded, so that
-// the text changes when what is believed does.
+// Lesson returns m as a text for processes that come later, of at most so many bytes; empty if there is nothing to
+// tell. Numbers are rounded, so that the text changes when what is believed does.
 func (m *Memory) Lesson(most int) string {
 	all := float64(max(m.Members, 1))
 	l := lesson{lessonVersion, Memory{Rate: rounded(all * m.Rate), Former: rounded(all * m.Former), FailuresRefuse: m.FailuresRefuse, Together: m.Together}}
@@ -88,7 +88,8 @@ func ReadLesson(text string, members int, now time.Time) (m Memory, ok bool) {
 	return m, m.Prune(now)
 }
 
-// Inherit takes over what another process has learned, as far as s has not learned it itself. Known reports whether that was a rate.
+// Inherit takes over what another process has learned, as far as s has not learned it itself. Known reports whether
+// that was a rate.
 func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
 	if s.Fresh() {
 		return s.Remember(now, m, clock)
@@ -105,8 +106,9 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 	return false
 }
 
-// Divide notes how many processes share the bucket, zero if that is not known. The rate that a silent server was seen to serve was the part of s of what it allows: it
-// becomes smaller when others come, and larger when they go. Where a server says what remains, that shows what others take.
+// Divide notes how many processes share the bucket, zero if that is not known. The rate that a silent server was seen
+// to serve was the part of s of what it allows: it becomes smaller when others come, and larger when they go. Where a
+// server says what remains, that shows what others take.
 func (s *Server) Divide(members int) {
 	before := s.members
 	if members < 1 || members == before {

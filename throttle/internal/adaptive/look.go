@@ -42,16 +42,17 @@ func (l *look) adopt(h *Habits) {
 	}
 }
 
-// longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is still to come. Where that is nearer,
-// there would else be a refusal for each, however near they are. After manyMissed such probes it is twice as much, and so on: then it is not others who take
-// all, but the server lets nothing through, whatever it states.
+// longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is
+// still to come. Where that is nearer, there would else be a refusal for each, however near they are. After manyMissed
+// such probes it is twice as much, and so on: then it is not others who take all, but the server lets nothing through,
+// whatever it states.
 const (
 	longestBeyond = time.Second
 	manyMissed    = 30
 )
 
-// noteSpent notes since when nothing remains. That begins anew where a probe takes all that it finds, as at a limit of one, and rounding
-// hides when that comes back.
+// noteSpent notes since when nothing remains. That begins anew where a probe takes all that it finds, as at a limit of
+// one, and rounding hides when that comes back.
 func (w *window) noteSpent(o *outcome) {
 	switch {
 	case w.remaining > 0:
@@ -103,9 +104,9 @@ func (w *window) judgeProbe(o *outcome) {
 	}
 }
 
-// scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if
-// probes after the reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold
-// from now.
+// scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if probes after the
+// reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold from
+// now.
 func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
@@ -132,8 +133,8 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	w.probeAt = now.Add(cut)
 }
 
-// beyond returns for how long nothing goes after so many probes that were refused, if a reset is stated that is still to come: others have taken all again. Who
-// loses often does not stay away for longer than the others.
+// beyond returns for how long nothing goes after so many probes that were refused, if a reset is stated that is still
+// to come: others have taken all again. Who loses often does not stay away for longer than the others.
 func beyond(missed int) time.Duration {
 	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
 }
@@ -141,8 +142,9 @@ func beyond(missed int) time.Duration {
 // usedUp reports whether nothing remains and it is too early for a probe.
 func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.probeAt > now }
 
-// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says when the whole limit is back.
-// Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says draft-ietf-httpapi-ratelimit-headers.
+// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says
+// when the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says
+// draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 && !w.renewal.renews {
 		said := min(w.probeAt.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vain), monotime.Longest)))
@@ -158,8 +160,8 @@ func (c *Config) jitter(d time.Duration) time.Duration {
 	return time.Duration(c.Random() * float64(min(d/100, time.Second)))
 }
 
-// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is before it, so that several
-// processes do not all look in the same instant.
+// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is before it,
+// so that several processes do not all look in the same instant.
 func (c *Config) within(hold, jitter time.Duration) time.Duration {
 	if hold > c.MaxHold {
 		return c.MaxHold - jitter

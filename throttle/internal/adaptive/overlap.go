@@ -207,8 +207,8 @@ func (s *Server) leave(w *window) {
 // maxHeirs bounds the memory that a server can make a bucket use by giving ever new names.
 const maxHeirs = 64
 
-// awaits has what b has in flight count for the window until it is answered, and its users look again then. Where the window awaits
-// another Server, or b has too many heirs, it is subtracted for good.
+// awaits has what b has in flight count for the window until it is answered, and its users look again then. Where the
+// window awaits another Server, or b has too many heirs, it is subtracted for good.
 func (w *window) awaits(b *Server, users []*Server) {
 	l := &w.overlap
 	if b.inFlight == 0 || l.before != nil && l.before != b || len(b.heirs)+len(users) > maxHeirs {
@@ -229,8 +229,8 @@ func (s *Server) Overlaps() bool {
 	return s.isCompared || slices.ContainsFunc(s.windows, func(w *window) bool { return w.overlap.any() })
 }
 
-// Sharing appends the IDs of the Servers that share a window with s, or have one that was split off: an answer to s may let requests
-// go that wait in their buckets.
+// Sharing appends the IDs of the Servers that share a window with s, or have one that was split off: an answer to s may
+// let requests go that wait in their buckets.
 func (s *Server) Sharing(to []ID) []ID {
 	to = append(to, s.heirs...)
 	for _, w := range s.windows {

@@ -10,9 +10,9 @@ import (
 // 503, and nothing else, to requests over its limit; but a broken server answers 503 as well. The difference:
 // refusals end when requests go more slowly, and failures do not.
 //
-// In come answers without explanation (take), served or failed, while the server states no limit. One that states limits
-// is taken to say when it refuses: there, only failures count that say that nothing remains. Out comes whether a failure
-// is taken for a refusal. That depends on the belief:
+// In come answers without explanation (take), served or failed, while the server states no limit. One that states
+// limits is taken to say when it refuses: there, only failures count that say that nothing remains. Out comes whether a
+// failure is taken for a refusal. That depends on the belief:
 //
 //	belief        ends when                                                           then
 //	meanFailure   a good part of the answers fail, and others are served (suspect)    onTrial

@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Stated is what the server said last of a counter, and what was used of it since the first answer about the same reset.
+// Stated is what the server said last of a counter, and what was used of it since the first answer about the same
+// reset.
 type Stated struct {
 	quota.Statement
 	Sent, Heard monotime.Time // when the request went, and when its answer came; zero if nothing was said
@@ -20,8 +21,9 @@ type Stated struct {
 	AllUsed, AllOurs int // how much was used likewise of all counters, and how much of that was ours
 }
 
-// CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with what was said of the counter, as whole has
-// found that resets are stated, and, where whole knew of the same reset, with when that window began.
+// CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with what was
+// said of the counter, as whole has found that resets are stated, and, where whole knew of the same reset, with when
+// that window began.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st Stated) {
 	if v := whole.find(name, "", ""); v != nil {
 		whole.apart.before = v.reset
@@ -48,8 +50,8 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st St
 	r := &w.reset
 	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2
 	same := early <= before.late && before.early <= late
-	// The window of the counter may have begun a little later than that of another one, of which whole heard first. A look that comes too early would
-	// be taken to prove that windows do not last whole steps.
+	// The window of the counter may have begun a little later than that of another one, of which whole heard first. A
+	// look that comes too early would be taken to prove that windows do not last whole steps.
 	if first := st.Since.Add(r.halfRoundTrip); st.Since != 0 && (begun(w.stated, w.stated-bounded(st.AtStart)) || same && first.Sub(before.opened) < r.resolution) {
 		r.opened = first
 	}

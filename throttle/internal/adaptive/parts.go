@@ -7,9 +7,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// parts are what is known of one limit, beside its name and its numbers: each is a rule or a few, in a file of its own. A
-// statement goes to them in the order of window.learn. What else becomes of a part is said here and nowhere else, in a line
-// of each function: of code, or of a comment that says why there is nothing to do. A test finds the line that is left out.
+// parts are what is known of one limit, beside its name and its numbers: each is a rule or a few, in a file of its own.
+// A statement goes to them in the order of window.learn. What else becomes of a part is said here and nowhere else, in
+// a line of each function: of code, or of a comment that says why there is nothing to do. A test finds the line that is
+// left out.
 type parts struct {
 	look
 	behind  behind
@@ -31,9 +32,9 @@ type parts struct {
 	contradictions contradictions
 }
 
-// forget takes in the outcome of an answer that states another limit than the one before: what was known may be of a limit that
-// is stated under the same name, in turns with this one. Looked reports whether the answer is to a look at the one before, and
-// was served.
+// forget takes in the outcome of an answer that states another limit than the one before: what was known may be of a
+// limit that is stated under the same name, in turns with this one. Looked reports whether the answer is to a look at
+// the one before, and was served.
 func (p *parts) forget(o *outcome, before int) (looked bool) {
 	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each answer.
 	// reset, seen: the statement says which reset it is of.
@@ -69,11 +70,11 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 	p.others.join(&other.others, remaining, inFlight)
 }
 
-// habits returns what outlasts the reset, and the run of the program. The latest answer that spoke of the limit came at an
-// instant.
+// habits returns what outlasts the reset, and the run of the program. The latest answer that spoke of the limit came at
+// an instant.
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	// dropped, seen, last, spread, renewal, others, ending, overlap, kept, contradictions: are about now.
-	// sought: is kept by its number, see keepSought.
+	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
 	h.Floors = p.reset.roundsDown
 	h.BehindFailed = p.behind.failed()
@@ -83,8 +84,8 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	return h
 }
 
-// adopt takes over the habits of the limit, of which own is known here already, and counts more. How fast the limit comes back is
-// kept until the first answer, see resume: looks that failed have not told that.
+// adopt takes over the habits of the limit, of which own is known here already, and counts more. How fast the limit
+// comes back is kept until the first answer, see resume: looks that failed have not told that.
 func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
 	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
 	// seek: see kept.
@@ -105,7 +106,8 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
 
 // steady reports whether no part has anything to find out, so that answers need only be counted: see Server.Steady.
 func (p *parts) steady() bool {
-	// dropped, last, others, price, contradictions: are told by Count.
-	// reset, seen, seek, sought, kept, spread, renewal, ending: learn only when something is used up, or with the answers in between that are learned.
+	// last, others, price: are told by Count.
+	// reset, seen, seek, sought, kept, spread, renewal, ending: learn of what is used up, or with an answer in between.
+	// dropped, contradictions: learn with an answer in between.
 	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady()
 }

@@ -20,8 +20,9 @@ func fieldsOf(t reflect.Type) (names []string) {
 	return names
 }
 
-// TestPartsAreAsked: each function of parts.go has a line for each part of a window: of code, or of a comment that begins with
-// the name of the part and says why there is nothing to do. No part has both. So have those of lasting.go for what is lasting.
+// TestPartsAreAsked: each function of parts.go has a line for each part of a window: of code, or of a comment that
+// begins with the name of the part and says why there is nothing to do. No part has both. So have those of lasting.go
+// for what is lasting.
 func TestPartsAreAsked(t *testing.T) {
 	for _, test := range []struct {
 		file      string
@@ -98,8 +99,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestWindowHasNumbersAndParts: what a window has beside its parts is its name, and what every part may read. So a field that a
-// rule needs is a part, or of a part.
+// TestWindowHasNumbersAndParts: what a window has beside its parts is its name, and what every part may read. So a
+// field that a rule needs is a part, or of a part.
 func TestWindowHasNumbersAndParts(t *testing.T) {
 	want := []string{
 		"name", "bucket", "unit", "text", "stated", "mostFound", "span", "granted", "instances",
@@ -111,8 +112,8 @@ func TestWindowHasNumbersAndParts(t *testing.T) {
 	}
 }
 
-// TestPartsShareNothing: a window that was copied shares nothing with the other that either changes. What is not a value is in the list, with
-// what parts.unshare does about it.
+// TestPartsShareNothing: a window that was copied shares nothing with the other that either changes. What is not a
+// value is in the list, with what parts.unshare does about it.
 func TestPartsShareNothing(t *testing.T) {
 	want := map[string]string{
 		"price":               "has a clone",

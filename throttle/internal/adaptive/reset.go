@@ -67,13 +67,15 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	return change
 }
 
-// follows reports whether a reset that is at early at the soonest is the next one: it only touches the known one, which may have come. Instants in whole steps do
-// that, as what was rounded up is not at the early end of its step; taken for the same reset, both would be where the two touch.
+// follows reports whether a reset that is at early at the soonest is the next one: it only touches the known one, which
+// may have come. Instants in whole steps do that, as what was rounded up is not at the early end of its step; taken for
+// the same reset, both would be where the two touch.
 func (r *reset) follows(early, now monotime.Time) bool {
 	return r.resolution > 0 && early == r.late && now >= r.early
 }
 
-// hasMoved reports whether the known reset has not come, and has moved on: another one is stated, which is at early at the soonest. The known one has passed if that says so.
+// hasMoved reports whether the known reset has not come, and has moved on: another one is stated, which is at early at
+// the soonest. The known one has passed if that says so.
 func (r *reset) hasMoved(early, now monotime.Time, limit int, passed bool) bool {
 	moved := movedOn(r.late, early, now, limit)
 	if !r.drift.note(r.late, now, !passed && early > r.late && !moved) {
@@ -82,19 +84,22 @@ func (r *reset) hasMoved(early, now monotime.Time, limit int, passed bool) bool 
 	return movedOn(r.drift.from, early, now, limit) && early.Sub(r.drift.from) > now.Sub(r.drift.since)/clocksDrift
 }
 
-// movedOn reports whether a reset that was at late at the latest, and has not come, has moved on: its earliest instant is later than that, by more than half the time of one
-// token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
+// movedOn reports whether a reset that was at late at the latest, and has not come, has moved on: its earliest instant
+// is later than that, by more than half the time of one token, (late − now)/(2 · limit). Less may be two clocks that
+// drift apart.
 func movedOn(late, early, now monotime.Time, limit int) bool {
 	return now < late && float64(early-late)*2*float64(limit) > float64(late-now)
 }
 
-// drift is a reset that moves on by so little each time that it may be two clocks that drift apart: from where, and since when. Clocks drift apart by a
-// thousandth or so; what moves on by more than a tenth of the time that passes is the reset.
+// drift is a reset that moves on by so little each time that it may be two clocks that drift apart: from where, and
+// since when. Clocks drift apart by a thousandth or so; what moves on by more than a tenth of the time that passes is
+// the reset.
 type drift struct{ from, since monotime.Time }
 
 const clocksDrift = 10
 
-// note takes in that a reset which was at late at the latest is another one, and whether it has moved on by little. It reports whether it had done so before, too.
+// note takes in that a reset which was at late at the latest is another one, and whether it has moved on by little. It
+// reports whether it had done so before, too.
 func (d *drift) note(late, now monotime.Time, little bool) (again bool) {
 	switch again = little && d.from != 0; {
 	case !little:
@@ -114,8 +119,8 @@ func (r *reset) begin(early, late, opened monotime.Time) {
 	r.count++
 }
 
-// isOver reports whether what another process was told of the reset at an instant is about the one before: where resets follow
-// each other within seconds, no more tells the two apart than which is nearer.
+// isOver reports whether what another process was told of the reset at an instant is about the one before: where resets
+// follow each other within seconds, no more tells the two apart than which is nearer.
 func (r *reset) isOver(at monotime.Time) bool {
 	return r.before != 0 && r.late.Sub(r.before) >= max(r.resolution, shortest) && at.Sub(r.before).Abs() < at.Sub(r.late).Abs()
 }
@@ -148,8 +153,8 @@ func (r *reset) roundDown() {
 	}
 }
 
-// soonest returns when the reset comes at the soonest. If it is the end of a window that began with its first request, of which the first answer told,
-// that lasts whole steps, see guessWholeSteps.
+// soonest returns when the reset comes at the soonest. If it is the end of a window that began with its first request,
+// of which the first answer told, that lasts whole steps, see guessWholeSteps.
 func (r *reset) soonest(window bool) monotime.Time {
 	if !window || r.resolution <= 0 || r.opened == 0 {
 		return r.early

@@ -6,14 +6,18 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is stated to be now, or to have passed, counts as
-// none once a look at it has found nothing.
+// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is stated to
+// be now, or to have passed, counts as none once a look at it has found nothing.
 //
-// As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the look before (beyond a minute, for as long again), at whole
-// seconds since the window began. What a look finds is kept: the window lasts longer than least, and most at the most. So the next window is looked
-// at in the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it lasts two seconds or more: it may have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
-// goes for what is back within less than a second, unless all of it is. What several looks found of such a limit is counted together: so it does not seem to come back ever more slowly, a little with each look, and where others
-// stop to draw on it, what comes back is soon seen to be more. Others who took all for long look like a longer window: so the look in the next one comes when it did before.
+// As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the
+// look before (beyond a minute, for as long again), at whole seconds since the window began. What a look finds is kept:
+// the window lasts longer than least, and most at the most. So the next window is looked at in the middle, and after a
+// few of them at its end; and once in halveAfter of them after half of that, if it lasts two seconds or more: it may
+// have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
+// goes for what is back within less than a second, unless all of it is. What several looks found of such a limit is
+// counted together: so it does not seem to come back ever more slowly, a little with each look, and where others stop
+// to draw on it, what comes back is soon seen to be more. Others who took all for long look like a longer window: so
+// the look in the next one comes when it did before.
 //
 // In come answers (note); out comes when to look (next).
 type seek struct {
@@ -35,12 +39,12 @@ type bits struct {
 // mostBits is how many tokens are counted. Then the count begins anew: others may have come or gone.
 const mostBits = 16
 
-// halveAfter is of how many looks at the end of a window one comes after half of it. So it is found after half an hour that a window of a minute has become
-// shorter, and one request is refused in as many windows to find that out.
+// halveAfter is of how many looks at the end of a window one comes after half of it. So it is found after half an hour
+// that a window of a minute has become shorter, and one request is refused in as many windows to find that out.
 const halveAfter = 32
 
-// longestKept is how long a window is at most whose length a later run, or another process, goes by. It may be shorter now, and callers fail where they
-// would wait for longer than that.
+// longestKept is how long a window is at most whose length a later run, or another process, goes by. It may be shorter
+// now, and callers fail where they would wait for longer than that.
 const longestKept = 2 * time.Minute
 
 // firstLook is after how long a used-up limit is looked at first.
@@ -49,8 +53,9 @@ const firstLook = time.Second
 // shortestLook bounds how soon after the latest one that was served a look comes.
 const shortestLook = time.Millisecond
 
-// note takes in an answer: a reset that is to come may be known, and a limit may be stated. Where none is stated, all that was ever there
-// is back each time if never more than one is: so nothing shows that it was back sooner, and the next look comes after a second.
+// note takes in an answer: a reset that is to come may be known, and a limit may be stated. Where none is stated, all
+// that was ever there is back each time if never more than one is: so nothing shows that it was back sooner, and the
+// next look comes after a second.
 func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	took := max(o.sent.Sub(l.from), 0)
 	switch {
@@ -82,8 +87,10 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	}
 }
 
-// restored takes in that a look found the whole limit, so long after the window began. A look may be late, as nobody asked for more meanwhile or another limit
-// was used up: then it does not tell when the limit was back. Most grows only if a look found nothing so late. That may be since others took all each time: so if it has grown to twice as much, the next looks begin where they did.
+// restored takes in that a look found the whole limit, so long after the window began. A look may be late, as nobody
+// asked for more meanwhile or another limit was used up: then it does not tell when the limit was back. Most grows only
+// if a look found nothing so late. That may be since others took all each time: so if it has grown to twice as much,
+// the next looks begin where they did.
 func (l *seek) restored(took time.Duration) {
 	longer := l.most == 0 || l.least >= l.most
 	if longer && took > 2*later(l.least) {
@@ -102,11 +109,13 @@ func (l *seek) restored(took time.Duration) {
 	l.least = min(l.least, l.most)
 }
 
-// inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was thought.
+// inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was
+// thought.
 func (l *seek) inBits(took time.Duration) bool { return l.least == l.most && took < 2*l.most }
 
-// perToken returns how long a token takes to come back, where a look found so many, all of the limit perhaps. Up to one more was nearly back before the first look of the bits: what was known stays if
-// that explains what they found together. Where all was back, more would have come.
+// perToken returns how long a token takes to come back, where a look found so many, all of the limit perhaps. Up to one
+// more was nearly back before the first look of the bits: what was known stays if that explains what they found
+// together. Where all was back, more would have come.
 func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration {
 	if l.least != l.most || l.bits.tokens >= mostBits {
 		l.bits = bits{}
@@ -124,8 +133,8 @@ func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration 
 	return each
 }
 
-// resume takes up what looks have found before: of now if it was in this process, else in an earlier run or by another process. It reports whether there is anything to take up: not where the
-// reset is stated.
+// resume takes up what looks have found before: of now if it was in this process, else in an earlier run or by another
+// process. It reports whether there is anything to take up: not where the reset is stated.
 func (l *seek) resume(h *Habits, ofNow bool) bool {
 	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 || !ofNow && max(h.BackAfter, h.BackWithin) > longestKept {
 		return false
@@ -170,7 +179,8 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 	return l.from.Add(max(look, shortestLook))
 }
 
-// later returns after how long the look comes after one that found nothing so late, if it is not known when the limit is back.
+// later returns after how long the look comes after one that found nothing so late, if it is not known when the limit
+// is back.
 func later(least time.Duration) time.Duration {
 	if least > time.Minute {
 		return wholeSeconds(2 * least) // most windows are no longer

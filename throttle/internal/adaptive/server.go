@@ -196,9 +196,10 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	return forgot
 }
 
-// Begin is to be called when the bucket is new or has idled: nothing was granted for a while, be it that nobody asked or that
-// a hold kept all. It forgets the pace, and has a slow start begin, unless it is known what may go and the server did not
-// refuse last. What is lasting stays, and so do the windows. (Of overload, that the bucket has begun is forgotten.)
+// Begin is to be called when the bucket is new or has idled: nothing was granted for a while, be it that nobody asked
+// or that a hold kept all. It forgets the pace, and has a slow start begin, unless it is known what may go and the
+// server did not refuse last. What is lasting stays, and so do the windows. (Of overload, that the bucket has begun is
+// forgotten.)
 func (s *Server) Begin(known bool) (forgot bool) {
 	forgot = s.Restart(true)
 	if known && !s.slowStart.refused {

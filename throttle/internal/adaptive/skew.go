@@ -7,18 +7,21 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// skew is by how much the local clock is ahead of the server's, where resets are instants by the latter. The server writes its time
-// into Date, cut to whole seconds, so that one answer leaves more than a second open; but the difference hardly changes, and the
-// answers just before and after a tick of Date narrow it down to a round trip. So does an answer whose reset is near: it was written before.
+// skew is by how much the local clock is ahead of the server's, where resets are instants by the latter. The server
+// writes its time into Date, cut to whole seconds, so that one answer leaves more than a second open; but the
+// difference hardly changes, and the answers just before and after a tick of Date narrow it down to a round trip. So
+// does an answer whose reset is near: it was written before.
 //
-// In come answers (note). Out comes the difference as an interval (bounds). Clocks that may agree are taken to agree, since most do.
+// In come answers (note). Out comes the difference as an interval (bounds). Clocks that may agree are taken to agree,
+// since most do.
 type skew struct {
 	least, most time.Duration
 	known       bool
 }
 
-// note takes in an answer with a Date, which was that much before the local time when its request was sent, and was written within some time after
-// Date, up to a round trip later than it was sent. It reports whether this shows that clocks which were taken to agree do not.
+// note takes in an answer with a Date, which was that much before the local time when its request was sent, and was
+// written within some time after Date, up to a round trip later than it was sent. It reports whether this shows that
+// clocks which were taken to agree do not.
 func (s *skew) note(ahead, within, roundTrip time.Duration) (differ bool) {
 	agreed := s.known && s.agree()
 	least, most := ahead-within, ahead+roundTrip
@@ -46,8 +49,8 @@ func (s skew) noted(ahead, within, roundTrip time.Duration) skew {
 	return s
 }
 
-// writtenWithin returns within how long after its Date an answer about a limit of so many tokens was written: a second, to which Date is cut; and before
-// its reset, if something is missing until then.
+// writtenWithin returns within how long after its Date an answer about a limit of so many tokens was written: a second,
+// to which Date is cut; and before its reset, if something is missing until then.
 func writtenWithin(st *quota.Statement, limit int) time.Duration {
 	if st.Reset <= 0 || st.Reset >= time.Second || st.Remaining >= limit {
 		return time.Second
@@ -55,8 +58,8 @@ func writtenWithin(st *quota.Statement, limit int) time.Duration {
 	return min(st.Reset+min(max(st.Resolution, 0), time.Second), time.Second)
 }
 
-// absolute returns the interval of a reset that the server states as an instant by its clock: so long after the Date of an answer,
-// which was that much before the local time when its request was sent.
+// absolute returns the interval of a reset that the server states as an instant by its clock: so long after the Date of
+// an answer, which was that much before the local time when its request was sent.
 func (s *skew) absolute(sent monotime.Time, ahead, in, step time.Duration) (early, late monotime.Time) {
 	least, most := s.bounds()
 	at := sent.Add(in - ahead)

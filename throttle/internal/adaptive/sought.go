@@ -2,8 +2,9 @@ package adaptive
 
 import "slices"
 
-// sought is about a name under which a server states the stricter of several limits, and no reset: at one time 3 of 100, at another 0 of 1. What looks have
-// found is kept of each, by its number. A limit of a number that is less than twice as large as the one before, or more than half, is that one, which has changed.
+// sought is about a name under which a server states the stricter of several limits, and no reset: at one time 3 of
+// 100, at another 0 of 1. What looks have found is kept of each, by its number. A limit of a number that is less than
+// twice as large as the one before, or more than half, is that one, which has changed.
 type sought []soughtLimit
 
 // soughtLimit is what looks have found of a limit.
@@ -15,7 +16,8 @@ type soughtLimit struct {
 // maxSought bounds how many limits are kept; the one is forgotten that was not stated for the longest time.
 const maxSought = 4
 
-// turn has l be what is known of the limit of an outcome, while it was about another one before. It reports whether a look was served: then that one is restored.
+// turn has l be what is known of the limit of an outcome, while it was about another one before. It reports whether a
+// look was served: then that one is restored.
 func (s *sought) turn(l *seek, before int, o *outcome) (restored bool) {
 	if l.from == 0 {
 		return false

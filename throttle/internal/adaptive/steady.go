@@ -28,8 +28,8 @@ func (s *Server) Steady() bool {
 	return true
 }
 
-// steady reports whether there is nothing to find out of the limit: not for its parts, and not because several instances
-// state it, or because nobody knows yet what requests cost of it.
+// steady reports whether there is nothing to find out of the limit: not for its parts, and not because several
+// instances state it, or because nobody knows yet what requests cost of it.
 func (w *window) steady() bool {
 	return !w.instances && (w.unit == "" || w.price != nil) && w.parts.steady()
 }

@@ -1,9 +1,9 @@
 package adaptive
 
-// strays tells refusals that come by chance from something in front of the server, such as a CDN, from those of the server:
-// the server states its numbers with what it serves, they leave something over, and the refusal states nothing. Such a refusal
-// is the matter of its own request. It is taken for one of the server all the same if too many come, or if the pace may be the
-// reason, since there may be a limit of which the server does not speak.
+// strays tells refusals that come by chance from something in front of the server, such as a CDN, from those of the
+// server: the server states its numbers with what it serves, they leave something over, and the refusal states nothing.
+// Such a refusal is the matter of its own request. It is taken for one of the server all the same if too many come, or
+// if the pace may be the reason, since there may be a limit of which the server does not speak.
 //
 // In come refusals that state nothing (refuse) and what was served (serve). Out comes whether a refusal is a stray.
 type strays struct {
@@ -23,9 +23,9 @@ const (
 	enoughSlow = 3
 )
 
-// refuse takes in a refusal that states nothing, and reports whether it is a stray. Left says that something remains of every
-// limit, and slow that requests are paced and the pace has not risen. If nothing remains, the refused request went to
-// look whether the limit was restored: then it may be a stray once, and the next one looks again.
+// refuse takes in a refusal that states nothing, and reports whether it is a stray. Left says that something remains of
+// every limit, and slow that requests are paced and the pace has not risen. If nothing remains, the refused request
+// went to look whether the limit was restored: then it may be a stray once, and the next one looks again.
 func (s *strays) refuse(left, slow bool) bool {
 	s.unserved++
 	s.weight = min(s.weight+strayWeight, (maxStrays+1)*strayWeight)

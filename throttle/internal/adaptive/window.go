@@ -116,8 +116,9 @@ func (w *window) before(o *outcome) {
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
 }
 
-// stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one remained and the request cost no more. It is none
-// of a probe, which goes although nothing remains, or where others are likely to have taken the last one.
+// stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one
+// remained and the request cost no more. It is none of a probe, which goes although nothing remains, or where others
+// are likely to have taken the last one.
 func (w *window) stands(remaining, n int, refused, probe bool) int {
 	if !refused {
 		return w.behind.serve(remaining)
@@ -136,7 +137,8 @@ func (*window) blame(o *outcome, a *Answer) {
 	a.named = a.named || !o.elsewhere
 }
 
-// observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which refused requests may begin anew.
+// observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which
+// refused requests may begin anew.
 func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if o.refused {
 		w.hinted = o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep
@@ -152,7 +154,8 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	}
 }
 
-// resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before, or from another process.
+// resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before,
+// or from another process.
 func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 	if st.ResetKnown {
 		return st.Reset > 0
@@ -160,8 +163,8 @@ func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 	return w.seek.from == 0 && w.reset.late > now
 }
 
-// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others. Where refused requests begin the window anew, who is not
-// refused would not hear of that.
+// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others.
+// Where refused requests begin the window anew, who is not refused would not hear of that.
 func (w *window) leaveLast(o *outcome, inFlight int) {
 	if !o.requests || o.elsewhere || w.instances || w.renewal.renews || w.refill.refills || w.others.siblings {
 		return
@@ -196,7 +199,8 @@ func (w *window) tally(granted sequence, remaining int, answer sequence) (newest
 	return true
 }
 
-// beginRoundTrip makes nextRemaining the least. What is said from now on, of requests that go from now on, is written later.
+// beginRoundTrip makes nextRemaining the least. What is said from now on, of requests that go from now on, is written
+// later.
 func (w *window) beginRoundTrip(answer sequence) {
 	w.remaining, w.nextRemaining, w.nextSince = w.nextRemaining, math.MaxInt, answer
 	w.leastThen, w.heardThen = w.remaining, w.heardAt
@@ -222,8 +226,9 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	return change.another
 }
 
-// instants takes in a reset that is stated in milliseconds, or as an instant by the server's clock, which may be another than ours: when it comes is known as far as the clocks
-// are, which are not taken to agree here. In milliseconds, it is known exactly by how much it moves.
+// instants takes in a reset that is stated in milliseconds, or as an instant by the server's clock, which may be
+// another than ours: when it comes is known as far as the clocks are, which are not taken to agree here. In
+// milliseconds, it is known exactly by how much it moves.
 func (w *window) instants(o *outcome, st *quota.Statement) {
 	fine := st.Resolution <= time.Millisecond
 	if !o.requests || !st.ResetKnown || st.Resolution <= 0 || !fine && !st.Absolute {
