@@ -338,7 +338,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances,
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(),
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)

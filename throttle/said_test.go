@@ -340,6 +340,7 @@ func TestRefusedClaimsLookInTurns(t *testing.T) {
 		for range 3 {
 			grants = append(grants, grant(t, l, Claim{}))
 		}
+		var mu sync.Mutex // protects looked
 		var looked []int
 		var wait sync.WaitGroup
 		for i, g := range grants {
@@ -351,7 +352,9 @@ func TestRefusedClaimsLookInTurns(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					looked = append(looked, i) // one at a time
+					mu.Lock()
+					looked = append(looked, i)
+					mu.Unlock()
 					g.Answered(Answer{Refused: true})
 				}
 			})
@@ -361,4 +364,47 @@ func TestRefusedClaimsLookInTurns(t *testing.T) {
 			t.Errorf("%v looked, want %v", looked, want)
 		}
 	})
+}
+
+// TestLooksOfAWindowThatWaitersShare: after a row of many, looks for a silent window come closer together where another one waits to look in turns, and not where nobody does.
+func TestLooksOfAWindowThatWaitersShare(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for others, want := range [][]time.Duration{
+		{200 * ms, 700 * ms, s, s, 2 * s, 3 * s, 2 * s, 5 * s},
+		{200 * ms, 700 * ms, s, s, s, s, 2 * s, 2 * s, s, 5 * s}, // the other one has gone at the last
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{SlowStart: true, Rand: noJitter}
+			for range 96 {
+				grant(t, l, Claim{}).Answered(Answer{})
+			}
+			var grants []*Grant
+			for range others + 1 {
+				grants = append(grants, grant(t, l, Claim{}))
+			}
+			var mu sync.Mutex // protects held
+			var held []time.Duration
+			var wait sync.WaitGroup
+			for _, g := range grants {
+				g.Answered(Answer{Refused: true})
+				wait.Go(func() {
+					for range len(want) / len(grants) {
+						var err error
+						if g, err = l.Acquire(t.Context(), Claim{After: g}); err != nil {
+							t.Error(err)
+							return
+						}
+						o := g.Answered(Answer{Refused: true})
+						mu.Lock()
+						held = append(held, o.Held)
+						mu.Unlock()
+					}
+				})
+			}
+			wait.Wait()
+			if !slices.Equal(held, want) {
+				t.Errorf("beside %d others: holds of %v, want %v", others, held, want)
+			}
+		})
+	}
 }

@@ -109,6 +109,8 @@ type Answer struct {
 	HoldResolution time.Duration // the step in which it said that
 	Statements     []quota.Statement
 
+	Waiting int // claims in line now, without one for the same request
+
 	// Instances says that one of the Statements is what several instances of the server state together: what they say
 	// of resets to and fro is no sign of a limit that comes back bit by bit.
 	Instances bool

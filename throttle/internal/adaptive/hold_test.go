@@ -41,7 +41,7 @@ func TestSilentHold(t *testing.T) {
 					want = firstHold << (n - 1)
 				}
 			}
-			if got := b.silentHold(b.now); got != want {
+			if got := b.silentHold(b.now, 0); got != want {
 				t.Errorf("a row %v: %v after %d refusals, want %v", served, got, n, want)
 			}
 		}

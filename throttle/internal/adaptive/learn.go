@@ -225,7 +225,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		switch hold = Hold(asked, s.refusals); {
 		case asked > 0 || s.successes == 0:
 		case mute:
-			hold = s.silentHold(now)
+			hold = s.silentHold(now, a.Waiting)
 		default:
 			hold = unsaid(s.refusals)
 		}
@@ -243,10 +243,10 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 }
 
 // silentHold returns for how long nothing goes at a server that says nothing, and that has served something before:
-// until the look that what was served in a row calls for, see pace.Rate.Look; or as long as unsaid says.
-func (s *Server) silentHold(now monotime.Time) time.Duration {
+// until the look that what was served in a row calls for, see pace.Rate.Look; or as long as unsaid says. So many others wait to look in turns.
+func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
-	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure); ok {
+	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {
 		return look
 	}
 	return unsaid(s.refusals)

@@ -284,8 +284,8 @@ func (r *Rate) Window() (size int, lasts time.Duration, known bool) {
 func (r *Rate) RowOver(inFlight int) bool { return r.rate == 0 && r.row.over(inFlight) }
 
 // Look returns for how long nothing goes after the n-th refusal in a row, if the server does not say, and whether what was served before shows that. Later says
-// that looks for buckets may be left out.
-func (r *Rate) Look(now monotime.Time, n int, later bool) (hold time.Duration, ok bool) {
+// that looks for buckets may be left out. So many others wait to look in turns.
+func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time.Duration, ok bool) {
 	if hold, ok := r.window.look(now, n); ok {
 		return hold, hold > 0
 	}
@@ -293,7 +293,7 @@ func (r *Rate) Look(now monotime.Time, n int, later bool) (hold time.Duration, o
 	if r.rate > 0 {
 		token = monotime.Seconds(1 / r.rateAt(now))
 	}
-	return r.row.look(now, n, later, token)
+	return r.row.look(now, n, later, token, others)
 }
 
 // Refuse takes in a refusal: it is the first of all, or belongs to the latest episode, or ends

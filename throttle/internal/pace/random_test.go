@@ -37,7 +37,7 @@ func TestRateAtRandom(t *testing.T) {
 				if random.IntN(4) == 0 {
 					r.Hint(now, 50*365*24*time.Hour, time.Second)
 				}
-				hold, ok := r.Look(now, refusals, true)
+				hold, ok := r.Look(now, refusals, true, refusals%7)
 				if hold < 0 || ok && hold == 0 {
 					t.Fatalf("seed %d: the hold is %v", seed, hold)
 				}

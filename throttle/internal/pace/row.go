@@ -13,7 +13,8 @@ import (
 // A window that is used up comes back a whole number of seconds after it began, since nobody configures other windows; and it
 // began with the row. Each look comes when nothing was served for half as long again as at the look before, at the next whole second of the row, and none passes over a usual window: of a row that
 // was served at once after 1, 2, 3, 5, 8, 10, 15, 23, 30, 45 and 60 seconds. With holds that double, half of a window was lost now and then.
-// A look in vain is one more refusal, which weighs the less the more are served. So the more were served in the row, the closer together are the looks (apart).
+// A look in vain is one more refusal, which weighs the less the more are served. So the more were served in the row, the closer together are the looks (apart). But a request is refused only so often
+// before its caller is told. So they are closer together only as far as others look in turns, and each request by itself no more often than if it were alone.
 //
 // Buckets come back sooner. So the first looks, after 100 and 200 ms, are for these. Where a pace is known, and leastRow were served since the refusal before, they come when one token is back at the pace,
 // and after the time of two, if that is sooner. (Where fewer were served, the pace may be too high, and the server would be asked ever more often.)
@@ -102,20 +103,20 @@ func (r *row) refuse(now monotime.Time) {
 }
 
 // look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later says that looks for buckets may be
-// left out. Token is how long a token takes at the pace; monotime.Longest if none is known.
-func (r *row) look(now monotime.Time, n int, later bool, token time.Duration) (hold time.Duration, ok bool) {
+// left out. Token is how long a token takes at the pace; monotime.Longest if none is known. So many others wait to look in turns.
+func (r *row) look(now monotime.Time, n int, later bool, token time.Duration, others int) (hold time.Duration, ok bool) {
 	if r.from == 0 || r.refused == 0 {
 		return 0, false
 	}
 	if n <= shortLooks && (!later || !r.late) {
 		first := leastLook
 		if r.served >= leastRow {
-			first = min(first, token)
+			first = min(first, max(token, 1))
 		}
 		return first << max(n-1, 0), true
 	}
 	lasted, unserved := now.Sub(r.from), now.Sub(r.refused)
-	look := lasted + max(time.Duration(r.apart()*float64(unserved)), leastLook)
+	look := lasted + max(time.Duration(r.apart(others)*float64(unserved)), leastLook)
 	hold = (look + time.Second - 1).Truncate(time.Second) - lasted
 	for _, window := range usual {
 		if lasted < window {
@@ -129,7 +130,8 @@ func (r *row) look(now monotime.Time, n int, later bool, token time.Duration) (h
 	return max(hold, unserved/2), true
 }
 
-// apart is for which part of the time for which nothing was served nothing goes before the next look: a half, and a quarter where four times looseRow were served.
-func (r *row) apart() float64 {
-	return math.Sqrt(looseRow/float64(max(r.served, looseRow))) / 2
+// apart is for which part of the time for which nothing was served nothing goes before the next look: a half, and a quarter where four times looseRow were served; but a half over all that look
+// in turns at least.
+func (r *row) apart(others int) float64 {
+	return max(math.Sqrt(looseRow/float64(max(r.served, looseRow))), 1/float64(max(others, 0)+1)) / 2
 }

@@ -13,17 +13,17 @@ const unpaced = monotime.Longest
 
 // next returns for how long nothing goes after the n-th refusal in a row, where holds double as long as the row says nothing.
 func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
-	if hold, ok := r.look(now, n, later, unpaced); ok {
+	if hold, ok := r.look(now, n, later, unpaced, 0); ok {
 		return hold
 	}
 	return 100 * time.Millisecond << (n - 1)
 }
 
 // holds are the next n in milliseconds, if each look is refused.
-func (r *row) holds(now monotime.Time, n int, token time.Duration) (all []time.Duration) {
+func (r *row) holds(now monotime.Time, n int, token time.Duration, others int) (all []time.Duration) {
 	for i := range n {
 		r.refuse(now)
-		hold, ok := r.look(now, i+1, true, token)
+		hold, ok := r.look(now, i+1, true, token, others)
 		if !ok {
 			hold = -time.Millisecond
 		}
@@ -54,7 +54,7 @@ func TestRowLooks(t *testing.T) {
 		r.serve(now, leastRow-1)
 		now = now.Add(test.lasted)
 		r.serve(now, 1) // the row goes on
-		if got := r.holds(now, len(test.want), unpaced); !slices.Equal(got, test.want) {
+		if got := r.holds(now, len(test.want), unpaced, 0); !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
 		now = now.Add(time.Hour)
@@ -66,11 +66,11 @@ func TestRowLooks(t *testing.T) {
 	r := row{}
 	for n := 1; n < 30; n++ {
 		r.refuse(start)
-		if hold, ok := r.look(start.Add(time.Hour), n, true, unpaced); ok {
+		if hold, ok := r.look(start.Add(time.Hour), n, true, unpaced, 0); ok {
 			t.Errorf("where nothing was served: a look in %v after %d refusals", hold, n)
 		}
 	}
-	if hold, ok := new(row).look(start, 3, true, unpaced); ok {
+	if hold, ok := new(row).look(start, 3, true, unpaced, 0); ok {
 		t.Errorf("of no row and no refusal: a look in %v", hold)
 	}
 }
@@ -87,19 +87,19 @@ func TestRowLooksAtAPace(t *testing.T) {
 		{"none", leastRow, unpaced, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
 		{"a pace", leastRow, 30 * ms, []time.Duration{30, 60, 910, 1000, 1000, 2000}},
 		{"a slow one", leastRow, 101 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
-		{"one of a token in less than a nanosecond", leastRow, 0, []time.Duration{0, 0, 1000, 1000}},
+		{"one of a token in less than a nanosecond", leastRow, 0, []time.Duration{0, 0, 999, 1000}},
 		{"one that did not hold for eight", leastRow - 1, 30 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
 	} {
 		r := row{}
 		r.serve(start, test.served)
-		if got := r.holds(start, len(test.want), test.token); !slices.Equal(got, test.want) {
+		if got := r.holds(start, len(test.want), test.token, 0); !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
 		r = row{from: start, refused: start, served: test.served, late: true}
-		if hold, ok := r.look(start, 0, true, test.token); hold != time.Second || !ok {
+		if hold, ok := r.look(start, 0, true, test.token, 0); hold != time.Second || !ok {
 			t.Errorf("%s, and nothing was served for long before: %v, %v, want a second", test.name, hold, ok)
 		}
-		if hold, ok := r.look(start, 0, false, test.token); hold/ms != test.want[0] || !ok {
+		if hold, ok := r.look(start, 0, false, test.token, 0); hold/ms != test.want[0] || !ok {
 			t.Errorf("%s, where no look is to be left out: %v, %v, want %d ms", test.name, hold, ok, test.want[0])
 		}
 	}
@@ -111,29 +111,36 @@ func TestRowLooksAtAPace(t *testing.T) {
 		if rate > 0 {
 			want = 50 * ms
 		}
-		if hold, ok := r.Look(start, 1, true); hold != want || !ok {
+		if hold, ok := r.Look(start, 1, true, 0); hold != want || !ok {
 			t.Errorf("at %v/s: %v, %v, want %v", rate, hold, ok, want)
 		}
 	}
 }
 
-// TestRowLooksCloser: a look in vain weighs less where many are served. So a window of which many were served in a row is looked for at shorter distances.
+// TestRowLooksCloser: a look in vain weighs less where many are served. So a window of which many were served in a row is looked for at shorter distances, as far as others wait to look in turns.
 func TestRowLooksCloser(t *testing.T) {
-	for served, want := range map[int][]time.Duration{ // in seconds, from the row on
-		looseRow:       {1, 2, 3, 5, 8, 10, 15, 23, 30, 45, 60, 90},
-		4 * looseRow:   {1, 2, 3, 4, 5, 7, 9, 10, 13, 15, 19, 24, 30, 38, 48, 60, 75},
-		100 * looseRow: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23, 25, 27, 29, 30, 32},
+	for _, test := range []struct {
+		served, others int
+		want           []time.Duration // in seconds, from the row on
+	}{
+		{looseRow, 1000, []time.Duration{1, 2, 3, 5, 8, 10, 15, 23, 30, 45, 60, 90}},
+		{4 * looseRow, 1000, []time.Duration{1, 2, 3, 4, 5, 7, 9, 10, 13, 15, 19, 24, 30, 38, 48, 60, 75}},
+		{4 * looseRow, 1, []time.Duration{1, 2, 3, 4, 5, 7, 9, 10, 13, 15, 19, 24, 30, 38, 48, 60, 75}},
+		{100 * looseRow, 1, []time.Duration{1, 2, 3, 4, 5, 7, 9, 10, 13, 15, 19, 24, 30, 38, 48, 60, 75}},
+		{100 * looseRow, 1000, []time.Duration{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23, 25, 27, 29, 30, 32}},
+		{100 * looseRow, 0, []time.Duration{1, 2, 3, 5, 8, 10, 15, 23, 30, 45, 60, 90}},
+		{100 * looseRow, -1, []time.Duration{1, 2, 3, 5, 8, 10, 15, 23, 30, 45, 60, 90}},
 	} {
 		r := row{}
-		r.serve(start, served)
+		r.serve(start, test.served)
 		var got []time.Duration
 		var at time.Duration
-		for _, hold := range r.holds(start, shortLooks+len(want), unpaced) {
+		for _, hold := range r.holds(start, shortLooks+len(test.want), unpaced, test.others) {
 			at += hold
 			got = append(got, at/1000)
 		}
-		if got = got[shortLooks:]; !slices.Equal(got, want) {
-			t.Errorf("after %d: looks after %d s, want %d", served, got, want)
+		if got = got[shortLooks:]; !slices.Equal(got, test.want) {
+			t.Errorf("after %d, beside %d others: looks after %d s, want %d", test.served, test.others, got, test.want)
 		}
 	}
 }
@@ -165,7 +172,7 @@ func TestRowLooksLate(t *testing.T) {
 	looks(1050) // at least as long as the first look for buckets
 	again := r
 	again.refuse(now)
-	if hold, ok := again.look(now, 1, false, unpaced); hold != leastLook || !ok {
+	if hold, ok := again.look(now, 1, false, unpaced, 0); hold != leastLook || !ok {
 		t.Errorf("a look in %v where none is to be left out, want 100 ms", hold)
 	}
 	now = now.Add(1 * ms)

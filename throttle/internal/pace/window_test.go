@@ -54,7 +54,7 @@ func (c *client) run(until monotime.Time) {
 				continue
 			}
 		}
-		if look, ok := c.Look(c.now, c.inARow, true); ok {
+		if look, ok := c.Look(c.now, c.inARow, true, 0); ok {
 			hold = look
 		}
 		c.now = c.now.Add(hold)
@@ -274,14 +274,14 @@ func TestWindowNear(t *testing.T) {
 	now = now.Add(9 * time.Second)
 	r.Refuse(now, true)
 	r.Hint(now, 0, time.Second)
-	if hold, ok := r.Look(now, 3, true); ok {
+	if hold, ok := r.Look(now, 3, true, 0); ok {
 		t.Errorf("the look after a hint of 9 s comes in %v, want it soon", hold)
 	}
 	var other Rate
 	other.serve(start)
 	other.Refuse(now, true)
 	other.Hint(now, 0, time.Second) // it never said more
-	if _, ok := other.Look(now, 3, true); !ok {
+	if _, ok := other.Look(now, 3, true, 0); !ok {
 		t.Error("no look after the row, where no hint said more than nothing")
 	}
 }
