@@ -60,55 +60,6 @@ func TestSlowStartCosts(t *testing.T) {
 	}
 }
 
-// TestSlowStartOfGrantsGivenBack: the server was never asked for a grant that is given back, so at a new host one request goes first, whatever was granted and given back before. The
-// next one goes when nothing was answered for a quarter of a second after that.
-func TestSlowStartOfGrantsGivenBack(t *testing.T) {
-	const ms = time.Millisecond
-	for _, held := range []time.Duration{0, 100 * ms, 300 * ms, 10 * time.Second} {
-		t.Run(fmt.Sprint(held), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var start time.Time
-				var sent []time.Duration
-				tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-					mu.Lock()
-					sent = append(sent, time.Since(start))
-					mu.Unlock()
-					time.Sleep(500 * ms)
-					return lab.Answer(r, http.StatusOK, ""), nil
-				})}
-				var wait sync.WaitGroup
-				for range 1000 {
-					wait.Go(func() {
-						_, giveBack, err := tr.Acquire(t.Context(), lab.Request(t, "GET", "http://a.example/", ""))
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						time.Sleep(held)
-						giveBack()
-					})
-				}
-				wait.Wait()
-				start = time.Now()
-				for range 64 {
-					wait.Go(func() {
-						if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
-							t.Error(err)
-						} else {
-							resp.Body.Close()
-						}
-					})
-				}
-				wait.Wait()
-				if want := []time.Duration{0, 250 * ms, 500 * ms}; !slices.Equal(sent[:3], want) {
-					t.Errorf("requests went after %v, want %v", sent[:3], want)
-				}
-			})
-		})
-	}
-}
-
 // TestSlowStartWithoutAnswers: requests that end without an answer, since their connection breaks or their caller does not wait for longer, let twice as many go in
 // each quarter of a second, whether they end sooner or later than that. So a server that is down is not asked by one after the other for ever, nor by all at once.
 func TestSlowStartWithoutAnswers(t *testing.T) {

@@ -87,7 +87,6 @@ type Ticket struct {
 	N        int           // what the request was thought to cost, in requests
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
 	probe    bool          // the request goes to find out whether a used-up limit is restored, see window.probing
-	doubled  bool          // twice as many may be in flight in the slow start because of the grant
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 

@@ -300,7 +300,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		s.Restart(false)
 	}
 	t.First = s.slowStart.first()
-	t.doubled = s.slowStart.take(now)
+	s.slowStart.take(now)
 	s.pace.Take(now, asked, d.N)
 	t.sequence, t.probe = s.sequence, false
 	for _, w := range s.windows {
@@ -312,17 +312,12 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 
 // End counts a request that is over. Cost is what the request asked for; nil if it asked for requests alone.
 func (s *Server) End(t *Ticket, cost *limit.Demand) {
-	s.over(t, cost)
-	s.slowStart.end(t.sequence)
-}
-
-// over counts a request out of what is in flight.
-func (s *Server) over(t *Ticket, cost *limit.Demand) {
 	s.hadContact()
 	s.inFlight -= t.N
 	if cost != nil {
 		s.addCosts(cost, -1)
 	}
+	s.slowStart.end(t.sequence)
 }
 
 // hadContact notes that the first request of the Server has ended, or will not be waited for.
@@ -350,8 +345,7 @@ func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	for _, w := range s.windows {
 		w.last.takeBack(t.Sent)
 	}
-	s.over(t, cost)
-	s.slowStart.takeBack(t.sequence, t.doubled)
+	s.End(t, cost)
 	s.ProbeOver(t)
 }
 

@@ -19,7 +19,6 @@ import (
 // when nothing was answered for slowStartStep, one more goes, and twice as many may be in flight. That is so as well where requests end
 // sooner without an answer, one after the other, as their connections break or their callers wait no longer: nothing is learned from those.
 // After a refusal, until something is served again, it takes Patience, and no more may be in flight for that.
-// A server was never asked for a request that was granted and not sent: what such a grant has raised is taken back.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
 	restart    sequence      // when it began: only requests granted later are counted
@@ -84,39 +83,25 @@ func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
 func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
 
 // take counts a grant. The time without an answer begins with the first one after an answer, with each that goes anyway, and with one that goes after a pause: nothing was
-// in flight then, and nobody asked to go when one more might have gone. Take reports whether twice as many may be in flight because of the grant.
-func (s *slowStart) take(now monotime.Time) (doubled bool) {
+// in flight then, and nobody asked to go when one more might have gone.
+func (s *slowStart) take(now monotime.Time) {
 	if s.allowed == 0 {
-		return false
+		return
 	}
 	anyway := s.inFlight >= s.allowed
-	if doubled = anyway && !s.refused; doubled {
+	if anyway && !s.refused {
 		s.allowed *= 2
 	}
 	if anyway || s.unanswered == 0 || s.inFlight == 0 && now > s.nextAnyway() {
 		s.unanswered = now
 	}
 	s.inFlight++
-	return doubled
 }
 
 // end counts the end of a request.
 func (s *slowStart) end(granted sequence) {
 	if s.allowed > 0 && granted >= s.restart {
 		s.inFlight = max(s.inFlight-1, 0)
-	}
-}
-
-// takeBack takes back a grant for which nothing was sent. Doubled is what take returned for it.
-func (s *slowStart) takeBack(granted sequence, doubled bool) {
-	if s.allowed == 0 || granted < s.restart {
-		return
-	}
-	if doubled {
-		s.allowed = max(s.allowed/2, 1)
-	}
-	if s.end(granted); s.inFlight == 0 {
-		s.unanswered = 0
 	}
 }
 
