@@ -131,17 +131,16 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 				g.Answered(Answer{})
 			}
 		}
-		const token = time.Second*100/(95*55) + 1 // at the pace: just under the eleven that were served in 200 ms
-		for round, held := range []time.Duration{200 * ms, 2 * token} {
+		for round := range 2 {
 			w, other := again(bad), again(nil)
 			bad = granted(w) // it goes ahead
-			refuse(bad, held, 0)
+			refuse(bad, 200*ms, 0)
 			w = again(bad)
 			granted(other).Answered(Answer{}) // the other one goes ahead now, and many follow
 			serveTen()
 			bad = granted(w)
 			if round == 0 {
-				refuse(bad, token, 0)
+				refuse(bad, 100*ms, 0)
 			}
 		}
 		refuse(bad, 0, 1600*ms)
@@ -199,12 +198,15 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 					return g.Answered(a)
 				}
 				refused := Answer{Refused: true}
-				for _, token := range []time.Duration{100 * ms, 10526316, 10866594} { // no pace is known at first; then it is just under what others were served
-					if got, want := do(bad, refused), (Outcome{Refused: true, Held: token}); got != want {
-						t.Fatalf("%+v, want %+v", got, want)
-					}
-					if got, want := do(bad, refused), (Outcome{Refused: true, Held: 2 * token}); got != want {
-						t.Fatalf("%+v, want %+v", got, want)
+				for _, token := range []time.Duration{100 * ms, 100 * ms, 14019481} { // no pace is known, or none that has risen; then one token takes as long
+					for i := range 2 {
+						want := Outcome{Refused: true, Held: token}
+						if i > 0 {
+							want.Held = 200 * ms
+						}
+						if got := do(bad, refused); got != want {
+							t.Fatalf("%+v, want %+v", got, want)
+						}
 					}
 					for range 20 {
 						do(other, Answer{})

@@ -42,6 +42,7 @@ type Rate struct {
 	episodes      [maxEpisodes]episode // the latest, oldest first
 	episodeCount  int
 	extraRefusals int  // refusals after a few served requests, counted to the same episode
+	rose          bool // the pace had risen when the latest refusal came
 	provisional   bool // the rate is from less than an episode
 	useless       cuts // of the pace, which was soon refused again
 
@@ -290,7 +291,7 @@ func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time
 		return hold, hold > 0
 	}
 	token := monotime.Longest
-	if r.rate > 0 {
+	if r.rose {
 		token = monotime.Seconds(1 / r.rateAt(now))
 	}
 	return r.row.look(now, n, later, token, others)
@@ -303,6 +304,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.row.refuse(now)
 	r.window.refuse(now)
 	since := now.Sub(r.measuredFrom)
+	r.rose = r.rate > 0 && r.Risen(now)
 	switch {
 	case r.former.trial:
 		r.endTrial(now, hinted)

@@ -16,8 +16,8 @@ import (
 // A look in vain is one more refusal, which weighs the less the more are served. So the more were served in the row, the closer together are the looks (apart). But a request is refused only so often
 // before its caller is told. So they are closer together only as far as others look in turns, and each request by itself no more often than if it were alone.
 //
-// Buckets come back sooner. So the first looks, after 100 and 200 ms, are for these. Where a pace is known, and leastRow were served since the refusal before, they come when one token is back at the pace,
-// and after the time of two, if that is sooner. (Where fewer were served, the pace may be too high, and the server would be asked ever more often.)
+// Buckets come back sooner. So the first looks, after 100 and 200 ms, are for these. Where a pace had risen, and so is the reason of the refusal, the first one comes when a token is back at
+// the pace, if that is sooner.
 // Where nothing was served for lateFrom before the row, looks for buckets are left out after it.
 //
 // A window also has as many requests in each row. So a second row is expected to end where the first one did (over).
@@ -103,17 +103,16 @@ func (r *row) refuse(now monotime.Time) {
 }
 
 // look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later says that looks for buckets may be
-// left out. Token is how long a token takes at the pace; monotime.Longest if none is known. So many others wait to look in turns.
+// left out. Token is how long a token takes at the pace that was too high; monotime.Longest if the pace is not the reason of the refusals. So many others wait to look in turns.
 func (r *row) look(now monotime.Time, n int, later bool, token time.Duration, others int) (hold time.Duration, ok bool) {
 	if r.from == 0 || r.refused == 0 {
 		return 0, false
 	}
 	if n <= shortLooks && (!later || !r.late) {
-		first := leastLook
-		if r.served >= leastRow {
-			first = min(first, max(token, 1))
+		if n <= 1 {
+			return min(leastLook, max(token, 1)), true
 		}
-		return first << max(n-1, 0), true
+		return leastLook << (n - 1), true
 	}
 	lasted, unserved := now.Sub(r.from), now.Sub(r.refused)
 	look := lasted + max(time.Duration(r.apart(others)*float64(unserved)), leastLook)

@@ -75,27 +75,25 @@ func TestRowLooks(t *testing.T) {
 	}
 }
 
-// TestRowLooksAtAPace: a pace that held for eight says when a bucket has one token, and then two. So the looks for buckets come then, if that is sooner.
+// TestRowLooksAtAPace: a pace that was refused when it had risen says when a bucket has a token. So the first look comes then, if that is sooner.
 func TestRowLooksAtAPace(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
-		name   string
-		served int
-		token  time.Duration
-		want   []time.Duration // in milliseconds
+		name  string
+		token time.Duration
+		want  []time.Duration // in milliseconds
 	}{
-		{"none", leastRow, unpaced, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
-		{"a pace", leastRow, 30 * ms, []time.Duration{30, 60, 910, 1000, 1000, 2000}},
-		{"a slow one", leastRow, 101 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
-		{"one of a token in less than a nanosecond", leastRow, 0, []time.Duration{0, 0, 999, 1000}},
-		{"one that did not hold for eight", leastRow - 1, 30 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
+		{"none", unpaced, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
+		{"a pace", 30 * ms, []time.Duration{30, 200, 770, 1000, 1000, 2000}},
+		{"a slow one", 101 * ms, []time.Duration{100, 200, 700, 1000, 1000, 2000}},
+		{"one of a token in less than a nanosecond", 0, []time.Duration{0, 200, 799, 1000}},
 	} {
 		r := row{}
-		r.serve(start, test.served)
+		r.serve(start, 1)
 		if got := r.holds(start, len(test.want), test.token, 0); !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
-		r = row{from: start, refused: start, served: test.served, late: true}
+		r = row{from: start, refused: start, served: 1, late: true}
 		if hold, ok := r.look(start, 0, true, test.token, 0); hold != time.Second || !ok {
 			t.Errorf("%s, and nothing was served for long before: %v, %v, want a second", test.name, hold, ok)
 		}
@@ -103,16 +101,22 @@ func TestRowLooksAtAPace(t *testing.T) {
 			t.Errorf("%s, where no look is to be left out: %v, %v, want %d ms", test.name, hold, ok, test.want[0])
 		}
 	}
-	for _, rate := range []float64{0, 20} {
-		r := Rate{rate: rate, setAt: start}
-		r.row.serve(start, leastRow)
-		r.row.refuse(start)
-		want := leastLook
-		if rate > 0 {
-			want = 50 * ms
-		}
-		if hold, ok := r.Look(start, 1, true, 0); hold != want || !ok {
-			t.Errorf("at %v/s: %v, %v, want %v", rate, hold, ok, want)
+	for _, test := range []struct {
+		name   string
+		rate   float64
+		growth float64
+		want   time.Duration
+	}{
+		{"no pace", 0, 0.1, leastLook},
+		{"a pace that has not risen", 20, 0.028, leastLook},
+		{"one that has", 20, 0.031, 50 * ms},
+	} {
+		r := Rate{rate: test.rate, growth: test.growth, setAt: start, measuredFrom: start, episodeCount: 1, episodes: [maxEpisodes]episode{{start: start, lastRefusal: start}}}
+		now := start.Add(time.Second)
+		r.Serve(now, 1, false)
+		r.Refuse(now, false)
+		if hold, ok := r.Look(now, 1, true, 0); hold != test.want || !ok {
+			t.Errorf("%s: %v, %v, want %v", test.name, hold, ok, test.want)
 		}
 	}
 }
