@@ -28,6 +28,7 @@ type seek struct {
 	vain  bool          // a look has found nothing since the window began
 	short time.Duration // most, before it grew to twice as much or more, the latest time; zero if the next window was as long
 	bits  bits          // what looks found of a limit that comes back bit by bit, since most is what a token takes
+	bunch time.Duration // so late, the latest look that found a part found several tokens, see inBunch; else zero
 }
 
 // bits is what several looks in a row found together: so many tokens in a time.
@@ -66,7 +67,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	case o.refused && o.probe:
 		l.least, l.held, l.vain = max(l.least, took), 0, true
 	case o.refused:
-	case o.probe && o.whole() && (!limitStated || !l.inBits(took)):
+	case o.probe && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.found())):
 		if l.held++; took < l.least { // the window has become shorter
 			l.least, l.held = 0, 0
 		}
@@ -112,6 +113,17 @@ func (l *seek) restored(took time.Duration) {
 // inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was
 // thought.
 func (l *seek) inBits(took time.Duration) bool { return l.least == l.most && took < 2*l.most }
+
+// inBunch reports whether the tokens that a look found came back at once: what was sent at once to a log does, one span
+// later. That is believed where two looks in a row found several tokens after the same time, and a look before each had
+// found none; and for as long as looks after that time find several.
+func (l *seek) inBunch(took time.Duration, tokens int) bool {
+	again := (took - l.bunch).Abs() <= min(l.bunch/16, firstLook)
+	if l.bunch = 0; tokens > 1 && (l.vain || again && l.least < l.most) {
+		l.bunch = took
+	}
+	return again && l.bunch > 0
+}
 
 // perToken returns how long a token takes to come back, where a look found so many, all of the limit perhaps. Up to one
 // more was nearly back before the first look of the bits: what was known stays if that explains what they found

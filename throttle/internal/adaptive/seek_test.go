@@ -53,6 +53,18 @@ func TestSeek(t *testing.T) {
 			4,
 			[][]float64{{1, 2, 3, 5, 8, 12}, {3}, {1, 2, 3}},
 		},
+		{
+			"several at once, after the same time: in the third window, a look comes first when they were back before the span seemed to be longer",
+			[]float64{5, 5, 5, 5, 5, 5},
+			4,
+			[][]float64{{1, 2, 3, 5}, {1.25, 3, 4, 5}, {1.25, 2, 3, 5}, {5}, {5}, {5}},
+		},
+		{
+			"several, after another time each time: others were there",
+			[]float64{5, 3, 5, 3},
+			4,
+			[][]float64{{1, 2, 3, 5}, {1.25, 3}, {1, 2, 3, 4, 5}, {1.25, 3}},
+		},
 	} {
 		b := newBucket(t, Config{})
 		none := quota.Statement{Limit: 10}
@@ -127,6 +139,30 @@ func TestSeekPartEndsARow(t *testing.T) {
 	l.note(&outcome{sent: at, now: at, n: 1, limit: 10, probe: true}, false, true)
 	if got := l.next(at, 0).Sub(at); got != 6*time.Second {
 		t.Errorf("one was back after 6 s: the next look after %v, want 6s", got)
+	}
+}
+
+// TestSeekBunch: nothing was back after 9 s, and several after 10 s, in two windows in a row. A look that finds several then waits for 10 s again; one that finds
+// one, or several sooner, as where the log has become faster, waits for as long as a token takes.
+func TestSeekBunch(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		after time.Duration
+		found int
+		want  time.Duration
+	}{
+		{10 * s, 4, 10 * s},
+		{10*s + 625*time.Millisecond, 2, 10 * s},
+		{10*s + 626*time.Millisecond, 2, 5313 * time.Millisecond},
+		{10 * s, 1, 10 * s},
+		{6 * s, 4, 1500 * time.Millisecond},
+	} {
+		l := seek{from: start, least: 9 * s, most: 10 * s, bunch: 10 * s, held: 1}
+		at := start.Add(test.after)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 10, remaining: test.found - 1, probe: true}, false, true)
+		if got := l.next(at, 0).Sub(at); got != test.want || (l.held > 0) != (test.want == 10*s && test.found > 1) {
+			t.Errorf("%d were back after %v: the next look comes after %v, and %d in a row were so late; want %v", test.found, test.after, got, l.held, test.want)
+		}
 	}
 }
 
