@@ -322,3 +322,21 @@ func TestSilentWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSilentWindowIsLost: a caller who uses up the windows of a server that says nothing in half of their time gets nearly all of them, whether they begin by the clock or with
+// its requests. Whether there is more than a window has is asked ever more rarely, and an answer that
+// may be of the next window does not count.
+func TestNoSilentWindowIsLost(t *testing.T) {
+	const windows = 40
+	for name, algorithm := range map[string]pacertest.Algorithm{
+		"fixed": &pacertest.FixedWindow{Limit: 100, Window: time.Minute},
+		"clock": &pacertest.ClockWindow{Limit: 100, Window: time.Minute},
+	} {
+		for seed := range uint64(6) {
+			c := course{seed: seed, algorithm: algorithm, dialect: spoken[0].dialect, status: http.StatusTooManyRequests, span: windows * time.Minute, latency: 300 * time.Millisecond, callers: 1}
+			if r := c.run(t); len(r.served) < 90*windows || len(r.refused) > 4*windows {
+				t.Errorf("%s, seed %d: %d served and %d refused in %d windows of 100, want %d at least and %d at most", name, seed, len(r.served), len(r.refused), windows, 90*windows, 4*windows)
+			}
+		}
+	}
+}

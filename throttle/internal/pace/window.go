@@ -20,7 +20,7 @@ import (
 //
 // A window that slides gives back requests one by one, as they went. So a turn may be refused before it is over, and go on soon; and the turns
 // after it begin a little later (slack). A limit may fall: then a turn has less, which is believed once. A limit may rise: so a turn goes on until one is
-// refused, first after firstUp, and then as seldom as twice a pace is tried. Where turns are refused again and again, there is no such window.
+// refused, first after firstUp, and then as seldom as twice a pace is tried. What is served when the window may be over is the first of the next turn: else two windows would be taken for one. Where turns are refused again and again, there is no such window.
 //
 // In come grants (take), what was served (serve, count), refusals (refuse) and hints (hint). Out come whether a window is known (known), when a request may go
 // (due), whether one that goes is to go alone (alone), and for how long nothing goes after a refusal (look).
@@ -144,6 +144,9 @@ func (w *window) serve(now monotime.Time, n int, late bool) {
 	case t.before != 0:
 		w.most = min(w.most, now.Sub(t.before))
 		t.from, t.before = now, 0
+	case t.beyond && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
+		w.end(now)
+		*t = turn{from: now, granted: n}
 	case t.refused == 0 || late:
 	case w.known() && t.served < w.size && now.Sub(t.from) < w.lasts(w.least)*3/4: // requests come back one by one
 		t.granted, t.refused, t.near, t.beyond = t.served+t.since, 0, false, false

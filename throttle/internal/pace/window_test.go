@@ -301,3 +301,18 @@ func TestWindowSlack(t *testing.T) {
 		t.Errorf("slack of %v ms, want %s", got, want)
 	}
 }
+
+// TestWindowThatEndsWhileItIsTried: what is served beyond a turn when the window may be over is the first of the next turn, and not more of this one.
+func TestWindowThatEndsWhileItIsTried(t *testing.T) {
+	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
+	w := window{size: 10, alike: 1, sudden: true, least: 59 * time.Second, most: 60 * time.Second, next: at(30 * time.Second)}
+	w.turn = turn{from: at(0), granted: 10, served: 10}
+	w.take(at(59500*time.Millisecond), 1)
+	if !w.turn.beyond {
+		t.Fatal("the request does not go beyond the turn")
+	}
+	w.serve(at(59600*time.Millisecond), 1, false)
+	if w.size != 10 || w.turn.from != at(59600*time.Millisecond) || w.turn.beyond || w.turn.granted != 1 || w.turn.served != 1 {
+		t.Errorf("size %d, turn %+v, want 10 and a turn that begins", w.size, w.turn)
+	}
+}
