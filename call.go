@@ -315,6 +315,12 @@ func (tm *terms) apply(l *calls) {
 	if len(c.Costs) > 0 { // copied, since the caller may change its map before it settles the call
 		costs := quota.Costs{}
 		maps.Copy(costs, tm.claim.Costs)
+		for unit := range c.Costs {
+			if cmp.Or(unit, quota.Requests) == quota.Requests { // it has two names
+				delete(costs, quota.Requests)
+				delete(costs, "")
+			}
+		}
 		maps.Copy(costs, c.Costs)
 		tm.claim.Costs = costs
 	}

@@ -147,6 +147,30 @@ func TestCallCosts(t *testing.T) {
 	})
 }
 
+// TestCallCostsInRequests: what a Call says of requests counts, and not what the Transport's Cost says, by whichever of the two names of the unit.
+func TestCallCostsInRequests(t *testing.T) {
+	for _, names := range [][2]string{{quota.Requests, quota.Requests}, {quota.Requests, ""}, {"", quota.Requests}, {"", ""}} {
+		for said, want := range map[int]int{2: 2, 0: 1, -1: 1} {
+			synctest.Test(t, func(t *testing.T) {
+				var told quota.Costs
+				tr := &pacer.Transport{
+					Base: lab.OK(), Cost: func(*http.Request) quota.Costs { return quota.Costs{names[0]: 10} },
+					Trace: &pacer.Trace{Answered: func(a pacer.Answered) { told = a.Costs }},
+				}
+				req := lab.Request(t, "GET", "http://a.example/", "")
+				resp, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{names[1]: said}}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if got := told[quota.Requests]; got != want || len(told) != 1 {
+					t.Errorf("Cost has %q: 10, the Call %q: %d: charged %v, want %d", names[0], names[1], said, told, want)
+				}
+			})
+		}
+	}
+}
+
 func TestCallPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
