@@ -21,7 +21,7 @@ const (
 	patience    = 5 * time.Second        // for which others wait for the answer to a request that went ahead
 	unsaidReset = time.Second            // until when a limit is looked at whose reset is not known
 	maxWindows  = 16
-	enough      = 32 // answers end a slow start
+	enough      = 256 // answers end a slow start
 )
 
 // What package pacer has, see Inside.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -528,6 +529,17 @@ func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
 	})
 }
 
+// untilFree ends the slow start, so that claims are granted without the lock.
+func (a asker) untilFree() {
+	a.t.Helper()
+	for range enough {
+		a.get().Answered(Answer{})
+	}
+	if way := a.l.gate.Way(); way != atonce.Free {
+		a.t.Fatalf("claims go by way %v after %d answers, want Free", way, enough)
+	}
+}
+
 // TestSlowStartAfterIdlingOfAFastBucket: claims that are granted without the lock see that the bucket has idled.
 func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
 	for _, test := range []struct {
@@ -536,9 +548,7 @@ func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
 	}{{time.Minute - 1, nil}, {time.Minute, ErrWouldWait}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
-			for range enough {
-				a.get().Answered(Answer{})
-			}
+			a.untilFree()
 			time.Sleep(test.idle)
 			a.get()
 			if _, err := a.l.Acquire(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, test.want) {
@@ -552,9 +562,7 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
-			for range enough {
-				a.get().Answered(Answer{})
-			}
+			a.untilFree()
 			time.Sleep(time.Minute)
 			var went atomic.Int32
 			var wg sync.WaitGroup
