@@ -17,7 +17,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestSlowStartCosts: how long requests take at a server that states nothing and refuses nothing, and without pacer.
+// TestSlowStartCosts: how long requests take at a server that states nothing and refuses nothing, and without pacer. Of callers who ask at one instant, chance says which is first: now and
+// then the last of them gets away with one round trip less.
 func TestSlowStartCosts(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -51,8 +52,8 @@ func TestSlowStartCosts(t *testing.T) {
 						})
 					}
 					wait.Wait()
-					if took := time.Since(start); took != want {
-						t.Errorf("took %v, want %v", took, want)
+					if took := time.Since(start); took != want && took != want-test.trip {
+						t.Errorf("took %v, want %v or a round trip less", took, want)
 					}
 				}
 			})
