@@ -145,7 +145,10 @@ func (w *window) serve(now monotime.Time, n int, late bool) {
 		w.most = min(w.most, now.Sub(t.before))
 		t.from, t.before = now, 0
 	case t.beyond && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
-		w.end(now)
+		if lasted := now.Sub(t.from); lasted > w.least { // else the turn began in the middle of its window
+			w.most = min(w.most, lasted)
+		}
+		w.fell = false
 		*t = turn{from: now, granted: n}
 	case t.refused == 0 || late:
 	case w.known() && t.served < w.size && now.Sub(t.from) < w.lasts(w.least)*3/4: // requests come back one by one

@@ -21,16 +21,19 @@ type client struct {
 	longest time.Duration                         // a hint is waited for so long at most; zero if for as long as it asks
 	turns   []int                                 // how many were served, of those that came within a second of each other
 	latest  monotime.Time                         // the latest that was served
+	asked   monotime.Time                         // the latest time that it asked
+	every   time.Duration                         // it asks no sooner than so long after that
 }
 
 // run asks until an instant.
 func (c *client) run(until monotime.Time) {
 	for {
-		at := c.Due(c.now, 0, 1, false)
+		at := c.Due(max(c.now, c.asked.Add(c.every)), 0, 1, false)
 		if at > until {
 			c.now = until
 			return
 		}
+		c.asked = at
 		c.Take(at, at, 1)
 		c.now = at.Add(10 * time.Millisecond)
 		if c.admits(at.Add(5 * time.Millisecond)) {
@@ -314,5 +317,37 @@ func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	w.serve(at(59600*time.Millisecond), 1, false)
 	if w.size != 10 || w.turn.from != at(59600*time.Millisecond) || w.turn.beyond || w.turn.granted != 1 || w.turn.served != 1 {
 		t.Errorf("size %d, turn %+v, want 10 and a turn that begins", w.size, w.turn)
+	}
+}
+
+// TestWindowThatBeganBeforeItsTurn: windows begin by the clock, and a caller who has paused begins in the middle of one. So what a turn has is used up, and the next window begins, sooner
+// than a window lasts: that says nothing about how long it does.
+func TestWindowThatBeganBeforeItsTurn(t *testing.T) {
+	const limit, lasts = 1000, time.Minute
+	first := start - start%monotime.Time(lasts) + monotime.Time(lasts)
+	for _, test := range []struct{ pause, every time.Duration }{
+		{5 * time.Second, 55 * time.Millisecond},
+		{15 * time.Second, 45 * time.Millisecond},
+	} {
+		var window monotime.Time
+		used := 0
+		c := client{now: start, admits: func(now monotime.Time) bool {
+			if w := now - now%monotime.Time(lasts); w != window {
+				window, used = w, 0
+			}
+			used++
+			return used <= limit
+		}}
+		c.run(first.Add(5 * lasts))
+		c.now, c.every, c.refused = c.now.Add(test.pause), test.every, nil
+		for i := range 8 {
+			c.run(first.Add(time.Duration(6+i) * lasts))
+			if size, span, known := c.Window(); size != limit || span.Round(time.Second) != lasts || !known {
+				t.Errorf("%v: %d minutes later: %d in %v, known %v, want %d in %v", test, i+1, size, span, known, limit, lasts)
+			}
+		}
+		if len(c.refused) > 4 {
+			t.Errorf("%v: %d refused in eight windows, want 4 at most", test, len(c.refused))
+		}
 	}
 }
