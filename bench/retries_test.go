@@ -64,3 +64,35 @@ func TestSequences(t *testing.T) {
 		t.Errorf("%v and %v, want a second", v4, v5)
 	}
 }
+
+// TestMarks: the marks of cenkalti/backoff v4 are known, and those of v5 are not, as docs/migrating.md says.
+func TestMarks(t *testing.T) {
+	isFinal := func(err error) bool {
+		var mark *cenkalti5.PermanentError
+		return errors.As(err, &mark)
+	}
+	for name, test := range map[string]struct {
+		err     error
+		retryIf func(error) bool
+		calls   int
+		took    time.Duration
+	}{
+		"v4":             {cenkalti4.Permanent(errFails), nil, 1, 0},
+		"v5":             {cenkalti5.Permanent(errFails), nil, 3, 2 * time.Second},
+		"v5 and RetryIf": {cenkalti5.Permanent(errFails), func(err error) bool { return !isFinal(err) }, 1, 0},
+		"v5, RetryAfter": {cenkalti5.RetryAfter(60), nil, 3, 2 * time.Second},
+		"pacer's":        {backoff.Permanent(errFails), nil, 1, 0},
+		"pacer's, After": {backoff.After(errFails, time.Minute), nil, 3, 2 * (time.Minute + time.Second)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls, start := 0, time.Now()
+			err := backoff.Do(t.Context(), func(context.Context) error {
+				calls++
+				return test.err
+			}, &backoff.Options{Backoff: backoff.Constant{Jitter: backoff.NoJitter}, RetryIf: test.retryIf})
+			if took := time.Since(start); calls != test.calls || took != test.took || !errors.Is(err, test.err) {
+				t.Errorf("%s: %d calls in %v, %v, want %d in %v", name, calls, took, err, test.calls, test.took)
+			}
+		})
+	}
+}
