@@ -725,7 +725,7 @@ func TestInFlightAsksForForgottenAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
-		want := `throttle: a.example: not sent: wait over MaxWait (2s, after waiting for 2s): in flight "1 in flight": are all answers read and closed?`
+		want := `throttle: a.example: not sent: wait over MaxWait (2s, after waiting for 2s): in flight "1 in flight": are all answers read and closed, all grants Done?`
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}

@@ -57,7 +57,7 @@ func (r Refusal) String() string {
 	}
 	switch r.Cause {
 	case inFlight:
-		b.WriteString(": are all answers read and closed?")
+		b.WriteString(": are all answers read and closed, all grants Done?")
 	case slowStart:
 		b.WriteString(", until an answer comes")
 	}
