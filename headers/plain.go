@@ -157,9 +157,9 @@ func isOverdrawn(v string) bool {
 }
 
 // stepOf returns what a number in a header about a window counts, if no name and no other header says so. Nobody means
-// 60 000 seconds.
+// 60 000 seconds, nor 2 592 000 milliseconds where that many seconds are 30 days.
 func stepOf(f *found, n int64) time.Duration {
-	if f.Step == 0 && f.Form == name.Auto && n > 0 && n%1000 == 0 {
+	if f.Step == 0 && f.Form == name.Auto && n > 0 && n%1000 == 0 && (n%86_400 != 0 || n%60_000 == 0) {
 		return time.Millisecond
 	}
 	return cmp.Or(f.Step, time.Second)
