@@ -23,7 +23,7 @@ type Dialect struct {
 
 	// The names of the headers, in upper or lower case, of 3 to 128 bytes; empty for those
 	// that the service does not send.
-	Limit      string // how much there is in all, in Units
+	Limit      string // how much there is in all
 	Remaining  string // how much is left
 	Used       string // how much is gone
 	Reset      string // when it is restored
@@ -31,16 +31,18 @@ type Dialect struct {
 	RetryAfter string // when to try again
 
 	// FixedLimit and FixedWindow are what the headers Limit and Window would say, for services
-	// that say so only in their documentation. Where such a header says something, that counts.
-	// Zero means not known. A negative one is a mistake, as is a FixedLimit over
+	// that say so only in their documentation. FixedLimit counts in answers without the header
+	// Limit, which may say "unlimited"; FixedWindow wherever the header Window is not there or
+	// cannot be read. Zero means not known. A negative one is a mistake, as is a FixedLimit over
 	// 999 999 999 999 999, and a FixedWindow over 366 days.
 	FixedLimit  int64
 	FixedWindow time.Duration
 
 	// Step is what a number in Reset, RetryAfter and Window counts, such as
 	// time.Millisecond: nothing tells 1500 milliseconds from 1500 seconds. If zero, the
-	// header's name tells (X-Reset-Ms), or else it is a second. A negative one is a mistake, as
-	// is one over an hour.
+	// header's name tells (X-Reset-Ms), or else it is a second; of whole thousands in Window, such
+	// as 60000, a millisecond, unless they are whole days in seconds. A negative one is a mistake,
+	// as is one over an hour.
 	Step time.Duration
 
 	_ [0]func() // fields may follow: no literals without names, no comparing

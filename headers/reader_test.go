@@ -90,6 +90,22 @@ func TestReader(t *testing.T) {
 			fields("X-Left", "0", "X-Back", "90000"), `"" 0/? in 25h0m0s per 1h0m0s`,
 		},
 		{
+			"a window that a header tells", &Reader{Dialects: []Dialect{{Limit: "X-Cap", Remaining: "X-Left", Window: "X-Per", FixedWindow: time.Hour}}},
+			fields("X-Cap", "60", "X-Left", "12", "X-Per", "90"), `"" 12/60 per 1m30s`,
+		},
+		{
+			"a window in milliseconds", &Reader{Dialects: []Dialect{{Limit: "X-Cap", Remaining: "X-Left", Window: "X-Per", Step: time.Millisecond}}},
+			fields("X-Cap", "60", "X-Left", "12", "X-Per", "1500"), `"" 12/60 per 1.5s`,
+		},
+		{
+			"a window of which the header says nothing", &Reader{Dialects: []Dialect{{Limit: "X-Cap", Remaining: "X-Left", Window: "X-Per", FixedWindow: time.Hour}}},
+			fields("X-Cap", "60", "X-Left", "12", "X-Per", "soon"), `"" 12/60 per 1h0m0s`,
+		},
+		{
+			"a total beside a header that says nothing", &Reader{Dialects: []Dialect{{FixedLimit: 6000, Limit: "X-Cap", Remaining: "X-Left"}}},
+			fields("X-Cap", "many", "X-Left", "55"), `"" 55/?`,
+		},
+		{
 			"lists", &Reader{Dialects: []Dialect{{Limit: "X-Caps", Remaining: "X-Lefts"}}},
 			fields("X-Caps", "10, 100", "X-Lefts", "3, 50"), `"" 3/10, "" 50/100`,
 		},
