@@ -328,8 +328,12 @@ func TestErrorNamesTheCostInItsUnit(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 1 tokens/s burst 3")}
 		_, _, err := l.Join(t.Context(), Claim{N: 10, Costs: quota.Costs{"tokens": 5}})
 		var e *Error
-		if !errors.As(err, &e) || e.Cost != 5 {
+		if !errors.As(err, &e) || e.Cost != 5 || e.Unit != "tokens" {
 			t.Errorf("got %v, want a cost of 5 tokens", err)
+		}
+		_, _, err = l.Join(t.Context(), Claim{N: 101, Costs: quota.Costs{"tokens": 1}})
+		if !errors.As(err, &e) || e.Cost != 101 || e.Unit != "" {
+			t.Errorf("got %v, want a cost of 101 requests", err)
 		}
 	})
 }

@@ -124,8 +124,8 @@ func TestCostsTooLargeAtOnce(t *testing.T) {
 			l.Pause(time.Hour) // it is not waited for
 			_, _, err := l.Join(t.Context(), tokens(31))
 			var e *Error
-			if !errors.As(err, &e) || !errors.Is(err, ErrTooLarge) || e.Cost != 31 || e.Quota != text || e.Bucket != "api" || e.Wait != 0 {
-				t.Errorf("%s: got %v, want ErrTooLarge, a cost of 31 and the quota", text, err)
+			if !errors.As(err, &e) || !errors.Is(err, ErrTooLarge) || e.Cost != 31 || e.Unit != "tokens" || e.Quota != text || e.Bucket != "api" || e.Wait != 0 {
+				t.Errorf("%s: got %v, want ErrTooLarge, a cost of 31 tokens and the quota", text, err)
 			}
 			if f := l.Forecast(tokens(31)); !f.Never || !errors.Is(f.Err, ErrTooLarge) {
 				t.Errorf("%s: forecast %+v, want never", text, f)

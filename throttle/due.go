@@ -52,8 +52,8 @@ func (l *Limiter) unfit(need *need) error {
 			return b.invalid
 		}
 		if need.Costs != nil || need.bare && b.beyondBare {
-			if name, cost, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
-				return &Error{Bucket: b.Name, Quota: name, Cost: cost, Err: ErrUnit, detail: why}
+			if name, cost, unit, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
+				return &Error{Bucket: b.Name, Quota: name, Cost: cost, Unit: unit, Err: ErrUnit, detail: why}
 			}
 		}
 	}

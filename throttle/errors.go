@@ -81,11 +81,12 @@ type Error struct {
 	Cause  Cause         // what the claim had to wait for; empty if nothing
 	Wait   time.Duration // how long the wait would have been from then on; zero if not known, as for an answer to come or a Store to be back
 	At     time.Time     // when the claim would have gone; zero if not known
-	Cost   int           // what was claimed: in requests; for ErrTooLarge and ErrUnit in the quota's unit
+	Cost   int           // what was claimed, in Unit
+	Unit   string        // of Cost: for ErrTooLarge that of the quota, for ErrUnit as it was claimed; empty for requests, in which all others are
 	Err    error         // ErrWouldWait, ErrMaxWait, …
-	ctxErr error         // of the context that ended, or would have ended, the wait
-	cause  error         // of ctxErr
-	detail string        // what the text says after that of Err
+
+	ctxErr, cause error  // Err and Cause of the context that ended, or would have ended, the wait
+	detail        string // what the text says after that of Err
 
 	tooMuch string // what was claimed, if that is above what goes at once, of ErrTooLarge or in an outage of the Store; how much that is, and what to do
 	trouble error  // of the Store; not wrapped, since it may be a timeout that has nothing to do with the caller's

@@ -25,7 +25,7 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 			c := Claim{Costs: quota.Costs{test.unit: 7, "tokens": 1}}
 			_, _, err := l.Join(t.Context(), c)
 			var e *Error
-			if !errors.As(err, &e) || !errors.Is(err, ErrUnit) || err.Error() != test.want || e.Bucket != test.bucket || e.Quota != test.quota || e.Cost != 7 {
+			if !errors.As(err, &e) || !errors.Is(err, ErrUnit) || err.Error() != test.want || e.Bucket != test.bucket || e.Quota != test.quota || e.Cost != 7 || e.Unit != test.unit {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
 			if f := l.Forecast(c); !f.Never || f.Err == nil || f.Err.Error() != test.want {
@@ -39,6 +39,10 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 		}
 		for _, fine := range []string{"tokens", "points", "images"} {
 			grant(t, l, Claim{Costs: quota.Costs{fine: 1}}).Cancel()
+		}
+		var e *Error
+		if err := l.Wait(t.Context(), 2); !errors.Is(err, ErrUnit) || !errors.As(err, &e) || e.Cost != 2 || e.Unit != "" {
+			t.Errorf("got %v, want ErrUnit, and a cost of 2 requests", err)
 		}
 		// A quota without an N says that a unit is meant as it is written.
 		if err := l.SetQuotas(append(quotas(t, "30 tokens/s log"), quota.Quota{Unit: "token"})); err != nil {

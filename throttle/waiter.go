@@ -275,7 +275,7 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
-		e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
+		e.Unit, e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
 	}
 	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStoreNotReached); b = b.Parent {
 		if b.link == nil {

@@ -36,22 +36,22 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 	}
 }
 
-// Unit says what is wrong with the unit of a claim of n requests, and the name of the quota that it is not fit for, and what was claimed of that: a
-// unit of costs is nearly that of the quota; or the claim is bare, of Wait or Allow, and the quota is of something else than
-// requests. Why is empty if the claim is fit.
-func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (name string, cost int, why string) {
+// Unit says what is wrong with the unit of a claim of n requests, and the name of the quota that it is not fit for, what was
+// claimed, and in which unit, empty for requests: a unit of costs is nearly that of the quota; or the claim is bare, of Wait or
+// Allow, and the quota is of something else than requests. Why is empty if the claim is fit.
+func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (name string, cost int, unit, why string) {
 	if len(costs) > 0 {
 		if unit, q, ok := Misspelled(costs, qs); ok {
-			return q.Name, costs[unit], fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))
+			return q.Name, costs[unit], unit, fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))
 		}
 	}
 	if q := NotInRequests(qs); bare && q != nil {
 		if q.Kind.Concurrent() {
-			return q.Name, n, ": Wait and Allow cannot say when a request ends, want Acquire and Grant.Done for"
+			return q.Name, n, "", ": Wait and Allow cannot say when a request ends, want Acquire and Grant.Done for"
 		}
-		return q.Name, n, ": Wait and Allow are for quotas in requests, want Acquire with Costs for"
+		return q.Name, n, "", ": Wait and Allow are for quotas in requests, want Acquire with Costs for"
 	}
-	return "", 0, ""
+	return "", 0, "", ""
 }
 
 // NotInRequests returns the first quota on which requests alone do not draw, or that wants to know when they end; nil if none.

@@ -11,14 +11,14 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TooLarge says what a cost is, what the quota of that name grants at once, of which a share is reserved, and which quotas in its place
-// would grant a cost that is above that: with the same name and the same queue, and if that makes a token bucket of
-// another kind, with what the bucket admits. If there is no such quota, it says the cost alone. All defaults of qs must be
-// written out.
-func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
+// TooLarge returns the unit of the quota of that name, and says what a cost is, what that quota grants at once, of which a share is
+// reserved, and which quotas in its place would grant a cost that is above that: with the same name and the same queue, and if that
+// makes a token bucket of another kind, with what the bucket admits. If there is no such quota, it says the cost alone. All defaults
+// of qs must be written out.
+func TooLarge(qs quota.Quotas, name string, cost int, share float64) (unit, why string) {
 	i := slices.IndexFunc(qs, func(q quota.Quota) bool { return q.Name == name })
 	if i < 0 {
-		return strconv.Itoa(cost)
+		return "", strconv.Itoa(cost)
 	}
 	q, whom := unnamed(qs[i]), ""
 	most, burst, debt := Most(&q), q, q
@@ -31,19 +31,19 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 	says := fmt.Sprintf("%s; it grants at most %s at once%s: claim less", Amount(cost, q.Unit), Amount(most, q.Unit), whom)
 	switch {
 	case q.Kind.Concurrent():
-		return says
+		return q.Unit, says
 	case q.Months > 0:
-		return says + ", and settle the rest"
+		return q.Unit, says + ", and settle the rest"
 	}
 	burst.Burst, debt.Debt = int(min(math.Ceil(float64(cost)/(1-share)), quota.MaxN)), true
 	switch {
 	case q.Streamed:
-		return says + fmt.Sprintf(", or write %q", text(burst))
+		return q.Unit, says + fmt.Sprintf(", or write %q", text(burst))
 	case q.Kind == quota.TokenBucket:
-		return says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
+		return q.Unit, says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
 	}
 	debt.Kind, debt.Cells, debt.From, debt.Zone = quota.Plain, 0, 0, ""
-	return says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*int64(q.N), span(q.Per))
+	return q.Unit, says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*int64(q.N), span(q.Per))
 }
 
 // Amount writes so many tokens of a unit: "3000000 bytes", and of requests the number alone.

@@ -39,7 +39,10 @@ func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 					t.Fatalf("%s: %d is not too large", text, cost)
 				}
 			}
-			got := TooLarge(qs, qs[0].Name, cost, share)
+			unit, got := TooLarge(qs, qs[0].Name, cost, share)
+			if unit != qs[0].Unit {
+				t.Errorf("%s: got the unit %q", text, unit)
+			}
 			if share == 0 && got != want {
 				t.Errorf("%s: got %s\nwant %s", text, got, want)
 			}
@@ -63,13 +66,19 @@ func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 
 func TestTooLargeSaysWhatIsReserved(t *testing.T) {
 	qs := quota.MustParse("5/s burst 10").Explicit()
-	if got, want := TooLarge(qs, "5/s burst 10", 7, 0.5), `7; it grants at most 5 at once to claims that are not Urgent, since 0.5 of it is reserved: claim less, or write "5/s burst 14" or "5/s burst 10 debt"`; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
+	for _, test := range []struct {
+		cost  int
+		share float64
+		want  string
+	}{
+		{7, 0.5, `7; it grants at most 5 at once to claims that are not Urgent, since 0.5 of it is reserved: claim less, or write "5/s burst 14" or "5/s burst 10 debt"`},
+		{50, 0, `50; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`},
+	} {
+		if _, got := TooLarge(qs, "5/s burst 10", test.cost, test.share); got != test.want {
+			t.Errorf("got %s\nwant %s", got, test.want)
+		}
 	}
-	if got, want := TooLarge(qs, "5/s burst 10", 50, 0), `50; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
-	if got := TooLarge(qs, "6/s", 50, 0); got != "50" {
+	if unit, got := TooLarge(qs, "6/s", 50, 0); unit != "" || got != "50" {
 		t.Errorf("%s of a quota that is not there", got)
 	}
 }
