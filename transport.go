@@ -441,7 +441,8 @@ func (t *Transport) Save(w io.Writer) error {
 
 // Load reads what Save wrote, best before the first request. It changes only buckets that have learned nothing yet, and
 // quotas that were charged nothing, and leaves out what is out of date. State shows what was read when a bucket is asked
-// for. If r cannot be read, Load changes nothing and returns an error.
+// for. If r cannot be read, Load changes nothing and returns an error, in which errors.Is finds errors.ErrUnsupported if a
+// later version of pacer wrote what is read.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {
 		return err

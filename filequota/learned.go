@@ -21,6 +21,7 @@ type SaveLoader interface {
 // Load has l know what other programs that use the directory have learned from servers, and saved: best before the first
 // request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved anything, Load does
 // nothing. If another process holds the lock, Load waits for it until ctx ends. After an error, which names the path, l is as it was, and can be used.
+// If a later version of pacer has saved what is there, errors.Is finds errors.ErrUnsupported in the error.
 func (s *Store) Load(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error { return s.load(l, nil) })
 }

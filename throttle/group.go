@@ -518,7 +518,8 @@ func (g *Group) Save(w io.Writer) error {
 
 // Load reads what Save wrote. Buckets that have learned something already ignore it, and so do quotas that were charged
 // something, so Load is best called before the first request. What is out of date is left out. What an earlier Load has
-// read, and no bucket has asked for yet, stays. If there is an error, nothing changes.
+// read, and no bucket has asked for yet, stays. If there is an error, nothing changes. If a later version of the package wrote
+// what is read, errors.Is finds errors.ErrUnsupported in the error: do not write over that.
 func (g *Group) Load(r io.Reader) error {
 	learned, err := adaptive.Read(r)
 	if err != nil {

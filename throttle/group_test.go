@@ -1180,6 +1180,8 @@ func TestGroupSaveAndLoadErrors(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version": 2}`, `{"version": 1, "buckets": 1}`} {
 		if err := g.Load(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), "throttle: load: ") {
 			t.Errorf("%q: got %v", text, err)
+		} else if later := text == `{"version": 2}`; errors.Is(err, errors.ErrUnsupported) != later {
+			t.Errorf("%q: got %v, of a later version: %v", text, err, later)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func write(w io.Writer, now time.Time, learned Shelf, most int) error {
 	return json.NewEncoder(w).Encode(file[json.RawMessage]{fileVersion, texts})
 }
 
-// Read reads what Write wrote.
+// Read reads what Write wrote. Its error is errors.ErrUnsupported if that was a later version.
 func Read(r io.Reader) (map[string]Memory, error) {
 	text, err := io.ReadAll(io.LimitReader(r, fileLimit+1))
 	switch {
@@ -63,7 +63,7 @@ func Read(r io.Reader) (map[string]Memory, error) {
 	}
 	var read file[Memory]
 	if err = json.Unmarshal(text, &read); read.Version > fileVersion { // which may have other types
-		return nil, fmt.Errorf("version is %d, want %d: a later version of pacer wrote it", read.Version, fileVersion)
+		return nil, fmt.Errorf("version is %d, want %d: a later version of pacer wrote it: %w", read.Version, fileVersion, errors.ErrUnsupported)
 	}
 	if err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours
