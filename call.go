@@ -39,8 +39,8 @@ type Call struct {
 	Priority throttle.Priority
 
 	// Costs is what the request is expected to cost, by unit. A unit that is not in Costs costs what
-	// Transport.Cost returns for it. Of quota.Requests, less than 1 counts as 1. A unit that no quota has is ignored, but see there. A
-	// negative cost is zero.
+	// Transport.Cost returns for it. Of quota.Requests, less than 1 counts as 1. A unit that no quota has is
+	// ignored, but see there. A negative cost is zero.
 	Costs quota.Costs
 
 	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative, the

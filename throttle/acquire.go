@@ -22,11 +22,11 @@ type Claim struct {
 	// N is the cost in requests. Zero means 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a quota whose unit is not among them, the claim is charged what others of its
-	// Verb and like Paths were settled for on average, at first: see the package, and Grant.Settle. In a Store, it is
-	// charged nothing of it then. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside
-	// "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed
-	// while the Grant is in use.
+	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a quota whose unit
+	// is not among them, the claim is charged what others of its Verb and like Paths were settled for on average, at first:
+	// see the package, and Grant.Settle. In a Store, it is charged nothing of it then. A unit that no quota has is ignored,
+	// unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative
+	// costs count as zero. The map must not be changed while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.
