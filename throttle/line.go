@@ -362,14 +362,13 @@ type place struct {
 	past   *adaptive.Past // nil if the server has not refused it
 }
 
-// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold, in their order: one of
-// these goes ahead after it.
+// letOthersAhead puts those who wait in l, were refused before and still yield behind those who come before the end of
+// the hold, in their order: one of these goes ahead after it.
 func (l *Limiter) letOthersAhead(now monotime.Time) {
 	for i, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
-		if w.l == l && w.place.past != nil {
+		if w.l == l && l.server.Yields(w.place.past, l.hold+monotime.Time(i)) {
 			w.stay.Back(now)
 			w.leave()
-			w.place.past.Behind = max(w.place.past.Behind, l.hold+monotime.Time(i))
 			w.rank = l.rankOf(&w.place, w.priority)
 			w.enter(false)
 		}

@@ -368,6 +368,60 @@ func TestRefusedClaimsLookInTurns(t *testing.T) {
 	})
 }
 
+// TestARefusedClaimLetsALinePassOnce: a server refuses two requests of five, whatever they are, and more claims wait
+// than go between two rows of refusals. After each row, those that were refused before go behind the others. A claim
+// that did so once keeps its place until it has gone: else it would never go again while others come.
+func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
+	const callers, each = 20, 20
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		var mu sync.Mutex // protects the numbers
+		var answers, made int
+		overtaken := map[int]int{} // of the claims that wait, and were made before one that went
+		most := 0
+		var wait sync.WaitGroup
+		for range callers {
+			wait.Go(func() {
+				for range each {
+					var c Claim
+					mu.Lock()
+					made++
+					own := made
+					overtaken[own] = 0
+					mu.Unlock()
+					for refused := true; refused; {
+						g, err := l.Acquire(t.Context(), c)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						time.Sleep(time.Millisecond)
+						mu.Lock()
+						refused = answers%5 < 2
+						answers++
+						mu.Unlock()
+						time.Sleep(g.Answered(Answer{Refused: refused}).Alone)
+						c.After = g
+					}
+					mu.Lock()
+					delete(overtaken, own)
+					for other := range overtaken {
+						if other < own {
+							overtaken[other]++
+							most = max(most, overtaken[other])
+						}
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wait.Wait()
+		if most > 3*callers {
+			t.Errorf("%d requests that were made after one were served before it, want at most %d: three lines", most, 3*callers)
+		}
+	})
+}
+
 // TestLooksOfAWindowThatWaitersShare: after a row of many, looks for a silent window come closer together where another one waits to look in turns, and not where nobody does.
 func TestLooksOfAWindowThatWaitersShare(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second

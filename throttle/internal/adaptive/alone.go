@@ -10,6 +10,7 @@ import (
 // Past is what became of a claim so far, where the server has refused it.
 type Past struct {
 	Behind  monotime.Time // others that came before that go first; zero if the claim has its place
+	yielded bool          // it went behind others, after refusals in a row, since it was refused itself; see Server.Yields
 	strays  int           // how often it was refused by something in front of the server
 	granted uint64        // the latest attempt, if the server refused it; see Ticket.Granted
 	evidence

@@ -301,6 +301,7 @@ func (s *Server) alone(asked time.Duration, n int) time.Duration {
 // refusal is the claim's own matter, of which Learn is not to be told. Hold is for how long the claim is not to be
 // made again; zero if that is for the bucket to say.
 func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration, stated bool) (hold time.Duration, own bool) {
+	p.yielded = false
 	if s.stray(now, stated) {
 		p.strays++
 		return s.alone(asked, p.strays), true
@@ -377,6 +378,18 @@ func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass 
 		s.persistence = nil
 	}
 	return pass
+}
+
+// Yields reports whether a claim that waits goes behind others that come before an instant, since several requests were
+// refused in a row, and notes that. P is what became of the claim; nil if it was not refused: then it does not yield.
+// A claim yields once before it is made again, while little says that it is always refused: else it would never go
+// where such rows come sooner than all others have gone.
+func (s *Server) Yields(p *Past, before monotime.Time) bool {
+	if p == nil || p.yielded && !s.persistence.looking() {
+		return false
+	}
+	p.Behind, p.yielded = max(p.Behind, before), true
+	return true
 }
 
 // Looks reports whether a request is to go at once, alone, after a refusal that does not hold the bucket.
