@@ -134,7 +134,11 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 		for round := range 2 {
 			w, other := again(bad), again(nil)
 			bad = granted(w) // it goes ahead
-			refuse(bad, 200*ms, 0)
+			if round == 0 {
+				refuse(bad, 200*ms, 0)
+			} else {
+				refuse(bad, 0, 800*ms) // the next one shows whether others are refused as well
+			}
 			w = again(bad)
 			granted(other).Answered(Answer{}) // the other one goes ahead now, and many follow
 			serveTen()

@@ -2,7 +2,9 @@ package learning
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -332,6 +334,61 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 			got.enough(t)
 		}
 	})
+}
+
+// Good requests behind several such batches, whose method and path are theirs, are served within minutes, although each request looks like any other: once a
+// few were served, and some refused before were refused again, as many go one after the other as the share that was refused explains. The last one, which stands
+// among a hundred that are refused, may come later, and where the server says nothing, not at all.
+func TestFewGoodRequestsBehindBatchesOfPoisonRequests(t *testing.T) {
+	for _, header := range [][]string{{"Retry-After", "5"}, nil} {
+		for seed := range uint64(5) {
+			t.Run(fmt.Sprint(header, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var mu sync.Mutex
+					start, random := time.Now(), rand.New(rand.NewPCG(seed, 1))
+					served, last := 0, time.Duration(0)
+					client := &http.Client{Transport: &pacer.Transport{
+						Rand: func() float64 {
+							mu.Lock()
+							defer mu.Unlock()
+							return random.Float64()
+						},
+						Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+							time.Sleep(20 * time.Millisecond)
+							if req.Header.Get("Poison") != "" {
+								return lab.Answer(req, 429, "", header...), nil
+							}
+							mu.Lock()
+							defer mu.Unlock()
+							if served++; served == 29 {
+								last = time.Since(start)
+							}
+							return lab.Answer(req, 200, ""), nil
+						}),
+					}}
+					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+					defer cancel()
+					var wait sync.WaitGroup
+					for i := range 210 { // three batches of 60, and 30
+						wait.Go(func() {
+							req := lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx)
+							if i < 180 {
+								req.Header.Set("Poison", "1")
+							}
+							if resp, err := client.Do(req); err == nil {
+								resp.Body.Close()
+							}
+						})
+						time.Sleep(10 * time.Microsecond)
+					}
+					wait.Wait()
+					if served < 29 || last > 11*time.Minute {
+						t.Errorf("%d of 30 good requests were served, the last but one after %v; want it within 11 minutes", served, last)
+					}
+				})
+			})
+		}
+	}
 }
 
 // Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing tells them from

@@ -28,11 +28,14 @@ func Hold(asked time.Duration, n int) time.Duration {
 // the fourth time on, half as long again each time.
 func stretched(hold time.Duration, n int) time.Duration {
 	most := max(hold, longestStretch)
-	for range min(n-3, 20) { // 1.5^20 is over 3000
+	for range min(n-obeyed, 20) { // 1.5^20 is over 3000
 		hold = min(hold+hold/2, most)
 	}
 	return hold
 }
+
+// obeyed is how often in a row a hint is obeyed before it is stretched.
+const obeyed = 3
 
 // longestStretch bounds to how much a hold is stretched that the server asked for, and after which it refused again.
 // A longer hold is not stretched.

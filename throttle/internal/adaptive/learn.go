@@ -222,7 +222,11 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	hold := max(a.Hold, 0)
 	mute := (!a.HoldKnown || asked <= 0) && len(s.windows) == 0 // "ask now" says nothing
 	if a.Refused && !s.usedUp(now) {
-		switch hold = Hold(asked, s.refusals); {
+		n := s.refusals
+		if s.persistence.likely() {
+			n = min(n, obeyed)
+		}
+		switch hold = Hold(asked, n); {
 		case asked > 0 || s.successes == 0:
 		case mute:
 			hold = s.silentHold(now, a.Waiting)
@@ -247,6 +251,9 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
 	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {
+		if s.persistence.likely() && look <= longestStretch {
+			look = min(look, closeLooks)
+		}
 		return look
 	}
 	return unsaid(s.refusals)
@@ -462,7 +469,7 @@ func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 		}
 	}
 	if (s.refusals > severalRefusals || s.persistence.looking()) && s.unserved.any() {
-		return max(0, min(int(s.config.Random()*float64(n)), n-1))
+		return max(0, min(int(s.persistence.draw(s.config.Random)*float64(n)), n-1))
 	}
 	return 0
 }

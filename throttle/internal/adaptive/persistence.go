@@ -30,6 +30,8 @@ type persistence struct {
 	said      float64       // how much of it the latest flight has added, which are requests that were under way together
 	flights   int           // flights of which one was refused, since a request was served
 	heard     uint64        // the first refusal of the latest flight, in the sequence
+	share     float64       // which was refused of recent before the first of these flights; zero if none was served
+	drawn     float64       // where the latest request was drawn that went ahead; zero if none was
 	vain      bool          // a refused claim went first and was refused again, and no refused claim was served since
 	refusedAt monotime.Time // the latest refusal
 	recent    [32]result    // a ring of what became of requests since the first refusal
@@ -44,12 +46,15 @@ type result struct {
 
 const (
 	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others are
-	// refused as well. That costs one refusal if they are. In a row of refusals, the n-th flight needs looksFrom to
-	// the power of n.
+	// refused as well. That costs one refusal if they are. In a row of refusals, each flight after the first one needs a ratio that is as many times as great
+	// as a refusal was unlikely before the row, looksFrom times at most: so a row goes on where nearly all were refused before.
 	looksFrom = 20
 
 	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served.
 	ownFrom = 10_000
+
+	// closeLooks is the longest time between two looks at a server that says nothing, where some requests are likely never taken.
+	closeLooks = 5 * time.Second
 
 	// leastRatio and mostRatio bound the ratio. Once a request that was refused has been served (leastRatio), two
 	// more must be refused again than if none was: a narrow limit beside a wide one, of which nobody tells, refuses a
@@ -96,6 +101,11 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	if p.refusedAt = now; known || before != 0 && p.ratio >= own {
 		return ofRequest, found
 	}
+	if p.flights == 0 {
+		if share, ok := p.shareRefused(0); ok {
+			p.share = share
+		}
+	}
 	p.note(result{granted, true})
 	if p.flights == 0 || anew {
 		p.flights++
@@ -103,10 +113,16 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	switch {
 	case p.ratio >= own && p.flights == 1:
 		return ofRequest, found
-	case p.ratio >= math.Log(looksFrom)*float64(p.flights):
+	case p.ratio >= math.Log(looksFrom)+p.row():
 		return looks, found
 	}
 	return ofBucket, found
+}
+
+// row is the logarithm of how unlikely it is that all flights since a request was served, but the first one, were refused for their own sake. The share that was
+// refused before says so of one.
+func (p *persistence) row() float64 {
+	return float64(p.flights-1) * min(-math.Log(p.share), math.Log(looksFrom))
 }
 
 // serve takes in that a request was served; granted is the place of its grant in the sequence. Again says that its
@@ -123,6 +139,21 @@ func (p *persistence) serve(granted uint64, again bool) {
 // since.
 func (p *persistence) looking() bool {
 	return p != nil && p.flights > 0 && p.ratio >= math.Log(looksFrom)
+}
+
+// likely reports whether it is likelier than not that the server never takes some requests.
+func (p *persistence) likely() bool { return p != nil && p.ratio > 0 }
+
+// draw returns where in line the request stands that is drawn, as a part of the line. The first draw is by chance. The golden ratio has
+// the next ones far from each other. Requests of one batch stand together: so a batch that is a tenth of the line is found within 16 draws.
+func (p *persistence) draw(random func() float64) float64 {
+	if p == nil {
+		return random()
+	} else if p.drawn == 0 {
+		p.drawn = random()
+	}
+	_, p.drawn = math.Modf(p.drawn + math.Phi)
+	return p.drawn
 }
 
 // any reports whether a request was refused lately: then it matters what becomes of others.

@@ -106,6 +106,78 @@ func TestPersistenceHearsAFlightOnce(t *testing.T) {
 	}
 }
 
+// A row of refusals goes on without a hold for as long as what was refused before explains it: the more, the longer. Of none that was served, as of few that were
+// refused, each flight takes evidence of 20 to 1.
+func TestPersistenceGoesOnWhereMostAreRefused(t *testing.T) {
+	for _, test := range []struct{ served, refused, want int }{
+		{0, 0, 3}, {31, 1, 3}, {8, 8, 10}, {8, 24, 23}, {4, 28, 44}, // (9.9 − 3.0)/log((served + refused + 2)/(refused + 1)), and one
+	} {
+		p := persistence{ratio: math.Log(20_000)}
+		for i := range uint64(test.refused) {
+			p.note(result{1 + i, true})
+		}
+		for i := range uint64(test.served) {
+			p.serve(100+i, false)
+		}
+		got := 0
+		for granted := uint64(200); ; granted += 2 {
+			if v, _ := p.refuse(1, 0, granted, granted+1, false, false); v == ofBucket {
+				break
+			}
+			got++
+		}
+		if got != test.want {
+			t.Errorf("%d served, %d refused: %d flights hold nobody, want %d", test.served, test.refused, got, test.want)
+		}
+	}
+}
+
+// The draws are far from each other, wherever the first one is: each tenth of the line is hit within 16.
+func TestDraw(t *testing.T) {
+	for start := range 100 {
+		p, hit := persistence{}, [10]bool{}
+		for range 16 {
+			hit[int(10*p.draw(func() float64 { return float64(start) / 100 }))] = true
+		}
+		if hit != [10]bool{true, true, true, true, true, true, true, true, true, true} {
+			t.Errorf("after %v: %v", float64(start)/100, hit)
+		}
+	}
+	if got := (*persistence)(nil).draw(func() float64 { return 0.25 }); got != 0.25 {
+		t.Errorf("of nothing that is known: %v, want what chance says", got)
+	}
+}
+
+// Where some requests are likely never taken, a hint is not stretched, however often it is obeyed in vain, and looks at a server that says nothing come
+// after five seconds at most, until nothing was served for five minutes.
+func TestHoldsWhereSomeAreNeverTaken(t *testing.T) {
+	for _, test := range []struct {
+		ratio      float64
+		hint, last time.Duration // after the twelfth refusal in a row, the last one after so long
+		want       time.Duration
+	}{
+		{1, 5 * time.Second, time.Minute, 30 * time.Second},
+		{1.01, 5 * time.Second, time.Minute, 5 * time.Second},
+		{1, 0, time.Minute, 30 * time.Second},
+		{1.01, 0, time.Minute, 5 * time.Second},
+		{1.01, 0, 5 * time.Minute, 150 * time.Second},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(Answer{})
+		var e Effect
+		for i := range 12 {
+			if i == 11 {
+				b.at(test.last)
+			}
+			b.persistence = &persistence{ratio: math.Log(test.ratio)}
+			e = b.exchange(Answer{Refused: true, Hold: test.hint, HoldKnown: test.hint > 0})
+		}
+		if e.Hold != test.want {
+			t.Errorf("%+v: held for %v", test, e.Hold)
+		}
+	}
+}
+
 // Found is said once, of the refusal that shows it.
 func TestPersistenceIsFoundOnce(t *testing.T) {
 	var p persistence
