@@ -31,7 +31,10 @@ func TestSlowStartCosts(t *testing.T) {
 		{30 * ms, 1000, 8, 3840 * ms, 3750 * ms},
 		{30 * ms, 1000, 64, 960 * ms, 480 * ms},
 		{100 * ms, 1000, 64, 2500 * ms, 1600 * ms},
+		{249 * ms, 64, 64, (249 + 1494) * ms, 249 * ms}, // the answers come just before one more would go: 1.5 s is the most that 64 callers lose
+		{251 * ms, 64, 64, (251 + 1003) * ms, 251 * ms},
 		{300 * ms, 1000, 64, 5950 * ms, 4800 * ms},
+		{5000 * ms, 64, 64, (5000 + 1500) * ms, 5000 * ms},
 	} {
 		t.Run(fmt.Sprint(test.requests, " requests of ", test.trip, " by ", test.callers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
