@@ -201,9 +201,13 @@ func (w *window) end(now monotime.Time) {
 func (w *window) retry(now monotime.Time, gap time.Duration) { w.gap, w.next = gap, now.Add(gap) }
 
 // isSudden reports whether a bucket that is still empty so long after the first refusal would have far less than a turn when the next one began, and whether the turn
-// was over soon enough to be that of a window.
+// was over soon enough to be that of a window: in half of the time to the next one, or in two thirds once three turns had as many.
 func (w *window) isSudden(empty, waited, lasted time.Duration) bool {
-	return w.size >= leastRow && lasted >= time.Second && 2*waited > lasted && suddenBy*empty > waited && empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
+	part := time.Duration(2)
+	if w.alike > 1 {
+		part = 3
+	}
+	return w.size >= leastRow && lasted >= time.Second && part*waited > lasted && suddenBy*empty > waited && empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
 }
 
 // refuse takes in a refusal.

@@ -351,3 +351,30 @@ func TestWindowThatBeganBeforeItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// Turns that are served for more than half of the window show it once three had as many, and not after two; nor if they take more than two thirds.
+func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
+	for _, test := range []struct {
+		used  time.Duration // until the first refusal, of seven seconds
+		turns int           // after how many the window is known; zero if it is not
+	}{{3400 * time.Millisecond, 2}, {3800 * time.Millisecond, 3}, {4600 * time.Millisecond, 3}, {4800 * time.Millisecond, 0}} {
+		w, got := window{}, 0
+		for turn := range 6 {
+			begins := monotime.Time(1).Add(time.Duration(turn) * 7 * time.Second)
+			w.take(begins, 1)
+			w.serve(begins, 1, false)
+			if w.known() {
+				got = turn
+				break
+			}
+			w.take(begins, 999)
+			w.serve(begins.Add(test.used), 999, false)
+			for _, at := range []time.Duration{test.used, 6900 * time.Millisecond} {
+				w.refuse(begins.Add(at))
+			}
+		}
+		if got != test.turns {
+			t.Errorf("used up after %v: known after %d turns, want %d", test.used, got, test.turns)
+		}
+	}
+}
