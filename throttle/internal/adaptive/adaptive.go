@@ -23,7 +23,8 @@
 //   - window.go: what remains. due.go: when a request may go. look.go: when to look if nothing remains. An outcome goes
 //     to the parts of a window in the order that follows; parts.go says what else becomes of each: forgotten, copied,
 //     joined, kept for later, and whether it is steady.
-//   - behind.go: does the server state what was before the request? dropped.go: is the limit stated no more?
+//   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request? dropped.go: is
+//     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - cost.go: what requests cost. price.go: if they do not say it.
 //   - renewal.go: does each refused request begin the window anew?

@@ -86,6 +86,10 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		}
 		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
 		w.granted = w.granted || grants(st)
+		st, another := w.millis.read(t.Sent, now, st)
+		if another {
+			w.reset = reset{}
+		}
 		before := w.remaining
 		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)
 		s.resume(now, w)

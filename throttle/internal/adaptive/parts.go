@@ -13,6 +13,7 @@ import (
 // left out.
 type parts struct {
 	look
+	millis  millis // the unit of its resets
 	behind  behind
 	dropped dropped
 	reset   reset
@@ -36,6 +37,7 @@ type parts struct {
 // limit that is stated under the same name, in turns with this one. Looked reports whether the answer is to a look at
 // the one before, and was served.
 func (p *parts) forget(o *outcome, before int) (looked bool) {
+	// millis: heeds the limit itself.
 	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each answer.
 	// reset, seen: the statement says which reset it is of.
 	// refill: heeds otherLimit itself; a rate lasts, as the limit may have been raised.
@@ -54,7 +56,7 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 
 // unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
 func (p *parts) unshare() {
-	// look, behind, dropped, reset, seen, last, spread, renewal, refill, others, ending, seek, contradictions: are values.
+	// look, millis, behind, dropped, reset, seen, last, spread, renewal, refill, others, ending, seek, contradictions: are values.
 	// kept: is only read.
 	p.price, p.sought = p.price.clone(), slices.Clone(p.sought)
 	p.overlap.users, p.overlap.comparisons = nil, nil
@@ -64,7 +66,7 @@ func (p *parts) unshare() {
 // remains, and so much is in flight. The Server of p has just heard of the limit, so that what p knows is newer.
 func (p *parts) join(other *parts, remaining, inFlight int) {
 	// look, reset, spread, renewal, seek, sought: both heard the same resets.
-	// behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned again.
+	// millis, behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned again.
 	// contradictions: were about each counter by itself.
 	// overlap: see Server.merge.
 	p.others.join(&other.others, remaining, inFlight)
@@ -74,6 +76,7 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 // an instant.
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	// dropped, seen, last, spread, renewal, others, ending, overlap, kept, contradictions: are about now.
+	// millis: see adopt.
 	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
 	h.Floors = p.reset.roundsDown
@@ -88,6 +91,7 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 // comes back is kept until the first answer, see resume: looks that failed have not told that.
 func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
 	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
+	// millis: a run finds it out anew, with its first answers: a mistake of an earlier run does no harm.
 	// seek: see kept.
 	h := &m.Habits
 	if back := own.Refill > 0 || own.BackWithin > 0 || h.Refill > 0 && p.refill.doubtRefills.skip > 0; !back {
@@ -108,6 +112,6 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
 func (p *parts) steady() bool {
 	// last, others, price: are told by Count.
 	// reset, seen, seek, sought, kept, spread, renewal, ending: learn of what is used up, or with an answer in between.
-	// dropped, contradictions: learn with an answer in between.
+	// millis, dropped, contradictions: learn with an answer in between.
 	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady()
 }

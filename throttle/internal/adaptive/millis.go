@@ -1,0 +1,94 @@
+package adaptive
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// millis is whether resets that were read as seconds are milliseconds. Nothing in one answer tells the two apart, where
+// the reset is a bare number. The clock does: after half a second, 4980 milliseconds have become 4480.
+//
+// Several counters of seconds under one name may look so by chance. So answers are weighed. Each that fits milliseconds,
+// and not seconds, adds as many bits as the chance was small; one that does not fit milliseconds takes all bits away.
+// Two counters that answer in turns, to requests at an even pace, explain one such answer in each turn: the first one
+// in a row adds nothing.
+type millis struct {
+	sent, heard monotime.Time // the server wrote an earlier answer between these
+	in          time.Duration // and stated this reset, read as seconds
+	limit       int           // and this limit
+
+	row      int     // answers in a row that fit milliseconds, and not seconds, since a reset
+	bits     float64 // what speaks for milliseconds
+	are      bool    // resets are milliseconds
+	strange  int     // while they are: answers in a row that do not fit
+	mistaken int     // how often they were taken for milliseconds, and were none
+}
+
+const (
+	// millisBits prove milliseconds; and as many more for each time that this was a mistake. See TestSecondsAreNotMillis.
+	millisBits = 16
+
+	// maxStrange is how many answers in a row that do not fit prove that resets are no milliseconds.
+	maxStrange = 3
+
+	// A stated reset may be off by so much, since it is rounded, and since clocks are read twice.
+	millisOff, secondsOff = 2 * time.Millisecond, 2 * time.Second
+)
+
+// read returns a statement in the unit that the clock has shown, and whether that is another unit than before. The
+// request was sent at the instant sent, and its answer came now.
+func (m *millis) read(sent, now monotime.Time, st *quota.Statement) (_ *quota.Statement, another bool) {
+	if !st.ResetKnown || st.Absolute || st.Resolution != time.Second {
+		return st, false
+	}
+	if sent >= m.heard { // else nobody knows which of the two answers was written first
+		tells := true
+		if m.heard != 0 && m.limit == st.Limit {
+			tells, another = m.weigh(sent.Sub(m.heard), now.Sub(m.sent), m.in-st.Reset)
+		}
+		if tells {
+			m.sent, m.heard, m.in, m.limit = sent, now, st.Reset, st.Limit
+		}
+	}
+	if !m.are {
+		return st, another
+	}
+	in := *st
+	in.Reset, in.Resolution = st.Reset/1000, time.Millisecond
+	return &in, another
+}
+
+// weigh takes in that a reset, read as seconds, has come so much nearer, while at least and at most so much time has
+// passed. It reports whether that tells anything, or is too short a time; and whether resets are in another unit from
+// now on.
+func (m *millis) weigh(least, most, nearer time.Duration) (tells, another bool) {
+	seconds := nearer >= least-secondsOff && nearer <= most+secondsOff
+	switch {
+	case nearer/1000 >= least-millisOff && nearer/1000 <= most+millisOff:
+		if seconds {
+			return false, false
+		}
+		m.strange = 0
+		if m.row++; m.row > 1 {
+			width := 1000 * float64(most-least+2*millisOff) // of the numbers that fit
+			m.bits += max(math.Log2(float64(m.in)/width), 0)
+		}
+	case m.in/1000 <= most+millisOff && !(seconds && least > 2*secondsOff):
+		m.row = 0 // read as milliseconds, that reset has come, and this is another one
+	default:
+		m.row, m.bits = 0, 0
+		m.strange++
+	}
+	switch {
+	case !m.are && m.bits >= float64(millisBits*(1+m.mistaken)):
+		m.are, m.strange = true, 0
+	case m.are && m.strange >= maxStrange:
+		m.are, m.mistaken = false, m.mistaken+1
+	default:
+		return true, false
+	}
+	return true, true
+}

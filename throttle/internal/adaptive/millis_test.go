@@ -1,0 +1,130 @@
+package adaptive
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/internal/tests/whole"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// bare is a statement of a limit and of a reset that is a bare number, as package headers reads it: in seconds.
+func bare(limit, n int) *quota.Statement {
+	return &quota.Statement{Limit: limit, Remaining: 1, Reset: time.Duration(n) * time.Second, ResetKnown: true, Resolution: time.Second}
+}
+
+// TestMillis: the clock tells milliseconds from seconds, and that it was mistaken.
+func TestMillis(t *testing.T) {
+	type answer struct{ sent, now, says int } // milliseconds, and what the server states
+	countdown := func(from, says, step, n int, unit int) (all []answer) {
+		for i := range n {
+			all = append(all, answer{from + i*step - step, from + i*step, says - i*step/unit})
+		}
+		return all
+	}
+	inMillis, seconds := countdown(1000, 4980, 20, 6, 1), countdown(1000, 4980, 20, 200, 1000)
+	for name, test := range map[string]struct {
+		answers []answer
+		want    string // the numbers of the answers after which the unit is another one
+	}{
+		"milliseconds":                       {inMillis, "4"},
+		"seconds":                            {seconds, ""},
+		"seconds, a minute each":             {countdown(100_000, 4980, 60_000, 50, 1000), ""},
+		"always the same":                    {countdown(1000, 3600, 20, 100, 1<<30), ""},
+		"all under way at once":              {[]answer{{0, 100, 4980}, {0, 120, 4960}, {0, 140, 4940}, {0, 160, 4920}, {0, 180, 4900}, {0, 200, 4880}, {0, 220, 4860}}, ""},
+		"windows of which two answers speak": {[]answer{{0, 10, 5000}, {10, 20, 4990}, {60_000, 60_010, 5000}, {60_010, 60_020, 4990}, {120_000, 120_010, 5000}, {120_010, 120_020, 4990}}, ""},
+		"of which three speak": {[]answer{
+			{0, 10, 5000}, {10, 20, 4990}, {20, 30, 4980}, {60_000, 60_010, 5000}, {60_010, 60_020, 4990}, {60_020, 60_030, 4980},
+			{120_000, 120_010, 5000}, {120_010, 120_020, 4990}, {120_020, 120_030, 4980},
+		}, "8"},
+		"two counters in turns":      {[]answer{{0, 10, 3400}, {500, 510, 2900}, {1000, 1010, 3399}, {1500, 1510, 2899}, {2000, 2010, 3398}, {2500, 2510, 2898}}, ""},
+		"a window that begins anew":  {slices.Concat(seconds[:50], countdown(2000, 3600, 20, 50, 1000), countdown(3000, 3600, 20, 50, 1000)), ""},
+		"one that does not fit":      {slices.Concat(inMillis[:4], []answer{{1060, 1080, 4000}}, countdown(1100, 3980, 20, 3, 1)), ""},
+		"milliseconds, then seconds": {slices.Concat(inMillis, countdown(2000, 3600, 20, 20, 1000)), "4 10"},
+		"and again, for more":        {slices.Concat(inMillis, countdown(2000, 3600, 20, 20, 1000), countdown(2400, 4980, 20, 6, 1), countdown(2520, 4860, 20, 4, 1)), "4 10 32"},
+	} {
+		var m millis
+		var got []string
+		for i, a := range test.answers {
+			st, another := m.read(monotime.Time(a.sent+1)*monotime.Time(time.Millisecond), monotime.Time(a.now+1)*monotime.Time(time.Millisecond), bare(20, a.says))
+			if another {
+				got = append(got, strconv.Itoa(i))
+			}
+			want := quota.Statement{Limit: 20, Remaining: 1, Reset: time.Duration(a.says) * time.Second, ResetKnown: true, Resolution: time.Second}
+			if m.are {
+				want.Reset, want.Resolution = time.Duration(a.says)*time.Millisecond, time.Millisecond
+			}
+			if st.Reset != want.Reset || st.Resolution != want.Resolution {
+				t.Errorf("%s: answer %d is read as %v in steps of %v, want %v and %v", name, i, st.Reset, st.Resolution, want.Reset, want.Resolution)
+			}
+		}
+		if s := strings.Join(got, " "); s != test.want {
+			t.Errorf("%s: another unit after %q, want %q", name, s, test.want)
+		}
+	}
+}
+
+// secondsCounter is one of the counters of a server that states resets in seconds.
+type secondsCounter struct{ window, phase float64 }
+
+// reset is what it states at an instant, in seconds.
+func (c *secondsCounter) reset(now float64) float64 {
+	x := now + c.phase
+	return c.window - (x - c.window*float64(int(x/c.window)))
+}
+
+// TestSecondsAreNotMillis: resets in seconds are not taken for milliseconds, though several counters state them under one name, in turns or at random, and windows are
+// renewed early, clocks run off or jump, or a reset is always as far away.
+func TestSecondsAreNotMillis(t *testing.T) {
+	const answers = 3000
+	seeds, wrong := whole.Or[uint64](1000, 20_000), 0
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 1))
+		counters := make([]secondsCounter, 1+r.IntN(4))
+		for i := range counters {
+			w := []float64{60, 300, 900, 3600, 86400}[r.IntN(5)]
+			if r.IntN(4) == 0 {
+				w = 10 + r.ExpFloat64()*2000
+			}
+			counters[i] = secondsCounter{w, r.Float64() * w}
+		}
+		gap, trip := 0.001+r.ExpFloat64()*[]float64{0.01, 0.3, 5}[r.IntN(3)], 0.002+0.2*r.Float64()
+		even, inTurns, same := r.IntN(3) == 0, r.IntN(2) == 0, r.IntN(8) == 0
+		jumps, drift := []float64{0, 0, 0.001, 0.1, 0.5}[r.IntN(5)], []float64{0, 0, 0, 0.01, -0.3, 2}[r.IntN(6)]
+		m := millis{}
+		for i, now := 0, 1e6; i < answers; i++ {
+			if even {
+				now += gap
+			} else {
+				now += gap * r.ExpFloat64()
+			}
+			c := &counters[r.IntN(len(counters))]
+			if inTurns {
+				c = &counters[i%len(counters)]
+			}
+			if r.Float64() < jumps {
+				c.phase = r.Float64() * c.window
+			}
+			c.phase += gap * drift
+			in := c.reset(now)
+			if same {
+				in = c.window
+			}
+			at := func(s float64) monotime.Time { return monotime.Time(s * 1e9) }
+			st := quota.Statement{ResetKnown: true, Reset: time.Duration(in+1) * time.Second, Resolution: time.Second}
+			if _, another := m.read(at(now-trip*r.Float64()), at(now+trip*r.Float64()), &st); another {
+				wrong++
+				t.Logf("seed %d, answer %d: %v, gap %v, trip %v, even %v, in turns %v, jumps %v, drift %v", seed, i, counters, gap, trip, even, inTurns, jumps, drift)
+				break
+			}
+		}
+	}
+	if most := int(seeds / 4000); wrong > most { // of 20 000, 3 are
+		t.Errorf("%d of %d servers are taken for such of milliseconds, want %d at most", wrong, seeds, most)
+	}
+}
