@@ -203,11 +203,8 @@ func (w *window) retry(now monotime.Time, gap time.Duration) { w.gap, w.next = g
 // isSudden reports whether a bucket that is still empty so long after the first refusal would have far less than a turn when the next one began, and whether the turn
 // was over soon enough to be that of a window: in half of the time to the next one, or in two thirds once three turns had as many.
 func (w *window) isSudden(empty, waited, lasted time.Duration) bool {
-	part := time.Duration(2)
-	if w.alike > 1 {
-		part = 3
-	}
-	return w.size >= leastRow && lasted >= time.Second && part*waited > lasted && suddenBy*empty > waited && empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
+	soon := 2*waited > lasted || w.alike > 1 && 3*waited > lasted
+	return w.size >= leastRow && lasted >= time.Second && soon && suddenBy*empty > waited && empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
 }
 
 // refuse takes in a refusal.
