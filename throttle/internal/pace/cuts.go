@@ -14,6 +14,7 @@ import (
 type cuts struct {
 	count  int
 	latest monotime.Time
+	short  bool          // one beyond maxCuts was made where fewer than sameEpisode were served
 	gap    time.Duration // from the latest one to the next, beyond maxCuts; zero before that
 }
 
@@ -28,9 +29,10 @@ func (c *cuts) another(now monotime.Time, served int) bool {
 	case c.count < maxCuts:
 		c.count++
 		c.gap = firstCutGap
-	case now.Sub(c.latest) < c.gap || served < sameEpisode:
+	case now.Sub(c.latest) < c.gap || served < sameEpisode && c.short:
 		return false
 	default:
+		c.short = c.short || served < sameEpisode
 		c.gap = min(2*c.gap, Kept)
 	}
 	c.latest = now

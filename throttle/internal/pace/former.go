@@ -17,6 +17,10 @@ import (
 // A limit may also rise above all that ever held, and what was measured may be too low. So where no former rate is to be tried, twice
 // the pace is: 30 seconds after a rate was measured, and half as long again after each trial that fails, up to five minutes.
 //
+// After a fall, what was measured is often too low: a bucket of few tokens is full again long before a hold of a second is over. Then nothing but trials is refused for
+// minutes. So the middle of the pace and of what was refused (ceiling) is tried, each time soon after the pace fell or a trial ended, until the ceiling is near. It is the pace if it is
+// served for middleHeld, and else the ceiling. A ceiling may be too low, as a refusal may have another reason: a trial of the former rate that goes far beyond it sets it anew.
+//
 // In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold). Out comes when a trial is
 // due (due), which pace it has (during), and whether it has shown enough (holds).
 type formerRate struct {
@@ -31,6 +35,9 @@ type formerRate struct {
 	// refused is when the pace was refused last, in a trial or not: the next trial of twice the pace is not sooner than that is ago.
 	refused monotime.Time
 	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
+	middle  bool          // what is to be tried is the middle of the pace and of ceiling
+	ceiling float64       // the lowest pace that was refused since the pace was measured, then included; zero if none was
+	then    monotime.Time // when the former rate is tried, after the middle
 	owedTo  monotime.Time // until when nothing goes if the next request is refused, too, as a trial took more than the rate; zero once one was served
 }
 
@@ -58,10 +65,17 @@ const (
 	// longRow is how many times the pace before a trial must have been served in it, beyond what goes at once after idling, if the trial is
 	// refused, to be taken for the rate. Less may have gathered before.
 	longRow = 1.3
+	// wide is how many times the pace the ceiling must be for the middle to be tried, middleGap after the pace fell or a trial ended, or after firstTokens. The middle must be served for
+	// middleHeld to be the pace.
+	wide       = 1.25
+	middleGap  = 4 * time.Second
+	middleHeld = 4 * time.Second
+	// beyond is how many times the ceiling a trial of the former rate must have reached to show that the ceiling was too low.
+	beyond = 2
 )
 
-// note takes in that a rate was measured over so long, and which pace is set.
-func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, pace float64) {
+// note takes in that a rate was measured over so long, which pace is set, and which one was refused; zero if none was.
+func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, pace, refused float64) {
 	switch {
 	case over < heldFor:
 	case f.held: // the trial may have used up what had gathered before
@@ -72,6 +86,8 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 	if f.refused == 0 {
 		f.refused = now
 	}
+	f.endMiddle()
+	f.ceiling = refused
 	switch {
 	case !f.fallenTo(pace):
 		f.upGap = cmp.Or(f.upGap, firstUp)
@@ -83,6 +99,9 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 		}
 		f.latest, f.up = now, false
 		f.next = now.Add(f.gap)
+	}
+	if !f.up {
+		f.tryMiddle(now, pace)
 	}
 	f.refused = now
 }
@@ -107,7 +126,10 @@ func Later(gap time.Duration) time.Duration {
 
 // goal is what is tried if the pace is so much.
 func (f *formerRate) goal(pace float64) float64 {
-	if f.fallenTo(pace) {
+	if f.middle {
+		return max(math.Sqrt(pace*f.ceiling), pace)
+	}
+	if f.fallenTo(pace) || !f.up && pace < f.rate {
 		return f.rate
 	}
 	return riseBy * pace
@@ -127,8 +149,8 @@ func (f *formerRate) during(pace, d float64) float64 {
 	return max(min(pace*math.Exp2(d), f.goal(pace)), pace)
 }
 
-// fail ends a trial with a refusal.
-func (f *formerRate) fail(now monotime.Time) {
+// fail ends a trial that was refused at a rate. The pace is so much from now on.
+func (f *formerRate) fail(now monotime.Time, rate, pace float64) {
 	f.trial = false
 	if f.up {
 		f.upGap = Later(f.upGap)
@@ -136,15 +158,42 @@ func (f *formerRate) fail(now monotime.Time) {
 		f.refused = now
 		return
 	}
-	f.latest = now
-	f.gap = min(time.Duration(gapGrowth*float64(f.gap)), longestGap)
-	f.next = now.Add(f.gap)
+	if rate < f.ceiling || !f.middle && rate > beyond*f.ceiling {
+		f.ceiling = rate
+	}
+	if !f.endMiddle() {
+		f.latest = now
+		f.gap = min(time.Duration(gapGrowth*float64(f.gap)), longestGap)
+		f.next = now.Add(f.gap)
+	}
+	f.tryMiddle(now, pace)
 }
 
-// hold ends a trial that was not refused. If it was of the former rate, the next fall is a new one, however soon it comes: a neighbour that comes and goes would else have the trials
+// tryMiddle has the middle tried before the former rate, if the ceiling is far above the pace and there is time for it.
+func (f *formerRate) tryMiddle(now monotime.Time, pace float64) {
+	if next := now.Add(max(middleGap, monotime.Seconds(firstTokens/pace))); f.ceiling > wide*pace && next < f.next {
+		f.middle, f.then, f.next = true, f.next, next
+	}
+}
+
+// endMiddle has the former rate tried next, and reports whether it was the middle before.
+func (f *formerRate) endMiddle() bool {
+	if !f.middle {
+		return false
+	}
+	f.middle, f.next = false, f.then
+	return true
+}
+
+// hold ends a trial that was not refused: the pace is so much from now on. If it was of the former rate, the next fall is a new one, however soon it comes: a neighbour that comes and goes would else have the trials
 // come ever later.
-func (f *formerRate) hold(now monotime.Time) {
-	if f.trial = false; f.up {
+func (f *formerRate) hold(now monotime.Time, pace float64) {
+	f.trial = false
+	if f.endMiddle() {
+		f.tryMiddle(now, pace)
+		return
+	}
+	if f.ceiling = 0; f.up {
 		f.upGap = firstUp
 	} else {
 		f.held, f.latest, f.up, f.upGap, f.gap = true, now, true, cmp.Or(f.upGap, firstUp), 0
@@ -154,11 +203,15 @@ func (f *formerRate) hold(now monotime.Time) {
 
 // holds reports whether a trial that began at a pace has shown that the former rate holds.
 func (f *formerRate) holds(pace float64, served int) bool {
-	return f.during(pace, f.tried) >= f.goal(pace) && served >= provenServed && f.tried >= heldFor.Seconds()
+	least := heldFor
+	if f.middle {
+		least = middleHeld
+	}
+	return f.during(pace, f.tried) >= f.goal(pace) && served >= provenServed && f.tried >= least.Seconds()
 }
 
 // resume takes over the former rate from an earlier run, which has ended at a pace.
 func (f *formerRate) resume(now monotime.Time, pace, rate float64) {
 	*f = formerRate{rate: rate}
-	f.note(now, rate, 0, pace)
+	f.note(now, rate, 0, pace, 0)
 }

@@ -18,8 +18,8 @@ func TestFormerRateTrials(t *testing.T) {
 		{"not before eight tokens", 0.1, []time.Duration{80000, 188000}},
 	} {
 		f := formerRate{}
-		f.note(start, 10, heldFor, 10)
-		f.note(start, 1, time.Second, test.pace)
+		f.note(start, 10, heldFor, 10, 0)
+		f.note(start, 1, time.Second, test.pace, 0)
 		var got []time.Duration
 		for range test.want {
 			if f.due(f.next-1) || !f.due(f.next) {
@@ -27,7 +27,7 @@ func TestFormerRateTrials(t *testing.T) {
 			}
 			got = append(got, f.next.Sub(start)/time.Millisecond)
 			f.trial = true
-			f.fail(f.next)
+			f.fail(f.next, 1, 1)
 		}
 		if f.up || !slices.Equal(got, test.want) {
 			t.Errorf("%s: trials after %v, want %v", test.name, got, test.want)
@@ -59,7 +59,7 @@ func TestFormerRateNote(t *testing.T) {
 			f.rate = 50
 		}
 		for _, m := range test.notes {
-			f.note(start, m.rate, m.over, m.rate)
+			f.note(start, m.rate, m.over, m.rate, 0)
 		}
 		if f.rate != test.want {
 			t.Errorf("%s: %v, want %v", test.name, f.rate, test.want)
@@ -99,15 +99,15 @@ func TestFormerRateForgets(t *testing.T) {
 		{true, gapForgotten, firstGap},
 	} {
 		f := formerRate{rate: 10}
-		f.note(start, 1, time.Second, 1)
-		f.fail(f.next)
+		f.note(start, 1, time.Second, 1, 0)
+		f.fail(f.next, 1, 1)
 		if test.held {
-			f.hold(f.next)
+			f.hold(f.next, 1)
 		} else {
-			f.note(f.next, 9, time.Second, 9)
+			f.note(f.next, 9, time.Second, 9, 0)
 		}
 		again := f.latest.Add(test.after)
-		f.note(again, 1, time.Second, 1)
+		f.note(again, 1, time.Second, 1, 0)
 		if got := f.next.Sub(again); got != test.want || f.up {
 			t.Errorf("%v after a trial, held %v: the next one in %v, want %v", test.after, test.held, got, test.want)
 		}
@@ -117,12 +117,46 @@ func TestFormerRateForgets(t *testing.T) {
 // TestFormerRateGapIsBounded: however often the trials fail, there is one a day.
 func TestFormerRateGapIsBounded(t *testing.T) {
 	f := formerRate{rate: 10}
-	f.note(start, 1, time.Second, 1)
+	f.note(start, 1, time.Second, 1, 0)
 	for range 100 {
-		f.fail(f.next)
+		f.fail(f.next, 1, 1)
 	}
 	if f.gap != longestGap {
 		t.Errorf("gap %v, want %v", f.gap, longestGap)
+	}
+}
+
+// TestFormerRateTriesTheMiddle: of the pace and of what was refused, soon after the pace fell or a trial ended, until both are near; and the former rate when it is due.
+func TestFormerRateTriesTheMiddle(t *testing.T) {
+	f := formerRate{rate: 100}
+	f.note(start, 10, time.Second, 8, 32)
+	next := func(after time.Duration, pace, goal float64, middle bool) {
+		t.Helper()
+		if got := f.next.Sub(start); got != after || f.goal(pace) != goal || f.middle != middle {
+			t.Errorf("%v/s is tried after %v (the middle: %v), want %v/s after %v (%v)", f.goal(pace), got, f.middle, goal, after, middle)
+		}
+		f.begin()
+		f.tried = middleHeld.Seconds()
+		if got := f.holds(pace, provenServed); got != middle {
+			t.Errorf("%v/s holds after %v: %v, want %v", goal, middleHeld, got, middle)
+		}
+	}
+	next(4*time.Second, 8, 16, true)
+	f.hold(start.Add(7500*time.Millisecond), 16) // too late for another one
+	next(8*time.Second, 16, 100, false)
+	f.fail(start.Add(10*time.Second), 64, 16) // not beyond the ceiling by so much that this was too low
+	next(14*time.Second, 16, math.Sqrt(16*32), true)
+	f.fail(start.Add(15*time.Second), 20, 16) // near: it is the ceiling now
+	next(20800*time.Millisecond, 16, 100, false)
+	f.fail(start.Add(24*time.Second), 41, 16) // far beyond
+	next(28*time.Second, 16, math.Sqrt(16*41), true)
+	f.note(start.Add(30*time.Second), 10, time.Second, 10, 12) // not so far above the new pace
+	next(38580*time.Millisecond, 10, 100, false)
+	f.fail(start.Add(40*time.Second), 25, 1) // not before eight tokens
+	next(48*time.Second, 1, 5, true)
+	f.note(start.Add(50*time.Second), 90, time.Second, 90, 200) // it has not fallen any more
+	if f.middle || !f.up {
+		t.Errorf("a middle %v, twice the pace %v, want false and true", f.middle, f.up)
 	}
 }
 
@@ -227,7 +261,7 @@ func TestFormerRateLittleDemand(t *testing.T) {
 // is not.
 func TestFormerRateRise(t *testing.T) {
 	f := formerRate{}
-	f.note(start, 10, heldFor, 10)
+	f.note(start, 10, heldFor, 10, 0)
 	if f.goal(10) != 20 || f.goal(8) != 16 || f.goal(7) != 10 {
 		t.Errorf("tried: %v, %v, %v; want 20, 16, and the former rate of 10", f.goal(10), f.goal(8), f.goal(7))
 	}
@@ -238,23 +272,23 @@ func TestFormerRateRise(t *testing.T) {
 		}
 		at = f.next
 		f.begin()
-		f.fail(at)
+		f.fail(at, 1, 1)
 	}
 	for range 10 {
-		f.fail(at)
+		f.fail(at, 1, 1)
 	}
 	if got := f.next.Sub(at); got != longestUp {
 		t.Errorf("in the end every %v, want %v", got, longestUp)
 	}
-	f.hold(at)
+	f.hold(at, 1)
 	if got := f.next.Sub(at); got != firstUp {
 		t.Errorf("after one that held: in %v, want %v", got, firstUp)
 	}
-	f.note(at, 1, time.Second, 1) // it falls
+	f.note(at, 1, time.Second, 1, 0) // it falls
 	if got := f.next.Sub(at); got != firstGap || f.up {
 		t.Errorf("after a fall: in %v, want %v", got, firstGap)
 	}
-	f.note(at, 10, time.Second, 10)
+	f.note(at, 10, time.Second, 10, 0)
 	if got := f.next.Sub(at); got != firstUp || !f.up {
 		t.Errorf("measured again: in %v, want %v", got, firstUp)
 	}

@@ -250,7 +250,7 @@ func (r *Rate) Serve(now monotime.Time, n int, late bool) {
 	if r.former.trial && r.former.holds(r.rate, r.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
 		r.useless = cuts{} // it may have held too soon: then the pace is the reason for refusals
-		r.former.hold(now)
+		r.former.hold(now, r.rate)
 	}
 	if r.episodeCount > 0 {
 		e := &r.episodes[r.episodeCount-1]
@@ -336,6 +336,7 @@ func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hin
 // counts only if little can have gathered before; else the rate is just under what was served since the refusal before, if that is more. What went beyond the rate is only missing
 // if the next request is refused as well: of a bucket, which serves it, nothing is; and a hint says when it is back.
 func (r *Rate) endTrial(now monotime.Time, hinted bool) {
+	at := r.rateAt(now)
 	before := r.rate * now.Sub(r.setAt).Seconds()
 	row := paceShare * float64(r.servedSince)
 	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
@@ -354,7 +355,7 @@ func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 		r.rate = max(r.rate, least)
 	}
 	r.setAt, r.pacedTo = now, now
-	r.former.fail(now)
+	r.former.fail(now, at, r.rate)
 	r.former.owedTo = now.Add(min(monotime.Seconds(owed/r.rate), longestDebt))
 }
 
@@ -415,6 +416,6 @@ func (r *Rate) measure(end monotime.Time) {
 	if r.episodes[0].servedFrom == r.episodes[0].start {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
 	}
-	r.former.note(end, all, total, rate)
+	r.former.note(end, all, total, rate, r.rateAt(end))
 	r.rate, r.setAt, r.pacedTo, r.provisional = rate, end, end, false
 }
