@@ -17,7 +17,9 @@ import (
 type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
-	met         int           // so many intervals in a row do
+	met         int           // so many intervals in a row do, of those that say the rate to a factor of two
+	agreed      int           // so many in a row do, however wide they are
+	broken      int           // so often did they not, since met was enough
 
 	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
 	farTo monotime.Time // until then, after two such times
@@ -32,6 +34,10 @@ const drifts = 1.02
 
 // enoughMet is how many intervals that say the rate to a factor of two meet in a row if it is even.
 const enoughMet = 6
+
+// enoughBroken is after how many contradictions a limit does not come back at an even rate. A bucket has one when it
+// was full, or its limit has changed.
+const enoughBroken = 4
 
 // note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down. After is the reset as the answer left it.
 func (d *drip) note(o *outcome, after *reset) {
@@ -72,12 +78,16 @@ func (d *drip) meet(reset monotime.Time, missing, surely float64, early, late ti
 		most = missing / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
-		d.least, d.most, d.known, d.met = least, most, reset, 0
+		d.least, d.most, d.known, d.met, d.agreed = least, most, reset, 0, 0
+		d.broken = min(d.broken+1, enoughBroken)
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)
+	d.agreed = min(d.agreed+1, enoughAgreed)
 	if most <= 2*least {
-		d.met = min(d.met+1, enoughMet)
+		if d.met = min(d.met+1, enoughMet); d.met == enoughMet {
+			d.broken = 0
+		}
 	}
 }
 

@@ -56,6 +56,7 @@ type refill struct {
 	drip     drip // at which rate the resets say that the limit comes back
 	instants drip // likewise, if resets are instants
 	stock    stock
+	grid     grid          // likewise, by how much such resets move
 	guessing bool          // the rate of the stock is the crowd's: resets do not say it
 	step     time.Duration // in which resets are stated
 	width    time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
@@ -115,6 +116,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold, r.step = maxHold, after.resolution
 	r.drip.note(o, after)
 	r.instants.noteInstant(o)
+	r.grid.note(o)
 	if r.refills {
 		r.seeOthers(o)
 		if o.mayBeBlind() {

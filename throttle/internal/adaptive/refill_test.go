@@ -231,10 +231,10 @@ func TestRefillCrowd(t *testing.T) {
 		t.Errorf("crowd for %d, want %d: less is left than is kept", r.crowd, crowdFor-1)
 	}
 	for i := range crowdFor - 1 {
-		b.at(time.Duration(6+i) * s).exchange(says(left(5, 20, 15*s)))
+		b.at(time.Duration(6+i) * s).exchange(says(left(5, 20, time.Duration(15+5*(i%2))*s))) // no even rate, else it is a stock
 	}
-	if r.crowd != 0 {
-		t.Fatalf("crowd for %d, want 0", r.crowd)
+	if r.crowd != 0 || r.shared() {
+		t.Fatalf("crowd for %d, shared %v; want 0", r.crowd, r.shared())
 	}
 	b.wantOpen(5)
 }
@@ -286,26 +286,32 @@ func TestRefillEmptiedByOthers(t *testing.T) {
 		name    string
 		before  []int // so much remains after our requests, before the one that leaves nothing
 		refused bool  // that one
+		uneven  bool  // resets contradict an even rate
 		rate    float64
+		shared  bool
 	}{
-		{"4 of 20 are ours", []int{19, 18, 9}, false, 4.0 / 20},
-		{"3 of 20 are ours, and one was refused", []int{19, 18, 9}, true, crowdShare * 3.0 / 20},
-		{"14 of 20 are ours", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7}, false, 1},
-		{"13 of 20 are ours", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8}, false, 13.0 / 20},
-		{"much has come back", []int{19, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18}, false, 1},
+		{"4 of 20 are ours", []int{19, 18, 9}, false, false, 4.0 / 20, false},
+		{"3 of 20 are ours, and one was refused", []int{19, 18, 9}, true, false, crowdShare * 3.0 / 20, false},
+		{"14 of 20 are ours", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7}, false, false, 1, false},
+		{"13 of 20 are ours", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8}, false, true, 13.0 / 20, false},
+		{"13 of 20 are ours, and the rate is even", []int{19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8}, false, false, 0.319, true},
+		{"much has come back", []int{19, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18}, false, false, 1, false},
 	} {
 		b := newBucket(t, Config{})
 		for i, remaining := range append(test.before, 0) {
 			b.at(time.Duration(max(i-2, 0)) * s)
 			st := left(remaining, 20, time.Duration(20-remaining)*s)
+			if test.uneven && i == 8 {
+				st.Reset *= 2
+			}
 			if a := says(st); remaining == 0 && test.refused {
 				b.exchange(refuses(st))
 			} else {
 				b.exchange(a)
 			}
 		}
-		if r := &b.window1().refill; !r.refills || math.Abs(r.rate-test.rate) > 1e-9 || (r.crowd > 0) != (test.rate < 1) {
-			t.Errorf("%s: refills %v, %v per second, crowd for %d; want %v", test.name, r.refills, r.rate, r.crowd, test.rate)
+		if r := &b.window1().refill; !r.refills || math.Abs(r.rate-test.rate) > 1e-3 || (r.crowd > 0) != (test.rate < 1) || r.shared() != test.shared {
+			t.Errorf("%s: refills %v, %v per second, crowd for %d, shared %v; want %v, %v", test.name, r.refills, r.rate, r.crowd, r.shared(), test.rate, test.shared)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 //	rate · part · e^((there − limit/2)/(rate · round trip))
 //
 // That begins once others are certain. Each token that is used moves the reset on by the time in which one comes back; a reset that has moved on by more than our
-// tokens explain was moved by others. Coarse resets do not show that: there it begins once others are likely, see refill.seeStock.
+// tokens explain was moved by others. Coarse and uneven resets do not show that, nor does it show who has much under way: there it begins once others are likely, see refill.othersLikely.
 //
 // In come answers (note) and requests (take); out comes when a request may go (due).
 type stock struct {

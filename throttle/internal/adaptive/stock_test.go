@@ -379,8 +379,10 @@ func TestStockSteady(t *testing.T) {
 	}
 }
 
-// TestStockOfACrowd: where others are likely to share a limit whose resets are coarse, it is shared as a stock as soon as these say its rate; or, if the limit is of twenty tokens, and takes
-// four times as long to come back as the reset is known to, at the rate of the crowd.
+// TestStockOfACrowd: where others are likely to share a limit whose resets are coarse, it is shared as a stock as
+// soon as these say its rate; or, if the limit is of twenty tokens, and takes four times as long to come back as the
+// reset is known to, at the rate of the crowd. Exact resets that say the rate, or contradict each, do as well where
+// enough tokens are there.
 func TestStockOfACrowd(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -390,10 +392,12 @@ func TestStockOfACrowd(t *testing.T) {
 		full, width     time.Duration
 		told            bool // resets say the rate
 		lone            bool
+		broken          int // so often resets contradicted an even rate
 		shared, guesses bool
 	}{
 		{name: "whole seconds that say the rate", step: s, limit: 19, full: 19 * s, told: true, shared: true},
-		{name: "milliseconds, which show others for certain", step: ms, limit: 19, full: 19 * s, told: true},
+		{name: "milliseconds that say the rate", step: ms, limit: leastLikely, full: 19 * s, told: true, shared: true},
+		{name: "few tokens, of which others are to be certain", step: ms, limit: leastLikely - 1, full: 19 * s, told: true},
 		{name: "nobody else", step: s, limit: 20, full: 20 * s, told: true, lone: true},
 		{name: "a guess", step: s, limit: 20, full: 4 * s, shared: true, guesses: true},
 		{name: "a guess by oneself", step: s, limit: 20, full: 4 * s, lone: true},
@@ -402,9 +406,14 @@ func TestStockOfACrowd(t *testing.T) {
 		{name: "the reset is known to two seconds", step: s, limit: 20, full: 8*s - 1, width: 2 * s},
 		{name: "no later than that", step: s, limit: 20, full: 8 * s, width: 2 * s, shared: true, guesses: true},
 		{name: "milliseconds that do not say the rate", step: ms, limit: 20, full: 20 * s},
+		{name: "milliseconds that contradict each rate", step: ms, limit: 62, full: 20 * s, broken: enoughBroken, shared: true, guesses: true},
+		{name: "not often enough", step: ms, limit: 62, full: 20 * s, broken: enoughBroken - 1},
+		{name: "of which a stock is more than a tenth", step: ms, limit: 61, full: 20 * s, broken: enoughBroken},
+		{name: "that, by oneself", step: ms, limit: 62, full: 20 * s, broken: enoughBroken, lone: true},
 		{name: "no step", limit: 20, full: 20 * s},
 	} {
 		r := refill{refills: true, rate: 0.5, crowdMost: 2, step: test.step, fullSpan: test.full, width: test.width}
+		r.drip.broken = test.broken
 		if !test.lone {
 			r.crowd, r.crowded = crowdFor, true
 		}
