@@ -42,6 +42,7 @@ type Server struct {
 
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
+	wentAlone    sequence // when the latest request went that is to go alone, see pace.Rate.Alone
 
 	windows   []*window
 	members   int            // processes that share the bucket; zero if that is not known
@@ -298,6 +299,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	}
 	if s.pace.Alone(now, d.N) {
 		s.Restart(false)
+		s.wentAlone = s.sequence
 	}
 	t.First = s.slowStart.first()
 	s.slowStart.take(now)

@@ -1035,3 +1035,51 @@ func TestHoldIsStretchedTo30Seconds(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowIsTriedBesideAFlight: a silent server serves 100 in a minute. That a request finds out whether there are more, while others are on their way, does not make these
+// the first ones of the next window.
+func TestWindowIsTriedBesideAFlight(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	var window, used int
+	served := func() bool {
+		if w := int(b.now.Sub(start) / time.Minute); w != window {
+			window, used = w, 0
+		}
+		used++
+		return used <= 100
+	}
+	for b.now < start.Add(4*time.Minute) {
+		b.now = b.now.Add(b.dueAfter(0, 1))
+		if a := says(); served() {
+			b.exchange(a)
+		} else {
+			b.now = b.now.Add(b.exchange(refuses()).Hold)
+		}
+	}
+	want := func(when string) {
+		t.Helper()
+		if size, lasts, known := b.pace.Window(); size != 100 || lasts != time.Minute || !known {
+			t.Fatalf("%s: %d in %v, known %v, want 100 in a minute", when, size, lasts, known)
+		}
+	}
+	want("after four minutes")
+	b.at(b.now.Sub(start).Truncate(time.Minute) + time.Minute)
+	var flight []*Ticket
+	for i := range 100 {
+		b.now = b.now.Add(500 * time.Millisecond)
+		if flight = append(flight, b.send()); i < 90 {
+			b.done(flight[0], says())
+			flight = flight[1:]
+		}
+	}
+	tries := b.send()
+	for _, o := range flight {
+		b.done(o, says())
+	}
+	b.now = b.now.Add(100 * time.Millisecond)
+	ends := (b.now.Sub(start).Truncate(time.Minute) + time.Minute) - b.now.Sub(start)
+	if hold := b.done(tries, refuses()).Hold; hold < ends || hold > ends+time.Second {
+		t.Errorf("after one was tried in vain: nothing goes for %v, want the %v until the window ends, and a second more at most", hold, ends)
+	}
+	want("after one was tried in vain")
+}

@@ -231,11 +231,12 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 }
 
 // Serve counts n tokens that were served. Late says that the request was on its way when the latest refusal came. If the server
-// did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered.
-func (r *Rate) Serve(now monotime.Time, n int, late bool) {
+// did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered. Earlier says that
+// it went before the latest one that was to go alone.
+func (r *Rate) Serve(now monotime.Time, n int, late, earlier bool) {
 	r.burst.serve(n)
 	r.meter.serve(n, late)
-	r.window.serve(now, n, late)
+	r.window.serve(now, n, late, earlier)
 	if late && r.episodeCount > 0 && !r.former.trial {
 		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
 			if e.served == 0 {

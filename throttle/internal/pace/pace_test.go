@@ -14,7 +14,7 @@ const start = monotime.Time(1000 * time.Hour)
 // serve has a request go and be served in the same instant.
 func (r *Rate) serve(now monotime.Time) {
 	r.Take(now, now, 1)
-	r.Serve(now, 1, false)
+	r.Serve(now, 1, false, false)
 }
 
 // refusedAtRate is of a server that has refused, served 10 in 2 s, and refused again.
@@ -99,7 +99,7 @@ func TestRateLate(t *testing.T) {
 	s.Refuse(start, false)
 	now := start.Add(50 * time.Millisecond)
 	for range 2*sameEpisode - 1 {
-		s.Serve(now, 1, true)
+		s.Serve(now, 1, true, false)
 	}
 	if s.servedSince != 0 || s.episodeCount != 1 || s.episodes[0].served != 0 || s.episodes[0].start != now {
 		t.Errorf("%+v, want an episode that begins now, of which nothing is served", s)
@@ -119,7 +119,7 @@ func TestRateGrowthHalves(t *testing.T) {
 	now, want := start, maxGrowth
 	s.Refuse(now, true)
 	for i := range 20 {
-		s.Serve(now, sameEpisode, false)
+		s.Serve(now, sameEpisode, false, false)
 		now = now.Add(time.Second)
 		s.Refuse(now, true)
 		if i > 0 {
@@ -147,7 +147,7 @@ func TestRateExtraRefusals(t *testing.T) {
 		if s.episodeCount != 1 || s.extraRefusals != i {
 			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
 		}
-		s.Serve(now, sameEpisode-1, false)
+		s.Serve(now, sameEpisode-1, false, false)
 		now = now.Add(time.Second)
 		s.Refuse(now, false)
 	}
@@ -163,7 +163,7 @@ func TestRateIsCutInVain(t *testing.T) {
 	s.Refuse(now, true)
 	var rates []float64
 	for range 10 {
-		s.Serve(now, sameEpisode, false)
+		s.Serve(now, sameEpisode, false, false)
 		now = now.Add(wait)
 		s.Refuse(now, true)
 		rates = append(rates, s.rate)

@@ -44,7 +44,7 @@ type turn struct {
 	granted  int           // tokens
 	served   int           // tokens
 	refused  monotime.Time // the first refusal; zero if there was none
-	since    int           // tokens granted since the latest refusal
+	since    int           // tokens granted since the latest refusal, or since one went beyond what the window has
 	least    time.Duration // how long after from the latest refusal came
 	beyond   bool          // it goes on until one is refused
 	stumbled bool          // it was refused too soon
@@ -122,7 +122,7 @@ func (w *window) take(now monotime.Time, n int) {
 		}
 		w.turn = turn{from: w.turn.from, before: w.turn.from}
 	case w.full(now, n):
-		w.turn.beyond = true
+		w.turn.beyond, w.turn.since = true, 0
 	}
 	w.turn.granted += n
 	w.turn.since += n
@@ -135,8 +135,8 @@ func (w *window) count(n int) {
 	}
 }
 
-// serve takes in that n tokens were served. Late says that the request was on its way when the latest refusal came.
-func (w *window) serve(now monotime.Time, n int, late bool) {
+// serve takes in that n tokens were served. Late says that the request was on its way when the latest refusal came, and earlier that it went before the latest one that was to go alone.
+func (w *window) serve(now monotime.Time, n int, late, earlier bool) {
 	t := &w.turn
 	switch {
 	case t.from == 0:
@@ -144,12 +144,12 @@ func (w *window) serve(now monotime.Time, n int, late bool) {
 	case t.before != 0:
 		w.most = min(w.most, now.Sub(t.before))
 		t.from, t.before = now, 0
-	case t.beyond && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
+	case t.beyond && !earlier && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
 		if lasted := now.Sub(t.from); lasted > w.least { // else the turn began in the middle of its window
 			w.most = min(w.most, lasted)
 		}
 		w.fell = false
-		*t = turn{from: now, granted: n}
+		*t = turn{from: now, granted: t.since}
 	case t.refused == 0 || late:
 	case w.known() && t.served < w.size && now.Sub(t.from) < w.lasts(w.least)*3/4: // requests come back one by one
 		t.granted, t.refused, t.near, t.beyond = t.served+t.since, 0, false, false

@@ -37,7 +37,7 @@ func (c *client) run(until monotime.Time) {
 		c.Take(at, at, 1)
 		c.now = at.Add(10 * time.Millisecond)
 		if c.admits(at.Add(5 * time.Millisecond)) {
-			c.Serve(c.now, 1, false)
+			c.Serve(c.now, 1, false, false)
 			if c.inARow = 0; c.latest == 0 || c.now.Sub(c.latest) >= time.Second {
 				c.turns = append(c.turns, 0)
 			}
@@ -297,7 +297,7 @@ func TestWindowSlack(t *testing.T) {
 		w.stumbles = 0 // turns between were not refused too soon
 		w.turn.stumbled = false
 		w.refuse(now)
-		w.serve(now, 1, false)
+		w.serve(now, 1, false, false)
 		got = append(got, w.slack.Milliseconds())
 	}
 	if want := "[100 200 300 400 500 600 700 800 900 1000 1000 1000]"; fmt.Sprint(got) != want {
@@ -314,7 +314,7 @@ func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	if !w.turn.beyond {
 		t.Fatal("the request does not go beyond the turn")
 	}
-	w.serve(at(59600*time.Millisecond), 1, false)
+	w.serve(at(59600*time.Millisecond), 1, false, false)
 	if w.size != 10 || w.turn.from != at(59600*time.Millisecond) || w.turn.beyond || w.turn.granted != 1 || w.turn.served != 1 {
 		t.Errorf("size %d, turn %+v, want 10 and a turn that begins", w.size, w.turn)
 	}
@@ -362,13 +362,13 @@ func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 		for turn := range 6 {
 			begins := monotime.Time(1).Add(time.Duration(turn) * 7 * time.Second)
 			w.take(begins, 1)
-			w.serve(begins, 1, false)
+			w.serve(begins, 1, false, false)
 			if w.known() {
 				got = turn
 				break
 			}
 			w.take(begins, 999)
-			w.serve(begins.Add(test.used), 999, false)
+			w.serve(begins.Add(test.used), 999, false, false)
 			for _, at := range []time.Duration{test.used, 6900 * time.Millisecond} {
 				w.refuse(begins.Add(at))
 			}
@@ -376,5 +376,26 @@ func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 		if got != test.turns {
 			t.Errorf("used up after %v: known after %d turns, want %d", test.used, got, test.turns)
 		}
+	}
+}
+
+// TestWindowIsTriedWhileOthersAreOnTheirWay: what went before the request beyond a turn is of that turn, also if it is served when the window may be over; and what goes beside it is of
+// the next one.
+func TestWindowIsTriedWhileOthersAreOnTheirWay(t *testing.T) {
+	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
+	w := window{size: 100, alike: 1, sudden: true, least: 59 * time.Second, most: 60 * time.Second, next: at(30 * time.Second)}
+	w.turn = turn{from: at(0), granted: 100, served: 80}
+	w.take(at(50*time.Second), 1)
+	for range 20 {
+		w.serve(at(50*time.Second), 1, false, true)
+	}
+	if w.size != 100 || w.turn.from != at(0) || !w.turn.beyond || w.turn.served != 100 {
+		t.Errorf("size %d, turn %+v, want 100 and the turn of before", w.size, w.turn)
+	}
+	w.take(at(60*time.Second), 1)
+	w.serve(at(61*time.Second), 1, false, false)
+	w.serve(at(61*time.Second), 1, false, false)
+	if w.size != 100 || w.turn.from != at(61*time.Second) || w.turn.granted != 2 || w.turn.served != 2 {
+		t.Errorf("size %d, turn %+v, want 100 and a turn that begins with two", w.size, w.turn)
 	}
 }
