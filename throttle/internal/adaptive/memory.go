@@ -148,6 +148,9 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
 	m.FailuresRefuse, m.Members = s.overload.belief == meanRefusal, s.members
 	if p, known := s.pace.Memory(); known {
+		for _, w := range s.windows {
+			p.At = max(p.At, w.heardAt) // what remains is of then, see Remember
+		}
 		m.Rate, m.Growth, m.Former, m.Burst, m.At = p.Rate, p.Growth, p.Former, p.Burst, clock.Date(p.At)
 	}
 	return m

@@ -335,3 +335,25 @@ func TestShelfIsBounded(t *testing.T) {
 		t.Errorf("%d of %d are in %d bytes; the latest of them: %v", len(back), len(learned), size, first && latest)
 	}
 }
+
+// TestMemoryIsOfTheLatestAnswer: where a pace is known as well, what remains of a limit is of its latest answer, and not of the latest request: else what came back before that answer would be
+// counted twice.
+func TestMemoryIsOfTheLatestAnswer(t *testing.T) {
+	var clock monotime.Clock
+	clock.Start()
+	b := newBucket(t, Config{})
+	for range 2 {
+		for range 20 {
+			b.exchange(says())
+			b.now = b.now.Add(100 * time.Millisecond)
+		}
+		b.exchange(refuses())
+		b.now = b.now.Add(time.Second)
+	}
+	slow := b.send()
+	b.now = b.now.Add(100 * time.Second)
+	b.done(slow, says(left(0, 100, 100*time.Second)))
+	if m := b.Memory(b.now, &clock); m.Rate == 0 || !m.At.Equal(clock.Date(b.now)) {
+		t.Errorf("rate %v, of %v, want some of %v", m.Rate, m.At, clock.Date(b.now))
+	}
+}
