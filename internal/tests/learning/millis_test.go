@@ -28,9 +28,16 @@ func TestResetsInMillis(t *testing.T) {
 		trip      time.Duration
 		most      float64 // times the least time
 	}{
-		{small, 1, 20 * ms, 1.05}, {small, 1, 200 * ms, 1.2}, {small, 8, 20 * ms, 4}, // which are 22 minutes beside 45 s for seconds
-		{clock, 1, 20 * ms, 1.1}, {clock, 1, 200 * ms, 1.25}, {clock, 8, 20 * ms, 4},
-		{large, 1, 20 * ms, 1.1}, {large, 1, 200 * ms, 1.4}, {large, 8, 20 * ms, 1.1}, {large, 8, 200 * ms, 1.1},
+		{small, 1, 20 * ms, 1.05},
+		{small, 1, 200 * ms, 1.2},
+		{small, 8, 20 * ms, 4}, // which are 22 minutes beside 45 s for seconds
+		{clock, 1, 20 * ms, 1.1},
+		{clock, 1, 200 * ms, 1.25},
+		{clock, 8, 20 * ms, 4},
+		{large, 1, 20 * ms, 1.1},
+		{large, 1, 200 * ms, 1.4},
+		{large, 8, 20 * ms, 1.1},
+		{large, 8, 200 * ms, 1.1},
 	} {
 		t.Run(fmt.Sprintf("%T of %d, %d callers, %v", test.algorithm, test.algorithm.Fresh().Take(time.Time{}, 0).Limit, test.callers, test.trip), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

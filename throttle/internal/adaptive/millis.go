@@ -76,7 +76,7 @@ func (m *millis) weigh(least, most, nearer time.Duration) (tells, another bool) 
 			width := 1000 * float64(most-least+2*millisOff) // of the numbers that fit
 			m.bits += max(math.Log2(float64(m.in)/width), 0)
 		}
-	case m.in/1000 <= most+millisOff && !(seconds && least > 2*secondsOff):
+	case m.in/1000 <= most+millisOff && (!seconds || least <= 2*secondsOff):
 		m.row = 0 // read as milliseconds, that reset has come, and this is another one
 	default:
 		m.row, m.bits = 0, 0
