@@ -124,12 +124,16 @@ func Later(gap time.Duration) time.Duration {
 	return min(time.Duration(upGrowth*float64(gap)), longestUp)
 }
 
+// again reports whether the former rate is tried, and not twice the pace. The middle may have raised the pace so near to
+// the former rate that it has not fallen any more: the former rate is tried next all the same.
+func (f *formerRate) again(pace float64) bool { return f.fallenTo(pace) || !f.up && pace < f.rate }
+
 // goal is what is tried if the pace is so much.
 func (f *formerRate) goal(pace float64) float64 {
 	if f.middle {
 		return max(math.Sqrt(pace*f.ceiling), pace)
 	}
-	if f.fallenTo(pace) || !f.up && pace < f.rate {
+	if f.again(pace) {
 		return f.rate
 	}
 	return riseBy * pace

@@ -83,8 +83,10 @@ func (r *Rate) State(now monotime.Time) State {
 	switch {
 	case f.trial:
 		s.Tries = pace
-	case f.fallenTo(r.rate):
-		s.Former = f.rate
+	case f.again(r.rate):
+		if s.Former = f.rate; f.middle {
+			s.Next = f.then
+		}
 	}
 	return s
 }
@@ -96,5 +98,6 @@ func (r *Rate) Forget() { *r = Rate{former: formerRate{rate: r.former.rate}} }
 func (r *Rate) Scale(part float64) {
 	r.rate *= part
 	r.former.rate *= part
+	r.former.ceiling *= part
 	r.window, r.meter = window{}, meter{}
 }

@@ -33,3 +33,16 @@ func TestResumeMeasures(t *testing.T) {
 		}
 	}
 }
+
+// TestRateStateInTheMiddle: what is told is when the former rate is tried, also while the middle is tried before that;
+// and both are scaled.
+func TestRateStateInTheMiddle(t *testing.T) {
+	r := Rate{rate: 8, setAt: start, former: formerRate{rate: 100}}
+	r.former.note(start, 10, time.Second, 8, 32)
+	if s := r.State(start); s.Former != 100 || s.Next != start.Add(firstGap) || s.Tries != 0 {
+		t.Errorf("%v/s is tried at %v, and %v/s now, want 100/s %v later, and 0/s", s.Former, s.Next, s.Tries, firstGap)
+	}
+	if r.Scale(0.5); r.former.goal(r.rate) != 8 {
+		t.Errorf("of half of the rate, %v/s is tried, want 8/s", r.former.goal(r.rate))
+	}
+}
