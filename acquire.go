@@ -21,10 +21,10 @@ import (
 //	defer cancel()
 //	resp, err := client.Do(req)
 //
-// The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given back when
-// cancel is called or when the context of req ends. After the request was sent, cancel does nothing. If the request
-// cannot go now, Acquire returns an error in ModeReject, and in ModeDegrade without a call of Fallback; in ModeObserve it
-// grants the request all the same.
+// The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given back
+// when cancel is called or when the context of req ends. After the request was sent, cancel does nothing. If
+// the request cannot go now, Acquire returns an error in ModeReject, and in ModeDegrade without a call of
+// Fallback; in ModeObserve it grants the request all the same.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
 	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return nil, nil, err
@@ -46,7 +46,8 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 }
 
 // acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that the
-// mode says. It calls also, unless that is nil, before it waits. The Grant is allocated: roundTrip does the same without that.
+// mode says. It calls also, unless that is nil, before it waits. The Grant is allocated: roundTrip does the
+// same without that.
 func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
 	line := turn{t: t, req: req, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil, also: also}
 	defer line.over(tm)
@@ -137,8 +138,8 @@ func (w *turn) count(tm *terms) {
 	tm.calls.addWaits(w.causes, 0)
 }
 
-// redeem returns the grant that t's Acquire got for the request, nil if there is none, or if the request was changed so that
-// it belongs to another bucket now.
+// redeem returns the grant that t's Acquire got for the request, nil if there is none, or if the request was
+// changed so that it belongs to another bucket now.
 func (t *Transport) redeem(req *http.Request, info *requestInfo, tm *terms) (g *throttle.Grant) {
 	if info == nil {
 		return nil

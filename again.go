@@ -47,7 +47,8 @@ type stop struct {
 // errElapsed is the cause of a context that ends at MaxElapsed.
 var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
-// again sends a request again whose attempt with the grant g has ended so, see exchange.run. The answer is in the terms.
+// again sends a request again whose attempt with the grant g has ended so, see exchange.run. The answer is in
+// the terms.
 func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v verdict.Verdict, err error) error {
 	x := t.newExchange(req, tm, g, err)
 	tm.resp = nil // x has it
@@ -62,8 +63,8 @@ func (t *Transport) newExchange(req *http.Request, tm *terms, g *throttle.Grant,
 	return &exchange{t: t, req: req, terms: *tm, last: ofThrottle.Keep(g), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
 }
 
-// run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the outcome of the
-// latest attempt.
+// run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the
+// outcome of the latest attempt.
 func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 	ended := false
 	defer func() {
@@ -129,8 +130,8 @@ func (x *exchange) giveBack() {
 	body.Close(next, nil)
 }
 
-// onRefusal counts a refusal, and asks for the request's old place in line. If the refusal is the matter of this request
-// alone, which is not to be sent again for so long, onRefusal waits for that out of line.
+// onRefusal counts a refusal, and asks for the request's old place in line. If the refusal is the matter of
+// this request alone, which is not to be sent again for so long, onRefusal waits for that out of line.
 func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	x.refusals++
 	x.terms.claim.After = x.last
@@ -263,8 +264,8 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	return nil
 }
 
-// readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and its connection
-// becomes free.
+// readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and
+// its connection becomes free.
 func (x *exchange) readAhead() {
 	if x.terms.resp != nil {
 		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body)
@@ -274,8 +275,8 @@ func (x *exchange) readAhead() {
 // event is what hooks are told in any case.
 func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms.mode) }
 
-// giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if the caller
-// has canceled the request.
+// giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only
+// if the caller has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	x.tellGaveUp(why)
 	gone := why.because

@@ -21,12 +21,13 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the new quotas. If
-// another pattern is the most specific one for it now, the request moves to the line of that pattern, to the place that its
-// priority and arrival give it. A pattern that is in both tables keeps what was charged to it, quota by quota, if the new
-// one counts in the same way; see [throttle.Limiter.SetQuotas]. A nil or empty table takes all Quotas away: a key of YAML
-// with nothing behind it is read as such a table. A larger burst fills at the rate of its quota. If something is wrong with
-// the table, SetQuotas returns an error, which is throttle.ErrInvalid, and changes nothing.
+// SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the new
+// quotas. If another pattern is the most specific one for it now, the request moves to the line of that
+// pattern, to the place that its priority and arrival give it. A pattern that is in both tables keeps what was
+// charged to it, quota by quota, if the new one counts in the same way; see [throttle.Limiter.SetQuotas]. A nil
+// or empty table takes all Quotas away: a key of YAML with nothing behind it is read as such a table. A larger
+// burst fills at the rate of its quota. If something is wrong with the table, SetQuotas returns an error, which
+// is throttle.ErrInvalid, and changes nothing.
 func (t *Transport) SetQuotas(quotas Table) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -58,7 +59,8 @@ type routes struct {
 	byHost     bool // the host alone says to which bucket a request belongs, and no bodies are counted or flow
 }
 
-// newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on changing its own.
+// newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on
+// changing its own.
 func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	copied := make(Table, len(quotas))
 	rs := &routes{}
@@ -140,11 +142,11 @@ func (t *Transport) path(path []string, rs *routes, req *http.Request) []string 
 	return path
 }
 
-// KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12 hexadecimal digits,
-// the first ones of its SHA-256. It is for recognizing a tenant on a page or in a metric. Equal keys have equal digests, in
-// all processes. Different keys may have equal digests (some two of a million with a probability of 1 in 560), and buckets
-// of their own all the same. A digest does not give a random credential away; but a key that is short, or one of a list, is
-// found by trying. So do not publish it.
+// KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12
+// hexadecimal digits, the first ones of its SHA-256. It is for recognizing a tenant on a page or in a metric.
+// Equal keys have equal digests, in all processes. Different keys may have equal digests (some two of a million
+// with a probability of 1 in 560), and buckets of their own all the same. A digest does not give a random
+// credential away; but a key that is short, or one of a list, is found by trying. So do not publish it.
 func KeyDigest(key string) string { return visible.Digest(key) }
 
 // hostLimiter returns the Limiter of the request's host. Most often, that host is remembered.
@@ -180,7 +182,8 @@ func (t *Transport) share(l *throttle.Limiter, name string) *throttle.Limiter {
 // bodies tells the names of buckets of what flows from those of requests.
 const bodies = " (bodies)"
 
-// newStream makes the Limiter of the bodies of a bucket, in a tree of their own: what delays requests does not delay them.
+// newStream makes the Limiter of the bodies of a bucket, in a tree of their own: what delays requests does not
+// delay them.
 func (t *Transport) newStream(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	return t.share(&throttle.Limiter{
@@ -201,7 +204,8 @@ var ofThrottle = throttle.Inside(inside.Key{})
 // bucketOf returns the bucket that a Limiter made by newLimiter belongs to.
 func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }
 
-// counts are what a Transport counts where requests wait, are refused or fail. What goes at once, and is served, costs nothing.
+// counts are what a Transport counts where requests wait, are refused or fail. What goes at once, and is
+// served, costs nothing.
 type counts struct{ waiting, waits, waited, notSent, refused, retried, gaveUp atomic.Int64 }
 
 // Stats are numbers of a Transport, for package expvar, say. Those from WaitCount to GaveUp only grow.
@@ -236,8 +240,9 @@ func (t *Transport) Stats() Stats {
 	return s
 }
 
-// RetryBudgets returns how many retries of failures the retry budget of each bucket pays for now, by the Label of the bucket: the
-// least, where several have one Label. Budgets that are full are left out. See Retry.BudgetRatio.
+// RetryBudgets returns how many retries of failures the retry budget of each bucket pays for now, by the Label
+// of the bucket: the least, where several have one Label. Budgets that are full are left out. See
+// Retry.BudgetRatio.
 func (t *Transport) RetryBudgets() map[string]float64 {
 	budgets, full := map[string]float64{}, new(backoff.Budget).Balance()
 	for _, b := range t.buckets.State() {

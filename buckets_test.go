@@ -106,7 +106,8 @@ func TestRouteForgottenWhileLookedUp(t *testing.T) {
 	})
 }
 
-// TestRouteAllocatesNothing: of three pairs of hosts one at least is not in one slot of those that are remembered, as one of 256 is.
+// TestRouteAllocatesNothing: of three pairs of hosts one at least is not in one slot of those that are
+// remembered, as one of 256 is.
 func TestRouteAllocatesNothing(t *testing.T) {
 	tr := &Transport{}
 	if err := tr.Validate(); err != nil {
@@ -151,7 +152,8 @@ func TestRouteForgottenBetweenAttempts(t *testing.T) {
 	})
 }
 
-// Answers that repeat one are counted where a bucket has no Parent. Of others nothing is remembered for that: it would be made anew every 10 ms, for nothing.
+// Answers that repeat one are counted where a bucket has no Parent. Of others nothing is remembered for that:
+// it would be made anew every 10 ms, for nothing.
 func TestRepeatsOfBucketsBelowOthers(t *testing.T) {
 	for pattern, want := range map[string]bool{"a.example/": true, "a.example/{x}": false} {
 		synctest.Test(t, func(t *testing.T) {

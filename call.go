@@ -20,16 +20,16 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Call is one call of an API: what the call asks of the Transports that carry it, where that differs from their fields, and
-// how the call went. All redirects and retries of a request belong to the same call. The zero Call asks for nothing. A Call
-// must not be used for two calls at the same time.
+// Call is one call of an API: what the call asks of the Transports that carry it, where that differs from their
+// fields, and how the call went. All redirects and retries of a request belong to the same call. The zero Call
+// asks for nothing. A Call must not be used for two calls at the same time.
 //
 //	call := &pacer.Call{Costs: quota.Costs{"tokens": 1200}, Priority: throttle.Urgent}
 //	resp, err := client.Do(req.WithContext(pacer.WithCall(ctx, call)))
 //
-// A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the value of the
-// Call that was added last counts, among those that set the field; of Costs, of each unit. All of the Calls are told how
-// the call went.
+// A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the
+// value of the Call that was added last counts, among those that set the field; of Costs, of each unit. All of
+// the Calls are told how the call went.
 type Call struct {
 	// Mode says what happens if the request cannot go now. Zero means not set: the matching entry of
 	// Transport.Modes, else Transport.Mode, else ModeWait.
@@ -47,12 +47,13 @@ type Call struct {
 	// request does not wait. Below 1 ms, it is an error, as in a Transport. MaxStandstill holds all the same.
 	MaxWait time.Duration
 
-	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means not set. If negative, 1. A
-	// request that the server refuses as too early was not served, and is sent again all the same, unless Once is set.
+	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means not
+	// set. If negative, 1. A request that the server refuses as too early was not served, and is sent again all
+	// the same, unless Once is set.
 	MaxAttempts int
 
-	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by another attempt. With
-	// MaxAttempts of 1, no failure is.
+	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by another
+	// attempt. With MaxAttempts of 1, no failure is.
 	Once bool
 
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
@@ -111,8 +112,8 @@ func (c *Call) Waits() []throttle.Wait { return c.waits.Waits() }
 func (c *Call) BackedOff() time.Duration { return c.waits.BackedOff() }
 
 // Settle reports what the request that was sent last has really cost, in each unit that spent has; see
-// throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body was read.
-// Before the first request is sent, it does nothing.
+// throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body
+// was read. Before the first request is sent, it does nothing.
 func (c *Call) Settle(spent quota.Costs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,8 +197,9 @@ type requestInfo struct {
 	resends int              // how often the request was sent before
 }
 
-// Resends returns how often the request of a context was sent before: it is for a RoundTripper below a Transport, which is
-// to mark what is sent again (http.request.resend_count in the semantic conventions of OpenTelemetry).
+// Resends returns how often the request of a context was sent before: it is for a RoundTripper below a
+// Transport, which is to mark what is sent again (http.request.resend_count in the semantic conventions of
+// OpenTelemetry).
 func Resends(ctx context.Context) int {
 	if info := infoOf(ctx); info != nil {
 		return info.resends
@@ -221,8 +223,8 @@ func infoOf(ctx context.Context) *requestInfo {
 	return info
 }
 
-// check returns an error if t has sent the request that it is given to send, or if something is wrong with a Call. A Base
-// may send another request through t, to get a token for one.
+// check returns an error if t has sent the request that it is given to send, or if something is wrong with a
+// Call. A Base may send another request through t, to get a token for one.
 func (info *requestInfo) check(t *Transport, req *http.Request) error {
 	if info.above == t && info.sent.String() == req.URL.String() {
 		return backoff.Permanent(errBelowItself)
@@ -331,7 +333,8 @@ func (tm *terms) apply(l *calls) {
 	}
 }
 
-// modeByPattern returns the Mode of the request: that of the most specific matching pattern of Modes, else Transport.Mode.
+// modeByPattern returns the Mode of the request: that of the most specific matching pattern of Modes, else
+// Transport.Mode.
 func (t *Transport) modeByPattern(req *http.Request) Mode {
 	mode := t.modes.OfHost(pattern.Hostname(req.URL))
 	if m := t.modes.Match(req); m.Pattern != "" {
@@ -340,9 +343,9 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 	return cmp.Or(mode, t.Mode)
 }
 
-// costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes already. Before
-// the request is sent, at most the length of its own body is known; it is charged for one byte at least, so that it waits
-// while a quota is in debt for answers before.
+// costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes
+// already. Before the request is sent, at most the length of its own body is known; it is charged for one byte
+// at least, so that it waits while a quota is in debt for answers before.
 func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
@@ -364,17 +367,18 @@ func (tm *terms) firstSent(g *throttle.Grant) time.Time {
 	return tm.sentAt
 }
 
-// Mode says what happens to a request that cannot go now. Zero, the empty text, means not set: the Call's Mode, else the
-// matching entry of Modes, else Transport.Mode, else ModeWait.
+// Mode says what happens to a request that cannot go now. Zero, the empty text, means not set: the Call's Mode,
+// else the matching entry of Modes, else Transport.Mode, else ModeWait.
 type Mode string
 
 // The modes.
 const (
 	// ModeWait lets the request wait in line.
 	ModeWait Mode = "wait"
-	// ModeReject returns a *throttle.Error at once. Where no quota in requests is written down, a bucket starts slowly when
-	// it is new and when it has idled, and in any case after a hold: of many requests at the same time only one may go then.
-	// So it does after requests that may wait, while the first of these is not answered.
+	// ModeReject returns a *throttle.Error at once. Where no quota in requests is written down, a bucket starts
+	// slowly when it is new and when it has idled, and in any case after a hold: of many requests at the same
+	// time only one may go then. So it does after requests that may wait, while the first of these is not
+	// answered.
 	ModeReject Mode = "reject"
 	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
 	ModeDegrade Mode = "degrade"

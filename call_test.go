@@ -28,8 +28,8 @@ func TestModeIsText(t *testing.T) {
 	}
 }
 
-// TestBoundsOfARequestGoByTheMonotonicClock: if the wall clock is set while a request waits to be sent again, MaxElapsed is
-// as far away as it was.
+// TestBoundsOfARequestGoByTheMonotonicClock: if the wall clock is set while a request waits to be sent again,
+// MaxElapsed is as far away as it was.
 func TestBoundsOfARequestGoByTheMonotonicClock(t *testing.T) {
 	var l throttle.Limiter
 	g, err := l.Acquire(t.Context(), throttle.Claim{})

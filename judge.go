@@ -50,7 +50,8 @@ func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.
 	return verdict.Verdict{}
 }
 
-// idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since its Call says so.
+// idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since
+// its Call says so.
 func idempotent(req *http.Request) bool {
 	if verdict.Idempotent(req) {
 		return true
@@ -59,8 +60,8 @@ func idempotent(req *http.Request) bool {
 	return info != nil && info.calls.asks().Idempotent
 }
 
-// hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up, or is wrong in
-// itself, or somebody marked the error with backoff.Permanent.
+// hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up, or is
+// wrong in itself, or somebody marked the error with backoff.Permanent.
 func hopeless(err error) bool {
 	var local *throttle.Error
 	return errors.As(err, &local) || errors.Is(err, throttle.ErrInvalid) || verdict.Marked(err)
@@ -100,10 +101,10 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe) != verdict.Final, nil
 }
 
-// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of it.
-// Otherwise they lie between min and max, which are RetryWaitMin and RetryWaitMax of the Client: min, plus full jitter of
-// min, 2·min, 4·min, …. If the server asks for a delay, in any header that package headers knows, RetryDelay returns no
-// shorter one.
+// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of
+// it. Otherwise they lie between min and max, which are RetryWaitMin and RetryWaitMax of the Client: min, plus
+// full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any header that package headers
+// knows, RetryDelay returns no shorter one.
 func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration {
 	var hint headers.Retry
 	if resp != nil {

@@ -26,7 +26,8 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
 }
 
-// endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
+// endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that
+// none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
 	switch a := b.repeats.Latest(); {

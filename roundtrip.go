@@ -11,10 +11,10 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// RoundTrip implements http.RoundTripper: the documentation of the package says what it does with a request. If a function of the
-// caller panics, or ends its goroutine, it gives back what the request holds.
+// RoundTrip implements http.RoundTripper: the documentation of the package says what it does with a request. If
+// a function of the caller panics, or ends its goroutine, it gives back what the request holds.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	// Where the request goes at once, and its answer brings no news, this is all that is done; all else is for roundTrip.
+	// This is all, where a request goes at once and its answer brings no news; roundTrip is for all else.
 	ctx := req.Context()
 	info := infoOf(ctx)
 	var g *throttle.Grant
@@ -69,7 +69,8 @@ func (t *Transport) roundTrip(req *http.Request, info *requestInfo, g *throttle.
 		g = t.redeem(out, info, &tm)
 	}
 	if g == nil {
-		// This is acquire, written out: so the Grant stays on the stack, which saves an allocation, and 330 of 4180 instructions.
+		// This is acquire, written out: so the Grant stays on the stack, which saves an allocation, and 330 of
+		// 4180 instructions.
 		line.req, line.mode, line.asks = out, tm.mode, t.Trace != nil || tm.calls != nil
 		if tm.mode == ModeObserve {
 			var f throttle.Forecast

@@ -123,8 +123,9 @@ func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
 	return attempt.Send(base, req)
 }
 
-// ErrAttemptTimeout says that an attempt took longer than Retry.AttemptTimeout; errors.Is finds it. Timeout of the error
-// returns true, but the error is no context.DeadlineExceeded, since the context of the caller has not ended.
+// ErrAttemptTimeout says that an attempt took longer than Retry.AttemptTimeout; errors.Is finds it. Timeout of
+// the error returns true, but the error is no context.DeadlineExceeded, since the context of the caller has not
+// ended.
 var ErrAttemptTimeout = attempt.ErrTimeout
 
 // notSent ends a request that got no grant: Fallback answers in ModeDegrade, and otherwise err is returned.

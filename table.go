@@ -22,7 +22,8 @@ import (
 //	}
 type Table map[string]quota.Quotas
 
-// Validate reports all that a Transport cannot work with, joined by errors.Join in the order of the patterns, as throttle.ErrInvalid:
+// Validate reports all that a Transport cannot work with, joined by errors.Join in the order of the patterns,
+// as throttle.ErrInvalid:
 //
 //   - quotas that are invalid, or have a duration below 1 ms, which is a number without a unit,
 //   - of the quotas of a pattern and of its host, those whose Units are nearly the same ("token" and "tokens", see

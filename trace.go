@@ -15,21 +15,24 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Trace is a set of hooks. Any of them may be nil. Hooks, but for StoreEvent, run in the goroutine of the request, with no lock
-// held, and delay the request while they run; hooks of different requests may run at the same time. A hook
-// must not modify the request. Log returns a Trace that writes a log, and Traces makes one of several.
+// Trace is a set of hooks. Any of them may be nil. Hooks, but for StoreEvent, run in the goroutine of the
+// request, with no lock held, and delay the request while they run; hooks of different requests may run at the
+// same time. A hook must not modify the request. Log returns a Trace that writes a log, and Traces makes one of
+// several.
 type Trace struct {
 	// Queued is called before a request waits in line, and again if it has to line up anew, after SetQuotas, say. In
 	// ModeObserve it is called, before the request is sent, for a request that should have waited.
 	Queued func(Queued)
 
-	// Went is called when a request goes: before each attempt, or of one that Acquire has waited for, when Acquire returns.
+	// Went is called when a request goes: before each attempt, or of one that Acquire has waited for, when
+	// Acquire returns.
 	Went func(Went)
 
-	// NotSent is called when pacer does not send a request, unless the configuration or the request is invalid: then only the
-	// caller is told. In ModeObserve it is called, before the request is sent, for one that would not have been: it would
-	// wait for longer than MaxWait, or must not wait (a negative MaxWait or MaxQueue); nothing can go within MaxStandstill; or
-	// its cost is too large, or in the wrong unit. Deadlines and the number of those that wait do not count.
+	// NotSent is called when pacer does not send a request, unless the configuration or the request is invalid:
+	// then only the caller is told. In ModeObserve it is called, before the request is sent, for one that would
+	// not have been: it would wait for longer than MaxWait, or must not wait (a negative MaxWait or MaxQueue);
+	// nothing can go within MaxStandstill; or its cost is too large, or in the wrong unit. Deadlines and the
+	// number of those that wait do not count.
 	NotSent func(NotSent)
 
 	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned.
@@ -44,9 +47,10 @@ type Trace struct {
 	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
 	GaveUp func(GaveUp)
 
-	// StoreEvent is called when Shared.Store can no longer be reached, when it can be reached again, when it is too slow, has lost
-	// a bucket, or another process shares a bucket by other quotas. Calls for one bucket come one after the other, in a goroutine
-	// of their own and not in that of a request: a panic of StoreEvent ends the program.
+	// StoreEvent is called when Shared.Store can no longer be reached, when it can be reached again, when it is
+	// too slow, has lost a bucket, or another process shares a bucket by other quotas. Calls for one bucket
+	// come one after the other, in a goroutine of their own and not in that of a request: a panic of StoreEvent
+	// ends the program.
 	StoreEvent func(throttle.StoreEvent)
 }
 
@@ -55,8 +59,9 @@ type Event struct {
 	Request *http.Request
 	Bucket  string // the name of the request's most specific bucket; of Queued, that of the bucket that stands in the way
 
-	// Label is for logs and metrics: the host of the request's most specific bucket, or its pattern, and at which host unless
-	// the pattern says so. It has no values of wildcards and no digest of what Key returned, so it shows no part of a URL but the host.
+	// Label is for logs and metrics: the host of the request's most specific bucket, or its pattern, and at
+	// which host unless the pattern says so. It has no values of wildcards and no digest of what Key returned,
+	// so it shows no part of a URL but the host.
 	Label string
 
 	Mode Mode // that of the request. In ModeObserve, what the hook is told would have been
@@ -123,8 +128,9 @@ type GaveUp struct {
 	Reason   Reason // why the request is not sent again
 	Err      error  // of the last attempt; nil if there was an answer
 
-	// Because is the error behind the Reason: the *throttle.Error of a request that would have to wait for too long, the error
-	// of a context that has ended, or the error of GetBody or PrepareRetry. It is nil if the Reason says it all.
+	// Because is the error behind the Reason: the *throttle.Error of a request that would have to wait for too
+	// long, the error of a context that has ended, or the error of GetBody or PrepareRetry. It is nil if the
+	// Reason says it all.
 	Because error
 
 	Wait    time.Duration   // how long it waited in line since the last attempt
@@ -151,10 +157,11 @@ const (
 	ReasonPrepare  Reason = "prepare"  // GetBody or PrepareRetry has returned an error, or GetBody no body; Because says why
 )
 
-// Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a refusal by a
-// server, a request that is not sent, or not sent again (at Info if its context has ended), and a store that cannot be reached. For each Label, there is at most one line of a kind in a second, with a count of those that were left out. A line shows
-// the method and the Label, but nothing else of a request, and of an error of others the kind and not the text. If logger is
-// nil, it is slog.Default().
+// Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a
+// refusal by a server, a request that is not sent, or not sent again (at Info if its context has ended), and a
+// store that cannot be reached. For each Label, there is at most one line of a kind in a second, with a count
+// of those that were left out. A line shows the method and the Label, but nothing else of a request, and of an
+// error of others the kind and not the text. If logger is nil, it is slog.Default().
 //
 //	transport := &pacer.Transport{Trace: pacer.Log(slog.Default())}
 func Log(logger *slog.Logger) *Trace {
@@ -210,7 +217,8 @@ func (t *Transport) tellWent(req *http.Request, tm *terms, g *throttle.Grant) {
 	}, g.Cancel)
 }
 
-// tellNotSent counts a request that is not sent, and tells Trace of that, or in ModeObserve of one that would not have been.
+// tellNotSent counts a request that is not sent, and tells Trace of that, or in ModeObserve of one that would
+// not have been.
 func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
 	if tm.mode != ModeObserve {
 		t.counts.notSent.Add(1)
@@ -220,7 +228,8 @@ func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
 	}
 }
 
-// tellAnswered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that cost, and its outcome.
+// tellAnswered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that
+// cost, and its outcome.
 func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
 	if hook := t.trace().Answered; hook != nil {
 		costs := waits.Costs(tm.claim.N, tm.claim.Costs, spent)

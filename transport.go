@@ -2,12 +2,13 @@
 //
 //	client := &http.Client{Transport: &pacer.Transport{}}
 //
-// A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns the
-// limits of every host from the headers of its answers. When a server says to wait, the requests that it has not
-// refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
-// each answer lets two more go, and fewer once 50 go in a second. A server that is slow and refuses nothing is not waited for: after 250 ms without an
-// answer one more request goes, and the number of those that may be under way doubles; and so again after each further
-// 250 ms. The Transport sends again what is safe to send again.
+// A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns
+// the limits of every host from the headers of its answers. When a server says to wait, the requests that it
+// has not refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
+// each answer lets two more go, and fewer once 50 go in a second. A server that is slow and refuses nothing is
+// not waited for: after 250 ms without an answer one more request goes, and the number of those that may be
+// under way doubles; and so again after each further 250 ms. The Transport sends again what is safe to send
+// again.
 //
 // The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again.
 // Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these, requests go to
@@ -15,13 +16,14 @@
 //
 // # One request
 //
-// A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on the bucket of
-// the most specific one. The request goes when all its buckets grant it at the same instant: as a request, as one more in
-// flight, and in the units of its Cost. If it cannot go now, [Mode] says what happens. By default it waits in line
-// ([Line]). More urgent requests go first; among equally urgent ones, flows go in turns, and within a flow the order is
-// that of arrival. A line that moves is waited for; but if nothing can go for longer than MaxStandstill, or not before the
-// deadline of its context, a request fails at once. [Transport.Acquire] does this part alone. [Transport.Forecast] says how
-// long it would take: of a batch that stands in line, how long the rest of it will take.
+// A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on the
+// bucket of the most specific one. The request goes when all its buckets grant it at the same instant: as a
+// request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what happens.
+// By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones, flows go in
+// turns, and within a flow the order is that of arrival. A line that moves is waited for; but if nothing can go
+// for longer than MaxStandstill, or not before the deadline of its context, a request fails at once.
+// [Transport.Acquire] does this part alone. [Transport.Forecast] says how long it would take: of a batch that
+// stands in line, how long the rest of it will take.
 //
 // A [Call] in the context of a request says what is different for that request, and how it went.
 //
@@ -56,9 +58,9 @@
 //     itself. Nothing was sent, and nothing is sent until that is mended: no other attempt helps.
 //   - All others say that no answer was received.
 //
-// Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed: else the other processes
-// do without what this one has in hand for half a second, and count this one for a minute. What was learned is lost with the
-// program, unless [Transport.Save] has written it.
+// Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed: else the
+// other processes do without what this one has in hand for half a second, and count this one for a minute. What
+// was learned is lost with the program, unless [Transport.Save] has written it.
 package pacer
 
 import (
@@ -87,47 +89,52 @@ import (
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
 // be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
-// If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given back:
-// its place in line, its slots, its bodies. Trace.StoreEvent has no such caller: a panic there ends the program. A panic of the Store is a failure of that call.
+// If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given
+// back: its place in line, its slots, its bodies. Trace.StoreEvent has no such caller: a panic there ends the
+// program. A panic of the Store is a failure of that call.
 //
-// Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A duration below 1 ms is an
-// error: it is a number without a unit.
+// Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A
+// duration below 1 ms is an error: it is a number without a unit.
 type Transport struct {
-	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error. A Base that makes requests
-	// wait, as an http.Transport with MaxConnsPerHost does, sends them later than they were granted, and so perhaps more at once than
-	// Quotas allow: let as many be "in flight" by Quotas as Base sends at a time.
+	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error. A Base
+	// that makes requests wait, as an http.Transport with MaxConnsPerHost does, sends them later than they were
+	// granted, and so perhaps more at once than Quotas allow: let as many be "in flight" by Quotas as Base
+	// sends at a time.
 	//
-	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of net/http do: with a
-	// Close, pacer ends a Read that stalls. It reads in a goroutine what it searches (Learn.Bodies), and an answer that it keeps
-	// or discards before another attempt.
+	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of
+	// net/http do: with a Close, pacer ends a Read that stalls. It reads in a goroutine what it searches
+	// (Learn.Bodies), and an answer that it keeps or discards before another attempt.
 	Base http.RoundTripper
 
 	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
-	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host that is
-	// not named; each such host has a bucket of its own. A request draws on the pattern of its host and on the most
-	// specific other pattern that matches. Each value of a wildcard has a bucket of its own. What the server says may
-	// only lower the numbers of the quotas. If empty, all limits are learned. SetQuotas replaces Quotas while requests wait.
+	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host
+	// that is not named; each such host has a bucket of its own. A request draws on the pattern of its host and
+	// on the most specific other pattern that matches. Each value of a wildcard has a bucket of its own. What
+	// the server says may only lower the numbers of the quotas. If empty, all limits are learned. SetQuotas
+	// replaces Quotas while requests wait.
 	Quotas Table
 
-	// Key returns the tenant or credential of a request: each has buckets of its own, but for Quotas that are Overall. What a
-	// server says to one tenant holds no other, unless it says the same to two within a second. If nil, all requests
-	// to a host draw on the same buckets. Errors, Trace and State have its KeyDigest only.
+	// Key returns the tenant or credential of a request: each has buckets of its own, but for Quotas that are
+	// Overall. What a server says to one tenant holds no other, unless it says the same to two within a second.
+	// If nil, all requests to a host draw on the same buckets. Errors, Trace and State have its KeyDigest only.
 	Key func(*http.Request) string
 
-	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If quota.Requests is
-	// not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is not among them and some quota
-	// is of bytes, the bodies of request and response are counted. If nil, a request costs nothing else: then quotas in
-	// other units are an error unless Spent is set. A Cost that returns nil says that only Calls cost something. A unit
-	// that no quota has is ignored, but "token" beside quotas in "tokens" is throttle.ErrUnit: see quota.Quotas.Misspelled. The
-	// map that Cost returns must not be changed later.
+	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If
+	// quota.Requests is not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is not
+	// among them and some quota is of bytes, the bodies of request and response are counted. If nil, a request
+	// costs nothing else: then quotas in other units are an error unless Spent is set. A Cost that returns nil
+	// says that only Calls cost something. A unit that no quota has is ignored, but "token" beside quotas in
+	// "tokens" is throttle.ErrUnit: see quota.Quotas.Misspelled. The map that Cost returns must not be changed
+	// later.
 	Cost func(*http.Request) quota.Costs
 
-	// Spent returns what a request has cost according to its answer. The difference from what was thought is given back, or
-	// charged to later requests. Of a request of which neither Cost nor a Call says what it costs in a unit, it is thought
-	// what requests of its method and like paths have cost on average: see package throttle. A unit that Spent
-	// leaves out stays as thought; a zero says that it cost nothing, and counts for that average. A quota.Requests of zero
-	// gives the request itself back: the server does not count it. Spent must not read the body; see Call.Settle for costs
-	// that stand there. If nil, answers say nothing of costs.
+	// Spent returns what a request has cost according to its answer. The difference from what was thought is
+	// given back, or charged to later requests. Of a request of which neither Cost nor a Call says what it
+	// costs in a unit, it is thought what requests of its method and like paths have cost on average: see
+	// package throttle. A unit that Spent leaves out stays as thought; a zero says that it cost nothing, and
+	// counts for that average. A quota.Requests of zero gives the request itself back: the server does not
+	// count it. Spent must not read the body; see Call.Settle for costs that stand there. If nil, answers say
+	// nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is ModeWait.
@@ -148,14 +155,15 @@ type Transport struct {
 	// the context of the request ends. If negative, no request waits.
 	MaxWait time.Duration
 
-	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is further away,
-	// because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it: requests fail at once
-	// with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned. Zero means two minutes,
-	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones. (A throttle.Limiter has no such
-	// bound unless it is set: its caller knows its quotas, and has a context, while a server may hold a Transport for as long as
-	// it likes, and many a request has no deadline.) If negative, it is zero: requests
-	// wait only for others, and for answers. Of a limit whose reset is further away than MaxStandstill, the last fifth is spread
-	// over the time to it, unless MaxStandstill is negative; see Learn.Spend.
+	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is
+	// further away, because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it:
+	// requests fail at once with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned.
+	// Zero means two minutes, whatever MaxWait is, so that requests wait for limits per minute, the most common
+	// ones. (A throttle.Limiter has no such bound unless it is set: its caller knows its quotas, and has a
+	// context, while a server may hold a Transport for as long as it likes, and many a request has no
+	// deadline.) If negative, it is zero: requests wait only for others, and for answers. Of a limit whose
+	// reset is further away than MaxStandstill, the last fifth is spread over the time to it, unless
+	// MaxStandstill is negative; see Learn.Spend.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.
@@ -173,7 +181,8 @@ type Transport struct {
 	// Trace has hooks that are told what happens. If nil, no hook is called.
 	Trace *Trace
 
-	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get exact results.
+	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get
+	// exact results.
 	Rand func() float64
 
 	counts         counts
@@ -203,20 +212,22 @@ type Line struct {
 	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are throttle.Normal.
 	Priority func(*http.Request) throttle.Priority
 
-	// Flow returns for whom a request is: a user, a tenant, a job. Requests of different flows go in turns, by what they cost,
-	// so that nobody waits for all that another has in line: see throttle.Claim. They share their quotas; Key is for those who
-	// do not. Errors, hooks, State and Save do not show it. If nil, all are one flow.
+	// Flow returns for whom a request is: a user, a tenant, a job. Requests of different flows go in turns, by
+	// what they cost, so that nobody waits for all that another has in line: see throttle.Claim. They share
+	// their quotas; Key is for those who do not. Errors, hooks, State and Save do not show it. If nil, all are
+	// one flow.
 	Flow func(*http.Request) string
 
-	// Weight returns the share of the request's Flow beside others: of 3, it gets three times as much as one of 1 while both
-	// wait. Zero and negative mean 1. If nil, all are 1.
+	// Weight returns the share of the request's Flow beside others: of 3, it gets three times as much as one of
+	// 1 while both wait. Zero and negative mean 1. If nil, all are 1.
 	Weight func(*http.Request) int
 
 	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request counts as one
 	// step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than 1. Zero means none.
+	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than 1.
+	// Zero means none.
 	Reserve float64
 
 	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas limit
@@ -255,23 +266,25 @@ type Learn struct {
 	MaxBuckets int
 }
 
-// Shared says how quotas are shared with other processes. With the zero Shared, they are not. Without a Store, the other
-// fields must be zero.
+// Shared says how quotas are shared with other processes. With the zero Shared, they are not. Without a Store,
+// the other fields must be zero.
 type Shared struct {
-	// Store, if not nil, is where the Quotas are counted; a nil pointer in it is an error. All processes that use the same Store, such as one of package
-	// redisquota, share the quotas, and a hold that one process is told of holds all. Patterns must be the same in all processes, and so should
-	// quotas: while they differ, as when a new version of a program is rolled out, those of all processes hold together. Buckets
-	// without Quotas are learned by each process for itself. See store.Store, and Transport.Close.
+	// Store, if not nil, is where the Quotas are counted; a nil pointer in it is an error. All processes that
+	// use the same Store, such as one of package redisquota, share the quotas, and a hold that one process is
+	// told of holds all. Patterns must be the same in all processes, and so should quotas: while they differ,
+	// as when a new version of a program is rolled out, those of all processes hold together. Buckets without
+	// Quotas are learned by each process for itself. See store.Store, and Transport.Close.
 	//
-	// A quota of what is InFlight or Unanswered, and the Queue of a quota, are of each process alone: with 5 in flight, three
-	// processes have 15. A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of
-	// routes beside it, one token must come back within SlotLife: "20/s even" wants 50 ms. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
-	// lost from one that is new, and takes both for used up: see Fresh.
+	// A quota of what is InFlight or Unanswered, and the Queue of a quota, are of each process alone: with 5 in
+	// flight, three processes have 15. A quota with a WarmUp, Months or a Zone cannot be shared. If a token
+	// bucket of a host has quotas of routes beside it, one token must come back within SlotLife: "20/s even"
+	// wants 50 ms. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was lost
+	// from one that is new, and takes both for used up: see Fresh.
 	Store store.Store
 
-	// Fresh says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.Fresh. Without it, the first
-	// request to a bucket that a store such as Redis does not know waits for MaxStandstill at most, and what an hour grants
-	// is back after an hour.
+	// Fresh says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.Fresh.
+	// Without it, the first request to a bucket that a store such as Redis does not know waits for
+	// MaxStandstill at most, and what an hour grants is back after an hour.
 	Fresh bool
 
 	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare: requests go on
@@ -285,8 +298,9 @@ type Shared struct {
 	SlotLife time.Duration
 }
 
-// Validate reports all that is wrong with the configuration, joined by errors.Join: which field or pattern,
-// and what was expected. The error is throttle.ErrInvalid. If Validate is not called, the first request and every later one return the same error.
+// Validate reports all that is wrong with the configuration, joined by errors.Join: which field or pattern, and
+// what was expected. The error is throttle.ErrInvalid. If Validate is not called, the first request and every
+// later one return the same error.
 func (t *Transport) Validate() error {
 	t.once.Do(t.init)
 	return t.invalid
@@ -403,10 +417,11 @@ func (t *Transport) mayWait(maxWait, d time.Duration) bool {
 	return within(t.maxStandstill()) && (maxWait == 0 || within(maxWait))
 }
 
-// Close gives back to the Store what this process has in hand, and tells it what a server has just said. Later requests to
-// buckets that are shared through the Store fail with throttle.ErrClosed. Without a Store, Close does nothing. If a process ends
-// without Close, what it had in hand is lost to the other processes for half a second, and a hold of the last moment for good.
-// os.Exit and log.Fatal end a process without its deferred calls: call Close before them.
+// Close gives back to the Store what this process has in hand, and tells it what a server has just said. Later
+// requests to buckets that are shared through the Store fail with throttle.ErrClosed. Without a Store, Close
+// does nothing. If a process ends without Close, what it had in hand is lost to the other processes for half a
+// second, and a hold of the last moment for good. os.Exit and log.Fatal end a process without its deferred
+// calls: call Close before them.
 func (t *Transport) Close() error {
 	if t.Shared.Store == nil {
 		return nil
@@ -418,7 +433,8 @@ func (t *Transport) Close() error {
 }
 
 // State returns what the buckets look like now, ordered by host and pattern, and after them those of what flows
-// (quota.Quota.Streamed): "a.example (bodies)". Idle buckets are forgotten sooner or later; State does not return these.
+// (quota.Quota.Streamed): "a.example (bodies)". Idle buckets are forgotten sooner or later; State does not
+// return these.
 func (t *Transport) State() []throttle.State {
 	states := t.buckets.State()
 	states = append(states, slices.DeleteFunc(t.streams.State(), func(s throttle.State) bool { return len(s.Limits) == 0 })...)
@@ -428,10 +444,10 @@ func (t *Transport) State() []throttle.State {
 	return states
 }
 
-// Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the program. Without
-// it, a program that runs every minute would find out every minute that a limit is used up. What was charged to Quotas of
-// more than a minute is written, too: a day's quota is not spent twice. Hosts, patterns and what Key returns are
-// written as digests, and what is out of date is not written: see throttle.Group.Save.
+// Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the program.
+// Without it, a program that runs every minute would find out every minute that a limit is used up. What was
+// charged to Quotas of more than a minute is written, too: a day's quota is not spent twice. Hosts, patterns
+// and what Key returns are written as digests, and what is out of date is not written: see throttle.Group.Save.
 func (t *Transport) Save(w io.Writer) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -439,10 +455,10 @@ func (t *Transport) Save(w io.Writer) error {
 	return t.buckets.Save(w)
 }
 
-// Load reads what Save wrote, best before the first request. It changes only buckets that have learned nothing yet, and
-// quotas that were charged nothing, and leaves out what is out of date. State shows what was read when a bucket is asked
-// for. If r cannot be read, Load changes nothing and returns an error, in which errors.Is finds errors.ErrUnsupported if a
-// later version of pacer wrote what is read.
+// Load reads what Save wrote, best before the first request. It changes only buckets that have learned nothing
+// yet, and quotas that were charged nothing, and leaves out what is out of date. State shows what was read when
+// a bucket is asked for. If r cannot be read, Load changes nothing and returns an error, in which errors.Is
+// finds errors.ErrUnsupported if a later version of pacer wrote what is read.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -450,8 +466,8 @@ func (t *Transport) Load(r io.Reader) error {
 	return t.buckets.Load(r)
 }
 
-// CloseIdleConnections forwards to Base, as http.Client expects of its Transport. It does nothing if Base leads back to t, which
-// Validate and each request report.
+// CloseIdleConnections forwards to Base, as http.Client expects of its Transport. It does nothing if Base leads
+// back to t, which Validate and each request report.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok && !t.isBelowItself() {
 		c.CloseIdleConnections()

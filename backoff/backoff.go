@@ -40,8 +40,9 @@
 // The zero value of each field is a default. A negative bound is a bound of zero. [NoLimit] and
 // [Forever] are unbounded.
 //
-// Fields are not checked, since each value means something. A number without a unit is in nanoseconds: with Initial: 100, retries
-// follow at once. Only pacer.Transport.Validate tells, of a Retry.Backoff; it also tells of an unknown [Jitter].
+// Fields are not checked, since each value means something. A number without a unit is in nanoseconds: with
+// Initial: 100, retries follow at once. Only pacer.Transport.Validate tells, of a Retry.Backoff; it also tells
+// of an unknown [Jitter].
 //
 // Three attempts of each operation would treble the load on a server that fails because of its load.
 // A [Budget] that all operations against one server share bounds their retries to a share of their

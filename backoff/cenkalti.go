@@ -8,8 +8,9 @@ import (
 	cenkalti "github.com/cenkalti/backoff/v4"
 )
 
-// Sequence is the delays of one operation, one after the other: a BackOff of github.com/cenkalti/backoff, whatever its version.
-// What needs such a BackOff takes a Sequence, and the other way round. It has state, and is for one operation at a time.
+// Sequence is the delays of one operation, one after the other: a BackOff of github.com/cenkalti/backoff,
+// whatever its version. What needs such a BackOff takes a Sequence, and the other way round. It has state, and
+// is for one operation at a time.
 type Sequence interface {
 	// NextBackOff returns the next delay. A negative one, such as Stop of that package, means that there is no retry.
 	NextBackOff() time.Duration
@@ -18,9 +19,10 @@ type Sequence interface {
 	Reset()
 }
 
-// SequenceOf returns a new Sequence of the delays of b, for what takes a BackOff of github.com/cenkalti/backoff. If b is nil,
-// they are those of Exponential{}. It counts retries. It returns Stop of that package if b returns a negative delay, which no
-// type of this package does. The WithMaxRetries and WithContext of that package make it end.
+// SequenceOf returns a new Sequence of the delays of b, for what takes a BackOff of
+// github.com/cenkalti/backoff. If b is nil, they are those of Exponential{}. It counts retries. It returns Stop
+// of that package if b returns a negative delay, which no type of this package does. The WithMaxRetries and
+// WithContext of that package make it end.
 func SequenceOf(b Backoff) Sequence {
 	if b == nil {
 		b = Exponential{}

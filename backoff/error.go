@@ -46,8 +46,8 @@ type RetryError struct {
 	bound string // what Because says was missed, in brackets; empty if that is no time
 }
 
-// Error says why there is no other attempt, with the MaxElapsed or MaxHint if one of these is why, the number of attempts,
-// the time that they took, the delay that was due next, and the last error.
+// Error says why there is no other attempt, with the MaxElapsed or MaxHint if one of these is why, the number
+// of attempts, the time that they took, the delay that was due next, and the last error.
 func (e *RetryError) Error() string {
 	because, plural := "stopped", "s"
 	if e.Because != nil {

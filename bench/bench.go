@@ -51,9 +51,9 @@ const (
 	Draft7
 	// Draft8 counts down in the fields of the IETF's draft 8.
 	Draft8
-	// OpenAI counts requests down, and states tokens, among 13 headers. Those have a reset that is always 6 minutes off, and of 150,000
-	// tokens: so it moves on by more than half of the time of one token as soon as 1.1 s have passed, and a bucket thinks that they
-	// come back bit by bit.
+	// OpenAI counts requests down, and states tokens, among 13 headers. Those have a reset that is always 6
+	// minutes off, and of 150,000 tokens: so it moves on by more than half of the time of one token as soon as
+	// 1.1 s have passed, and a bucket thinks that they come back bit by bit.
 	OpenAI
 	// Unknown counts down in names that no table has.
 	Unknown
@@ -67,13 +67,15 @@ func (a Answer) String() string {
 const (
 	limit     = 99_999
 	remaining = 99_986
-	// month is when the limit is stated to be restored: always so much after the answer, or after the base was made. A bucket takes a
-	// reset to have moved on if it did so by more than half of the time of one token, which are 13 s of a month: longer than any two answers
-	// are apart here, however busy the machine is. Of a limit of an hour it would be 18 ms, and then chance would decide whether the bucket
-	// thinks that the limit comes back bit by bit, and so what each answer costs.
+	// month is when the limit is stated to be restored: always so much after the answer, or after the base was
+	// made. A bucket takes a reset to have moved on if it did so by more than half of the time of one token,
+	// which are 13 s of a month: longer than any two answers are apart here, however busy the machine is. Of a
+	// limit of an hour it would be 18 ms, and then chance would decide whether the bucket thinks that the limit
+	// comes back bit by bit, and so what each answer costs.
 	month = 30 * 24 * time.Hour
-	// ring is after how many answers a base that counts starts again: more than a path is gone. No server does that before its reset,
-	// so that a bucket must think that the limit comes back bit by bit, and looks closer at each answer from then on.
+	// ring is after how many answers a base that counts starts again: more than a path is gone. No server does
+	// that before its reset, so that a bucket must think that the limit comes back bit by bit, and looks closer
+	// at each answer from then on.
 	ring = 1 << 16
 )
 

@@ -34,9 +34,9 @@ type Growth struct {
 	Measure func(n int) float64
 }
 
-// Most is by how much the figure may grow from the smallest size to the greatest. It tells what is flat from what is linear,
-// and what is linear from what is quadratic, on a machine that is not quiet, with caches that are not endless: it is half of
-// the way between them, in powers of the size.
+// Most is by how much the figure may grow from the smallest size to the greatest. It tells what is flat from
+// what is linear, and what is linear from what is quadratic, on a machine that is not quiet, with caches that
+// are not endless: it is half of the way between them, in powers of the size.
 func (g Growth) Most() float64 {
 	sizes := float64(g.Sizes[len(g.Sizes)-1]) / float64(g.Sizes[0])
 	if g.Linear {
@@ -125,8 +125,8 @@ func usedUp() *throttle.Limiter {
 	return l
 }
 
-// fill has n goroutines wait, the i-th in the bucket that in returns for i, all of them below root or root itself. It returns
-// when all of them do, and a function that ends them.
+// fill has n goroutines wait, the i-th in the bucket that in returns for i, all of them below root or root
+// itself. It returns when all of them do, and a function that ends them.
 func fill(n int, in func(i int) *throttle.Limiter, root *throttle.Limiter) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -171,8 +171,8 @@ func validate(n int, format string) float64 {
 	return per(time.Microsecond, func() { must((&pacer.Transport{Quotas: table}).Validate()) }) / float64(n)
 }
 
-// newBuckets makes n new buckets, which stay in use or are used up for an hour, and returns how long each took: the least of
-// three times, so that what else the machine does is left out.
+// newBuckets makes n new buckets, which stay in use or are used up for an hour, and returns how long each took:
+// the least of three times, so that what else the machine does is left out.
 func newBuckets(n, room int, inUse bool) []time.Duration {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the longest is not to be that in which a collection begins
 	took := make([]time.Duration, n)

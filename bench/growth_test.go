@@ -40,8 +40,8 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// A goroutine that waits, and is canceled, gets along with 4 KiB of stack: what needs more doubles the stack of each that waits, and copies
-// it when many leave at once.
+// A goroutine that waits, and is canceled, gets along with 4 KiB of stack: what needs more doubles the stack of
+// each that waits, and copies it when many leave at once.
 func TestStackOfAWait(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("frames are of other sizes")

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Serve answers requests over real HTTP/1.1 on loopback, at once, until the listener is closed. With trio set, answers have
-// X-RateLimit headers that count down.
+// Serve answers requests over real HTTP/1.1 on loopback, at once, until the listener is closed. With trio set,
+// answers have X-RateLimit headers that count down.
 func Serve(l net.Listener, trio bool) error {
 	var served atomic.Int64
 	reset := strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)

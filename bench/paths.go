@@ -51,8 +51,8 @@ const loop = "no decision"
 
 func overBare(a Answer) string { return Bare + ", " + a.String() }
 
-// Begin returns a function that goes the path once. The path has been gone several times, so that what only the first times
-// cost is paid: the slow start of a host is over.
+// Begin returns a function that goes the path once. The path has been gone several times, so that what only the
+// first times cost is paid: the slow start of a host is over.
 func (p Path) Begin() (func() error, error) {
 	once := p.begin()
 	for range 300 {

@@ -42,7 +42,8 @@ func TestRetriersAreAlike(t *testing.T) {
 	}
 }
 
-// TestSequences: a Sequence of package backoff is a BackOff of both versions of cenkalti/backoff, and the other way round.
+// TestSequences: a Sequence of package backoff is a BackOff of both versions of cenkalti/backoff, and the other
+// way round.
 func TestSequences(t *testing.T) {
 	for name, begin := range map[string]func() backoff.Sequence{
 		"v4": func() backoff.Sequence { return newCenkalti4() },

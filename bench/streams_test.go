@@ -17,13 +17,14 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// span is short, so that the gate, which only tries that all of it runs, takes no two minutes for it. A figure is worth something from 3s on:
+// span is short, so that the gate, which only tries that all of it runs, takes no two minutes for it. A figure
+// is worth something from 3s on:
 //
 //	go test -run NONE -bench 'Streams|Readers' -benchtime 1x . -args -span 3s
 var span = flag.Duration("span", 150*time.Millisecond, "for how long streams are measured, after a third of that")
 
-// BenchmarkStreams tells how much of a streamed quota bodies get over real sockets, in percent: of one stream and of a hundred, of
-// answers and of uploads. An iteration takes as long as -span says.
+// BenchmarkStreams tells how much of a streamed quota bodies get over real sockets, in percent: of one stream
+// and of a hundred, of answers and of uploads. An iteration takes as long as -span says.
 func BenchmarkStreams(b *testing.B) {
 	for _, rate := range []string{"64kB", "1MB", "100MB", "1GB", "bare"} { // bare: what the machine can do, in percent of 1GB
 		for _, streams := range []int{1, 100} {
@@ -101,7 +102,8 @@ func streamed(b *testing.B, text string, streams int, upload bool) {
 	wg.Wait()
 }
 
-// BenchmarkReaders is BenchmarkStreams without sockets: which share of a quota so many Readers get, whose sources cost nothing.
+// BenchmarkReaders is BenchmarkStreams without sockets: which share of a quota so many Readers get, whose
+// sources cost nothing.
 func BenchmarkReaders(b *testing.B) {
 	for _, rate := range []string{"64kB", "1MB", "100MB", "1GB"} {
 		for _, streams := range []int{1, 100} {

@@ -120,8 +120,8 @@ func inCells(qs quota.Quotas) quota.Quotas {
 	return qs
 }
 
-// acquire takes the lock of the file that the path names. Whoever has the lock of a file that it does not name any more takes along
-// what was in it.
+// acquire takes the lock of the file that the path names. Whoever has the lock of a file that it does not name
+// any more takes along what was in it.
 func (b *bucket) acquire(ctx context.Context) (err error) {
 	select {
 	case b.use <- struct{}{}:
@@ -182,8 +182,8 @@ func (b *bucket) close() {
 	b.f, b.cached = nil, false
 }
 
-// take takes the lock of a file, and waits for it until ctx ends. If it is left then, whoever gets the lock too late frees it, and
-// calls after.
+// take takes the lock of a file, and waits for it until ctx ends. If it is left then, whoever gets the lock too
+// late frees it, and calls after.
 func take(ctx context.Context, f *os.File, after func()) (left bool, err error) {
 	if ok, err := tryLock(f); ok || err != nil {
 		return false, wrapPath(f, err)
@@ -216,9 +216,10 @@ func wrapPath(f *os.File, err error) error {
 	return fmt.Errorf("%s: %w", f.Name(), err)
 }
 
-// follow goes over to the file that the path names now, or makes one. The lock of the file before is held until what was in it is there.
-// Files only give way to later ones, so that nobody waits for who waits for him, unless somebody renames files. So each wait ends with ctx, and
-// with it the lock of the file before; of a wait that is left, others of this process may use the bucket when that is over.
+// follow goes over to the file that the path names now, or makes one. The lock of the file before is held until
+// what was in it is there. Files only give way to later ones, so that nobody waits for who waits for him,
+// unless somebody renames files. So each wait ends with ctx, and with it the lock of the file before; of a wait
+// that is left, others of this process may use the bucket when that is over.
 func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	_, _, missing := identify(b.path)
 	f, id, err := b.store.openFile(ctx, b.path, false)
@@ -259,8 +260,9 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	return false, nil
 }
 
-// openFile opens a file of the directory, and makes it if there is none. The file is new for all only once it has its first header,
-// which is written under the lock of the file of news. Begins says that this process knows nothing of the bucket.
+// openFile opens a file of the directory, and makes it if there is none. The file is new for all only once it
+// has its first header, which is written under the lock of the file of news. Begins says that this process
+// knows nothing of the bucket.
 func (s *Store) openFile(ctx context.Context, path string, begins bool) (f *os.File, id identity, err error) {
 	f, err = s.open(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) || s.barred(err) {
@@ -306,8 +308,8 @@ func (s *Store) create(ctx context.Context, path string, begins bool) (f *os.Fil
 	return f, err
 }
 
-// begin writes what a new file has: both slots, so that a full disk does not keep them from being written later, and a header that
-// says that the bucket is new.
+// begin writes what a new file has: both slots, so that a full disk does not keep them from being written
+// later, and a header that says that the bucket is new.
 func (s *Store) begin(f *os.File) error {
 	if err := s.made(f); err != nil {
 		return err
@@ -320,8 +322,9 @@ func (s *Store) begin(f *os.File) error {
 	return renew(f, 0, s.clock())
 }
 
-// alone calls do while no other process makes a file in the directory. One call at a time waits for the lock, so that one thread of this
-// process waits there, and one file is open for it, however many calls end before a process goes on that has the lock.
+// alone calls do while no other process makes a file in the directory. One call at a time waits for the lock,
+// so that one thread of this process waits there, and one file is open for it, however many calls end before a
+// process goes on that has the lock.
 func (s *Store) alone(ctx context.Context, do func() error) (err error) {
 	select {
 	case s.making <- struct{}{}:
@@ -355,7 +358,8 @@ func (s *Store) newsHeld(ctx context.Context) error {
 	return fmt.Errorf("%s: another process holds the lock: %w", s.newsPath(), context.Cause(ctx))
 }
 
-// version is of what this process writes: that of the header, and the first byte of the state, which is that of a Ledger.
+// version is of what this process writes: that of the header, and the first byte of the state, which is that of
+// a Ledger.
 var version = sync.OnceValue(func() uint32 {
 	var l store.Ledger
 	state, _ := l.AppendBinary(nil)

@@ -15,9 +15,9 @@ type reading struct {
 
 // clock reads the clocks of this machine.
 //
-// A Limiter has time go on while the machine sleeps, and notices that it has slept within a tenth of a second. So the clock
-// here is one that goes on, too, and a step that finds that the machine has slept hands out nothing for that long: see
-// afterSleep.
+// A Limiter has time go on while the machine sleeps, and notices that it has slept within a tenth of a second.
+// So the clock here is one that goes on, too, and a step that finds that the machine has slept hands out
+// nothing for that long: see afterSleep.
 func clock() reading {
 	now, asleep := sinceBoot()
 	return reading{now: now, asleep: asleep, wall: time.Now().UnixNano(), boot: thisBoot()}

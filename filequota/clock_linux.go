@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot reads the clock that counts sleep, and by how much it is ahead of the one that does not. In a time namespace both are
-// off: see time_namespaces(7).
+// sinceBoot reads the clock that counts sleep, and by how much it is ahead of the one that does not. In a time
+// namespace both are off: see time_namespaces(7).
 func sinceBoot() (now, asleep time.Duration) {
 	off := offsets()
 	awake := gettime(unix.CLOCK_MONOTONIC) - off.monotonic

@@ -14,7 +14,8 @@ var (
 	frequency = kernel32.NewProc("QueryPerformanceFrequency")
 )
 
-// sinceBoot reads the performance counter, which all processes share and which counts sleep. Neither call fails since Windows XP.
+// sinceBoot reads the performance counter, which all processes share and which counts sleep. Neither call fails
+// since Windows XP.
 func sinceBoot() (now, asleep time.Duration) {
 	var ticks, perSecond int64
 	_, _, _ = counter.Call(uintptr(unsafe.Pointer(&ticks)))

@@ -112,7 +112,8 @@ func (m *machine) write(change func(b []byte) []byte) {
 	}
 }
 
-// TestFileDamaged: a file in which there is no whole slot is a lost bucket, and not a new one; also to who has had it open.
+// TestFileDamaged: a file in which there is no whole slot is a lost bucket, and not a new one; also to who has
+// had it open.
 func TestFileDamaged(t *testing.T) {
 	for name, change := range map[string]func(b []byte) []byte{
 		"truncated to nothing": func([]byte) []byte { return nil },
@@ -148,7 +149,8 @@ func TestFileDamaged(t *testing.T) {
 	}
 }
 
-// TestFileBeingMade: a file that another process is about to make is new, wherever in that it is when it is found and when it is read.
+// TestFileBeingMade: a file that another process is about to make is new, wherever in that it is when it is
+// found and when it is read.
 func TestFileBeingMade(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
@@ -168,8 +170,8 @@ func TestFileBeingMade(t *testing.T) {
 	}
 }
 
-// TestFileSequence: a file whose sequence is near its end is a lost bucket, once; and what is written then counts, for processes that
-// begin later, too.
+// TestFileSequence: a file whose sequence is near its end is a lost bucket, once; and what is written then
+// counts, for processes that begin later, too.
 func TestFileSequence(t *testing.T) {
 	for _, seq := range []uint64{lastSeq - 1, lastSeq, lastSeq + 1, math.MaxInt64, math.MaxUint64 - 1, math.MaxUint64} {
 		m := newMachine(t)
@@ -248,8 +250,8 @@ func TestFileTorn(t *testing.T) {
 	}
 }
 
-// TestFileCutBeforeTheNewest: of a file that was truncated between its slots, the older one is whole, here that of a new bucket. Who comes
-// then does not know that there was a newer one, and takes the bucket for lost.
+// TestFileCutBeforeTheNewest: of a file that was truncated between its slots, the older one is whole, here that
+// of a new bucket. Who comes then does not know that there was a newer one, and takes the bucket for lost.
 func TestFileCutBeforeTheNewest(t *testing.T) {
 	m := newMachine(t)
 	if n := m.process("a", "10/m log").ask(10); n != 10 {
@@ -310,8 +312,8 @@ func TestFileRemoved(t *testing.T) {
 	}
 }
 
-// TestFileRemovedToEndAHold: while nobody runs, a hold ends with its file, and what was used is forgotten with it; while somebody runs,
-// that one takes both along.
+// TestFileRemovedToEndAHold: while nobody runs, a hold ends with its file, and what was used is forgotten with
+// it; while somebody runs, that one takes both along.
 func TestFileRemovedToEndAHold(t *testing.T) {
 	for _, runs := range []bool{false, true} {
 		m := newMachine(t)
@@ -343,7 +345,8 @@ func TestFileRemovedToEndAHold(t *testing.T) {
 	}
 }
 
-// TestFileRemovedTwice: who takes along what was in an earlier file hands out nothing before those could come who know a later one.
+// TestFileRemovedTwice: who takes along what was in an earlier file hands out nothing before those could come
+// who know a later one.
 func TestFileRemovedTwice(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
@@ -392,7 +395,8 @@ func TestFileRemovedDamaged(t *testing.T) {
 	}
 }
 
-// TestFileLookedAt: who finds a bucket lost, and only looks, or asks for what there is not, finds it lost again at the next step.
+// TestFileLookedAt: who finds a bucket lost, and only looks, or asks for what there is not, finds it lost again
+// at the next step.
 func TestFileLookedAt(t *testing.T) {
 	for what, damage := range map[string]func(m *machine, old []byte){
 		"copied": func(m *machine, old []byte) { m.write(func([]byte) []byte { return old }) },
@@ -429,8 +433,8 @@ func TestFileLookedAt(t *testing.T) {
 	}
 }
 
-// TestFileVersions: a later version is an error while it is in use, and lost then; an earlier one is lost. Who was there before does not
-// disturb who came later.
+// TestFileVersions: a later version is an error while it is in use, and lost then; an earlier one is lost. Who
+// was there before does not disturb who came later.
 func TestFileVersions(t *testing.T) {
 	later := map[string]func(b []byte){
 		"header": func(b []byte) { b[9]++ },
@@ -597,7 +601,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestManyBuckets: files are closed when there are many, and buckets remain what they were. No file is one of two buckets.
+// TestManyBuckets: files are closed when there are many, and buckets remain what they were. No file is one of
+// two buckets.
 func TestManyBuckets(t *testing.T) {
 	m := newMachine(t)
 	a := m.process("a", "2/h log")
@@ -741,7 +746,8 @@ func TestNews(t *testing.T) {
 	}) // which ends when no goroutine is left
 }
 
-// TestLookAndRelease: looking changes nothing in the file; a debt ends for all processes, and so does a hold in the file.
+// TestLookAndRelease: looking changes nothing in the file; a debt ends for all processes, and so does a hold in
+// the file.
 func TestLookAndRelease(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/s burst 5"), m.process("b", "10/s burst 5")
@@ -772,8 +778,8 @@ func TestLookAndRelease(t *testing.T) {
 	}
 }
 
-// TestFiftyYears: costs that take 50 years and more get slots no further ahead than that; then none, and nothing is lost: also for
-// processes that begin meanwhile.
+// TestFiftyYears: costs that take 50 years and more get slots no further ahead than that; then none, and
+// nothing is lost: also for processes that begin meanwhile.
 func TestFiftyYears(t *testing.T) {
 	m := newMachine(t)
 	const years = 50 * 365 * 24 * time.Hour
@@ -798,7 +804,8 @@ func TestFiftyYears(t *testing.T) {
 	}
 }
 
-// TestManySlots: what a file remembers of calls, in case that they come again, takes little room, however many slots they got.
+// TestManySlots: what a file remembers of calls, in case that they come again, takes little room, however many
+// slots they got.
 func TestManySlots(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{"a", "b", "c"} {

@@ -13,7 +13,8 @@ type group struct {
 	mode fs.FileMode // of the directory
 }
 
-// makeDir makes the directory, unless it is there. One that was a group's or another user's, and was removed, is theirs again.
+// makeDir makes the directory, unless it is there. One that was a group's or another user's, and was removed,
+// is theirs again.
 func (s *Store) makeDir() error {
 	g, owner := s.group.Load(), int(s.owner.Load())
 	if g == nil && owner == 0 {
@@ -44,8 +45,9 @@ func (s *Store) perm() fs.FileMode {
 	return 0o600
 }
 
-// made lets those use a file that this process has just made who use the directory. A file that root makes in the directory of a user, as a tool does that
-// the user starts by sudo, is the user's: else the user's own processes had errors from then on. A file that is there already stays its maker's, who may be any.
+// made lets those use a file that this process has just made who use the directory. A file that root makes in
+// the directory of a user, as a tool does that the user starts by sudo, is the user's: else the user's own
+// processes had errors from then on. A file that is there already stays its maker's, who may be any.
 func (s *Store) made(f *os.File) error {
 	if owner := int(s.owner.Load()); owner != 0 && s.group.Load() == nil {
 		if err := f.Chown(owner, -1); err != nil {
@@ -55,8 +57,9 @@ func (s *Store) made(f *os.File) error {
 	return s.grant(f)
 }
 
-// grant lets the group of the directory use a file that this process has made, whatever its umask and its own group are. A
-// user may give files to no group but his own ones: from one who is not of the group, other users have errors.
+// grant lets the group of the directory use a file that this process has made, whatever its umask and its own
+// group are. A user may give files to no group but his own ones: from one who is not of the group, other users
+// have errors.
 func (s *Store) grant(f *os.File) error {
 	g := s.group.Load()
 	if g == nil {
@@ -71,8 +74,8 @@ func (s *Store) barred(err error) bool {
 	return errors.Is(err, fs.ErrPermission) && s.group.Load() != nil
 }
 
-// removeBarred removes a file if it is one whose maker was killed before he let in others, so that nobody has used it. It requires that no
-// other process makes a file.
+// removeBarred removes a file if it is one whose maker was killed before he let in others, so that nobody has
+// used it. It requires that no other process makes a file.
 func (s *Store) removeBarred(path string) error {
 	f, err := s.open(path, os.O_RDWR, 0)
 	if err == nil {

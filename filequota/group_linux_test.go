@@ -12,7 +12,8 @@ import (
 
 const ownerEnv = "FILEQUOTA_OWNER"
 
-// TestRootInTheDirectoryOfAUser: after a tool was started by sudo, its user goes on, also where the directory was removed meanwhile.
+// TestRootInTheDirectoryOfAUser: after a tool was started by sudo, its user goes on, also where the directory
+// was removed meanwhile.
 func TestRootInTheDirectoryOfAUser(t *testing.T) {
 	use := func(m *machine) {
 		p := m.process(fmt.Sprint(os.Getpid()), "10/m log")
@@ -53,8 +54,8 @@ func TestRootInTheDirectoryOfAUser(t *testing.T) {
 
 const groupEnv = "FILEQUOTA_GROUP"
 
-// TestGroup: users of a group share a directory that has its group and mode 0770, whatever their umask and their own groups are, and
-// wherever a process of another user was killed. Root alone can be several users.
+// TestGroup: users of a group share a directory that has its group and mode 0770, whatever their umask and
+// their own groups are, and wherever a process of another user was killed. Root alone can be several users.
 func TestGroup(t *testing.T) {
 	const users = 7000 // the group
 	if as := os.Getenv(groupEnv); as != "" {

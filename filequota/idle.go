@@ -11,19 +11,22 @@ import (
 )
 
 const (
-	// looksAt is at how many files whoever makes one looks. Of a directory in which as many buckets come as are forgotten, a sixteenth is idle.
+	// looksAt is at how many files whoever makes one looks. Of a directory in which as many buckets come as are
+	// forgotten, a sixteenth is idle.
 	looksAt = 16
 
-	// mostNames bounds how many names of files a Store remembers to look at. To read those of 100,000 takes 80 ms. So of those who make one of more
-	// than mostNames files, one in mostNames/looksAt reads them all, and looks at so many.
+	// mostNames bounds how many names of files a Store remembers to look at. To read those of 100,000 takes 80
+	// ms. So of those who make one of more than mostNames files, one in mostNames/looksAt reads them all, and
+	// looks at so many.
 	mostNames = 1024
 
 	// idleFor is for how long no bucket is idle after a step: see store.Ledger.Idle.
 	idleFor = 24 * time.Hour
 )
 
-// removeIdle looks at some files, and removes those of buckets of which nothing is lost by forgetting them: a new bucket is what they are. It requires that no other
-// process makes a file, so that none is made of that name meanwhile.
+// removeIdle looks at some files, and removes those of buckets of which nothing is lost by forgetting them: a
+// new bucket is what they are. It requires that no other process makes a file, so that none is made of that
+// name meanwhile.
 func (s *Store) removeIdle() {
 	if !removable {
 		return
@@ -39,7 +42,8 @@ func (s *Store) removeIdle() {
 	s.others = s.others[n:]
 }
 
-// bucketFiles returns the names of files of buckets, in random order, and at how many of them to look; of many, some, if they are all to be read, and else none.
+// bucketFiles returns the names of files of buckets, in random order, and at how many of them to look; of many,
+// some, if they are all to be read, and else none.
 func bucketFiles(dir string, readAll bool) (names []string, n int) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -63,8 +67,9 @@ func bucketFiles(dir string, readAll bool) (names []string, n int) {
 	return names, n
 }
 
-// removeIdle removes a file if its bucket is idle. Before, its state becomes that of a new bucket, for processes that have the file open:
-// they take nothing along. That it fails is no error: the next one may do it.
+// removeIdle removes a file if its bucket is idle. Before, its state becomes that of a new bucket, for
+// processes that have the file open: they take nothing along. That it fails is no error: the next one may do
+// it.
 func removeIdle(path string, c reading) {
 	st, err := os.Lstat(path)
 	if err != nil || !st.Mode().IsRegular() || time.Duration(c.wall-st.ModTime().UnixNano()) <= idleFor {
@@ -90,7 +95,8 @@ func removeIdle(path string, c reading) {
 	_ = os.Remove(path)
 }
 
-// idle reports whether forgetting what is in a file loses nothing. What is lost is not forgotten: a new bucket has more.
+// idle reports whether forgetting what is in a file loses nothing. What is lost is not forgotten: a new bucket
+// has more.
 func (s *slots) idle(c reading) bool {
 	if !s.ok || s.later || s.h.seq >= lastSeq {
 		return false

@@ -25,7 +25,8 @@ func (m *machine) make(name string, n int) {
 	}
 }
 
-// TestIdleFiles: whoever makes files removes those of buckets that are idle, also of such as were used before the machine was started anew.
+// TestIdleFiles: whoever makes files removes those of buckets that are idle, also of such as were used before
+// the machine was started anew.
 func TestIdleFiles(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		m := newMachine(t)
@@ -65,7 +66,8 @@ func TestIdleFilesOfMany(t *testing.T) {
 	}
 }
 
-// TestIdleFilesOpen: for a process that has had an idle bucket open, it is a new one, or what others made of it, and nothing is lost.
+// TestIdleFilesOpen: for a process that has had an idle bucket open, it is a new one, or what others made of
+// it, and nothing is lost.
 func TestIdleFilesOpen(t *testing.T) {
 	for _, used := range []int{0, 7} {
 		for _, killed := range []bool{false, true} { // before it removes the file

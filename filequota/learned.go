@@ -18,18 +18,20 @@ type SaveLoader interface {
 	Load(r io.Reader) error
 }
 
-// Load has l know what other programs that use the directory have learned from servers, and saved: best before the first
-// request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved anything, Load does
-// nothing. If another process holds the lock, Load waits for it until ctx ends. After an error, which names the path, l is as it was, and can be used.
-// If a later version of pacer has saved what is there, errors.Is finds errors.ErrUnsupported in the error.
+// Load has l know what other programs that use the directory have learned from servers, and saved: best before
+// the first request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved
+// anything, Load does nothing. If another process holds the lock, Load waits for it until ctx ends. After an
+// error, which names the path, l is as it was, and can be used. If a later version of pacer has saved what is
+// there, errors.Is finds errors.ErrUnsupported in the error.
 func (s *Store) Load(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error { return s.load(l, nil) })
 }
 
 // Save saves what l has learned, for Load, together with what others have saved meanwhile of what it did not
-// use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written. If another process holds the lock,
-// Save waits for it until ctx ends. What is damaged is replaced, and what a program with a later version of pacer has saved, which this one cannot read, is not: the
-// error of Load, and then that of Save, says so.
+// use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is
+// written. If another process holds the lock, Save waits for it until ctx ends. What is damaged is replaced,
+// and what a program with a later version of pacer has saved, which this one cannot read, is not: the error of
+// Load, and then that of Save, says so.
 func (s *Store) Save(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error {
 		var was, is bytes.Buffer
@@ -58,7 +60,8 @@ func versionOf(text []byte) int {
 
 func (s *Store) learnedPath() string { return filepath.Join(s.dir, "learned.json") }
 
-// learned calls do while no other process reads or writes what was learned; once more if the directory has to be made first.
+// learned calls do while no other process reads or writes what was learned; once more if the directory has to
+// be made first.
 func (s *Store) learned(ctx context.Context, do func() error) error {
 	if s.clock == nil {
 		return errZero

@@ -84,7 +84,8 @@ func (w *text) Load(from io.Reader) error {
 	return err
 }
 
-// TestLearnedFile: what others have saved meanwhile stays, an error changes nothing and names the path, and what is damaged is replaced.
+// TestLearnedFile: what others have saved meanwhile stays, an error changes nothing and names the path, and
+// what is damaged is replaced.
 func TestLearnedFile(t *testing.T) {
 	m := newMachine(t)
 	s := m.process("a", "1/s even").Store
@@ -129,7 +130,8 @@ func TestLearnedFile(t *testing.T) {
 	}
 }
 
-// TestLearnedByALaterVersion: what a program with a later version of pacer has saved stays, and who cannot read it is told; unlike what is damaged, or of no version.
+// TestLearnedByALaterVersion: what a program with a later version of pacer has saved stays, and who cannot read
+// it is told; unlike what is damaged, or of no version.
 func TestLearnedByALaterVersion(t *testing.T) {
 	m := newMachine(t)
 	s := m.process("a", "1/s even").Store

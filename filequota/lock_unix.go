@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lock of flock(2) belongs to the open file: two Stores of one process exclude each other, and it is gone when the process is.
+// A lock of flock(2) belongs to the open file: two Stores of one process exclude each other, and it is gone
+// when the process is.
 
 // tryLock takes the lock of a file, unless somebody has it.
 func tryLock(f *os.File) (ok bool, err error) {

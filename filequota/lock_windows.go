@@ -34,7 +34,8 @@ func lockFile(f *os.File, flags uint32) error {
 	return os.NewSyscallError("LockFileEx", err)
 }
 
-// identity tells files apart. While a file is open, its path names no other one: neither it nor its directory can be removed.
+// identity tells files apart. While a file is open, its path names no other one: neither it nor its directory
+// can be removed.
 type identity struct{}
 
 // identify returns which file a path names, and how long it is.

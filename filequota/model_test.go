@@ -129,8 +129,8 @@ var kinds = []string{
 	"100/s even", "100/s burst 20", "60/2s log", "60/2s sliding", "60/2s window", "60/2s window grid", "60/2s estimate", "5/s burst 3, 100/m log",
 }
 
-// TestStoreAgainstModel: processes that share a directory get the answers of a store.Memory that they would share, also if
-// some know nothing of what is in the file, or if it was lost.
+// TestStoreAgainstModel: processes that share a directory get the answers of a store.Memory that they would
+// share, also if some know nothing of what is in the file, or if it was lost.
 func TestStoreAgainstModel(t *testing.T) {
 	for _, text := range kinds {
 		for seed := range uint64(6) {

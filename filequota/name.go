@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fileName returns the name of the file of a bucket. It is short, is a name on every system, also where upper case is not told
-// from lower case, and begins with what a person recognizes; the digest tells buckets apart.
+// fileName returns the name of the file of a bucket. It is short, is a name on every system, also where upper
+// case is not told from lower case, and begins with what a person recognizes; the digest tells buckets apart.
 func fileName(bucket string) string {
 	const readable = 40
 	sum := sha256.Sum256([]byte(bucket))

@@ -14,9 +14,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// What there is to tell those who listen is in the header of a bucket: until when it is held, which step was the latest to find
-// room, or a loss, or slots far ahead, and how far, or a member that came, and how many members there were then. A step that has news writes a byte into the file of news, which wakes those who listen; they read the headers,
-// without a lock. They also look now and then by themselves, so that nothing depends on being woken.
+// What there is to tell those who listen is in the header of a bucket: until when it is held, which step was
+// the latest to find room, or a loss, or slots far ahead, and how far, or a member that came, and how many
+// members there were then. A step that has news writes a byte into the file of news, which wakes those who
+// listen; they read the headers, without a lock. They also look now and then by themselves, so that nothing
+// depends on being woken.
 
 // watcher waits for a change of a file.
 type watcher interface {
@@ -34,8 +36,8 @@ const (
 	lookOften  = 50 * time.Millisecond // else
 	inUseFor   = 5 * time.Second       // a store is, after a request
 
-	// To read a header takes some 7 µs. So that news which come all the time keep no processor busy with those of a thousand buckets, a look at
-	// many is followed by a rest, seven times as long.
+	// To read a header takes some 7 µs. So that news which come all the time keep no processor busy with those
+	// of a thousand buckets, a look at many is followed by a rest, seven times as long.
 	restsFor = 50 * time.Microsecond // for each
 	many     = 20
 )
@@ -49,10 +51,12 @@ type ear struct {
 	hears map[*func(store.News)]struct{}
 }
 
-// news returns what is new in the header of a file, now by the machine's clock; it is the zero header if there is no file.
+// news returns what is new in the header of a file, now by the machine's clock; it is the zero header if there
+// is no file.
 //
-// If somebody has removed the file, the next process that begins makes a new one, of which all may be had. So who knows what was in the file is to come at
-// once, and takes that along. Nobody need come for a bucket of which forgetting it loses nothing: see removeIdle.
+// If somebody has removed the file, the next process that begins makes a new one, of which all may be had. So
+// who knows what was in the file is to come at once, and takes that along. Nobody need come for a bucket of
+// which forgetting it loses nothing: see removeIdle.
 func (e *ear) news(h *header, now time.Duration) store.News {
 	known := e.heard.lineage != 0 && now-e.seen <= idleFor
 	if h.lineage == 0 {
@@ -95,8 +99,9 @@ func (s *Store) openNews() (*os.File, error) {
 	}
 }
 
-// settle waits until a directory is as old as it has to be for a process that begins, whose buckets are new ones: somebody may have removed the
-// directory, and processes that run come in that time, and take along what was in it. So that no such process waits, it is not for them.
+// settle waits until a directory is as old as it has to be for a process that begins, whose buckets are new
+// ones: somebody may have removed the directory, and processes that run come in that time, and take along what
+// was in it. So that no such process waits, it is not for them.
 func (s *Store) settle(ctx context.Context) error {
 	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
 	if err != nil {
@@ -129,8 +134,8 @@ func (s *Store) tell() {
 	}
 }
 
-// Listen implements [store.Store]. All who listen to a Store share one goroutine, which ends with the last of them. The error is
-// always nil.
+// Listen implements [store.Store]. All who listen to a Store share one goroutine, which ends with the last of
+// them. The error is always nil.
 func (s *Store) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
 	path := filepath.Join(s.dir, fileName(bucket))
 	heard, _ := s.peek(path)

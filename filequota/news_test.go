@@ -56,8 +56,8 @@ func TestNewsOfSlotsFarAhead(t *testing.T) {
 	})
 }
 
-// TestNewsOfRemoval: who knows what was in a file that somebody has removed is told, once, and again if another process has made it anew; not if it was
-// idle, as one that removeIdle removes.
+// TestNewsOfRemoval: who knows what was in a file that somebody has removed is told, once, and again if another
+// process has made it anew; not if it was idle, as one that removeIdle removes.
 func TestNewsOfRemoval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, start := t.TempDir(), time.Now()

@@ -16,8 +16,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestNoFile: something other than a file, in the place of one, is an error that names the path. Nothing waits for it: a pipe would not
-// open before somebody opens its other end.
+// TestNoFile: something other than a file, in the place of one, is an error that names the path. Nothing waits
+// for it: a pipe would not open before somebody opens its other end.
 func TestNoFile(t *testing.T) {
 	for what, put := range map[string]func(path string) error{
 		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },

@@ -10,7 +10,8 @@ import (
 // mostOpen is how many files of buckets a Store has open.
 const mostOpen = 128
 
-// open is openAsFile, which closes files of buckets that are not in use where the process, or the system, has as many open as it may.
+// open is openAsFile, which closes files of buckets that are not in use where the process, or the system, has
+// as many open as it may.
 func (s *Store) open(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
 	for {
 		f, err = openAsFile(path, flag, perm)
@@ -26,8 +27,8 @@ func (s *Store) open(path string, flag int, perm fs.FileMode) (f *os.File, err e
 	}
 }
 
-// openAsFile opens what has to be a file with one name. Where there is another name, a user of the group may have made a hard link to a file of this user, to
-// have it written, and opened to the group.
+// openAsFile opens what has to be a file with one name. Where there is another name, a user of the group may
+// have made a hard link to a file of this user, to have it written, and opened to the group.
 func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
 	f, err = os.OpenFile(path, flag|asFile, perm)
 	if err != nil {
@@ -45,8 +46,8 @@ func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error)
 	return f, nil
 }
 
-// closeOldest closes the file of the bucket that was used longest ago, of those that are not in use, and forgets the bucket. It reports whether there was
-// one. It requires that mu is held.
+// closeOldest closes the file of the bucket that was used longest ago, of those that are not in use, and
+// forgets the bucket. It reports whether there was one. It requires that mu is held.
 func (s *Store) closeOldest() bool {
 	var oldest *bucket
 	var name string

@@ -22,9 +22,10 @@ func (p *asleep) wait(time.Duration) bool {
 
 const openEnv = "FILEQUOTA_OPEN"
 
-// TestOpenFiles: where a process may have few files open, a Store closes its own ones, and any number of buckets can be used. If none of them is to be
-// closed, the error says how many may be open; a bucket whose file is open goes on, and no file counts as gone.
-// The test runs in a process of its own, since what bounds files bounds all of it.
+// TestOpenFiles: where a process may have few files open, a Store closes its own ones, and any number of
+// buckets can be used. If none of them is to be closed, the error says how many may be open; a bucket whose
+// file is open goes on, and no file counts as gone. The test runs in a process of its own, since what bounds
+// files bounds all of it.
 func TestOpenFiles(t *testing.T) {
 	if os.Getenv(openEnv) == "" {
 		again(t, openEnv+"=1")

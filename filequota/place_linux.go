@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystem returns what kind of file system a directory is on, if locks are known not to hold there among all who share it.
+// fileSystem returns what kind of file system a directory is on, if locks are known not to hold there among all
+// who share it.
 func fileSystem(dir string) (kind string, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -10,8 +10,8 @@ import (
 
 const readOnlyEnv = "FILEQUOTA_READONLY"
 
-// TestReadOnly: a directory that cannot be written is an error of Open, and of Exchange if that happens later; the path is told.
-// Root may write everywhere, so that the test is another user then.
+// TestReadOnly: a directory that cannot be written is an error of Open, and of Exchange if that happens later;
+// the path is told. Root may write everywhere, so that the test is another user then.
 func TestReadOnly(t *testing.T) {
 	if dir := os.Getenv(readOnlyEnv); dir != "" {
 		if err := syscall.Setuid(65534); err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestSettles: who begins in a directory that is new waits until processes that run would have come, if somebody has removed it; these do not wait, and
-// take along what was in it. Nobody waits in a directory that was there before.
+// TestSettles: who begins in a directory that is new waits until processes that run would have come, if
+// somebody has removed it; these do not wait, and take along what was in it. Nobody waits in a directory that
+// was there before.
 func TestSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, start := filepath.Join(t.TempDir(), "quotas"), time.Now()

@@ -12,8 +12,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// use has so many processes ask a bucket for a token by turns, some milliseconds apart at least; or if there is a cost, charge that, whether it is there or
-// not. It returns how many bytes were written in a step at most.
+// use has so many processes ask a bucket for a token by turns, some milliseconds apart at least; or if there is
+// a cost, charge that, whether it is there or not. It returns how many bytes were written in a step at most.
 func (p *process) use(processes, steps, cost int) (most int, err error) {
 	p.m.t.Helper()
 	apart := time.Millisecond
@@ -35,7 +35,8 @@ func (p *process) use(processes, steps, cost int) (most int, err error) {
 	return most, nil
 }
 
-// TestSizes: how much a step writes of a log is as README.md says: of its tokens, of what is charged beyond them, and of processes.
+// TestSizes: how much a step writes of a log is as README.md says: of its tokens, of what is charged beyond
+// them, and of processes.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		quotas                 string
@@ -59,7 +60,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a state for which a file has no room is an error, until enough of it has passed; nothing of a step with that error has happened.
+// TestTooLarge: a state for which a file has no room is an error, until enough of it has passed; nothing of a
+// step with that error has happened.
 func TestTooLarge(t *testing.T) {
 	m := newMachine(t)
 	p := m.process("a", "1000/m log")

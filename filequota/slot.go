@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A file has two slots. Each step writes the slot that is not the newest, so that a process which is killed while it writes
-// leaves the newest whole. A slot is a header and a state. The newest is the whole one with the highest sequence.
+// A file has two slots. Each step writes the slot that is not the newest, so that a process which is killed
+// while it writes leaves the newest whole. A slot is a header and a state. The newest is the whole one with the
+// highest sequence.
 const (
 	stride     = 256 << 10 // from one slot to the other; most of it is a hole in the file
 	allocated  = 8 << 10   // of each slot, when the file is made: what a full disk does not keep from being written
@@ -24,8 +25,8 @@ var magic = [8]byte{'p', 'a', 'c', 'e', 'r', 'f', 'q', '\n'}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// lastSeq is a sequence that is not reached in a million years. A file with a later one is lost, and begins anew: else the sequence would come
-// to its end, and no later step would be the newest.
+// lastSeq is a sequence that is not reached in a million years. A file with a later one is lost, and begins
+// anew: else the sequence would come to its end, and no later step would be the newest.
 const lastSeq = 1 << 62
 
 // header is what a slot says of its state.
@@ -56,8 +57,8 @@ type header struct {
 	end time.Duration // the ledger's instant of the last slot then
 }
 
-// before reports whether a header was written before another one that this process knows. A new lineage begins later than those
-// before it, too.
+// before reports whether a header was written before another one that this process knows. A new lineage begins
+// later than those before it, too.
 func (h *header) before(known *header) bool {
 	return h.now-h.shift < known.now-known.shift || h.lineage == known.lineage && h.seq < known.seq
 }

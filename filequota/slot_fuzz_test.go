@@ -11,8 +11,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// FuzzSlots: whatever is in a file, reading it neither panics nor takes more memory than a slot; and what is taken for whole is what
-// was written.
+// FuzzSlots: whatever is in a file, reading it neither panics nor takes more memory than a slot; and what is
+// taken for whole is what was written.
 func FuzzSlots(f *testing.F) {
 	h := header{version: version(), seq: 4, lineage: 7, now: 1, wall: 2}
 	state, _ := new(store.Ledger).MarshalBinary()
@@ -43,8 +43,8 @@ func FuzzSlots(f *testing.F) {
 	})
 }
 
-// FuzzStep: whatever somebody writes into a file, in slots that are whole, a step neither panics nor hands out more than is asked for; and
-// the next one goes on.
+// FuzzStep: whatever somebody writes into a file, in slots that are whole, a step neither panics nor hands out
+// more than is asked for; and the next one goes on.
 func FuzzStep(f *testing.F) {
 	state, _ := new(store.Ledger).MarshalBinary()
 	f.Add(state, int64(time.Hour), int64(0), int64(0), int64(0), byte(1))

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// TestStopped: while another process is stopped that holds a lock, one goroutine and one file of a Store wait for the lock, however many
-// steps, of however many buckets, have been given up; and all go on when the lock is free.
+// TestStopped: while another process is stopped that holds a lock, one goroutine and one file of a Store wait
+// for the lock, however many steps, of however many buckets, have been given up; and all go on when the lock is
+// free.
 func TestStopped(t *testing.T) {
 	for name, held := range map[string]func(m *machine, a *process) string{
 		"while it makes a file": func(m *machine, a *process) string { return a.newsPath() },
@@ -90,8 +91,8 @@ func openFiles() int {
 	return len(names)
 }
 
-// TestStoppedRenamed: a step that gives up waiting for the file that came in the place of another has no lock of the other: somebody may have
-// renamed files such that a process which has the one waits for the other.
+// TestStoppedRenamed: a step that gives up waiting for the file that came in the place of another has no lock
+// of the other: somebody may have renamed files such that a process which has the one waits for the other.
 func TestStoppedRenamed(t *testing.T) {
 	m := newMachine(t)
 	opened := func() *os.File {

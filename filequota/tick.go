@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// tick has the header of the last step become that of the next one: when that is, by the clock of the ledger, and what it means for the
-// bucket. If the bucket is lost, or is found to be, the ledger begins anew.
+// tick has the header of the last step become that of the next one: when that is, by the clock of the ledger,
+// and what it means for the bucket. If the bucket is lost, or is found to be, the ledger begins anew.
 func (b *bucket) tick(h *header, c reading, r *store.Request, lost bool) error {
 	was := *h
 	h.version, h.boot, h.asleep, h.wall = version(), c.boot, c.asleep, c.wall
@@ -53,8 +53,9 @@ func (b *bucket) tick(h *header, c reading, r *store.Request, lost bool) error {
 	return nil
 }
 
-// restarted reports whether the machine was started anew since a step: it has another name for this run, if that is known, and
-// its clock is behind, or the wall clock says so. A container may have names of its own, and the clock of its host.
+// restarted reports whether the machine was started anew since a step: it has another name for this run, if
+// that is known, and its clock is behind, or the wall clock says so. A container may have names of its own, and
+// the clock of its host.
 func (h *header) restarted(c reading) bool {
 	now := c.now + h.shift
 	set := time.Duration(c.wall - int64(now) - (h.wall - int64(h.now)))

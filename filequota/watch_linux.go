@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settled is after how long a watcher has inotify: to close what has watched takes the kernel 10 to 50 ms, also when a process
-// ends, which a tool that runs for a moment is not to wait for.
+// settled is after how long a watcher has inotify: to close what has watched takes the kernel 10 to 50 ms, also
+// when a process ends, which a tool that runs for a moment is not to wait for.
 const settled = 2 * time.Second
 
-// notified is a watcher by inotify, once it has settled. Until then, and where there is no inotify, or no more of it (a user has
-// 128), it looks now and then.
+// notified is a watcher by inotify, once it has settled. Until then, and where there is no inotify, or no more
+// of it (a user has 128), it looks now and then.
 type notified struct {
 	poller
 	path  string
@@ -100,11 +100,12 @@ func inotify() *os.File {
 	return f
 }
 
-// goesAway are the events of a directory after which what was in a file of it may be found there no more: the file, or the directory, was removed or renamed.
+// goesAway are the events of a directory after which what was in a file of it may be found there no more: the
+// file, or the directory, was removed or renamed.
 const goesAway = unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
 
-// renew watches whatever the path names now, since the directory may have been removed and made again, and whether the directory or files of it go away.
-// For what is watched already that does nothing.
+// renew watches whatever the path names now, since the directory may have been removed and made again, and
+// whether the directory or files of it go away. For what is watched already that does nothing.
 func (w *notified) renew() {
 	if w.f == nil {
 		return
@@ -120,8 +121,9 @@ func (w *notified) renew() {
 	})
 }
 
-// watchInstead watches what a path names now, and sets the number of the watch. That of what the path named before ends: what is renamed keeps its watch, so that
-// there was one more after each time. If the path names nothing it goes on, since the end of what was there wakes once more.
+// watchInstead watches what a path names now, and sets the number of the watch. That of what the path named
+// before ends: what is renamed keeps its watch, so that there was one more after each time. If the path names
+// nothing it goes on, since the end of what was there wakes once more.
 func watchInstead(fd int, number *int, path string, events uint32) error {
 	now, err := unix.InotifyAddWatch(fd, path, events)
 	if err != nil {

@@ -41,7 +41,8 @@ func TestNewsAtOnce(t *testing.T) {
 	}
 }
 
-// TestWatchedRemoval: where there is inotify, that a file of the directory is removed or renamed ends a wait, or that the directory is; also after the directory went away.
+// TestWatchedRemoval: where there is inotify, that a file of the directory is removed or renamed ends a wait,
+// or that the directory is; also after the directory went away.
 func TestWatchedRemoval(t *testing.T) {
 	m := newMachine(t)
 	w := watch(filepath.Join(m.dir, "news")).(*notified)

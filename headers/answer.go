@@ -54,8 +54,8 @@ func read(limits []Limit, h http.Header, received time.Time, own *name.Table, b 
 	return a.append(limits, received, b)
 }
 
-// look adds all headers that are about limits. If there are more than maxFields, they state no limit: then it stops to take names
-// apart, and adds only hints, under names that the tables have.
+// look adds all headers that are about limits. If there are more than maxFields, they state no limit: then it
+// stops to take names apart, and adds only hints, under names that the tables have.
 func (a *answer) look(h http.Header, own *name.Table) {
 	for key, values := range h {
 		if m := lookUp(key, own); m != nil {

@@ -81,8 +81,8 @@ func (e *explainer) parse(fields []found) ([]Limit, Retry) {
 	return a.append(nil, e.received, nil)
 }
 
-// reads reports whether the header at position i says something: alone, beside the others, or beside the others but one,
-// which says the same: what is gone, beside what is left of how much.
+// reads reports whether the header at position i says something: alone, beside the others, or beside the others
+// but one, which says the same: what is gone, beside what is left of how much.
 func (e *explainer) reads(i int) bool {
 	if limits, retry := e.parse(e.fields[i : i+1]); len(limits) > 0 || retry != (Retry{}) {
 		return true

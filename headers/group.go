@@ -180,8 +180,8 @@ func wholeOf(limits []Limit, from []*name.Meaning, fields []found) {
 	}
 }
 
-// scopeTokens makes requests of tokens that are credentials: a limit of a token beside one that is called so with a word
-// before it, which is no limit of tokens (Clover's token and crosstoken).
+// scopeTokens makes requests of tokens that are credentials: a limit of a token beside one that is called so
+// with a word before it, which is no limit of tokens (Clover's token and crosstoken).
 func scopeTokens(limits []Limit, from []*name.Meaning) {
 	for i := range limits {
 		if from[i].Unit != "tokens" || !strings.HasSuffix(from[i].Group, "token") {

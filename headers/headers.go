@@ -15,12 +15,12 @@
 //
 // # Trust
 //
-// Nothing that a server sends makes the package panic, or use more than a bounded amount of
-// memory per header line. Every number and every time is bounded, and a header that cannot be
-// understood states nothing. Instants are measured against the Date of the same response,
-// so that neither clock has to be right, if they differ by a day at most. A response that comes from a cache (a positive Age,
-// or X-From-Cache) says nothing about limits. Nor does one with more than 64 headers about limits; of its hints, those count
-// whose names are in the package's tables, or in a Reader.
+// Nothing that a server sends makes the package panic, or use more than a bounded amount of memory per header
+// line. Every number and every time is bounded, and a header that cannot be understood states nothing. Instants
+// are measured against the Date of the same response, so that neither clock has to be right, if they differ by
+// a day at most. A response that comes from a cache (a positive Age, or X-From-Cache) says nothing about
+// limits. Nor does one with more than 64 headers about limits; of its hints, those count whose names are in the
+// package's tables, or in a Reader.
 //
 // # Forms
 //
@@ -83,10 +83,10 @@ import (
 	"time"
 )
 
-// Parse returns what h says. It measures instants against the Date in h, and against
-// received, the local time at which the response arrived, if h has no Date that is usable: one
-// Date alone, which can be read, is within a day of received, and does not come from a cache. If received is zero, any day is usable, and
-// without a Date such instants are not known.
+// Parse returns what h says. It measures instants against the Date in h, and against received, the local time
+// at which the response arrived, if h has no Date that is usable: one Date alone, which can be read, is within
+// a day of received, and does not come from a cache. If received is zero, any day is usable, and without a Date
+// such instants are not known.
 //
 // Parse is what a zero [Reader] does.
 func Parse(h http.Header, received time.Time) Facts {

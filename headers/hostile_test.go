@@ -127,8 +127,9 @@ func summary(f Facts) string {
 	return strings.Join(parts, ", ")
 }
 
-// TestTooManyNames reads answers with hundreds of names that only rules know. They state no limit, and names are taken apart for
-// no more than maxFields of them: nothing else allocates so much. Hints under names of the tables are read all the same.
+// TestTooManyNames reads answers with hundreds of names that only rules know. They state no limit, and names
+// are taken apart for no more than maxFields of them: nothing else allocates so much. Hints under names of the
+// tables are read all the same.
 func TestTooManyNames(t *testing.T) {
 	for _, pattern := range []string{"X-Ratelimit-A%d-Remaining", "X-%d-Retry-After"} {
 		h := fields("Date", noon.Format(http.TimeFormat), "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "Retry-After", "7")

@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/internal/inside"
 )
 
-// Inside is for this module alone, since nobody else can make a Key. What it returns is no promise, and may change at any time.
+// Inside is for this module alone, since nobody else can make a Key. What it returns is no promise, and may
+// change at any time.
 func Inside(inside.Key) inner { return inner{} } //nolint:revive // nobody is to see its methods
 
 // inner has what package internal/habit needs, which remembers what headers are called.
@@ -46,8 +47,8 @@ func (inner) SameLimit(a, b *inside.Told) bool {
 	return name.SameGroup(a.Meaning.(*name.Meaning), b.Meaning.(*name.Meaning))
 }
 
-// Append is Reader.Append. It returns also a number that answers have in common whose headers say the same kinds of things, zero if
-// none speaks of limits, and whether they are too many to state one.
+// Append is Reader.Append. It returns also a number that answers have in common whose headers say the same
+// kinds of things, zero if none speaks of limits, and whether they are too many to state one.
 func (inner) Append(r *Reader, limits []Limit, header http.Header, received time.Time) (all []Limit, hint Retry, sign uint64, tooMany bool) {
 	var a answer
 	a.look(header, r.compiled())

@@ -208,10 +208,11 @@ func telling(l *Limit) int {
 	return n
 }
 
-// checkUnit reads a delay in whole seconds as milliseconds if it is too long for its window, for a day, or for any reset,
-// and as milliseconds agrees with the window or with the hint to retry. Nothing else tells the two apart, so that it takes
-// a delay of four digits; of three, the reset is not known if the window is that of a name. The fields of the IETF are in seconds, whatever they say. Where seconds may be meant all the
-// same, because only prose states the window, or because they exceed it by little, the reset is not known.
+// checkUnit reads a delay in whole seconds as milliseconds if it is too long for its window, for a day, or for
+// any reset, and as milliseconds agrees with the window or with the hint to retry. Nothing else tells the two
+// apart, so that it takes a delay of four digits; of three, the reset is not known if the window is that of a
+// name. The fields of the IETF are in seconds, whatever they say. Where seconds may be meant all the same,
+// because only prose states the window, or because they exceed it by little, the reset is not known.
 func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 	r := &l.Reset
 	if r.Absolute || r.Resolution != time.Second || r.In < 100*time.Second || from.InSeconds() {
@@ -234,8 +235,8 @@ func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 	}
 }
 
-// doubtShort forgets a delay of three digits beyond the window of a name: it is less than a second, if the delay is one of
-// milliseconds that count down.
+// doubtShort forgets a delay of three digits beyond the window of a name: it is less than a second, if the
+// delay is one of milliseconds that count down.
 func (l *Limit) doubtShort(from *name.Meaning) {
 	if l.Window > 0 && l.Window == from.Window && l.Reset.In > 2*l.Window {
 		l.Reset = Reset{}

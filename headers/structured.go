@@ -49,8 +49,8 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 	return append(limits, policies...)
 }
 
-// wholeList returns the members of a list of limits with their windows, in which the first one has none, if there are as
-// many of what remains: nil if not. CryptoCompare writes 100, 20;window=1 beside 80, 19;window=1.
+// wholeList returns the members of a list of limits with their windows, in which the first one has none, if
+// there are as many of what remains: nil if not. CryptoCompare writes 100, 20;window=1 beside 80, 19;window=1.
 func wholeList(g []found, n int) []Limit {
 	var list []Limit
 	remaining := false

@@ -1,8 +1,9 @@
 package headers
 
-// unseenSecond are answers that were gathered when the rules had been written, of services that none of the answers before is of.
-// Their facts were written down before the package was run over them. Then 95.3 % of 320 facts were right, and 4 wrong: the
-// rate of a bucket as a limit of its own, the bucket as another one, what is left of money, and its reset.
+// unseenSecond are answers that were gathered when the rules had been written, of services that none of the
+// answers before is of. Their facts were written down before the package was run over them. Then 95.3 % of 320
+// facts were right, and 4 wrong: the rate of a bucket as a limit of its own, the bucket as another one, what is
+// left of money, and its reset.
 var unseenSecond = []unseen{
 	{
 		service: "Gusto", source: "docs.gusto.com, added rate limit headers; instant moved", h: []string{"X-RateLimit-Limit", "200", "X-RateLimit-Remaining", "198", "X-RateLimit-Reset", "2026-03-02 05:01:00 -0700"},
@@ -374,8 +375,8 @@ var unseenSecond = []unseen{
 	},
 }
 
-// unseenThird are answers of yet other services, gathered after what the second ones showed was mended. At first 99 % of 104 facts
-// were right, and one was wrong: a disk of 1 GiB was one of requests.
+// unseenThird are answers of yet other services, gathered after what the second ones showed was mended. At
+// first 99 % of 104 facts were right, and one was wrong: a disk of 1 GiB was one of requests.
 var unseenThird = []unseen{
 	{
 		service: "a seller of quotes", source: "github text 67337837153, instant moved", h: []string{"X-Quota-Limit", "25", "X-Quota-Used", "12", "X-Quota-Reset", "2026-04-01T00:00:00Z"},

@@ -1,12 +1,13 @@
 package headers
 
-// unseenFourth are answers of services that none of the answers before is of. Their facts were written down before the package
-// was run over them; where the documentation names headers and has no example, the numbers are made up. The first 59, to
-// Transifex, are of many branches, from documentation and from clients, by somebody who had not seen the rules: 211 of 212 facts
-// were right at first, and none wrong. The next 22 were looked for because their forms are odd, when a few lines of the rules had
-// been seen: 64 of 83 were right, and one was wrong, the unit of a quota of questions to an AI. The others came after what those
-// showed was mended, and the rules were known: of the 8 from World Weather Online on, 26 of 27 were right, of the 11 odd ones
-// from Globalping on, 31 of 31, and none wrong.
+// unseenFourth are answers of services that none of the answers before is of. Their facts were written down
+// before the package was run over them; where the documentation names headers and has no example, the numbers
+// are made up. The first 59, to Transifex, are of many branches, from documentation and from clients, by
+// somebody who had not seen the rules: 211 of 212 facts were right at first, and none wrong. The next 22 were
+// looked for because their forms are odd, when a few lines of the rules had been seen: 64 of 83 were right, and
+// one was wrong, the unit of a quota of questions to an AI. The others came after what those showed was mended,
+// and the rules were known: of the 8 from World Weather Online on, 26 of 27 were right, of the 11 odd ones from
+// Globalping on, 31 of 31, and none wrong.
 var unseenFourth = []unseen{
 	{
 		service: "Unipile", source: "developer.unipile.com, rate limit", h: []string{"x-ratelimit-limit", "50", "x-ratelimit-remaining", "12", "x-ratelimit-reset", "24"},

@@ -153,8 +153,8 @@ func (r *wordReader) object(v string) bool {
 	return true
 }
 
-// members reads an object with a number for each of several limits, of the role that its key has: {"limits":{"minute":5,
-// "hour":200},"used":{"minute":1,"hour":3}}.
+// members reads an object with a number for each of several limits, of the role that its key has:
+// {"limits":{"minute":5, "hour":200},"used":{"minute":1,"hour":3}}.
 func (r *wordReader) members(role, text string) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &all) != nil {
@@ -359,8 +359,8 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 // Shopify's and Gorgias's X-Account-Api-Call-Limit.
 func isCallLimit(f *found) bool { return f.Role == name.Limit && strings.HasSuffix(f.Group, "call") }
 
-// greater returns the greater of two numbers, which is the limit if the other one is used or left. A second one that may
-// be a window, of seconds, is not the greater one.
+// greater returns the greater of two numbers, which is the limit if the other one is used or left. A second one
+// that may be a window, of seconds, is not the greater one.
 func greater(first, second value.Number) (all value.Number, ok bool) {
 	if second.Whole > first.Whole {
 		return second, second.Whole%60 != 0

@@ -70,8 +70,8 @@ type balancer struct {
 	asked     atomic.Int64
 }
 
-// newBalancer returns a balancer that has asked the second instance whether it lives. So the instances' windows do not begin
-// together.
+// newBalancer returns a balancer that has asked the second instance whether it lives. So the instances' windows
+// do not begin together.
 func newBalancer(instances ...http.Handler) *balancer {
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
 	r.RemoteAddr = "127.0.0.1:1" // limits are by address, and the clients have this one

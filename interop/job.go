@@ -136,7 +136,8 @@ func (w *worker) send(ctx context.Context, n int) {
 	wg.Wait()
 }
 
-// route returns the i-th request. Of a server with two routes, each gets requests in proportion to its limit, from all processes together.
+// route returns the i-th request. Of a server with two routes, each gets requests in proportion to its limit,
+// from all processes together.
 func (w *worker) route(i int) *http.Request {
 	i += w.job.First
 	if narrow, all := w.job.Truth.Narrow, w.job.Truth.Narrow+w.job.Truth.Quota.N; narrow > 0 && i*narrow/all > (i-1)*narrow/all {

@@ -9,10 +9,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// margin is by how much the oracle is late, so that a request which was under way for
-// less time than the one before it does not come too early. Should it come too early all
-// the same, it is sent again after that time, and all later ones go so much later; or, where that request counted as well, none
-// goes for a window.
+// margin is by how much the oracle is late, so that a request which was under way for less time than the one
+// before it does not come too early. Should it come too early all the same, it is sent again after that time,
+// and all later ones go so much later; or, where that request counted as well, none goes for a window.
 const margin = 4 * time.Millisecond
 
 // oracle knows how the server counts and that nobody else asks it. It shows that the

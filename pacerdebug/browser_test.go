@@ -24,8 +24,9 @@ var pictures = flag.String("pictures", "", "write pictures of the page into this
 
 const hostile = `<img src=x onerror="document.title='pwned'"><script>document.title='pwned'</script>`
 
-// world is a Transport with a page, and servers that answer at once: of "a.example", whose limit is used up for 100 s after
-// four requests, of "b.example", which has a quota with a hostile name, of "c.example", which refuses, and of "n….example".
+// world is a Transport with a page, and servers that answer at once: of "a.example", whose limit is used up for
+// 100 s after four requests, of "b.example", which has a quota with a hostile name, of "c.example", which
+// refuses, and of "n….example".
 type world struct {
 	tr  *pacer.Transport
 	url string // of the page
@@ -110,7 +111,8 @@ func story(t *testing.T) string {
 	return server.URL + "/"
 }
 
-// TestBrowser looks at the page with Chromium, if there is one: PACER_WHOLE=1 go test ./pacerdebug -run Browser -args -pictures DIRECTORY.
+// TestBrowser looks at the page with Chromium, if there is one: PACER_WHOLE=1 go test ./pacerdebug -run Browser
+// -args -pictures DIRECTORY.
 func TestBrowser(t *testing.T) {
 	if !whole.Wanted() {
 		t.Skip("a browser takes many seconds: PACER_WHOLE=1")

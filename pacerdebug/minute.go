@@ -24,7 +24,8 @@ var kinds = []throttle.Cause{
 
 const nKinds = 10
 
-// minute is what happened in the last minute, second by second: a ring. Seconds are counted from some instant, and do not go back.
+// minute is what happened in the last minute, second by second: a ring. Seconds are counted from some instant,
+// and do not go back.
 type minute struct {
 	latest int64 // the second that was written to last
 	slots  [span]second

@@ -75,8 +75,8 @@ func event(req *http.Request, bucket string) pacer.Event {
 	return pacer.Event{Request: req, Bucket: bucket, Label: bucket}
 }
 
-// However many buckets and requests there are, a bounded number is remembered; a bucket of which nothing was heard for a
-// minute makes room.
+// However many buckets and requests there are, a bounded number is remembered; a bucket of which nothing was
+// heard for a minute makes room.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Page
@@ -137,8 +137,8 @@ func TestLostInLine(t *testing.T) {
 	runtime.KeepAlive(req)
 }
 
-// In a line of which no more is remembered, each further request costs the same: room is looked for once a second. What is
-// remembered is kept up to date.
+// In a line of which no more is remembered, each further request costs the same: room is looked for once a
+// second. What is remembered is kept up to date.
 func TestLookForRoomOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Page

@@ -4,34 +4,39 @@
 //	transport.Trace = pacer.Traces(transport.Trace, page.Trace()) // before the first request
 //	mux.Handle("GET /debug/pacer", page)
 //
-// The page has a row for each bucket: the levels of its quotas and of the limits that the server states, with their resets, the
-// line, the hold and its cause, the retry budget, and charts of the last minute. What hurts first is on top; a search finds the
-// others. A click on a bucket shows who waits there and why, and what the requests before them waited for. The page updates
-// itself each second, by server-sent events, or by polling where these do not come through. Its parts have the URL of the
-// page with another query, so it works under any path, also behind http.StripPrefix.
+// The page has a row for each bucket: the levels of its quotas and of the limits that the server states, with
+// their resets, the line, the hold and its cause, the retry budget, and charts of the last minute. What hurts
+// first is on top; a search finds the others. A click on a bucket shows who waits there and why, and what the
+// requests before them waited for. The page updates itself each second, by server-sent events, or by polling
+// where these do not come through. Its parts have the URL of the page with another query, so it works under any
+// path, also behind http.StripPrefix.
 //
 // # Where not to put it
 //
-// The page changes nothing, but it tells to which hosts the program talks, how much, and how near to its limits it is. It asks for no
-// password. So serve it where only those who run the program come: on a port of its own that listens on localhost,
-// or behind a handler that asks who is there. Do not put it on the port, or into the ServeMux, that serves the
-// public; nor on http.DefaultServeMux if something else serves that. Nothing is registered by importing the package.
+// The page changes nothing, but it tells to which hosts the program talks, how much, and how near to its limits
+// it is. It asks for no password. So serve it where only those who run the program come: on a port of its own
+// that listens on localhost, or behind a handler that asks who is there. Do not put it on the port, or into the
+// ServeMux, that serves the public; nor on http.DefaultServeMux if something else serves that. Nothing is
+// registered by importing the package.
 //
-// On a loopback address, the Page answers only requests for localhost or an IP address, since another name may be that of a page
-// in your browser that was made to lead to your machine (DNS rebinding). See AnyHost for a proxy.
+// On a loopback address, the Page answers only requests for localhost or an IP address, since another name may
+// be that of a page in your browser that was made to lead to your machine (DNS rebinding). See AnyHost for a
+// proxy.
 //
-// What comes from servers is shown as text and never as HTML. The page has no URL, no header and no body of a request; of an error of others
-// it has the kind. Buckets are called by their labels, without the values of wildcards, which may be secret; see
-// Names. What Transport.Key returned is there as a pacer.KeyDigest. The page loads nothing from elsewhere, which its Content-Security-Policy makes sure of.
+// What comes from servers is shown as text and never as HTML. The page has no URL, no header and no body of a
+// request; of an error of others it has the kind. Buckets are called by their labels, without the values of
+// wildcards, which may be secret; see Names. What Transport.Key returned is there as a pacer.KeyDigest. The
+// page loads nothing from elsewhere, which its Content-Security-Policy makes sure of.
 //
 // # What it costs
 //
-// The hooks cost a request a fraction of a microsecond, and no allocation if it does not wait. They remember the last minute of
-// 2000 buckets at most, 2 kB for each, up to 10 kB where requests wait, and up to 10,000 requests in line. While nobody looks,
-// nothing else is done. While somebody does, Transport.State and Stats are read at most once a second, for all
-// viewers together, and less often if that takes long: the foot of the page says how long. There is no goroutine but those of http.Server.
-// A stream of events ends after 10 seconds, and the browser asks for the next one: so http.Server.Shutdown waits no longer
-// than that for a page that is open.
+// The hooks cost a request a fraction of a microsecond, and no allocation if it does not wait. They remember
+// the last minute of 2000 buckets at most, 2 kB for each, up to 10 kB where requests wait, and up to 10,000
+// requests in line. While nobody looks, nothing else is done. While somebody does, Transport.State and Stats
+// are read at most once a second, for all viewers together, and less often if that takes long: the foot of the
+// page says how long. There is no goroutine but those of http.Server. A stream of events ends after 10 seconds,
+// and the browser asks for the next one: so http.Server.Shutdown waits no longer than that for a page that is
+// open.
 package pacerdebug
 
 import (
@@ -47,9 +52,9 @@ import (
 	"github.com/gopacer/pacer"
 )
 
-// Page is an http.Handler for a live page of a Transport. It answers GET and HEAD. With "?as=json" it answers with what the page
-// shows, as JSON, whose names may change between versions. A Page must not be copied, nor its fields be changed, after its first use. It is safe for
-// concurrent use.
+// Page is an http.Handler for a live page of a Transport. It answers GET and HEAD. With "?as=json" it answers
+// with what the page shows, as JSON, whose names may change between versions. A Page must not be copied, nor
+// its fields be changed, after its first use. It is safe for concurrent use.
 type Page struct {
 	// Transport is what the page shows. It must be set.
 	Transport *pacer.Transport

@@ -83,8 +83,8 @@ func sixty(at map[int]int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// TestJSON shows all that there is of a bucket with a line, a hold, a configured quota, a limit that the server states, waits
-// that are over, and requests that were not sent.
+// TestJSON shows all that there is of a bucket with a line, a hold, a configured quota, a limit that the server
+// states, waits that are over, and requests that were not sent.
 func TestJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
@@ -221,7 +221,8 @@ func TestHostileNames(t *testing.T) {
 	})
 }
 
-// Values of wildcards and what Key returns are not shown; buckets with one label are told apart. Names shows the values.
+// Values of wildcards and what Key returns are not shown; buckets with one label are told apart. Names shows
+// the values.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, page := traced(lab.OK(), pacer.Table{"GET a.example/hooks/{token}/": {{N: 1, Kind: quota.TokenBucket}}})
@@ -258,7 +259,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// A request that waits for a bucket above its own is shown with both, unless there are others with the label of its own.
+// A request that waits for a bucket above its own is shown with both, unless there are others with the label of
+// its own.
 func TestWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		even := func(per time.Duration) quota.Quotas { return quota.Quotas{{N: 1, Per: per, Kind: quota.TokenBucket}} }
@@ -440,7 +442,8 @@ func TestHEAD(t *testing.T) {
 	})
 }
 
-// Events come each second, or as asked, each with what is so then. A stream ends after ten seconds; the next one goes on.
+// Events come each second, or as asked, each with what is so then. A stream ends after ten seconds; the next
+// one goes on.
 func TestEvents(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()

@@ -43,7 +43,8 @@ type stats struct {
 	GaveUp   int64 `json:"gaveUp"`
 }
 
-// chart is the last minute: sums, and the numbers of each second, the present one last. What is zero throughout is missing.
+// chart is the last minute: sums, and the numbers of each second, the present one last. What is zero throughout
+// is missing.
 type chart struct {
 	Went        uint32  `json:"went"`
 	Refused     uint32  `json:"refused"` // by the server

@@ -143,8 +143,8 @@ func (b *bucket) of(m pacer.Mode) *counts {
 // add counts the time that requests waited.
 func add(to *atomic.Int64, d time.Duration) { to.Add(int64(max(d, 0))) }
 
-// buckets are the buckets by label, of which there are so many at most, and one for the others. They are copied when one is
-// added, so that requests find theirs without a lock and without an allocation.
+// buckets are the buckets by label, of which there are so many at most, and one for the others. They are copied
+// when one is added, so that requests find theirs without a lock and without an allocation.
 type buckets struct {
 	others *bucket
 	most   int
@@ -199,8 +199,8 @@ func (b *buckets) all() []*bucket {
 	return all
 }
 
-// clean returns a text of others as an attribute may have it: UTF-8, since exporters refuse anything else, and not long. Of a long one a
-// digest is the end, so that two that begin alike remain two.
+// clean returns a text of others as an attribute may have it: UTF-8, since exporters refuse anything else, and
+// not long. Of a long one a digest is the end, so that two that begin alike remain two.
 func clean(text string) string {
 	if len(text) <= maxText {
 		return strings.ToValidUTF8(text, "")

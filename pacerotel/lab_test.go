@@ -134,7 +134,8 @@ func answer(req *http.Request, status int, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: http.NoBody, Request: req}
 }
 
-// script answers with one status after the other, and then with 200. A status of 429 asks for 2 s; one of zero is an error.
+// script answers with one status after the other, and then with 200. A status of 429 asks for 2 s; one of zero
+// is an error.
 func script(statuses ...int) base {
 	return func(req *http.Request) (*http.Response, error) {
 		status := http.StatusOK
@@ -172,8 +173,9 @@ func (steady) Delay(int, time.Duration) time.Duration { return time.Second }
 
 var onePerSecond = pacer.Table{"/": {quota.Quota{N: 1, Kind: quota.TokenBucket}}}
 
-// play sends a request with ctx for which a quota of one a second is there for the first time in a second, and half a second
-// later an answer to another one says that the server's window is used up for 2.5 s. It returns when the request was sent.
+// play sends a request with ctx for which a quota of one a second is there for the first time in a second, and
+// half a second later an answer to another one says that the server's window is used up for 2.5 s. It returns
+// when the request was sent.
 func play(ctx context.Context, t *testing.T, telemetry *Telemetry) (after time.Duration, err error) {
 	t.Helper()
 	var at time.Time

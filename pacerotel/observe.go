@@ -174,7 +174,8 @@ type levelKey struct {
 	quota, unit string
 }
 
-// keyOf returns the key of a level. What a server calls a limit, and a unit, is not in it: there may be any number of these.
+// keyOf returns the key of a level. What a server calls a limit, and a unit, is not in it: there may be any
+// number of these.
 func keyOf(b *bucket, l *throttle.Level) levelKey {
 	unit := l.Unit
 	if unit == "" {
@@ -191,7 +192,8 @@ func keyOf(b *bucket, l *throttle.Level) levelKey {
 	return levelKey{b, "server", unit}
 }
 
-// keepsLess reports whether l has less left than what is known of its key. Shares are compared, if both limits are known.
+// keepsLess reports whether l has less left than what is known of its key. Shares are compared, if both limits
+// are known.
 func keepsLess(known map[levelKey]throttle.Level, key levelKey, l *throttle.Level) bool {
 	least, ok := known[key]
 	switch {

@@ -1,5 +1,5 @@
-// Package pacerotel tells OpenTelemetry what a pacer.Transport does: why requests wait as metrics and spans, and what is left
-// of each quota.
+// Package pacerotel tells OpenTelemetry what a pacer.Transport does: why requests wait as metrics and spans,
+// and what is left of each quota.
 //
 //	telemetry, err := pacerotel.New(nil) // with the global providers
 //	if err != nil {
@@ -14,8 +14,9 @@
 //
 // # Metrics
 //
-// All have the attribute pacer.bucket, a Label of pacer: the host, or the pattern of a quota. It has no other part of a URL, no value of a
-// wildcard, and nothing of what Key returns. There are at most MaxBuckets of them; what is about further ones is under "other".
+// All have the attribute pacer.bucket, a Label of pacer: the host, or the pattern of a quota. It has no other
+// part of a URL, no value of a wildcard, and nothing of what Key returns. There are at most MaxBuckets of them;
+// what is about further ones is under "other".
 //
 //	pacer.wait.duration   histogram, s         whole waits in line, of requests that waited; error.type if in vain
 //	pacer.wait.time       counter, s           the same time, by pacer.cause and the bucket that delayed the request
@@ -28,8 +29,8 @@
 //	pacer.store.events    counter, {event}     what happened to a Store, by pacer.store.event: down, back, slow, lost, others; see throttle.StoreEventKind
 //	pacer.store.down.time counter, s           how long outages of a Store were that are over
 //
-// The following are of the Transports given to Watch, as they are when a reader asks. Buckets of one label are added up;
-// of the last three, the one that has the least left is shown.
+// The following are of the Transports given to Watch, as they are when a reader asks. Buckets of one label are
+// added up; of the last three, the one that has the least left is shown.
 //
 //	pacer.queue.length    up-down counter, {request}   requests in line
 //	pacer.active_requests up-down counter, {request}   requests that were granted and have no answer yet
@@ -38,22 +39,26 @@
 //	pacer.quota.limit     gauge, {unit}                the limit of a quota
 //	pacer.quota.remaining gauge, {unit}                what may go now
 //
-// The last two are told for each pacer.quota, the text of a configured quota, or "server" for what the server states, and each
-// pacer.unit. Of what a server states, units other than requests, tokens and bytes are "other".
+// The last two are told for each pacer.quota, the text of a configured quota, or "server" for what the server
+// states, and each pacer.unit. Of what a server states, units other than requests, tokens and bytes are
+// "other".
 //
-// The values of pacer.cause are those of throttle.Cause: "pace", "window_used_up", "hold", …. An error.type is named after the error of
-// throttle that a request got: "max_wait", "deadline", "canceled", …; of another error it is "_OTHER", and of a retry that is not made for
-// another reason a pacer.Reason. In mode ModeObserve, nothing waits, and the metrics tell what would have been, with an attribute pacer.mode "observe".
+// The values of pacer.cause are those of throttle.Cause: "pace", "window_used_up", "hold", …. An error.type is
+// named after the error of throttle that a request got: "max_wait", "deadline", "canceled", …; of another error
+// it is "_OTHER", and of a retry that is not made for another reason a pacer.Reason. In mode ModeObserve,
+// nothing waits, and the metrics tell what would have been, with an attribute pacer.mode "observe".
 //
 // # Spans
 //
-// A request that has waited in line, and whose context has a span, gets a child span "pacer wait" of kind INTERNAL, from when it began to wait
-// until it went, or did not. Its attributes are pacer.bucket; pacer.wait.causes, a text for each cause, the longest first;
-// and pacer.wait.time.CAUSE, the seconds of each cause. Their sum is the wait. A retry has http.request.resend_count, and
-// a wait in vain an error.type. The span is made after the wait: a request that does not wait pays nothing.
+// A request that has waited in line, and whose context has a span, gets a child span "pacer wait" of kind
+// INTERNAL, from when it began to wait until it went, or did not. Its attributes are pacer.bucket;
+// pacer.wait.causes, a text for each cause, the longest first; and pacer.wait.time.CAUSE, the seconds of each
+// cause. Their sum is the wait. A retry has http.request.resend_count, and a wait in vain an error.type. The
+// span is made after the wait: a request that does not wait pays nothing.
 //
-// Otelhttp is best placed below pacer, as in the example: then each attempt is a span of kind CLIENT, as the semantic conventions ask, and
-// ResendCount marks those that are sent again. Above pacer, it makes one span of all attempts and waits, with the waits as its children.
+// Otelhttp is best placed below pacer, as in the example: then each attempt is a span of kind CLIENT, as the
+// semantic conventions ask, and ResendCount marks those that are sent again. Above pacer, it makes one span of
+// all attempts and waits, with the waits as its children.
 //
 // # Cost
 //
@@ -98,8 +103,8 @@ type Telemetry struct {
 	watched []*pacer.Transport
 }
 
-// bounds are the boundaries of the histogram in seconds: those of client-go for waits at its limiter, which end with a minute, and above
-// them what quotas of an hour may take.
+// bounds are the boundaries of the histogram in seconds: those of client-go for waits at its limiter, which end
+// with a minute, and above them what quotas of an hour may take.
 var bounds = []float64{.005, .025, .1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900, 3600}
 
 // New returns a Telemetry. Options may be nil. An error is one of the MeterProvider.
@@ -136,16 +141,17 @@ func New(o *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Watch adds the gauges of a Transport: its lines, and what is left of its quotas. It is called when all fields of the Transport are set.
+// Watch adds the gauges of a Transport: its lines, and what is left of its quotas. It is called when all fields
+// of the Transport are set.
 func (t *Telemetry) Watch(transport *pacer.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watched = append(t.watched, transport)
 }
 
-// Close ends the metrics that are read when a reader asks, and forgets the Transports: for a program that goes on without them. One that
-// ends need not call it, and must not before the MeterProvider's Shutdown: what was counted since the last reading would be lost.
-// Hooks of requests that are still under way do no harm then.
+// Close ends the metrics that are read when a reader asks, and forgets the Transports: for a program that goes
+// on without them. One that ends need not call it, and must not before the MeterProvider's Shutdown: what was
+// counted since the last reading would be lost. Hooks of requests that are still under way do no harm then.
 func (t *Telemetry) Close() error {
 	t.mu.Lock()
 	t.watched = nil

@@ -22,9 +22,9 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// TestWhyItWaitedThreeSeconds is the story of the test of that name in internal/tests/pacing: a request is told that it waits 1 s
-// for its quota, and waits 3 s, since an answer says meanwhile that the server's window is used up. A span and the metrics
-// say so, to the nanosecond; and what became of it, if it may not wait as long.
+// TestWhyItWaitedThreeSeconds is the story of the test of that name in internal/tests/pacing: a request is told
+// that it waits 1 s for its quota, and waits 3 s, since an answer says meanwhile that the server's window is
+// used up. A span and the metrics say so, to the nanosecond; and what became of it, if it may not wait as long.
 func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)
@@ -70,7 +70,8 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	})
 }
 
-// What is sent again, refused and given up is counted, and what is left is told: in line, under way, of quotas, of the budget.
+// What is sent again, refused and given up is counted, and what is left is told: in line, under way, of quotas,
+// of the budget.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)
@@ -135,7 +136,8 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// There are as many buckets as Options allow, and one for the others, in which nothing is lost; also when all come at once.
+// There are as many buckets as Options allow, and one for the others, in which nothing is lost; also when all
+// come at once.
 func TestMaxBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
@@ -172,8 +174,9 @@ func TestMaxBuckets(t *testing.T) {
 	})
 }
 
-// Metrics and spans have no credential, no part of a URL but the host, no value of a wildcard, and no text of an error of others;
-// and of a server's names none is in a metric. What cannot be UTF-8 is left out: exporters would refuse all because of it.
+// Metrics and spans have no credential, no part of a URL but the host, no value of a wildcard, and no text of
+// an error of others; and of a server's names none is in a metric. What cannot be UTF-8 is left out: exporters
+// would refuse all because of it.
 func TestNoSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "hunter2"
@@ -250,8 +253,8 @@ func TestModeObserve(t *testing.T) {
 	})
 }
 
-// A wait for a retry has the number of the resend, also if it is in vain; who cancels it makes no error. Without a span above
-// there is no span.
+// A wait for a retry has the number of the resend, also if it is in vain; who cancels it makes no error.
+// Without a span above there is no span.
 func TestSpansOfRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)
@@ -357,8 +360,9 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// Each attempt that is sent again has its number in the span that is around it, and no first attempt has one. Two Transports see
-// each other through it: only the upper one sends again. Idle connections are closed through it.
+// Each attempt that is sent again has its number in the span that is around it, and no first attempt has one.
+// Two Transports see each other through it: only the upper one sends again. Idle connections are closed through
+// it.
 func TestResendCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)
@@ -437,7 +441,8 @@ func TestGlobalProviders(t *testing.T) {
 	})
 }
 
-// Two Transports of one Telemetry are told of together: what is in line is added up, and of a quota what has the least left counts.
+// Two Transports of one Telemetry are told of together: what is in line is added up, and of a quota what has
+// the least left counts.
 func TestWatchSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)

@@ -105,7 +105,8 @@ func (t *Telemetry) waited(e *pacer.Event, w wait) {
 	t.waits.Record(ctx, w.whole.Seconds(), options...)
 }
 
-// span makes the span of a wait, if the context has one that it can be a child of. It returns the context of the new one.
+// span makes the span of a wait, if the context has one that it can be a child of. It returns the context of
+// the new one.
 func (t *Telemetry) span(ctx context.Context, e *pacer.Event, w wait) context.Context {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx // it would be a trace of its own, which is of no use
@@ -151,8 +152,9 @@ func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
 	return attributes
 }
 
-// ResendCount returns a RoundTripper that marks spans of attempts which are made again with http.request.resend_count. It belongs below
-// what makes the spans, and that below pacer. If base is nil, it is http.DefaultTransport.
+// ResendCount returns a RoundTripper that marks spans of attempts which are made again with
+// http.request.resend_count. It belongs below what makes the spans, and that below pacer. If base is nil, it is
+// http.DefaultTransport.
 //
 //	transport.Base = otelhttp.NewTransport(pacerotel.ResendCount(nil))
 func ResendCount(base http.RoundTripper) http.RoundTripper {

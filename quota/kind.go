@@ -23,12 +23,12 @@ import (
 // InFlight and Unanswered have no window: they bound how many requests are under way at the same
 // time.
 //
-// Some costs are known only when a request has ended: bytes of an answer, tokens of a language model. What is charged then
-// beyond N (see throttle.Grant.Settle) goes in the window although it is too much, and each Kind says for how long it
-// counts. A TokenBucket owes it until it is refilled, so that its rate holds on average. The windows of the other
-// kinds end, and forget it with the rest, as the provider's do: requests that claim less than they
-// turn out to cost go beyond N in every window, for as long as they come. What is to be held on average, whatever a
-// request costs, is a TokenBucket: "1MB/s debt", or "1MB/s streamed" for bytes.
+// Some costs are known only when a request has ended: bytes of an answer, tokens of a language model. What is
+// charged then beyond N (see throttle.Grant.Settle) goes in the window although it is too much, and each Kind
+// says for how long it counts. A TokenBucket owes it until it is refilled, so that its rate holds on average.
+// The windows of the other kinds end, and forget it with the rest, as the provider's do: requests that claim
+// less than they turn out to cost go beyond N in every window, for as long as they come. What is to be held on
+// average, whatever a request costs, is a TokenBucket: "1MB/s debt", or "1MB/s streamed" for bytes.
 //
 // Plain and SlidingLog are therefore for a server about which little is known. They never grant more
 // than N in a window, and servers of the other kinds with the same N and Per admit that. Only two
@@ -63,17 +63,18 @@ const (
 	// used four fifths of its hour in a minute goes on slowly. throttle.Spend says the same of limits
 	// that are learned. With a Store, the server's count is not believed, and nothing is spread.
 	//
-	// A Plain quota of Months admits N in each month of the calendar, not in any 30 days: it is a ClockWindow of
-	// which the server's count is believed, over 31 days for a month, and the last fifth is spread until the month ends.
+	// A Plain quota of Months admits N in each month of the calendar, not in any 30 days: it is a ClockWindow
+	// of which the server's count is believed, over 31 days for a month, and the last fifth is spread until the
+	// month ends.
 	//
 	// What is charged beyond N counts for Per, or until the month ends, and is forgotten then.
 	//
 	// The zero Kind of a quota with a Burst, a Debt or a WarmUp, or that is Streamed, is TokenBucket.
 	Plain Kind = iota
 
-	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. With a Burst of 1,
-	// tokens are spaced evenly. It suits golang.org/x/time/rate, didip/tollbooth, GCRA (throttled, redis_rate, redis-cell), AWS API
-	// Gateway, Stripe.
+	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. With a Burst of 1, tokens are
+	// spaced evenly. It suits golang.org/x/time/rate, didip/tollbooth, GCRA (throttled, redis_rate,
+	// redis-cell), AWS API Gateway, Stripe.
 	//
 	// A leaky bucket that refuses what overflows admits the same: nginx's limit_req with burst=9
 	// nodelay is a Burst of 10, and Shopify's bucket is a Burst of its size. For a leaky bucket
@@ -114,20 +115,19 @@ const (
 	// What is charged beyond N is forgotten when the window ends.
 	ClockWindow
 
-	// SlidingWindow admits N in any window of the length Per. It divides Per into Cells parts and
-	// remembers the tokens of a cell together. All tokens of a cell come back together, Per after
-	// the last of them was granted, so that a token comes back after Per at the earliest and
-	// Per + Per/Cells at the latest. A client that always has requests waiting loses nothing, since
-	// what was granted together comes back together; a client that sends evenly loses up to one
-	// part in Cells. It suits ASP.NET Core's SlidingWindowRateLimiter, and the servers of SlidingLog
-	// where N is so large that the memory matters. What is charged beyond N counts as long as the rest of its cell, and is
-	// forgotten then.
+	// SlidingWindow admits N in any window of the length Per. It divides Per into Cells parts and remembers the
+	// tokens of a cell together. All tokens of a cell come back together, Per after the last of them was
+	// granted, so that a token comes back after Per at the earliest and Per + Per/Cells at the latest. A client
+	// that always has requests waiting loses nothing, since what was granted together comes back together; a
+	// client that sends evenly loses up to one part in Cells. It suits ASP.NET Core's SlidingWindowRateLimiter,
+	// and the servers of SlidingLog where N is so large that the memory matters. What is charged beyond N
+	// counts as long as the rest of its cell, and is forgotten then.
 	SlidingWindow
 
-	// SlidingLog admits N in any window of the length Per, exactly. It remembers the instant of
-	// each grant: at most N instants, of 24 bytes each, in memory for up to three times as many. It
-	// suits sorted sets in Redis (Upstash's, many Lua scripts), DigitalOcean, Riot Games. What is charged beyond N counts
-	// for Per, and is forgotten then.
+	// SlidingLog admits N in any window of the length Per, exactly. It remembers the instant of each grant: at
+	// most N instants, of 24 bytes each, in memory for up to three times as many. It suits sorted sets in Redis
+	// (Upstash's, many Lua scripts), DigitalOcean, Riot Games. What is charged beyond N counts for Per, and is
+	// forgotten then.
 	SlidingLog
 
 	// EstimatedWindow admits N minus an estimate of what was granted in the last Per:
@@ -172,7 +172,8 @@ func (k Kind) String() string {
 
 var kinds = [...]string{"plain", "bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}
 
-// MarshalText returns the text of String, so that a Kind is text in JSON and in logs. One that is none of the constants is an error.
+// MarshalText returns the text of String, so that a Kind is text in JSON and in logs. One that is none of the
+// constants is an error.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || k > Unanswered {
 		return nil, fmt.Errorf("quota: %v, want one of the constants, 0 to %d", k, int(Unanswered))

@@ -16,8 +16,8 @@ import (
 
 const didYouMean = "did you mean "
 
-// meant returns what was probably meant, as the end of an error, by a text in which the word at a column cannot be read: by all of
-// it, or if the rest is not known, by that quota of it. It returns nothing if nobody knows.
+// meant returns what was probably meant, as the end of an error, by a text in which the word at a column cannot
+// be read: by all of it, or if the rest is not known, by that quota of it. It returns nothing if nobody knows.
 func meant(text string, column int) string {
 	const most = 16 // quotas to be guessed, since a text may be long
 	var first, note string
@@ -86,8 +86,8 @@ func (p *parser) meant(q Quota) string {
 	return didYouMean + strconv.Quote(Quotas{better}.String()) + note
 }
 
-// quotaAt returns the words of the quota that is at an offset of a text, and where it begins and ends there. A comma before a
-// clause does not end a quota.
+// quotaAt returns the words of the quota that is at an offset of a text, and where it begins and ends there. A
+// comma before a clause does not end a quota.
 func quotaAt(text string, at int) (words []string, from, to int) {
 	comma := -1 // where the last word is one
 	for i := 0; i < len(text); {
@@ -179,8 +179,8 @@ type guess struct {
 	note  string   // what to say with it
 }
 
-// phrase returns the phrase with which words begin, as it is meant after the words before it, and of how many words it is. What is
-// none is a phrase of one word, which stands for itself.
+// phrase returns the phrase with which words begin, as it is meant after the words before it, and of how many
+// words it is. What is none is a phrase of one word, which stands for itself.
 func (g *guess) phrase(words []string) (phrase, int) {
 	word, head := words[0], len(g.words) == 1 && g.n != nil
 	p, n := known(words)

@@ -16,8 +16,8 @@ import (
 // by one letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more
 // (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
 //
-// A Quota without an N never is the one that was meant. With the unit as its Unit, "no limit of PutRecords" in a text, it
-// says that the unit is no mistake beside "PutRecord". What counts as nearly the same may change.
+// A Quota without an N never is the one that was meant. With the unit as its Unit, "no limit of PutRecords" in
+// a text, it says that the unit is no mistake beside "PutRecord". What counts as nearly the same may change.
 func (qs Quotas) Misspelled(unit string) (meant Quota, ok bool) {
 	unit = canonical(unit)
 	for i := range qs {

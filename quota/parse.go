@@ -366,7 +366,8 @@ func inLetters(s string) string {
 	return s
 }
 
-// duration reads a positive duration as time.ParseDuration does, or one in weeks, in days, or in words: "7d", "30seconds".
+// duration reads a positive duration as time.ParseDuration does, or one in weeks, in days, or in words: "7d",
+// "30seconds".
 func duration(s string) (time.Duration, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' {
 		return 0, false

@@ -11,9 +11,9 @@
 // ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]). [Quotas.Validate] says what
 // is wrong with them, and [Quotas.Redundant] which of them never delay anything.
 //
-// The package uses the standard library alone. It has no clock, no lock and no state, but that it remembers which time
-// zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers; [Statement] is only the form in
-// which other packages hand on what a server said about a limit of its own.
+// The package uses the standard library alone. It has no clock, no lock and no state, but that it remembers
+// which time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers; [Statement]
+// is only the form in which other packages hand on what a server said about a limit of its own.
 //
 // # What a quota means
 //
@@ -122,14 +122,15 @@ type Quota struct {
 	// too; with another Kind they are an error.
 	Kind Kind
 
-	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero means N, or of a
-	// quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst of 1, tokens are
-	// spaced evenly, one every Per/N. That is the only Burst with which hardly any window of the length Per ever sees more
-	// than N.
+	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero means N,
+	// or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst
+	// of 1, tokens are spaced evenly, one every Per/N. That is the only Burst with which hardly any window of
+	// the length Per ever sees more than N.
 	//
-	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
-	// another Kind, a cost above N is. That is of costs that are known before a request goes. What a request turns out to
-	// cost beyond that is charged all the same: a TokenBucket owes it, and the windows of another Kind forget it: see Kind.
+	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With another Kind, a
+	// cost above N is. That is of costs that are known before a request goes. What a request turns out to cost
+	// beyond that is charged all the same: a TokenBucket owes it, and the windows of another Kind forget it:
+	// see Kind.
 	Burst int
 
 	// Debt admits a cost above Burst when the bucket is full. The bucket owes the missing tokens,
@@ -166,17 +167,19 @@ type Quota struct {
 	// any number but zero.
 	ColdFactor float64
 
-	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a pacer.Transport reads and
-	// writes the bodies of both directions no faster than N in Per, in pieces of a fortieth of a second at most. Unit must
-	// be Bytes, and the quota is a TokenBucket: for a Burst of zero, it holds what comes in a twentieth of a second. A
-	// Burst of 1 would make pieces of a byte, and is an error where more than 40 bytes come in a second; and so are a Debt,
-	// a Queue and a WarmUp. Who does not speak HTTP has throttle.Reader and throttle.Writer.
+	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a
+	// pacer.Transport reads and writes the bodies of both directions no faster than N in Per, in pieces of a
+	// fortieth of a second at most. Unit must be Bytes, and the quota is a TokenBucket: for a Burst of zero, it
+	// holds what comes in a twentieth of a second. A Burst of 1 would make pieces of a byte, and is an error
+	// where more than 40 bytes come in a second; and so are a Debt, a Queue and a WarmUp. Who does not speak
+	// HTTP has throttle.Reader and throttle.Writer.
 	Streamed bool
 
-	// Overall says that the quota is of all who use the program's address or application together, where others are of each
-	// tenant or credential: "5000/h per token, 100 at a time per application". A pacer.Transport does not split it by Key, and
-	// takes it under the pattern of a host alone. Who has buckets of a throttle.Group puts it into the Parent of those of the
-	// tenants; a throttle.Limiter enforces it as any other.
+	// Overall says that the quota is of all who use the program's address or application together, where others
+	// are of each tenant or credential: "5000/h per token, 100 at a time per application". A pacer.Transport
+	// does not split it by Key, and takes it under the pattern of a host alone. Who has buckets of a
+	// throttle.Group puts it into the Parent of those of the tenants; a throttle.Limiter enforces it as any
+	// other.
 	Overall bool
 }
 

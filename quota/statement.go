@@ -54,9 +54,10 @@ type Statement struct {
 	Window time.Duration
 }
 
-// Doubt is how far apart two processes may place the same reset, if both go by such a statement: the Resolution, and half a second,
-// since each counts from when its answer came; or two seconds if the reset is Absolute, since one process may count it from
-// the answer's Date, in whole seconds, and the other by its own clock. Resets that are farther apart are different ones.
+// Doubt is how far apart two processes may place the same reset, if both go by such a statement: the
+// Resolution, and half a second, since each counts from when its answer came; or two seconds if the reset is
+// Absolute, since one process may count it from the answer's Date, in whole seconds, and the other by its own
+// clock. Resets that are farther apart are different ones.
 func (s *Statement) Doubt() time.Duration {
 	apart := 500 * time.Millisecond
 	if s.Absolute {

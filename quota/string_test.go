@@ -76,7 +76,8 @@ func TestQuotasString(t *testing.T) {
 	}
 }
 
-// {N: 10, Debt: true} and {N: 10, Kind: TokenBucket, Debt: true} once differed tenfold: N at once is the default of both.
+// {N: 10, Debt: true} and {N: 10, Kind: TokenBucket, Debt: true} once differed tenfold: N at once is the
+// default of both.
 func TestZeroBurstIsN(t *testing.T) {
 	for _, q := range []Quota{
 		{N: 10, Kind: TokenBucket},

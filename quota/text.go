@@ -25,13 +25,14 @@ import (
 //	N unanswered     N requests at the same time, of the Kind Unanswered; or N UNIT unanswered
 //	no limit         the zero Quota; "no limit of PutRecords" says that this is a unit, and no misspelled "PutRecord"
 //
-// PER is ms, s, m, h, d, w, a number of days or weeks such as 7d, or a duration such as 1m30s; in place of a letter alone,
-// the word may stand: sec, secs, second, seconds, min, mins, minute, minutes, hr, hrs, hour, hours, day, days, wk, week,
-// weeks. Or it is Months: month, months, mo, quarter, quarters, year, years, yr, y, or some of them such as 6months. A
-// week of the clock begins on a Monday: 1000/w window grid. UNIT is a word of your choice; in double quotes, if it is one of those that people write for
-// something else: "5 calls/s" is answered with "5/s", and 5 "calls"/s has a unit of that name. Bytes are written in one
-// word with the number: 500kB, 1.5MB, 1MiB. Their suffix is B, after k, M, G, T for powers of 1000, or after Ki, Mi, Gi, Ti
-// for powers of 1024.
+// PER is ms, s, m, h, d, w, a number of days or weeks such as 7d, or a duration such as 1m30s; in place of a
+// letter alone, the word may stand: sec, secs, second, seconds, min, mins, minute, minutes, hr, hrs, hour,
+// hours, day, days, wk, week, weeks. Or it is Months: month, months, mo, quarter, quarters, year, years, yr, y,
+// or some of them such as 6months. A week of the clock begins on a Monday: 1000/w window grid. UNIT is a word
+// of your choice; in double quotes, if it is one of those that people write for something else: "5 calls/s" is
+// answered with "5/s", and 5 "calls"/s has a unit of that name. Bytes are written in one word with the number:
+// 500kB, 1.5MB, 1MiB. Their suffix is B, after k, M, G, T for powers of 1000, or after Ki, Mi, Gi, Ti for
+// powers of 1024.
 //
 // After that come clauses, in any order and each at most once; a quota has one Kind at most.
 //

@@ -120,8 +120,8 @@ func (q *Quota) checkApart() (field string, value any, want string) {
 // monthsOfWindows are the lengths of windows that begin in the same months of each year.
 var monthsOfWindows = []int{1, 2, 3, 4, 6, 12}
 
-// checkCalendar returns which of Months, From and Zone is wrong, or what is beside them, and what is wanted there; no want if
-// nothing is.
+// checkCalendar returns which of Months, From and Zone is wrong, or what is beside them, and what is wanted
+// there; no want if nothing is.
 func (q *Quota) checkCalendar() (field string, value any, want string) { //nolint:gocyclo // a flat table
 	switch {
 	case q.Months != 0 && !slices.Contains(monthsOfWindows, q.Months):

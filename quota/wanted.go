@@ -82,8 +82,8 @@ func wantedUnit(number, unit string) string {
 // oneWord is said of a unit of several words, before the one word that it may be.
 const oneWord = "a unit of one word, such as "
 
-// wantedAfterUnit says what was expected in place of word, which stands between a unit and the rest of the text: no second word of
-// the unit, after which its span would come.
+// wantedAfterUnit says what was expected in place of word, which stands between a unit and the rest of the
+// text: no second word of the unit, after which its span would come.
 func wantedAfterUnit(first, word, rest string) string {
 	second, _, slash := strings.Cut(word, "/")
 	next, _, _ := strings.Cut(strings.TrimLeft(rest, blanks), " ")
@@ -124,7 +124,8 @@ func wantedSpan(s, want string) string {
 // wantedClause says what may follow the beginning of a quota.
 var wantedClause = "a comma, " + strings.Join(clauses[:len(clauses)-1], ", ") + " or " + clauses[len(clauses)-1]
 
-// wantedAfter says what may follow a clause. After a name of one word, another one may have been meant as a part of the name.
+// wantedAfter says what may follow a clause. After a name of one word, another one may have been meant as a
+// part of the name.
 func wantedAfter(name bool) string {
 	if name {
 		return wantedClause + `; a name of several words stands in double quotes: as "my name"`

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// found are the names of time zones that the machine has. To find one takes a file, and each new bucket checks its quotas.
+// found are the names of time zones that the machine has. To find one takes a file, and each new bucket checks
+// its quotas.
 var found sync.Map
 
 // wantedZone returns what was expected in place of the name of a time zone; nothing if that is one. Load is

@@ -48,8 +48,8 @@ func threeNodes(t *testing.T) (addrs []string) {
 	return addrs
 }
 
-// TestStoreThreeNodes: the buckets are spread over three nodes, of a Cluster or of a Ring, and each of them holds for all processes; news
-// of each are heard. A node that is gone is an outage of its own buckets alone.
+// TestStoreThreeNodes: the buckets are spread over three nodes, of a Cluster or of a Ring, and each of them
+// holds for all processes; news of each are heard. A node that is gone is an outage of its own buckets alone.
 func TestStoreThreeNodes(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T) (client func() redis.UniversalClient, nodes []*redis.Client){
 		"Cluster": func(t *testing.T) (func() redis.UniversalClient, []*redis.Client) {

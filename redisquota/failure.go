@@ -19,8 +19,8 @@ type failure struct {
 	err    error // of the Client, or of a reply that is none
 }
 
-// Error has the words of this package and those of the server, which may need the former: a server before which nobody has
-// said a password calls the script a protocol error.
+// Error has the words of this package and those of the server, which may need the former: a server before which
+// nobody has said a password calls the script a protocol error.
 func (f *failure) Error() string {
 	text := f.err.Error()
 	if why := f.why(); why != "" && !strings.Contains(text, why) {
@@ -31,8 +31,9 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// LogValue implements [slog.LogValuer]: a log gets the words of this package alone, since those of a server, or of a client
-// library, may quote an address or a credential. Of a failure for which it has none, it gets "failed".
+// LogValue implements [slog.LogValuer]: a log gets the words of this package alone, since those of a server, or
+// of a client library, may quote an address or a credential. Of a failure for which it has none, it gets
+// "failed".
 func (f *failure) LogValue() slog.Value {
 	if why := f.why(); why != "" {
 		return slog.StringValue(why)
@@ -40,8 +41,8 @@ func (f *failure) LogValue() slog.Value {
 	return slog.StringValue("failed")
 }
 
-// refusals are words of Redis, Valkey and go-redis, with the spaces around them, and what is wrong then. The first that is found
-// counts.
+// refusals are words of Redis, Valkey and go-redis, with the spaces around them, and what is wrong then. The
+// first that is found counts.
 var refusals = []struct{ has, why string }{
 	{" NOAUTH ", "the server wants a password, and got none"},
 	{" unauthenticated ", "the server wants a password, and got none"}, // from 7.0 on, of a call with more than ten words

@@ -32,7 +32,8 @@ type serverError string
 
 func (r serverError) Error() string { return string(r) }
 
-// An error says what is wrong in words of the package, with those of the server behind them; a log gets the former alone.
+// An error says what is wrong in words of the package, with those of the server behind them; a log gets the
+// former alone.
 func TestFailures(t *testing.T) {
 	const addr = "redis.OOM.example:6379"
 	for _, test := range []struct {

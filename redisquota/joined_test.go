@@ -15,7 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// unjoined is the script of a release before what went without slots was joined: each step has a cell of its own, unless it is within SlotLife of the one before.
+// unjoined is the script of a release before what went without slots was joined: each step has a cell of its
+// own, unless it is within SlotLife of the one before.
 func unjoined(t *testing.T) string {
 	t.Helper()
 	s := redisquota.Script()
@@ -47,8 +48,9 @@ func (c scripted) Run(ctx context.Context, keys, args []string) ([]string, error
 
 func (scripted) Subscribe(context.Context, string, func(string)) error { return nil }
 
-// TestStoreJoinedByOneVersion: two releases share a log, of which one joins what went without slots, and the other does not. Whatever is told to whom, each slot is
-// right by the definition of the log, nothing is lost, and what is left is there.
+// TestStoreJoinedByOneVersion: two releases share a log, of which one joins what went without slots, and the
+// other does not. Whatever is told to whom, each slot is right by the definition of the log, nothing is lost,
+// and what is left is there.
 func TestStoreJoinedByOneVersion(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
@@ -111,7 +113,8 @@ func inLog(went []sending, at int64, q *quota.Quota) (n int64) {
 	return n
 }
 
-// readsLog sends a request by its member. What is left is what has not gone, but for what a cell still counts: up to its width, a thousandth of Per, and SlotLife.
+// readsLog sends a request by its member. What is left is what has not gone, but for what a cell still counts:
+// up to its width, a thousandth of Per, and SlotLife.
 func readsLog(t *testing.T, s *redisquota.Store, r *store.Request, step int, q *quota.Quota, now time.Time, went []sending) *store.Reply {
 	t.Helper()
 	reply, err := s.Exchange(t.Context(), r)

@@ -68,8 +68,8 @@ func TestStoreManySlots(t *testing.T) {
 	}
 }
 
-// TestStoreFiftyYears: whatever costs and claims there are, no slot is further ahead than 50 years, as with the model. What is beyond gets
-// none and hears when it may ask again, and nothing is lost.
+// TestStoreFiftyYears: whatever costs and claims there are, no slot is further ahead than 50 years, as with the
+// model. What is beyond gets none and hears when it may ask again, and nothing is lost.
 func TestStoreFiftyYears(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
@@ -85,7 +85,8 @@ func TestStoreFiftyYears(t *testing.T) {
 	}
 }
 
-// TestStoreBucketsOfAges: a bucket may have a Per that is longer than any span. It is known from call to call, and only a burst is there.
+// TestStoreBucketsOfAges: a bucket may have a Per that is longer than any span. It is known from call to call,
+// and only a burst is there.
 func TestStoreBucketsOfAges(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -147,8 +148,9 @@ func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []ste
 	return start, steps
 }
 
-// TestStoreLargeCostTakesNoRoom: a call takes as much memory for a large cost as for a small one. Of a list of one number, miniredis makes that number
-// where a script asks for a text, and a table with it as a key has room for all numbers below: a call took seconds on a busy machine.
+// TestStoreLargeCostTakesNoRoom: a call takes as much memory for a large cost as for a small one. Of a list of
+// one number, miniredis makes that number where a script asks for a text, and a table with it as a key has room
+// for all numbers below: a call took seconds on a busy machine.
 func TestStoreLargeCostTakesNoRoom(t *testing.T) {
 	a := &member{t: t, store: goredis.New(dial(t, mini(t))), quotas: parse(t, "9007199/h burst 9007199"), name: "a"}
 	a.open()

@@ -13,8 +13,9 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestStoreWorkOfWhatHasLeft: a log is full of cells of one token each, and nobody asks until all of them have left, or half of them. No call goes through all
-// that have left, all that is asked for is granted, and of many that have left a part is told to be left, until calls have looked at the rest.
+// TestStoreWorkOfWhatHasLeft: a log is full of cells of one token each, and nobody asks until all of them have
+// left, or half of them. No call goes through all that have left, all that is asked for is granted, and of many
+// that have left a part is told to be left, until calls have looked at the rest.
 func TestStoreWorkOfWhatHasLeft(t *testing.T) {
 	const n, most, looked = 100_000, 12_000, 400
 	c := anyServer(t)
@@ -43,9 +44,10 @@ func TestStoreWorkOfWhatHasLeft(t *testing.T) {
 	}
 }
 
-// TestStoreWorkOfALargeCost: a log is full of cells of one token each, and a claim costs half of them. No call goes through all of these: it says when to ask
-// again, never later than the claim may go, and who asks then gets its slot, neither before the last of these cells has left nor much later. So it is where
-// they have left already, and where they leave meanwhile.
+// TestStoreWorkOfALargeCost: a log is full of cells of one token each, and a claim costs half of them. No call
+// goes through all of these: it says when to ask again, never later than the claim may go, and who asks then
+// gets its slot, neither before the last of these cells has left nor much later. So it is where they have left
+// already, and where they leave meanwhile.
 func TestStoreWorkOfALargeCost(t *testing.T) {
 	const n, cost, most, calls = 100_000, 49_700, 12_000, 150
 	c := anyServer(t)
@@ -82,8 +84,9 @@ func TestStoreWorkOfALargeCost(t *testing.T) {
 	}
 }
 
-// TestStoreWorkBeforeALaterSlot: a log is full of cells of one token each, and a member tells of much that goes when as much has left. No call goes through all
-// that leaves until then: it says when to ask again, and one who asks then gets a slot before what goes later.
+// TestStoreWorkBeforeALaterSlot: a log is full of cells of one token each, and a member tells of much that goes
+// when as much has left. No call goes through all that leaves until then: it says when to ask again, and one
+// who asks then gets a slot before what goes later.
 func TestStoreWorkBeforeALaterSlot(t *testing.T) {
 	const n, most, calls, first, later = 100_000, 12_000, 200, time.Second, 3 * time.Second
 	c := anyServer(t)
@@ -127,7 +130,8 @@ func anyServer(t *testing.T) *redis.Client {
 	return dial(t, s)
 }
 
-// fullLog has a member take all n of a day at once. It returns how that member tells and asks, with so many rounds at most.
+// fullLog has a member take all n of a day at once. It returns how that member tells and asks, with so many
+// rounds at most.
 func fullLog(t *testing.T, c *redis.Client, n, most int) (send func([]store.Own, ...store.Ask) *store.Reply) {
 	t.Helper()
 	flushAll(t, c)
@@ -190,7 +194,8 @@ func fill(t *testing.T, c *redis.Client, n int, ago func(i int) time.Duration) (
 	return key
 }
 
-// TestStoreStepsEndAnywhere: wherever in a call its steps end, in the walk through a log or after it, the next calls get on, and a cost for which enough has left is granted.
+// TestStoreStepsEndAnywhere: wherever in a call its steps end, in the walk through a log or after it, the next
+// calls get on, and a cost for which enough has left is granted.
 func TestStoreStepsEndAnywhere(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)

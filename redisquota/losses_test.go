@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// lossesHistory has members of a store.Ledger, which go by several lists of quotas and change to others, tell what went and what they have when it
-// loses all now and then.
+// lossesHistory has members of a store.Ledger, which go by several lists of quotas and change to others, tell
+// what went and what they have when it loses all now and then.
 func lossesHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	t.Helper()
 	texts := []string{
@@ -81,8 +81,8 @@ func (u *user) tell(r *rand.Rand, req *store.Request) {
 	}
 }
 
-// TestStoreLossesAgainstModel: the script answers as store.Ledger does when both lose all again and again, whatever is told and by which lists. The script does
-// all of each call.
+// TestStoreLossesAgainstModel: the script answers as store.Ledger does when both lose all again and again,
+// whatever is told and by which lists. The script does all of each call.
 func TestStoreLossesAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
@@ -99,7 +99,8 @@ func TestStoreLossesAgainstModel(t *testing.T) {
 	}
 }
 
-// TestStoreReleaseOfWhatIsToCome: what a member tells that is still to come is no part of what a person may end, also where the script knew nothing so late before.
+// TestStoreReleaseOfWhatIsToCome: what a member tells that is still to come is no part of what a person may
+// end, also where the script knew nothing so late before.
 func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 	s := mini(t)
 	by := goredis.New(dial(t, s))
@@ -130,7 +131,8 @@ func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 	}
 }
 
-// TestEachUnitKeepsWhatWasTold: members tell more of one unit than is kept in parts, and then of another unit. All of both is kept for quotas that come later.
+// TestEachUnitKeepsWhatWasTold: members tell more of one unit than is kept in parts, and then of another unit.
+// All of both is kept for quotas that come later.
 func TestEachUnitKeepsWhatWasTold(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)

@@ -345,7 +345,8 @@ func TestStorePrefix(t *testing.T) {
 	}
 }
 
-// TestStoreLogEvicted: of a log whose own key alone is gone, it is known to half of its Per when something went, also if the key goes again. Nothing else is lost.
+// TestStoreLogEvicted: of a log whose own key alone is gone, it is known to half of its Per when something
+// went, also if the key goes again. Nothing else is lost.
 func TestStoreLogEvicted(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
@@ -399,7 +400,8 @@ func TestStoreLogEvicted(t *testing.T) {
 	}
 }
 
-// TestStoreLogEvictedKeepsAll: what came back is back, and what is assumed of a bucket that is not known to be new is assumed, also if the key of the log alone is gone.
+// TestStoreLogEvictedKeepsAll: what came back is back, and what is assumed of a bucket that is not known to be
+// new is assumed, also if the key of the log alone is gone.
 func TestStoreLogEvictedKeepsAll(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)

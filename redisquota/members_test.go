@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestStoreAfterALeave: copies of what a member asked before it left are of no use to anybody when they come after that, and lose the bucket for nobody.
+// TestStoreAfterALeave: copies of what a member asked before it left are of no use to anybody when they come
+// after that, and lose the bucket for nobody.
 func TestStoreAfterALeave(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestStoreAfterALeave(t *testing.T) {
 	}
 }
 
-// TestStoreForgetsMembers: members that ended without a word, or have left, are forgotten when they matter no more, however many others do matter.
+// TestStoreForgetsMembers: members that ended without a word, or have left, are forgotten when they matter no
+// more, however many others do matter.
 func TestStoreForgetsMembers(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)

@@ -83,7 +83,8 @@ func halved(quotas quota.Quotas) quota.Quotas {
 	return half
 }
 
-// sure has a request not say of a clock that it may have been set, where it matters how long a call takes, which is not of the bubble.
+// sure has a request not say of a clock that it may have been set, where it matters how long a call takes,
+// which is not of the bubble.
 func (u *user) sure(req *store.Request) {
 	if excess := time.Since(u.at) - req.Since; excess > 2*time.Second && excess < 4*time.Second {
 		req.Since = 0
@@ -241,8 +242,9 @@ func translate(start time.Time, id int64) int64 {
 	return start.Add(up(time.Duration(id - 1))).UnixMicro()
 }
 
-// snap has what differs by a microsecond or two not differ: an estimate falls below a bound at any
-// instant, which the model knows to the nanosecond. So where another quota is waited for until the same microsecond, either is said.
+// snap has what differs by a microsecond or two not differ: an estimate falls below a bound at any instant,
+// which the model knows to the nanosecond. So where another quota is waited for until the same microsecond,
+// either is said.
 func snap(got, want *store.Reply, quotas quota.Quotas) {
 	bound := func(got *int, want int) {
 		if *got >= 0 && quotas[*got].Kind == quota.EstimatedWindow {
@@ -265,7 +267,8 @@ func snap(got, want *store.Reply, quotas quota.Quotas) {
 	}
 }
 
-// answers has the script answer what the model did, as the model did. What it rounds, it rounds up to whole microseconds.
+// answers has the script answer what the model did, as the model did. What it rounds, it rounds up to whole
+// microseconds.
 func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time.Time, steps []step, estimates bool) {
 	t.Helper()
 	answersAt(t, func(st step) {
@@ -332,8 +335,8 @@ func seeds(n int, always ...uint64) iter.Seq[uint64] {
 	}
 }
 
-// TestStoreAgainstModel: the script answers as store.Ledger does. The quotas here are such that nothing but the clock is rounded, but for
-// estimates.
+// TestStoreAgainstModel: the script answers as store.Ledger does. The quotas here are such that nothing but the
+// clock is rounded, but for estimates.
 func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
@@ -349,7 +352,8 @@ func TestStoreAgainstModel(t *testing.T) {
 	}
 }
 
-// newsOf has the script do what the model did, and compares what both told those who listen. It returns how often that was of slots ahead.
+// newsOf has the script do what the model did, and compares what both told those who listen. It returns how
+// often that was of slots ahead.
 func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard <-chan store.News, start time.Time, steps []step) (far int) {
 	t.Helper()
 	for i, st := range steps {
@@ -409,8 +413,8 @@ func TestStoreNewsAgainstModel(t *testing.T) {
 	}
 }
 
-// farHistory has many members of a store.Ledger have a slot each, with debts, so that the far ones are remembered as one; meanwhile the
-// rate, the burst, or what may be a debt change.
+// farHistory has many members of a store.Ledger have a slot each, with debts, so that the far ones are
+// remembered as one; meanwhile the rate, the burst, or what may be a debt change.
 func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	t.Helper()
 	q := quota.Quota{N: 200, Per: time.Second, Kind: quota.TokenBucket, Burst: 20 + r.IntN(60), Debt: true, Unit: "tokens"}
@@ -455,11 +459,13 @@ func TestStoreFarSlotsAgainstModel(t *testing.T) {
 	}
 }
 
-// changedHistory has a member or two of a store.Ledger get other quotas every few steps, which are those of before again later.
+// changedHistory has a member or two of a store.Ledger get other quotas every few steps, which are those of
+// before again later.
 func changedHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	t.Helper()
 	versions := []quota.Quotas{
-		// A token comes back in whole microseconds. Where Per is longer N is no larger, so that what is missing is rounded once.
+		// A token comes back in whole microseconds. Where Per is longer N is no larger, so that what is missing
+		// is rounded once.
 		parse(t, "1/s burst 4"), parse(t, "200/s burst 4"), parse(t, "1/10s burst 4"), parse(t, "20/s even"), parse(t, "40/s burst 40 debt"), parse(t, "1/2s burst 8"),
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -502,8 +508,8 @@ func TestStoreChangedQuotasAgainstModel(t *testing.T) {
 	}
 }
 
-// logHistory has a member of a store.Ledger tell again and again what went without slots, so that it is joined with what was near, and ask
-// when some of it has left.
+// logHistory has a member of a store.Ledger tell again and again what went without slots, so that it is joined
+// with what was near, and ask when some of it has left.
 func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -554,8 +560,8 @@ func TestStoreLogsAgainstModel(t *testing.T) {
 	}
 }
 
-// returnsHistory has members of a store.Ledger return more slots that are to come than are remembered, a few in each call, so that the script does
-// all of it.
+// returnsHistory has members of a store.Ledger return more slots that are to come than are remembered, a few in
+// each call, so that the script does all of it.
 func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step, most int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -99,7 +99,8 @@ func (n *neighbour) edit(b []byte, raw string) {
 	}
 }
 
-// check asks as before, the latest request once more at first. What comes is an error or a reply that holds its bounds, and it comes at once.
+// check asks as before, the latest request once more at first. What comes is an error or a reply that holds its
+// bounds, and it comes at once.
 func (n *neighbour) check() {
 	n.t.Helper()
 	for i := range 3 {

@@ -64,8 +64,9 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// heard passes a message on: for how long to hold, 0 if something came back, "lost", "release", or "sharing=" and how many members do, "ahead=" and how far the last slot is; and
-// which bucket. An empty one says that messages may have been missed; any other is of another release, and passed over.
+// heard passes a message on: for how long to hold, 0 if something came back, "lost", "release", or "sharing="
+// and how many members do, "ahead=" and how far the last slot is; and which bucket. An empty one says that
+// messages may have been missed; any other is of another release, and passed over.
 func (s *Store) heard(message string) {
 	what, bucket, ok := strings.Cut(message, " ")
 	news := store.News{Lost: what == "lost" || message == "", Released: what == "release"}

@@ -184,7 +184,8 @@ func TestStoreNewsOfWhoWaits(t *testing.T) {
 	}
 }
 
-// That somebody has got slots far ahead is news for those that ask seldom, once; unless nobody else goes on with a part while it cannot call.
+// That somebody has got slots far ahead is news for those that ask seldom, once; unless nobody else goes on
+// with a part while it cannot call.
 func TestStoreNewsOfSlotsAhead(t *testing.T) {
 	const horizon = 250 * time.Millisecond // if one request came so long after another, on a busy machine, parts would be left for those that did not ask
 	for name, start := range servers {

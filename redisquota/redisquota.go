@@ -6,8 +6,9 @@
 //	defer limiter.Close()
 //	err := limiter.Wait(ctx, 1)
 //
-// Package goredis is in github.com/gopacer/pacer/redisquota/goredis. Fresh says that nobody has used the quotas without the Store.
-// Without it, a bucket that Redis does not know counts as used up, and the first request waits for up to two minutes.
+// Package goredis is in github.com/gopacer/pacer/redisquota/goredis. Fresh says that nobody has used the quotas
+// without the Store. Without it, a bucket that Redis does not know counts as used up, and the first request
+// waits for up to two minutes.
 //
 // All processes whose Limiters have the same Name, and whose Stores have the same Prefix, draw on the same
 // quotas. What an API grants holds for all of them together, and what a server says to one of them reaches
@@ -19,53 +20,61 @@
 // them sleeps until its own. One [Script] does that in one atomic step, with what came back and what the
 // server said; package [store] has the arithmetic. Nobody polls.
 //
-// Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the
-// processes do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's
-// clock is set by more than two seconds, back or forward, a bucket counts as lost; if it is set back by less, time
-// stands still in the bucket until the clock has caught up. Processes say how long ago they asked, by their own clocks. A request
-// that has waited for the server for so long is told from that: it does nothing, and is sent again.
+// Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the processes
+// do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's clock is set
+// by more than two seconds, back or forward, a bucket counts as lost; if it is set back by less, time stands
+// still in the bucket until the clock has caught up. Processes say how long ago they asked, by their own
+// clocks. A request that has waited for the server for so long is told from that: it does nothing, and is sent
+// again.
 //
 // # Keys
 //
-// A bucket has five keys, and one more for each quota that is a log or a window of the past, of each version of a program that is about. They begin with
-// "{prefix:name}", so that they are on one node of a cluster, and all are declared; colons of a name, and braces of a
-// prefix, are escaped as in a URL. What somebody else writes into them counts as lost. News of servers that
-// pushed back are on the channel "prefix:news". Keys expire a day, or twice the longest Per, after their last
-// use.
+// A bucket has five keys, and one more for each quota that is a log or a window of the past, of each version of
+// a program that is about. They begin with "{prefix:name}", so that they are on one node of a cluster, and all
+// are declared; colons of a name, and braces of a prefix, are escaped as in a URL. What somebody else writes
+// into them counts as lost. News of servers that pushed back are on the channel "prefix:news". Keys expire a
+// day, or twice the longest Per, after their last use.
 //
 // # What each kind of quota costs
 //
 // A bucket of one quota takes 1000 bytes, and 200 for each further member. A TokenBucket needs no more; a
-// ClockWindow and an EstimatedWindow take 150 more, whatever their N, and up to 1200 while many slots are ahead; a SlidingWindow takes 500 for its 10
-// cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second, 400 kB for 10000 an hour and 6 MB for
-// 100000 a day: a cell for each [store.Request.SlotLife] in Per, but no more cells than slots. README.md has the
-// tables, the time that a call takes, and the command that made them.
+// ClockWindow and an EstimatedWindow take 150 more, whatever their N, and up to 1200 while many slots are
+// ahead; a SlidingWindow takes 500 for its 10 cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second,
+// 400 kB for 10000 an hour and 6 MB for 100000 a day: a cell for each [store.Request.SlotLife] in Per, but no
+// more cells than slots. README.md has the tables, the time that a call takes, and the command that made them.
 //
 // Prefer a TokenBucket, unless the server is known to count otherwise; a SlidingWindow for "N in any Per"; a
 // SlidingLog if the cells of that waste too much, and Per is minutes at the most.
 //
-// One call holds the server for 4 ms at the most, if a bucket has no more than eight quotas: what a call looks at is counted, and beyond a bound nothing more comes back, no more slots
-// are handed out, and the next call goes on. Of slots that come back to be handed out again, 256 are remembered. A call looks at some 800 cells of a SlidingLog: if
-// a cost of thousands of tokens has to wait until more of them have left, [store.Reply.Next] is when those have left, earlier than the slot. Until
-// the last of such calls no slot is kept for that cost, so that smaller ones of other processes may go before it.
+// One call holds the server for 4 ms at the most, if a bucket has no more than eight quotas: what a call looks
+// at is counted, and beyond a bound nothing more comes back, no more slots are handed out, and the next call
+// goes on. Of slots that come back to be handed out again, 256 are remembered. A call looks at some 800 cells
+// of a SlidingLog: if a cost of thousands of tokens has to wait until more of them have left,
+// [store.Reply.Next] is when those have left, earlier than the slot. Until the last of such calls no slot is
+// kept for that cost, so that smaller ones of other processes may go before it.
 //
 // # Failures
 //
 // A call that fails, for whatever reason, is an error of [Store.Exchange]; what a Limiter does then is its
-// Outage. Errors of this package begin with "redisquota: " and the bucket, say what is wrong where that is known (the server
-// wants a password, connection refused, what answers is no Redis), and wrap what the client library
-// returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is half done: what the server may refuse (it is read-only or out of memory) is refused
-// before anything is written; if a permission is missing for what comes later, the bucket is lost.
+// Outage. Errors of this package begin with "redisquota: " and the bucket, say what is wrong where that is
+// known (the server wants a password, connection refused, what answers is no Redis), and wrap what the client
+// library returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is
+// half done: what the server may refuse (it is read-only or out of memory) is refused before anything is
+// written; if a permission is missing for what comes later, the bucket is lost.
 //
-// Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a later one, and calls of the earlier one fail while
-// the later one uses the bucket, and for ten seconds more. With OutageShare, processes of the earlier one send their parts meanwhile, beyond what the later one hands out.
+// Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a
+// later one, and calls of the earlier one fail while the later one uses the bucket, and for ten seconds more.
+// With OutageShare, processes of the earlier one send their parts meanwhile, beyond what the later one hands
+// out.
 //
-// A bucket that is lost, evicted or flushed is a drained one, never a full one. Of a log whose own key alone is gone, what went comes back later,
-// by half of its Per at the most. Processes hear of a loss, and say what they still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no reply came in time, by the Limiter or the client
-// library: it gets the slots that it got then, as far as they have not passed, and no others. Where a server lacks what it
-// has answered, since a replica took over too early or a file was not written, the bucket is lost as soon as a process asks that
-// was answered since; until then slots of these moments may be handed out again. Where costs are
-// large, a claim may go beyond the quota then.
+// A bucket that is lost, evicted or flushed is a drained one, never a full one. Of a log whose own key alone is
+// gone, what went comes back later, by half of its Per at the most. Processes hear of a loss, and say what they
+// still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no
+// reply came in time, by the Limiter or the client library: it gets the slots that it got then, as far as they
+// have not passed, and no others. Where a server lacks what it has answered, since a replica took over too
+// early or a file was not written, the bucket is lost as soon as a process asks that was answered since; until
+// then slots of these moments may be handed out again. Where costs are large, a claim may go beyond the quota
+// then.
 package redisquota
 
 import (
@@ -89,11 +98,11 @@ type Client interface {
 	// ends. It may run the script more than once: what was done is not done again.
 	Run(ctx context.Context, keys, args []string) ([]string, error)
 
-	// Subscribe calls hear with each message of a channel, until ctx ends or the subscription
-	// fails, and returns then. A Client that cannot subscribe returns errors.ErrUnsupported at
-	// once; then news wait for the next exchange. After any other return, Subscribe is called
-	// again a second later, unless ctx has ended. Whenever the server has confirmed a subscription, also one that the library
-	// has made anew by itself after a connection was lost, it calls hear with an empty message: some may have been missed.
+	// Subscribe calls hear with each message of a channel, until ctx ends or the subscription fails, and
+	// returns then. A Client that cannot subscribe returns errors.ErrUnsupported at once; then news wait for
+	// the next exchange. After any other return, Subscribe is called again a second later, unless ctx has
+	// ended. Whenever the server has confirmed a subscription, also one that the library has made anew by
+	// itself after a connection was lost, it calls hear with an empty message: some may have been missed.
 	Subscribe(ctx context.Context, channel string, hear func(message string)) error
 }
 
@@ -175,14 +184,15 @@ const (
 	// mostLate is how often a request is sent to which the server comes too late.
 	mostLate = 8
 
-	// clockOff is by how much a request may seem to have waited for longer than its call took, if the server's clock was not set. It
-	// is less than what the script bears, so that the script has the next request be a loss, or serves it.
+	// clockOff is by how much a request may seem to have waited for longer than its call took, if the server's
+	// clock was not set. It is less than what the script bears, so that the script has the next request be a
+	// loss, or serves it.
 	clockOff = time.Second
 )
 
-// refused returns the number behind a word, if that is the reply: then nothing was done. The script needs so many logs declared, since others
-// have some by which the member does not ask; or by its clock the request came so many microseconds too late; or
-// what is there is of that later version.
+// refused returns the number behind a word, if that is the reply: then nothing was done. The script needs so
+// many logs declared, since others have some by which the member does not ask; or by its clock the request came
+// so many microseconds too late; or what is there is of that later version.
 func refused(flat []string, word string) int64 {
 	if len(flat) != 1 {
 		return 0

@@ -62,7 +62,8 @@ func TestStoreRefused(t *testing.T) {
 	}
 }
 
-// TestStoreRefusedMidway: a permission that is missing may be one for what comes after the first write. Then nothing of the bucket is used any more: it is lost.
+// TestStoreRefusedMidway: a permission that is missing may be one for what comes after the first write. Then
+// nothing of the bucket is used any more: it is lost.
 func TestStoreRefusedMidway(t *testing.T) {
 	s := realServer(t)
 	admin := dial(t, s)

@@ -239,8 +239,9 @@ func TestStoreNeedsClient(t *testing.T) {
 	}
 }
 
-// TestStoreRemembersRuns: what a call got is remembered in few words, where slots are evenly spaced, and it gets the same again. Of slots that are not,
-// a call hands out fewer while there are many members, as a store.Ledger does.
+// TestStoreRemembersRuns: what a call got is remembered in few words, where slots are evenly spaced, and it
+// gets the same again. Of slots that are not, a call hands out fewer while there are many members, as a
+// store.Ledger does.
 func TestStoreRemembersRuns(t *testing.T) {
 	srv := mini(t)
 	srv.Mini.SetTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

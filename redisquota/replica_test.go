@@ -35,7 +35,8 @@ func TestStoreReplica(t *testing.T) {
 	}
 }
 
-// A replica that takes over and lacks what its primary did last has lost the bucket: a process that was answered since knows.
+// A replica that takes over and lacks what its primary did last has lost the bucket: a process that was
+// answered since knows.
 func TestStoreReplicaThatLacks(t *testing.T) {
 	primary, replica := realServer(t), realServer(t)
 	follow(t, primary, replica)
@@ -77,8 +78,9 @@ func TestStoreReplicaThatLacks(t *testing.T) {
 	<-lost // and others hear of it
 }
 
-// TestStoreOfBeforeALoss: a server that lost its data and has again what it had before, as one that ends a failover to an empty one, lacks what was done meanwhile: a process that
-// was answered meanwhile knows, and the bucket is lost. One that only heard of a life that is to begin knows nothing: the clock was set.
+// TestStoreOfBeforeALoss: a server that lost its data and has again what it had before, as one that ends a
+// failover to an empty one, lacks what was done meanwhile: a process that was answered meanwhile knows, and the
+// bucket is lost. One that only heard of a life that is to begin knows nothing: the clock was set.
 func TestStoreOfBeforeALoss(t *testing.T) {
 	c := dial(t, realServer(t))
 	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s burst 5, 50/2s log"), name: "a"}

@@ -48,7 +48,8 @@ func check(r *store.Request) error {
 	return nil
 }
 
-// wanted returns what a store wants instead of a quota, as store.Ledger says it; nothing if the quota can live in a store.
+// wanted returns what a store wants instead of a quota, as store.Ledger says it; nothing if the quota can live
+// in a store.
 func wanted(q *quota.Quota) string {
 	switch {
 	case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||

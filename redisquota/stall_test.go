@@ -31,7 +31,8 @@ func (s *slowServer) Run(ctx context.Context, keys, args []string) ([]string, er
 	return s.Client.Run(ctx, keys, args)
 }
 
-// TestStoreStalls: a bucket is lost when the clock was set, and not when requests wait for the server, which does them when they are sent again.
+// TestStoreStalls: a bucket is lost when the clock was set, and not when requests wait for the server, which
+// does them when they are sent again.
 func TestStoreStalls(t *testing.T) {
 	s := mini(t)
 	for _, c := range []struct {

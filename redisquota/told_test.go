@@ -18,7 +18,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestToldPartsOfEveryUnit: however much was told of one unit, a quota of another one that comes after a loss is charged with what was told of that, as store.Ledger does.
+// TestToldPartsOfEveryUnit: however much was told of one unit, a quota of another one that comes after a loss
+// is charged with what was told of that, as store.Ledger does.
 func TestToldPartsOfEveryUnit(t *testing.T) {
 	for _, seconds := range []int{1, 63, 64, 65} {
 		s := mini(t)
@@ -52,7 +53,8 @@ func TestToldPartsOfEveryUnit(t *testing.T) {
 	}
 }
 
-// toldHistory has members tell a store.Ledger that was lost more parts than are remembered, of several units by lists that come one after another.
+// toldHistory has members tell a store.Ledger that was lost more parts than are remembered, of several units by
+// lists that come one after another.
 func toldHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	t.Helper()
 	lists := []quota.Quotas{
@@ -99,8 +101,9 @@ func toldHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	return start, steps
 }
 
-// TestStoreToldAgainstModel: so do those parts that members told, which later quotas are charged with. The server is a real one, since tables of miniredis
-// are walked through in the order in which they were filled; its clock is a key.
+// TestStoreToldAgainstModel: so do those parts that members told, which later quotas are charged with. The
+// server is a real one, since tables of miniredis are walked through in the order in which they were filled;
+// its clock is a key.
 func TestStoreToldAgainstModel(t *testing.T) {
 	c := dial(t, realServer(t))
 	script := redisquota.Script()

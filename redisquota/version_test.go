@@ -87,8 +87,8 @@ func TestStoreNoCosts(t *testing.T) {
 	}
 }
 
-// TestStoreTwoVersions: members that ask by quotas of other kinds, of which they do not know how many logs the others have, pay for
-// all of them, and what the others do not ask by any more is gone from the server later.
+// TestStoreTwoVersions: members that ask by quotas of other kinds, of which they do not know how many logs the
+// others have, pay for all of them, and what the others do not ask by any more is gone from the server later.
 func TestStoreTwoVersions(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,9 @@ func TestStoreTwoVersions(t *testing.T) {
 	}
 }
 
-// TestStoreLaterRelease: a state of a later release is an error for as long as that release may use the bucket, and nobody touches it; then it is lost, as one of an
-// earlier release is at once. Else two releases would lose the bucket to each other again and again, and nothing would go.
+// TestStoreLaterRelease: a state of a later release is an error for as long as that release may use the bucket,
+// and nobody touches it; then it is lost, as one of an earlier release is at once. Else two releases would lose
+// the bucket to each other again and again, and nothing would go.
 func TestStoreLaterRelease(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {

@@ -46,8 +46,9 @@ func (c *counting) Run(ctx context.Context, keys, args []string) ([]string, erro
 
 func (*counting) Subscribe(context.Context, string, func(string)) error { return nil }
 
-// TestStoreWorkIsBounded: whatever Limiters ask for and tell, no call has the loops of the script go round more than so often, all together:
-// a third of a microsecond each, with all else that a call does, so that nobody else waits for the server for more than four milliseconds. bench measures it.
+// TestStoreWorkIsBounded: whatever Limiters ask for and tell, no call has the loops of the script go round more
+// than so often, all together: a third of a microsecond each, with all else that a call does, so that nobody
+// else waits for the server for more than four milliseconds. bench measures it.
 func TestStoreWorkIsBounded(t *testing.T) {
 	const most, least = 12_000, 4_000
 	if n := len(loops.FindAllString(redisquota.Script(), -1)); n < 100 {

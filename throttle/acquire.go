@@ -22,26 +22,29 @@ type Claim struct {
 	// N is the cost in requests. Zero means 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a quota whose unit
-	// is not among them, the claim is charged what others of its Verb and like Paths were settled for on average, at first:
-	// see the package, and Grant.Settle. In a Store, it is charged nothing of it then. A unit that no quota has is ignored,
-	// unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative
-	// costs count as zero. The map must not be changed while the Grant is in use.
+	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a
+	// quota whose unit is not among them, the claim is charged what others of its Verb and like Paths were
+	// settled for on average, at first: see the package, and Grant.Settle. In a Store, it is charged nothing of
+	// it then. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside "tokens"),
+	// which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed
+	// while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.
 	Priority Priority
 
-	// Flow names whom the claim is for: a user, a tenant, a job. Flows go in turns: see the package. It is shown nowhere.
+	// Flow names whom the claim is for: a user, a tenant, a job. Flows go in turns: see the package. It is
+	// shown nowhere.
 	Flow string
 
-	// Weight is the share of the Flow beside others: of 3, it gets three times as much as one of 1 while both wait. Zero
-	// and negative mean 1.
+	// Weight is the share of the Flow beside others: of 3, it gets three times as much as one of 1 while both
+	// wait. Zero and negative mean 1.
 	Weight int
 
-	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts separated by
-	// slashes. For an HTTP request they are the method and the path. Where a server counts some requests of a bucket on their
-	// own, a Group takes requests of the same Verb and a similar Path to be counted together. Empty ones are like any other.
+	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts
+	// separated by slashes. For an HTTP request they are the method and the path. Where a server counts some
+	// requests of a bucket on their own, a Group takes requests of the same Verb and a similar Path to be
+	// counted together. Empty ones are like any other.
 	Verb, Path string
 
 	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made again. The
@@ -49,22 +52,24 @@ type Claim struct {
 	// when the first claim was made. The Limiter may be another one of the same tree or Group.
 	After *Grant
 
-	// Cancel, if not nil, ends the wait when it is closed, as the context does. If it is closed already, nothing is granted.
+	// Cancel, if not nil, ends the wait when it is closed, as the context does. If it is closed already,
+	// nothing is granted.
 	Cancel <-chan struct{}
 
-	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If negative, a
-	// claim that cannot go at once fails with ErrWouldWait. Above zero and below 1 µs, it is ErrInvalid, as in a Limiter.
+	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If
+	// negative, a claim that cannot go at once fails with ErrWouldWait. Above zero and below 1 µs, it is
+	// ErrInvalid, as in a Limiter.
 	MaxWait time.Duration
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
-// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after
-// ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all
-// behind it move up. Zero counts as one; Wait panics if n < 0.
+// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would
+// end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no
+// token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
 //
-// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in
-// flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use
-// Acquire also for requests whose answers the bucket is to learn from.
+// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or
+// bounds what is in flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when
+// the request has ended. Use Acquire also for requests whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	g, err := l.acquire(ctx, &Claim{N: n, bare: true}, new(Grant), nil)
 	if err == nil {
@@ -73,11 +78,11 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only
-// slots in hand, and has more slots fetched for the next call. A slot can be used for SlotLife. If calls come less often than
-// that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns
-// false if a field is invalid, which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as
-// one; Allow panics if n < 0.
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it
+// grants only slots in hand, and has more slots fetched for the next call. A slot can be used for SlotLife. If
+// calls come less often than that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for
+// the store's answer. Allow always returns false if a field is invalid, which Validate tells, or if a quota is
+// one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c, g := Claim{N: n, MaxWait: -1, bare: true}, Grant{}
 	if ctx := context.Background(); !g.begin(l, &c) || g.grantAtOnce(ctx, max(c.N, 1)) == nil {
@@ -94,7 +99,8 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
 
-// acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the bucket again.
+// acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the
+// bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
 	if g.begin(l, c) && g.grantAtOnce(ctx, max(c.N, 1)) != nil {
 		return g, nil
@@ -113,8 +119,8 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 	return g, nil
 }
 
-// AtOnce is Limiter.Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that nothing delays, as far as a glance tells,
-// at a fraction of the cost; else it returns nil.
+// AtOnce is Limiter.Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that
+// nothing delays, as far as a glance tells, at a fraction of the cost; else it returns nil.
 func (inner) AtOnce(ctx context.Context, l *Limiter, verb, path string) *Grant {
 	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
 }
@@ -125,8 +131,8 @@ func (g *Grant) begin(l *Limiter, c *Claim) bool {
 	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait, nil)
 }
 
-// grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token bucket, and what the server has
-// stated, have enough left. Else it returns nil.
+// grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token
+// bucket, and what the server has stated, have enough left. Else it returns nil.
 func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	l, way := g.l, g.l.gate.Way()
 	if g.ticket.N, g.requestsOnly = n, true; way == atonce.Looks || ctx.Err() != nil {
@@ -156,9 +162,10 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	return nil
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and
-// puts the claim in line and returns the waiter, or returns an error. P is the place in line that the claim has already,
-// else zero. The error is errDismissed if the claim may belong in another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it
+// looks now, and puts the claim in line and returns the waiter, or returns an error. P is the place in line
+// that the claim has already, else zero. The error is errDismissed if the claim may belong in another bucket
+// now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	ended, detail := ctx.Err(), ", since the context has already ended"
@@ -218,7 +225,8 @@ func (c *Claim) need() (need need) {
 	return need
 }
 
-// enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires that mu is held.
+// enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires
+// that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
 	w := l.spare.Get().(*waiter)
 	*w = waiter{l: l, need: *need, place: p, rank: l.rankOf(&p, need.priority), cancel: c.Cancel, done: w.done}
@@ -272,8 +280,9 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull if there is no room for w in line: if the line before w costs a quota's Queue or more, which d, the delay that
-// w would have, says then, or if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead.
+// makeRoom returns ErrQueueFull if there is no room for w in line: if the line before w costs a quota's Queue
+// or more, which d, the delay that w would have, says then, or if MaxQueue claims wait. But if another waiter
+// of this bucket would go after w, that one is refused instead.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	var ahead predecessors
 	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
@@ -327,7 +336,8 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 	}
 }
 
-// await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the line.
+// await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w
+// leaves the line.
 func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
 	undo.OnPanic(func() {
 		found.reportWait(w)
@@ -336,8 +346,8 @@ func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error)
 	return err
 }
 
-// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was dismissed; the tree
-// that it froze is thawed.
+// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was
+// dismissed; the tree that it froze is thawed.
 func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
 	if moved != nil {
 		defer moved.l.thaw() // also when search.find panics
@@ -358,8 +368,9 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
-// had to wait, and for what. So limits can be tried on a live system without delaying it. Where the bucket is held and the
-// server refuses the request all the same, the hold lasts as long as that asks for, counted from when the hold began.
+// had to wait, and for what. So limits can be tried on a live system without delaying it. Where the bucket is
+// held and the server refuses the request all the same, the hold lasts as long as that asks for, counted from
+// when the hold began.
 func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 	return l.observe(&c, new(Grant)) // inlined, so that the Grant need not be allocated
 }
@@ -378,8 +389,8 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	return g, f
 }
 
-// project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait, unless that is zero.
-// Wrong, if not nil, is what is wrong with the claim itself.
+// project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait,
+// unless that is zero. Wrong, if not nil, is what is wrong with the claim itself.
 func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, wrong error) Forecast {
 	if err := cmp.Or(wrong, l.unfit(&need)); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
@@ -408,10 +419,11 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of the claim; it is
-// called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited,
-// if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause once, the longest
-// first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of the
+// claim; it is called again after each Update. Waits, if not nil, is called before the claim waits, with a
+// forecast of the wait. Waited, if not nil, is called after the wait, granted or not, with what the claim has
+// waited for: each cause once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who
+// do not ask.
 func (inner) Acquire(ctx context.Context, g *Group, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
 }
@@ -430,8 +442,8 @@ type search struct {
 	generation uint64         // of the Group, when find was last called
 }
 
-// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that the forecast does not lie on the stack for as
-// long as the claim waits.
+// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that the
+// forecast does not lie on the stack for as long as the claim waits.
 //
 //go:noinline
 func (s *search) reportWait(w *waiter) {

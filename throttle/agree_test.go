@@ -11,8 +11,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// What must wait is foretold with a cause, and refused with one if it must not wait; what goes is foretold without a wait. In
-// random trees, claims of all priorities, flows and costs stand in line, with deadlines, while others end.
+// What must wait is foretold with a cause, and refused with one if it must not wait; what goes is foretold
+// without a wait. In random trees, claims of all priorities, flows and costs stand in line, with deadlines,
+// while others end.
 func TestForecastAndRefusalAgree(t *testing.T) {
 	texts := []string{"5/s burst 2", "2/s even", "3/2s window", "1 in flight", "2 in flight, 9/s", "6/s", "10/2s sliding", "5/s estimate", "4/s warm-up 3s", "20 tokens/s burst 20, 9/s"}
 	for seed := range uint64(150) {

@@ -20,9 +20,9 @@ type Answer struct {
 	// Refused says that the server refused the request because of a limit, and did nothing.
 	Refused bool
 
-	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a Retry-After. It
-	// is taken for Refused if failures are seen to depend on how fast requests go: from when a good part of the answers
-	// were failures, and for as long as slower requests fail less often.
+	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a
+	// Retry-After. It is taken for Refused if failures are seen to depend on how fast requests go: from when a
+	// good part of the answers were failures, and for as long as slower requests fail less often.
 	MayRefuse bool
 
 	// Lost says that no answer came: the request may have reached the server or not.
@@ -32,14 +32,17 @@ type Answer struct {
 	// are held until Grant.Done; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that the cost in units other than requests is not known yet: Grant.Settle is to come, and then Grant.Done.
+	// Unsettled says that the cost in units other than requests is not known yet: Grant.Settle is to come, and
+	// then Grant.Done.
 	Unsettled bool
 
-	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.
+	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means
+	// that it does not.
 	Spent quota.Costs
 
-	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to Limiter.MaxHold.
-	// Zero or negative: not at all. HoldResolution is the step in which the server said it, as Resolution of a Statement; zero if that is not known.
+	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to
+	// Limiter.MaxHold. Zero or negative: not at all. HoldResolution is the step in which the server said it, as
+	// Resolution of a Statement; zero if that is not known.
 	Hold           time.Duration
 	HoldKnown      bool
 	HoldResolution time.Duration
@@ -60,16 +63,16 @@ type Outcome struct {
 	Open    bool          // Grant.Done must be called, because of Answer.Reading or Answer.Unsettled
 	mark    *inside.Mark  // see inner.Answered
 
-	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and
-	// again, while others were served in between (docs/learning-rules.md says how that is told), or something in front of the
-	// server has refused it. Then the bucket is not held. Or the bucket is held, the refusal does not say for how long, and
-	// others were served between three refusals of the request. The request is not to be made again before Alone has
-	// passed; see Claim.After.
+	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused
+	// again and again, while others were served in between (docs/learning-rules.md says how that is told), or
+	// something in front of the server has refused it. Then the bucket is not held. Or the bucket is held, the
+	// refusal does not say for how long, and others were served between three refusals of the request. The
+	// request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 
-// Answered says what became of the request, and the bucket learns from that. It ends the grant, unless the Outcome is Open: then Done
-// does, when the answer has been read. Further calls do nothing.
+// Answered says what became of the request, and the bucket learns from that. It ends the grant, unless the
+// Outcome is Open: then Done does, when the answer has been read. Further calls do nothing.
 func (g *Grant) Answered(a Answer) Outcome {
 	switch {
 	case g.kept != nil:
@@ -87,19 +90,21 @@ func (g *Grant) Answered(a Answer) Outcome {
 	return g.answered(&a, g.draw())
 }
 
-// Answered is Grant.Answered. Repeats says that the next answers may say the same but for what remains: then the mark is for Count, unless there is
-// more to the bucket than what remains.
+// Answered is Grant.Answered. Repeats says that the next answers may say the same but for what remains: then
+// the mark is for Count, unless there is more to the bucket than what remains.
 func (inner) Answered(g *Grant, a Answer, repeats bool) (o Outcome, mark *inside.Mark) {
 	a.repeats = repeats
 	o = g.Answered(a)
 	return o, o.mark
 }
 
-// Count is Answered for the answer to a request that was served, if it says what an earlier answer said, which has the mark, but that
-// so much remains of each limit; or, if the mark is nil, if it says nothing. It costs a fraction of Answered. If it returns false, nothing has
-// happened, and Answered is to hear the answer: more remains than before, and no other answer has overtaken this one; nothing
-// remains; or the bucket has changed. What time alone would tell is not learned, nor what others use: so Answered is to hear the
-// answer to one of the requests that were granted in 10 ms or so. No method of g may be called before Count has returned: a Cancel, an Answered or a Done meanwhile would be lost.
+// Count is Answered for the answer to a request that was served, if it says what an earlier answer said, which
+// has the mark, but that so much remains of each limit; or, if the mark is nil, if it says nothing. It costs a
+// fraction of Answered. If it returns false, nothing has happened, and Answered is to hear the answer: more
+// remains than before, and no other answer has overtaken this one; nothing remains; or the bucket has changed.
+// What time alone would tell is not learned, nor what others use: so Answered is to hear the answer to one of
+// the requests that were granted in 10 ms or so. No method of g may be called before Count has returned: a
+// Cancel, an Answered or a Done meanwhile would be lost.
 func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 	if g.kept != nil {
 		return inner{}.Count(g.kept, mark, left)
@@ -130,9 +135,11 @@ func (g *Grant) draw() (luck float64) {
 	return luck
 }
 
-// answered is Answered, after what can be done without the lock. It reads the answer in up to three ways. Void, that nothing was done, is read from the answer as
-// it came. Told is what the tenant learns: only that the request has ended, if the bucket is not to take the refusal for one (see refusedAlone); alone is for how
-// long the request is not made again then. A is what the bucket learns: as told, or only that the request has ended, if another bucket learns from the answer.
+// answered is Answered, after what can be done without the lock. It reads the answer in up to three ways. Void,
+// that nothing was done, is read from the answer as it came. Told is what the tenant learns: only that the
+// request has ended, if the bucket is not to take the refusal for one (see refusedAlone); alone is for how long
+// the request is not made again then. A is what the bucket learns: as told, or only that the request has ended,
+// if another bucket learns from the answer.
 func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone, rest time.Duration
@@ -199,10 +206,11 @@ func (g *right) served(now monotime.Time) {
 	}
 }
 
-// refusedAlone takes in that the answer refuses the request. Own says that the bucket is not to take that for a refusal. There are two reasons. The
-// refusal is a matter of this request, and no limit that the answer states explains it: then the request is not to be made again for alone, else zero.
-// Or the request was observed (early) while the bucket was held: then the bucket is held for the rest of a hold that began when the bucket's began, or
-// requests that nothing delays would extend that for ever.
+// refusedAlone takes in that the answer refuses the request. Own says that the bucket is not to take that for a
+// refusal. There are two reasons. The refusal is a matter of this request, and no limit that the answer states
+// explains it: then the request is not to be made again for alone, else zero. Or the request was observed
+// (early) while the bucket was held: then the bucket is held for the rest of a hold that began when the
+// bucket's began, or requests that nothing delays would extend that for ever.
 func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration, own bool) {
 	l := g.l
 	root := l.lock()
@@ -220,8 +228,8 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration
 	return alone, rest, g.early || own
 }
 
-// Done says that the request is over: its answer has been read, and its cost is known. Before Answered, it is Answered by a success of which
-// nothing else is known. After the end of the grant, it does nothing.
+// Done says that the request is over: its answer has been read, and its cost is known. Before Answered, it is
+// Answered by a success of which nothing else is known. After the end of the grant, it does nothing.
 func (g *Grant) Done() {
 	if g = g.current(); g.state.Load() == underWay {
 		g.Answered(Answer{})
@@ -376,18 +384,21 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	return awaitsEnd
 }
 
-// contradicts reports whether that a request of l, sent at an instant, was served shows that not all tenants are refused.
+// contradicts reports whether that a request of l, sent at an instant, was served shows that not all tenants
+// are refused.
 func (l *Limiter) contradicts(sent monotime.Time) bool {
 	h := l.account.Parent // of all tenants
 	return h != nil && h.refusedSince.Load() != 0 && int64(sent) > h.refusedSince.Load()
 }
 
-// quietAbove reports whether it makes no difference to the buckets above that a request of l was served: they know nothing either.
+// quietAbove reports whether it makes no difference to the buckets above that a request of l was served: they
+// know nothing either.
 func (l *Limiter) quietAbove() bool {
 	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
 }
 
-// hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that mu is held.
+// hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that
+// mu is held.
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {

@@ -13,9 +13,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 )
 
-// TestAside makes random histories in a tree of buckets: claims of kinds whose costs nobody knows yet, with flows, priorities and
-// bounds, canceled, and quotas that are changed. After each step the first of each kind that stands aside waits for others of its
-// kind, and the counts of the lines are right. In the end nobody waits.
+// TestAside makes random histories in a tree of buckets: claims of kinds whose costs nobody knows yet, with
+// flows, priorities and bounds, canceled, and quotas that are changed. After each step the first of each kind
+// that stands aside waits for others of its kind, and the counts of the lines are right. In the end nobody
+// waits.
 func TestAside(t *testing.T) {
 	for seed := range seeds(7) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -155,7 +156,8 @@ func checkAside(t *testing.T, all []*Limiter) (waiting int) {
 	return waiting
 }
 
-// aside has a claim of a kind go of which nobody knows what it costs, and then others join, where so many tokens are drained.
+// aside has a claim of a kind go of which nobody knows what it costs, and then others join, where so many
+// tokens are drained.
 func aside(t *testing.T, l *Limiter, drain int, claims ...Claim) (waiters []*Waiter) {
 	t.Helper()
 	for i, c := range append([]Claim{{}}, claims...) {
@@ -190,7 +192,8 @@ func wentAt(t *testing.T, start time.Time, waiters ...*Waiter) string {
 	return fmt.Sprint(went)
 }
 
-// TestAsideOrder: those who stand aside go in their old order, however late a timer is; flows and priorities as in line.
+// TestAsideOrder: those who stand aside go in their old order, however late a timer is; flows and priorities as
+// in line.
 func TestAsideOrder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		quotas  string
@@ -289,7 +292,8 @@ func TestAsideFrozen(t *testing.T) {
 	})
 }
 
-// TestTimersOfFrozen: while nobody may go, other quotas of a bucket above stop the timer of a line. It is set when that is over.
+// TestTimersOfFrozen: while nobody may go, other quotas of a bucket above stop the timer of a line. It is set
+// when that is over.
 func TestTimersOfFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := &Limiter{Quotas: quota.MustParse("100/s")}
@@ -308,8 +312,8 @@ func TestTimersOfFrozen(t *testing.T) {
 	})
 }
 
-// TestAsideOfAnotherBucket: a claim goes in one bucket, and the first in the line of another is of its kind. That one waits for what the claim
-// costs from then on, and so steps aside for those behind it.
+// TestAsideOfAnotherBucket: a claim goes in one bucket, and the first in the line of another is of its kind.
+// That one waits for what the claim costs from then on, and so steps aside for those behind it.
 func TestAsideOfAnotherBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := &Limiter{Quotas: quotas(t, "600 tokens/m")}
@@ -396,8 +400,8 @@ func TestAsideBounds(t *testing.T) {
 	})
 }
 
-// TestAsideQueue: those who stand aside count for MaxQueue and for the Queue of a quota, and the last of them makes room for an
-// urgent one.
+// TestAsideQueue: those who stand aside count for MaxQueue and for the Queue of a quota, and the last of them
+// makes room for an urgent one.
 func TestAsideQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, l := range []*Limiter{

@@ -38,7 +38,8 @@ func TestSettleOfABucketInDebt(t *testing.T) {
 	})
 }
 
-// TestReserveHeavyNormalIsNotPassedByLightOnes: a heavy claim that waits for what is left to it is not overtaken by lighter ones that are not urgent.
+// TestReserveHeavyNormalIsNotPassedByLightOnes: a heavy claim that waits for what is left to it is not
+// overtaken by lighter ones that are not urgent.
 func TestReserveHeavyNormalIsNotPassedByLightOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
@@ -161,7 +162,8 @@ func TestMaxWaitBehindAChildsWaiter(t *testing.T) {
 	})
 }
 
-// TestPauseAboveLetsTheNextOfAChildMoveUp: where a hold above refuses the first of a child, the next one takes its place.
+// TestPauseAboveLetsTheNextOfAChildMoveUp: where a hold above refuses the first of a child, the next one takes
+// its place.
 func TestPauseAboveLetsTheNextOfAChildMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "1/s even")}
@@ -264,8 +266,8 @@ func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
 	})
 }
 
-// TestNoTimerForWhatOnlyAnAnswerEnds: whoever waits for a slot is woken by its end, and nobody looks every 30 s meanwhile; nor when somebody joined
-// since, so that the instant from which the wait counts is up to a Lag ago.
+// TestNoTimerForWhatOnlyAnAnswerEnds: whoever waits for a slot is woken by its end, and nobody looks every 30 s
+// meanwhile; nor when somebody joined since, so that the instant from which the wait counts is up to a Lag ago.
 func TestNoTimerForWhatOnlyAnAnswerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1 in flight")}
@@ -288,7 +290,8 @@ func TestNoTimerForWhatOnlyAnAnswerEnds(t *testing.T) {
 	})
 }
 
-// TestArmAllocatesNothing: who waits may go at another instant after each change of the line, for which the timer is set again.
+// TestArmAllocatesNothing: who waits may go at another instant after each change of the line, for which the
+// timer is set again.
 func TestArmAllocatesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/h burst 1")}
@@ -597,8 +600,8 @@ func TestForecastBehindTheHeadOfASlowChild(t *testing.T) {
 	})
 }
 
-// TestForecastBehindASlowStartBelow: of a child that starts slowly, only the first is ahead when the window of its parent opens: so a
-// claim whose MaxWait suffices is not refused.
+// TestForecastBehindASlowStartBelow: of a child that starts slowly, only the first is ahead when the window of
+// its parent opens: so a claim whose MaxWait suffices is not refused.
 func TestForecastBehindASlowStartBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "2/2s window")}
@@ -622,7 +625,8 @@ func TestForecastBehindASlowStartBelow(t *testing.T) {
 	})
 }
 
-// TestReserveUrgentPassesWhoMustWaitInAnyCase: one that has to wait longer for what is left to it keeps nobody from what is reserved.
+// TestReserveUrgentPassesWhoMustWaitInAnyCase: one that has to wait longer for what is left to it keeps nobody
+// from what is reserved.
 func TestReserveUrgentPassesWhoMustWaitInAnyCase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Microsecond}
@@ -676,8 +680,9 @@ func TestFIFOAtOneInstant(t *testing.T) {
 	}
 }
 
-// TestWhoComesWhenAHoldIsOver: a claim that comes after a hold, and before the timer of another that waited for its end, has that one go
-// first, from the end of the hold on, or from 2 ms ago if that is later; and not from before the end.
+// TestWhoComesWhenAHoldIsOver: a claim that comes after a hold, and before the timer of another that waited for
+// its end, has that one go first, from the end of the hold on, or from 2 ms ago if that is later; and not from
+// before the end.
 func TestWhoComesWhenAHoldIsOver(t *testing.T) {
 	for late, from := range map[time.Duration]time.Duration{0: 0, time.Millisecond: 0, limit.Lag: 0, limit.Lag + 1: 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -261,7 +261,8 @@ func TestCostsAreThoseOfTheClaim(t *testing.T) {
 	})
 }
 
-// A claim that waits uses what one that was granted has left, and so do its place in line, and that of its bucket in the agenda.
+// A claim that waits uses what one that was granted has left, and so do its place in line, and that of its
+// bucket in the agenda.
 func TestWaitMakesLittleGarbage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1000/s even")}

@@ -74,12 +74,12 @@ type delay struct {
 	bucket *Limiter // nil if none does
 }
 
-// Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line wait for. If
-// nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent claim below and lets others
-// pass. It may be longer: of a limit that the server states, no more than the next reset is known; claims ahead that cost
-// several tokens of a window, or any of a quota.EstimatedWindow, are taken to go token by token, as fast as they may;
-// claims that have aged, or asked another bucket, count only if it is known that they go first; and of other flows, up to
-// 250 claims count.
+// Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line
+// wait for. If nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent
+// claim below and lets others pass. It may be longer: of a limit that the server states, no more than the next
+// reset is known; claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are
+// taken to go token by token, as fast as they may; claims that have aged, or asked another bucket, count only
+// if it is known that they go first; and of other flows, up to 250 claims count.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer of a server or a Store that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
@@ -101,9 +101,10 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due sets d to when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
-// it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be set for them, so the
-// longest time counts for which answers are waited for; but for a projection (optimist) such waits do not count.
+// due sets d to when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the
+// bucket that it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be
+// set for them, so the longest time counts for which answers are waited for; but for a projection (optimist)
+// such waits do not count.
 func (l *Limiter) due(d *limit.Due, now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
 	l.held(d, t)
 	l.putOff(now, d, ahead, need, asked, false, optimist)
@@ -113,8 +114,9 @@ func (l *Limiter) due(d *limit.Due, now, t monotime.Time, ahead *predecessors, n
 	}
 }
 
-// unreserve puts d, which is due for an urgent claim, off for one that is not: that must also wait for the unreserved part. Only claims
-// that are not urgent go before it there, so this wait is computed from the start, not from d.
+// unreserve puts d, which is due for an urgent claim, off for one that is not: that must also wait for the
+// unreserved part. Only claims that are not urgent go before it there, so this wait is computed from the start,
+// not from d.
 func (l *Limiter) unreserve(now, t monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
 	var left limit.Due
 	l.held(&left, t)
@@ -136,8 +138,9 @@ func (l *Limiter) held(d *limit.Due, t monotime.Time) {
 	}
 }
 
-// putOff puts d off until the claim may go in this bucket for all but a hold; if unreserved is set, with what is left to claims that are
-// not urgent. It takes a pointer, since a Due is large, and who waits should need little of a stack. See due.
+// putOff puts d off until the claim may go in this bucket for all but a hold; if unreserved is set, with what
+// is left to claims that are not urgent. It takes a pointer, since a Due is large, and who waits should need
+// little of a stack. See due.
 func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, unreserved, optimist bool) {
 	before, share := &ahead.All, 0.0
 	if unreserved {
@@ -154,9 +157,9 @@ func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, n
 	}
 }
 
-// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for
-// longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has
-// lasted. See due for asked.
+// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether
+// it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it
+// counts for how long that has lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
 	if l.due(&d, now, now, alone, one, asked, true); l.link != nil {
 		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
@@ -189,8 +192,8 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	l.server.Take(now, max(p.since, 1), &need.Demand, &need.class, l.reserveFor(need), &g.ticket)
 }
 
-// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store, which would
-// have to know, it costs what it says. Of looks its kind up. It requires that mu is held.
+// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store,
+// which would have to know, it costs what it says. Of looks its kind up. It requires that mu is held.
 func (l *Limiter) expect(need *need, of func(verb, path string) *expect.Kind) {
 	for b := l; b != nil; b = b.Parent {
 		switch {
@@ -214,8 +217,8 @@ func (g *right) guess(now monotime.Time, need *need) *limit.Demand {
 	return g.extra.Guess(costs)
 }
 
-// endGuess notes that the request has ended. Void says that it was not done. What was charged for it since other kinds cost so
-// much goes back if nobody has ever said that this one costs anything.
+// endGuess notes that the request has ended. Void says that it was not done. What was charged for it since
+// other kinds cost so much goes back if nobody has ever said that this one costs anything.
 func (g *right) endGuess(now monotime.Time, void bool) {
 	if unheard := g.extra.Expected.Unheard(); unheard != nil && !void {
 		g.correct(now, unheard)
@@ -226,8 +229,8 @@ func (g *right) endGuess(now monotime.Time, void bool) {
 	}
 }
 
-// wake looks at those who wait in l, and below it, since there is news of what claims of a kind cost, for which others of it stand aside; of all kinds
-// if k is nil.
+// wake looks at those who wait in l, and below it, since there is news of what claims of a kind cost, for which
+// others of it stand aside; of all kinds if k is nil.
 func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
 	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
 		l.line.aside.AwaitAll((*waiter).asideUntil)
@@ -262,9 +265,11 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// prepare is called before a claim is looked at, which must not wait for longer than longest: see check.MaxWait. It forgets a hold that is over for
-// so long that nobody counts from an earlier instant, starts the bucket slowly if it is new or has idled, and has those go first who are due, but
-// whose timer is late. Claims that might fail for want of an answer to the first go by the quotas, if these say how many requests may go.
+// prepare is called before a claim is looked at, which must not wait for longer than longest: see
+// check.MaxWait. It forgets a hold that is over for so long that nobody counts from an earlier instant, starts
+// the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer is late.
+// Claims that might fail for want of an answer to the first go by the quotas, if these say how many requests
+// may go.
 func (l *Limiter) prepare(now monotime.Time, longest time.Duration) {
 	if l.hold <= now.Add(-limit.Lag) {
 		l.hold = 0
@@ -282,7 +287,8 @@ func (l *Limiter) prepare(now monotime.Time, longest time.Duration) {
 // stated reports whether a quota of the bucket, or of one above it, says how many requests may go.
 func (l *Limiter) stated() bool { return l != nil && (check.Stated(l.quotas) || l.Parent.stated()) }
 
-// random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was called before.
+// random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was
+// called before.
 func (l *Limiter) random() func() float64 {
 	if l.Rand == nil {
 		return rand.Float64

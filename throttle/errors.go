@@ -18,15 +18,17 @@ var (
 	ErrDeadline   = errors.New("wait past the context's deadline")              // the wait would not end before the context's deadline
 	ErrQueueFull  = errors.New("queue is full")                                 // MaxQueue claims wait already, or the line costs as much as a Quota's Queue
 	ErrTooLarge   = errors.New("cost above what the quota ever grants at once") // the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps
-	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see Claim.Costs. Or Wait
-	// or Allow were called, which claim requests alone, and there is a quota of something else.
+	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see
+	// Claim.Costs. Or Wait or Allow were called, which claim requests alone, and there is a quota of something
+	// else.
 	ErrUnit     = errors.New("cost in the wrong unit")
 	ErrClosed   = errors.New("closed")   // Limiter.Close was called
 	ErrCanceled = errors.New("canceled") // the caller's context or Cancel channel ended the wait, or had ended before it
 )
 
-// ErrInvalid is what errors.Is finds in an error about a field of a Limiter or of a Claim that is invalid, or about quotas that
-// are. Nothing is granted until that is mended: no wait helps, nor another attempt. Such an error is no [*Error].
+// ErrInvalid is what errors.Is finds in an error about a field of a Limiter or of a Claim that is invalid, or
+// about quotas that are. Nothing is granted until that is mended: no wait helps, nor another attempt. Such an
+// error is no [*Error].
 var ErrInvalid = fields.ErrInvalid
 
 // errDismissed ends a waiter whose claim belongs in another bucket now. It is never wrapped.
@@ -38,8 +40,8 @@ func isDismissed(err error) bool { return err == errDismissed } //nolint:errorli
 // errAbandoned ends a waiter for which nobody waits any more.
 var errAbandoned = errors.New("throttle: abandoned")
 
-// Cause is what a claim has to wait for, as an identifier: for metrics, logs and JSON. With a blank for each _, it is what the
-// text of an error says.
+// Cause is what a claim has to wait for, as an identifier: for metrics, logs and JSON. With a blank for each _,
+// it is what the text of an error says.
 type Cause string
 
 // The causes of a wait.
@@ -55,8 +57,8 @@ const (
 	CauseStoreNotReached Cause = "store_not_reached" // a Store that cannot be reached
 )
 
-// Wait is a part of the time that a claim has waited: for how long it waited for one cause. At each instant, that is what
-// the first in its line waited for, as far as was known then.
+// Wait is a part of the time that a claim has waited: for how long it waited for one cause. At each instant,
+// that is what the first in its line waited for, as far as was known then.
 type Wait struct {
 	Bucket string        // name of the Limiter that delayed the claim: the one that was asked, or one above it
 	Label  string        // of that Limiter
@@ -69,9 +71,9 @@ type Wait struct {
 //
 // Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The
 // server may be asked sooner, after MaxHold. Bounds (MaxWait, MaxStandstill, a deadline) are compared with the
-// earlier instant: a claim that may be the one that goes to ask is not refused. Where only an answer ends the wait
-// ([CauseSlowStart], [CauseInFlight]), Wait is zero and At the present, since the answer may come any moment: a caller that
-// sleeps for Wait and tries again needs a least pause of its own.
+// earlier instant: a claim that may be the one that goes to ask is not refused. Where only an answer ends the
+// wait ([CauseSlowStart], [CauseInFlight]), Wait is zero and At the present, since the answer may come any
+// moment: a caller that sleeps for Wait and tries again needs a least pause of its own.
 //
 // errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
 // also finds the context's error and its cause, and Timeout reports whether that was a deadline.

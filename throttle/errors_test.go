@@ -144,8 +144,8 @@ func TestNamesAreVisible(t *testing.T) {
 	})
 }
 
-// TestErrorNamesItsBucket: the bucket of an Error is the one that delays or refuses the claim, which may be above the one
-// that was asked.
+// TestErrorNamesItsBucket: the bucket of an Error is the one that delays or refuses the claim, which may be
+// above the one that was asked.
 func TestErrorNamesItsBucket(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -242,8 +242,9 @@ func TestCausesAreIdentifiers(t *testing.T) {
 	}
 }
 
-// TestCanceledAfterResume: who leaves is told how long he would have waited from now on, and not what was forecast before a hold ended early. Behind more than a few,
-// that is for all who asked his bucket, himself included.
+// TestCanceledAfterResume: who leaves is told how long he would have waited from now on, and not what was
+// forecast before a hold ended early. Behind more than a few, that is for all who asked his bucket, himself
+// included.
 func TestCanceledAfterResume(t *testing.T) {
 	for ahead, want := range map[int]time.Duration{10: 11 * time.Second, 20: 22 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

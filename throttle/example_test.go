@@ -81,8 +81,8 @@ func ExampleLimiter_Acquire() {
 	// may go in 5m0s for window_used_up
 }
 
-// Several quotas are enforced together; an error names the one in the way.
-// Nobody says what a request will cost. What the first ones have cost is what the next ones of their kind are charged at first.
+// Several quotas are enforced together; an error names the one in the way. Nobody says what a request will
+// cost. What the first ones have cost is what the next ones of their kind are charged at first.
 func ExampleClaim_unsaid() {
 	l := throttle.Limiter{Quotas: quota.MustParse("10000 tokens/m")}
 	for _, cost := range []int{300, 500} {

@@ -129,10 +129,11 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 	return c
 }
 
-// TestExpect: nobody says what requests cost before they have ended, and a quota of tokens is used to 95 of 100. Of 400 half hours of the
-// first four programs one had a debt above one mean cost, of 1.5, the first minutes included; the bound is larger, since that is luck. Where many
-// may go at once, and come back bit by bit, the first minutes may be in debt by more (of 1000 half hours, three were by more than 3.5, and one by 4.9);
-// and of costs with a long tail some are many means each.
+// TestExpect: nobody says what requests cost before they have ended, and a quota of tokens is used to 95 of
+// 100. Of 400 half hours of the first four programs one had a debt above one mean cost, of 1.5, the first
+// minutes included; the bound is larger, since that is luck. Where many may go at once, and come back bit by
+// bit, the first minutes may be in debt by more (of 1000 half hours, three were by more than 3.5, and one by
+// 4.9); and of costs with a long tail some are many means each.
 func TestExpect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spending
@@ -159,8 +160,9 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestExpectFirst: of a kind of which nobody knows what it costs, one request goes, then two more for each cost that was said,
-// and one more for each that ended without a word. Each takes a second, and asks the bucket that its path names.
+// TestExpectFirst: of a kind of which nobody knows what it costs, one request goes, then two more for each cost
+// that was said, and one more for each that ended without a word. Each takes a second, and asks the bucket that
+// its path names.
 func TestExpectFirst(t *testing.T) {
 	tokens := quota.Costs{"tokens": 10}
 	for name, tt := range map[string]struct {
@@ -218,8 +220,8 @@ func TestExpectFirst(t *testing.T) {
 	}
 }
 
-// TestExpectSlow: a request of a kind that is new and takes a minute lets one more go after 5 s, and then twice as many each 5 s; those behind
-// them in line that say what they cost are not kept.
+// TestExpectSlow: a request of a kind that is new and takes a minute lets one more go after 5 s, and then twice
+// as many each 5 s; those behind them in line that say what they cost are not kept.
 func TestExpectSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("1000000 tokens/m")}
@@ -250,8 +252,8 @@ func TestExpectSlow(t *testing.T) {
 	})
 }
 
-// TestExpectNew: the first of a kind that is new is charged what those of other kinds cost, which goes back if nobody says that it costs
-// something.
+// TestExpectNew: the first of a kind that is new is charged what those of other kinds cost, which goes back if
+// nobody says that it costs something.
 func TestExpectNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("1000 tokens/m")}
@@ -285,8 +287,8 @@ func TestExpectNew(t *testing.T) {
 	})
 }
 
-// TestExpectDebt: of a quota that holds one token at once, and lets requests of 30 go all the same, one goes each 30 s, although its
-// cost is said only a second later.
+// TestExpectDebt: of a quota that holds one token at once, and lets requests of 30 go all the same, one goes
+// each 30 s, although its cost is said only a second later.
 func TestExpectDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("60 tokens/m even debt")}
@@ -313,8 +315,8 @@ func TestExpectDebt(t *testing.T) {
 	})
 }
 
-// TestExpectLie: a number that is far too large counts as all that the quota grants at once; after 100 that are right, ten
-// requests are under way again. A request that is lost costs no more than that either.
+// TestExpectLie: a number that is far too large counts as all that the quota grants at once; after 100 that are
+// right, ten requests are under way again. A request that is lost costs no more than that either.
 func TestExpectLie(t *testing.T) {
 	for _, quotas := range []string{"1000 tokens/m", "1000 tokens/m burst 1000", "1000 tokens/m window"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -349,8 +351,9 @@ func TestExpectLie(t *testing.T) {
 	}
 }
 
-// TestExpectKinds: of more kinds than are remembered, the quota is used, and hardly more. Which goroutine goes first makes a difference: of 400 runs, the least that was
-// used is 0.922, the largest debt 1.96 and the earliest 4.94 of a mean cost, and debts of 2.63 and 5.29 early were seen.
+// TestExpectKinds: of more kinds than are remembered, the quota is used, and hardly more. Which goroutine goes
+// first makes a difference: of 400 runs, the least that was used is 0.922, the largest debt 1.96 and the
+// earliest 4.94 of a mean cost, and debts of 2.63 and 5.29 early were seen.
 func TestExpectKinds(t *testing.T) {
 	for _, kinds := range []int{100, 100_000} {
 		s := spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 100, times: 10, names: kinds, length: 30 * time.Minute}
@@ -362,7 +365,8 @@ func TestExpectKinds(t *testing.T) {
 	}
 }
 
-// TestExpectCharge: what a claim is expected to cost is charged, corrected by what it really costs, and given back by Cancel.
+// TestExpectCharge: what a claim is expected to cost is charged, corrected by what it really costs, and given
+// back by Cancel.
 func TestExpectCharge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("1000 tokens/m")}

@@ -87,7 +87,8 @@ func (f *flowing) leave() {
 	}
 }
 
-// A newcomer beside 10 000 of another flow goes next, and is told so. It makes no difference how much of the line was served.
+// A newcomer beside 10 000 of another flow goes next, and is told so. It makes no difference how much of the
+// line was served.
 func TestFlowNewcomerBesideManyWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
@@ -171,7 +172,8 @@ func TestFlowShares(t *testing.T) {
 	}
 }
 
-// Who leaves is not charged, what is given back goes to whose turn it is, and a hold or other quotas do not change the order.
+// Who leaves is not charged, what is given back goes to whose turn it is, and a hold or other quotas do not
+// change the order.
 func TestFlowTurnsWhenThingsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even")}
@@ -227,8 +229,8 @@ func TestFlowTurnsWhenThingsChange(t *testing.T) {
 	})
 }
 
-// Priority decides first: flows go in turns within one. A claim that has waited for Ageing goes before more urgent ones of
-// other flows that came later.
+// Priority decides first: flows go in turns within one. A claim that has waited for Ageing goes before more
+// urgent ones of other flows that came later.
 func TestFlowBehindPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even"), Ageing: 3 * time.Second}
@@ -429,8 +431,8 @@ func BenchmarkFlows(b *testing.B) {
 	}
 }
 
-// A claim that the server has refused so often that it lost its place waits for its turn, and not for all that another flow
-// has in line. Its flow pays eight times for it.
+// A claim that the server has refused so often that it lost its place waits for its turn, and not for all that
+// another flow has in line. Its flow pays eight times for it.
 func TestFlowThatLostItsPlaceTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even"), Rand: noJitter}
@@ -454,8 +456,8 @@ func TestFlowThatLostItsPlaceTakesTurns(t *testing.T) {
 	})
 }
 
-// TestFlowsAfterSetQuotas: where the quotas of a bucket change, what its flows got before is forgotten; so another waiter may be the first of it, and
-// takes the place of the one that was in the line of the parent.
+// TestFlowsAfterSetQuotas: where the quotas of a bucket change, what its flows got before is forgotten; so
+// another waiter may be the first of it, and takes the place of the one that was in the line of the parent.
 func TestFlowsAfterSetQuotas(t *testing.T) {
 	for _, changes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -68,8 +68,8 @@ func TestGroupMaxBuckets(t *testing.T) {
 	}
 }
 
-// Beyond MaxBuckets, what is idle is forgotten first, then what is only indebted, then what is held, each in the order in
-// which it was used, and what is waited for or under way never.
+// Beyond MaxBuckets, what is idle is forgotten first, then what is only indebted, then what is held, each in
+// the order in which it was used, and what is waited for or under way never.
 func TestGroupForgetsTheLeastFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{MaxBuckets: 7, New: func(path []string) *Limiter {
@@ -116,9 +116,10 @@ func TestGroupForgetsTheLeastFirst(t *testing.T) {
 	})
 }
 
-// A crawl of ever new hosts, all of which refuse, fills no memory: there are 100,000 buckets at most, each of which weighs
-// some 2 kB. What it costs to forget does not grow with how many there are: see TestFullIsRare of package tree. Usually, a tenth of that is
-// tried; that 100,000 is the default is then for TestEffectiveValues of package check alone.
+// A crawl of ever new hosts, all of which refuse, fills no memory: there are 100,000 buckets at most, each of
+// which weighs some 2 kB. What it costs to forget does not grow with how many there are: see TestFullIsRare of
+// package tree. Usually, a tenth of that is tried; that 100,000 is the default is then for TestEffectiveValues
+// of package check alone.
 func TestGroupIsBoundedByDefault(t *testing.T) {
 	room := whole.Or(10_000, 100_000)
 	synctest.Test(t, func(t *testing.T) {
@@ -145,8 +146,9 @@ func TestGroupIsBoundedByDefault(t *testing.T) {
 	})
 }
 
-// A program that loads and saves once a day, for 60 days or a year, and asks other hosts each day, has a file that does not grow:
-// whatever the servers said, it is left out when it is out of date, and after a month in any case.
+// A program that loads and saves once a day, for 60 days or a year, and asks other hosts each day, has a file
+// that does not grow: whatever the servers said, it is left out when it is out of date, and after a month in
+// any case.
 func TestGroupSavesForAYear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const day = 24 * time.Hour

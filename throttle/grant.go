@@ -13,9 +13,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. Answered ends it when the server has answered, and Cancel if nothing was
-// sent. Only the first of these calls counts, so that a deferred Cancel does no harm. If the answer is still being read
-// at Answered, or its cost is not known yet, Done ends the grant: see [Outcome].Open. Where nobody looks at answers, Done alone does.
+// Grant is the right to send one request now. Answered ends it when the server has answered, and Cancel if
+// nothing was sent. Only the first of these calls counts, so that a deferred Cancel does no harm. If the answer
+// is still being read at Answered, or its cost is not known yet, Done ends the grant: see [Outcome].Open. Where
+// nobody looks at answers, Done alone does.
 //
 // A Grant must not be copied, and the zero Grant must not be used. Its methods may be called concurrently.
 type Grant struct {
@@ -52,9 +53,9 @@ func (inner) Time(g *Grant) time.Time { return g.l.clock.Date(g.ticket.Sent) }
 // Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
 func (inner) Elapsed(g *Grant) time.Duration { return time.Duration(g.ticket.Sent) }
 
-// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in
-// callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is
-// called before g is shared with other goroutines, and while no method of g runs.
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
+// allocation in callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can
+// stay on the stack. Keep is called before g is shared with other goroutines, and while no method of g runs.
 func (inner) Keep(g *Grant) *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}
@@ -66,8 +67,8 @@ func (inner) Keep(g *Grant) *Grant {
 // current is g, or what stands for it since Keep was called.
 func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 
-// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves up. After
-// Answered or Done, Cancel does nothing.
+// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves
+// up. After Answered or Done, Cancel does nothing.
 func (g *Grant) Cancel() {
 	if g = g.current(); g.state.CompareAndSwap(underWay, canceled) {
 		g.l.alter(g.giveBack)
@@ -101,13 +102,14 @@ func (g *right) end() {
 	g.l.server.ProbeOver(&g.ticket)
 }
 
-// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was.
-// What was claimed too much goes back as if it had never been claimed. What was claimed too little is charged now, as by a
-// server that learns the cost at the end. A TokenBucket owes what it does not hold, and keeps its rate; of any other Kind,
-// what is beyond N is forgotten with its window, as by a provider that counts so (see quota.Kind). The line is timed anew.
-// Settle may be called at any time, before Answered or Done and after them, and more than once. A negative cost counts as zero; an empty
-// unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has
-// that too. After Cancel, Settle does nothing.
+// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays
+// as it was. What was claimed too much goes back as if it had never been claimed. What was claimed too little
+// is charged now, as by a server that learns the cost at the end. A TokenBucket owes what it does not hold, and
+// keeps its rate; of any other Kind, what is beyond N is forgotten with its window, as by a provider that
+// counts so (see quota.Kind). The line is timed anew. Settle may be called at any time, before Answered or Done
+// and after them, and more than once. A negative cost counts as zero; an empty unit means quota.Requests. Since
+// Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has that too.
+// After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	g = g.current()
 	root := g.l.lock()
@@ -129,9 +131,9 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	}
 }
 
-// graspable returns spent as far as it is learned: no more than a quota in that unit grants at once or in its Per, since no
-// claim that goes in time costs more. So one wrong number of a server, however large, is forgotten soon. It requires that mu
-// is held.
+// graspable returns spent as far as it is learned: no more than a quota in that unit grants at once or in its
+// Per, since no claim that goes in time costs more. So one wrong number of a server, however large, is
+// forgotten soon. It requires that mu is held.
 func (l *Limiter) graspable(spent quota.Costs) quota.Costs {
 	return expect.Graspable(spent, func(unit string) (most int) {
 		for b := l; b != nil; b = b.Parent {
@@ -169,7 +171,8 @@ func (g *right) endUnreported() {
 	}
 }
 
-// endAtOnce ends a grant of n requests without the lock, if it may, and reports whether it did. Served says that its request was served.
+// endAtOnce ends a grant of n requests without the lock, if it may, and reports whether it did. Served says
+// that its request was served.
 func (l *Limiter) endAtOnce(n int, served bool) bool {
 	ended, late := l.gate.End(n, served)
 	if late {
@@ -178,7 +181,8 @@ func (l *Limiter) endAtOnce(n int, served bool) bool {
 	return ended
 }
 
-// ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other goroutine has g.
+// ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other
+// goroutine has g.
 func (g *right) ensureExtra() *charge.Extra {
 	if g.extra == nil {
 		g.extra = &charge.Extra{Charged: g.extra.Of(g.ticket.N)}

@@ -112,7 +112,8 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestRefusalMakesItsErrorAlone: what a claim needs that may have to wait is there for the next one also if it was refused.
+// TestRefusalMakesItsErrorAlone: what a claim needs that may have to wait is there for the next one also if it
+// was refused.
 func TestRefusalMakesItsErrorAlone(t *testing.T) {
 	l := &Limiter{Quotas: quotas(t, "1/h burst 1")}
 	l.Allow(1)

@@ -27,25 +27,27 @@ import (
 //	}}
 //	err := g.Limiter("api.example.com").Wait(ctx, 1)
 //
-// The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests of a bucket on
-// their own, and says so (Answer.Bucket), or answers show it (Statements that cannot be about one counter), these requests
-// get a bucket of their own below it, named after what they ask for; their Verb and Path tell which claims belong there.
+// The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests of a
+// bucket on their own, and says so (Answer.Bucket), or answers show it (Statements that cannot be about one
+// counter), these requests get a bucket of their own below it, named after what they ask for; their Verb and
+// Path tell which claims belong there.
 //
 // The zero Group has buckets without quotas, each of which learns what its server allows. A Group must not be
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
 type Group struct {
-	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a bucket is needed, and
-	// for each during an Update, with the Group locked: it must call neither the Group nor its Limiters. Nil, and a Limiter that is a bucket of a
-	// Group already, panic. If New is nil, Limiters have the last key of their path for a
-	// Name, and SlowStart. For buckets that there are, Update looks only at the Quotas and the Store of what New returns.
+	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a bucket
+	// is needed, and for each during an Update, with the Group locked: it must call neither the Group nor its
+	// Limiters. Nil, and a Limiter that is a bucket of a Group already, panic. If New is nil, Limiters have the
+	// last key of their path for a Name, and SlowStart. For buckets that there are, Update looks only at the
+	// Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
-	// MaxBuckets bounds how many buckets there are, held ones too. Idle buckets are forgotten when there are many, since
-	// nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten, a few for each bucket that is asked for: first what
-	// is idle, then what is only indebted (what was charged has not come back), then what is held, or what the server says is
-	// used up; and of these the bucket that was used the longest ago. A bucket in which claims wait, or whose requests are
-	// under way, is never forgotten. Zero means 100,000, and NoLimit no bound. If negative, it is zero: only buckets in use
-	// are kept.
+	// MaxBuckets bounds how many buckets there are, held ones too. Idle buckets are forgotten when there are
+	// many, since nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten, a few for each bucket
+	// that is asked for: first what is idle, then what is only indebted (what was charged has not come back),
+	// then what is held, or what the server says is used up; and of these the bucket that was used the longest
+	// ago. A bucket in which claims wait, or whose requests are under way, is never forgotten. Zero means
+	// 100,000, and NoLimit no bound. If negative, it is zero: only buckets in use are kept.
 	MaxBuckets int
 
 	generation atomic.Uint64  // counts updates
@@ -59,8 +61,8 @@ type Group struct {
 	closed  bool           // Close was called
 }
 
-// entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group. Group and node are set by enroll, before anybody else has the
-// Limiter, and stay. Group.mu protects the table.
+// entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group. Group and node are set by
+// enroll, before anybody else has the Limiter, and stay. Group.mu protects the table.
 type entry struct {
 	group *Group
 	node  *bucketNode    // Named if the bucket is for what a server counts on its own; its key is the server's name for that
@@ -92,8 +94,8 @@ func (g *Group) current(l *Limiter) *Limiter {
 	return g.namedBucket(whole, n.Key)
 }
 
-// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up should then
-// ask the Group again.
+// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up
+// should then ask the Group again.
 func (inner) Forgotten(l *Limiter) bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
@@ -165,18 +167,19 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	return true
 }
 
-// Update changes what New goes by. It calls change, and then gives each bucket the quotas that New now returns for its path,
-// one bucket after the other, so that no claim is held up for long; what was charged is kept, as with SetQuotas. When Update
-// returns, each claim goes by the new quotas, and meanwhile each that is not granted at a glance. A tree of
-// which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of
-// all quotas that could not be set. Change must not call the Group.
+// Update changes what New goes by. It calls change, and then gives each bucket the quotas that New now returns
+// for its path, one bucket after the other, so that no claim is held up for long; what was charged is kept, as
+// with SetQuotas. When Update returns, each claim goes by the new quotas, and meanwhile each that is not
+// granted at a glance. A tree of which a bucket has a Store now, and had none before, is made anew; what was
+// learned is kept. Update returns the errors of all quotas that could not be set. Change must not call the
+// Group.
 func (g *Group) Update(change func()) error {
 	return inner{}.Update(g, func() bool { change(); return false })
 }
 
-// Update is Group.Update. If change reports that claims belong under other paths now (moved), each claim that waits in Acquire
-// looks up its bucket again and takes its old place in the order there. Claims whose first key stays the same have all moved
-// before any of them goes.
+// Update is Group.Update. If change reports that claims belong under other paths now (moved), each claim that
+// waits in Acquire looks up its bucket again and takes its old place in the order there. Claims whose first key
+// stays the same have all moved before any of them goes.
 func (inner) Update(g *Group, change func() (moved bool)) error {
 	g.apply(change)
 	var errs []error
@@ -202,8 +205,8 @@ func (g *Group) renewOne(l *Limiter) error {
 	return g.renew(l)
 }
 
-// renew gives l the quotas that New returns now, after those above it; and if l is the root of its tree, all in which claims
-// wait. It requires that g.mu is held.
+// renew gives l the quotas that New returns now, after those above it; and if l is the root of its tree, all in
+// which claims wait. It requires that g.mu is held.
 func (g *Group) renew(l *Limiter) error {
 	current := g.generation.Load()
 	if l.Parent != nil && l.Parent.generation != current {
@@ -230,8 +233,8 @@ func (g *Group) renew(l *Limiter) error {
 	return l.SetQuotas(renewed.Quotas)
 }
 
-// renewLines renews all buckets of a tree in which claims wait, together, so that none goes by quotas of which some are old.
-// If claims have moved, those find their buckets again. It requires that g.mu is held.
+// renewLines renews all buckets of a tree in which claims wait, together, so that none goes by quotas of which
+// some are old. If claims have moved, those find their buckets again. It requires that g.mu is held.
 func (g *Group) renewLines(root *Limiter, moved bool) {
 	root.lock()
 	root.freeze()
@@ -257,8 +260,9 @@ func (l *Limiter) withLines(all []*Limiter) []*Limiter {
 	return all
 }
 
-// remake has a new tree take the place of that of root, which is forgotten, whatever is in it. Claims that wait find their bucket again, in the
-// new one; requests under way end in the old one. It requires that g.mu is held.
+// remake has a new tree take the place of that of root, which is forgotten, whatever is in it. Claims that wait
+// find their bucket again, in the new one; requests under way end in the old one. It requires that g.mu is
+// held.
 func (g *Group) remake(root *Limiter) {
 	root.lock()
 	root.freeze()
@@ -289,8 +293,8 @@ func (g *Group) remake(root *Limiter) {
 	root.unlock(root)
 }
 
-// snapshot returns the nodes of all buckets, each before those below it, in the order of their paths. They are put in order
-// without the lock, since requests wait for that.
+// snapshot returns the nodes of all buckets, each before those below it, in the order of their paths. They are
+// put in order without the lock, since requests wait for that.
 func (g *Group) snapshot() []*bucketNode {
 	g.mu.Lock()
 	all := g.buckets.Nodes()
@@ -299,8 +303,9 @@ func (g *Group) snapshot() []*bucketNode {
 	return all
 }
 
-// Close closes all buckets that have a Store, also those that are made later, and returns their errors. After a call
-// of a Store that does not return in time, or not at all, no other is made; nor after calls that failed, and took longer than 300 ms together.
+// Close closes all buckets that have a Store, also those that are made later, and returns their errors. After a
+// call of a Store that does not return in time, or not at all, no other is made; nor after calls that failed,
+// and took longer than 300 ms together.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true
@@ -343,8 +348,8 @@ func (l *Limiter) part(name string) *Limiter {
 	}
 }
 
-// wouldBe is classBucket for a claim that is not made: if there is no bucket for its counter, it returns one of which neither
-// the Group nor the Router hears.
+// wouldBe is classBucket for a claim that is not made: if there is no bucket for its counter, it returns one of
+// which neither the Group nor the Router hears.
 func (g *Group) wouldBe(l *Limiter, c adaptive.Kind) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -363,8 +368,9 @@ func (g *Group) wouldBe(l *Limiter, c adaptive.Kind) *Limiter {
 	return to
 }
 
-// regroup makes buckets below whole for names or counters. Each claim that waits in whole, or in one of these, joins the
-// line of the one where its Verb and Path belong. Those of counters that are gone, since they are others, are forgotten.
+// regroup makes buckets below whole for names or counters. Each claim that waits in whole, or in one of these,
+// joins the line of the one where its Verb and Path belong. Those of counters that are gone, since they are
+// others, are forgotten.
 func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	root := whole.lock()
 	whole.freeze()
@@ -389,9 +395,9 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 }
 
-// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for
-// that name. Requests in flight in l are taken to draw on these limits too. The bucket of a counter begins with what was
-// stated of it last.
+// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket
+// below l for that name. Requests in flight in l are taken to draw on these limits too. The bucket of a counter
+// begins with what was stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
@@ -412,9 +418,10 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	})
 }
 
-// loss is what forgetting l and starting anew would lose: InUse if somebody waits, something is in flight, or claims that wait
-// find their bucket again, so that l cannot be forgotten; Nothing if it is idle, Little if what was charged has not come
-// back, Much if it is held, or a limit of the server is used up. It requires that mu is held.
+// loss is what forgetting l and starting anew would lose: InUse if somebody waits, something is in flight, or
+// claims that wait find their bucket again, so that l cannot be forgotten; Nothing if it is idle, Little if
+// what was charged has not come back, Much if it is held, or a limit of the server is used up. It requires that
+// mu is held.
 func (l *Limiter) loss(now monotime.Time) tree.Loss {
 	switch {
 	case l.line.waiting > 0 || l.awaitEnd > 0 || l.server.InFlight() > 0 || l.root().frozen > 0:
@@ -448,8 +455,8 @@ func (g *Group) reunite(l *Limiter, text json.RawMessage) {
 	}
 }
 
-// remember makes l know what m says, unless l has learned something itself, and charges to each quota what it says, unless
-// something was charged to that. What is out of date is left out.
+// remember makes l know what m says, unless l has learned something itself, and charges to each quota what it
+// says, unless something was charged to that. What is out of date is left out.
 func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.Server, monotime.Time, *adaptive.Memory, *monotime.Clock) bool) {
 	l.alter(func(now monotime.Time) {
 		l.luck = luck
@@ -489,18 +496,19 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 	return m
 }
 
-// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program, which would else
-// have to find out again that a limit is used up, how it comes back, and which requests are counted together. Paths are
-// written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
+// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program, which
+// would else have to find out again that a limit is used up, how it comes back, and which requests are counted
+// together. Paths are written as digests, since they may contain credentials: one that is short, or one of a
+// list, is found by trying.
 //
-// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket. In windows of the clock
-// the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run
-// whose Quotas are others charges it to those of the same unit, of the same kind first, as SetQuotas does. What is in a
-// Store is there, and not saved.
+// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket. In windows of
+// the clock the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it
+// knows nothing. A run whose Quotas are others charges it to those of the same unit, of the same kind first, as
+// SetQuotas does. What is in a Store is there, and not saved.
 //
-// What remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, what was charged for
-// two spans of its quota, and all else for 31 days. Save writes no more than 100,000 buckets and 64 MB, and leaves out the
-// oldest.
+// What remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, what was
+// charged for two spans of its quota, and all else for 31 days. Save writes no more than 100,000 buckets and 64
+// MB, and leaves out the oldest.
 func (g *Group) Save(w io.Writer) error {
 	g.mu.Lock()
 	learned, all := g.loaded.Clone(), g.buckets.Nodes()
@@ -516,10 +524,11 @@ func (g *Group) Save(w io.Writer) error {
 	return nil
 }
 
-// Load reads what Save wrote. Buckets that have learned something already ignore it, and so do quotas that were charged
-// something, so Load is best called before the first request. What is out of date is left out. What an earlier Load has
-// read, and no bucket has asked for yet, stays. If there is an error, nothing changes. If a later version of the package wrote
-// what is read, errors.Is finds errors.ErrUnsupported in the error: do not write over that.
+// Load reads what Save wrote. Buckets that have learned something already ignore it, and so do quotas that were
+// charged something, so Load is best called before the first request. What is out of date is left out. What an
+// earlier Load has read, and no bucket has asked for yet, stays. If there is an error, nothing changes. If a
+// later version of the package wrote what is read, errors.Is finds errors.ErrUnsupported in the error: do not
+// write over that.
 func (g *Group) Load(r io.Reader) error {
 	learned, err := adaptive.Read(r)
 	if err != nil {

@@ -621,8 +621,8 @@ func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
 	})
 }
 
-// A claim that is moved to another bucket has waited in both lines, and meanwhile. If it then goes at once, or is refused,
-// its wait adds up all the same.
+// A claim that is moved to another bucket has waited in both lines, and meanwhile. If it then goes at once, or
+// is refused, its wait adds up all the same.
 func TestGroupAcquireMovedWait(t *testing.T) {
 	s := time.Second
 	for name, test := range map[string]struct {
@@ -850,8 +850,8 @@ func TestGroupPanics(t *testing.T) {
 	})
 }
 
-// New may panic at any of its calls when a bucket gets a Store and is made anew: each claim goes all the same, in one bucket
-// or the other, and in one alone once an Update returns.
+// New may panic at any of its calls when a bucket gets a Store and is made anew: each claim goes all the same,
+// in one bucket or the other, and in one alone once an Update returns.
 func TestGroupUpdateWithAStorePanics(t *testing.T) {
 	for last := range 12 {
 		synctest.Test(t, func(t *testing.T) {
@@ -1369,8 +1369,9 @@ func TestCloseRefusesAllBelow(t *testing.T) {
 	})
 }
 
-// TestCounters has statements that cannot be about one counter. A Group splits the bucket; a Limiter alone takes all for one.
-// What has become one with another counter is forgotten, and who still has it goes on with what is there.
+// TestCounters has statements that cannot be about one counter. A Group splits the bucket; a Limiter alone
+// takes all for one. What has become one with another counter is forgotten, and who still has it goes on with
+// what is there.
 func TestCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group
@@ -1416,8 +1417,8 @@ func TestCounters(t *testing.T) {
 	})
 }
 
-// Forecast changes nothing: where a bucket is split by routes, it makes no bucket, and takes no counter and no route of those
-// that a Group remembers.
+// Forecast changes nothing: where a bucket is split by routes, it makes no bucket, and takes no counter and no
+// route of those that a Group remembers.
 func TestForecastOfRoutesChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group

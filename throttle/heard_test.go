@@ -9,8 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// TestHeardOfAll: what a bucket makes of the first numbers that the server states does not depend on how a request of a sibling has ended,
-// of which nothing is known: without the lock, or with it, as where a cost is told.
+// TestHeardOfAll: what a bucket makes of the first numbers that the server states does not depend on how a
+// request of a sibling has ended, of which nothing is known: without the lock, or with it, as where a cost is
+// told.
 func TestHeardOfAll(t *testing.T) {
 	hundred, err := quota.Parse("100/m")
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 // A row of a line is one of three, whoever counts them.
 var _ [priorities]limit.Demand = limit.Line{}.Sum
 
-// checkTree checks what is always true of the tree of some buckets while nobody has its lock. Who breaks a rule hears which, at once, and need not
-// find it out from who goes when. It finds the other buckets in which some wait, and returns how many wait in the tree.
+// checkTree checks what is always true of the tree of some buckets while nobody has its lock. Who breaks a rule
+// hears which, at once, and need not find it out from who goes when. It finds the other buckets in which some
+// wait, and returns how many wait in the tree.
 func checkTree(t *testing.T, some ...*Limiter) (waiting int) {
 	t.Helper()
 	in := inspect(some, false)
@@ -29,8 +30,8 @@ func checkTree(t *testing.T, some ...*Limiter) (waiting int) {
 	return in.waiting
 }
 
-// checkSettled is checkTree in a bubble in which nothing more happens at this instant, as after synctest.Wait. So those who may go have gone, and
-// timers are set for the others.
+// checkSettled is checkTree in a bubble in which nothing more happens at this instant, as after synctest.Wait.
+// So those who may go have gone, and timers are set for the others.
 func checkSettled(t *testing.T, some ...*Limiter) (waiting int) {
 	t.Helper()
 	in := inspect(some, true)
@@ -145,8 +146,8 @@ func (in *inspection) lines() {
 	}
 }
 
-// places checks where those stand who asked b: in its own line, and in the lines above as far as they are the first of their row in the line
-// below. They wait, so nobody has told them how it ended.
+// places checks where those stand who asked b: in its own line, and in the lines above as far as they are the
+// first of their row in the line below. They wait, so nobody has told them how it ended.
 func (in *inspection) places(b *Limiter) {
 	for _, w := range in.asked[b] {
 		if w.done.Rung() || w.err != nil || w.entries == nil {
@@ -312,8 +313,8 @@ func (in *inspection) marks() {
 	}
 }
 
-// settled checks that who may go has gone, that who may go in its own bucket competes above, and that a timer wakes the others. With a Store, a look
-// at what is in hand changes that.
+// settled checks that who may go has gone, that who may go in its own bucket competes above, and that a timer
+// wakes the others. With a Store, a look at what is in hand changes that.
 func (in *inspection) settled() {
 	if in.root.frozen > 0 || slices.ContainsFunc(in.buckets, func(b *Limiter) bool { return b.link != nil }) {
 		return
@@ -344,8 +345,8 @@ func (in *inspection) settled() {
 	}
 }
 
-// woken checks that b is looked at at an instant, unless only an answer ends the wait: then an instant that is further away than Lag less than the
-// longest span stands for that.
+// woken checks that b is looked at at an instant, unless only an answer ends the wait: then an instant that is
+// further away than Lag less than the longest span stands for that.
 func (in *inspection) woken(b *Limiter, at monotime.Time) {
 	if next := in.root.agenda.Next(); at < in.now.Add(monotime.Longest-limit.Lag) && (next == 0 || next > at || !b.line.timer.IsSet(in.root.clock.Awake(in.now))) {
 		in.bad("%q: a waiter waits for %v, and the next look is in %v, timer: %v", b.Name, at.Sub(in.now), next.Sub(in.now), b.line.timer.IsSet(in.root.clock.Awake(in.now)))

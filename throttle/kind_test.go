@@ -394,8 +394,9 @@ func TestALongPlainQuotaIsNotUsedUpAtOnce(t *testing.T) {
 	})
 }
 
-// TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered: the first request of a bucket below may have waited, so that another bucket's lock let it go.
-// Its answer, whatever it says, shows that it is counted elsewhere; until then nobody knows, and the quota counts for itself.
+// TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered: the first request of a bucket below may have
+// waited, so that another bucket's lock let it go. Its answer, whatever it says, shows that it is counted
+// elsewhere; until then nobody knows, and the quota counts for itself.
 func TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "5/10s")}
@@ -436,8 +437,8 @@ func TestAPlainQuotaOfAParent(t *testing.T) {
 	})
 }
 
-// TestAPlainQuotaIsNotBelievedForEver: after the reset of a limit that was used up, one request finds out, and as long as
-// nothing is stated, no other; and without a reset nobody knows when the server counts anew.
+// TestAPlainQuotaIsNotBelievedForEver: after the reset of a limit that was used up, one request finds out, and
+// as long as nothing is stated, no other; and without a reset nobody knows when the server counts anew.
 func TestAPlainQuotaIsNotBelievedForEver(t *testing.T) {
 	stated := func(remaining int, known bool) Answer {
 		return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: remaining, Window: time.Minute, Reset: 5 * time.Second, ResetKnown: known}}}
@@ -575,8 +576,8 @@ func TestCalendarInALimiter(t *testing.T) {
 	}
 }
 
-// Of a plain quota of months, the last fifth is spread until the month ends, no two further apart than MaxStandstill; and
-// while the server's count of the same number is believed, nothing is delayed.
+// Of a plain quota of months, the last fifth is spread until the month ends, no two further apart than
+// MaxStandstill; and while the server's count of the same number is believed, nothing is delayed.
 func TestPlainMonth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/month"), MaxStandstill: 30 * 24 * time.Hour}

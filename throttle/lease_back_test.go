@@ -26,8 +26,8 @@ func (f *fleet) most(span time.Duration) (n int) {
 	return n
 }
 
-// TestFirstBackRunsAheadOfNobody: after an outage, nobody is served before those that sent in it have said so, not even by a process that
-// knows of no outage: it is new, or slept. Whatever its own Outage is.
+// TestFirstBackRunsAheadOfNobody: after an outage, nobody is served before those that sent in it have said so,
+// not even by a process that knows of no outage: it is new, or slept. Whatever its own Outage is.
 func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 	for _, text := range []string{"100/s log", "60/10s log", "60/10s window", "60/10s sliding"} {
 		for _, mode := range []Outage{OutageShare, OutageClosed, OutageOpen} {
@@ -70,8 +70,8 @@ func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 	}
 }
 
-// TestFirstBackRunsAheadOfNoBucket is TestFirstBackRunsAheadOfNobody of token buckets, of which others may have sent their parts of the
-// burst, too, at the instant in which the first one is back.
+// TestFirstBackRunsAheadOfNoBucket is TestFirstBackRunsAheadOfNobody of token buckets, of which others may have
+// sent their parts of the burst, too, at the instant in which the first one is back.
 func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 	for _, text := range []string{"6/s burst 60", "5/s burst 5", "20/s burst 20", "2/s burst 9"} {
 		for _, away := range []time.Duration{3 * time.Second, 35 * time.Second} {
@@ -104,8 +104,8 @@ func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 	}
 }
 
-// TestBackForAMoment: the store is back for 20 ms, then away once more. In the 20 ms only a process asks that idled through the
-// outage. It runs ahead of the others neither then nor when the store is back to stay.
+// TestBackForAMoment: the store is back for 20 ms, then away once more. In the 20 ms only a process asks that
+// idled through the outage. It runs ahead of the others neither then nor when the store is back to stay.
 func TestBackForAMoment(t *testing.T) {
 	for _, text := range []string{"100/10s burst 100", "100/20s log", "100/20s sliding", "100/30s window grid", "100/20s estimate", "20/s burst 20"} {
 		for _, c := range []struct {
@@ -148,8 +148,8 @@ func TestBackForAMoment(t *testing.T) {
 	}
 }
 
-// TestFirstBackAfterAWindowWasUsedUp: a process used up a window just before an outage. Whenever in the outage it sends what it may, the first one
-// back, which idled, does not run ahead of it.
+// TestFirstBackAfterAWindowWasUsedUp: a process used up a window just before an outage. Whenever in the outage
+// it sends what it may, the first one back, which idled, does not run ahead of it.
 func TestFirstBackAfterAWindowWasUsedUp(t *testing.T) {
 	for _, text := range []string{"100/10s log", "100/10s sliding", "100/10s window grid", "10/5s log"} {
 		for _, away := range []float64{0.9, 1.1, 1.5, 1.9, 2.1, 2.9, 3.3} { // times Per
@@ -183,8 +183,8 @@ func TestFirstBackAfterAWindowWasUsedUp(t *testing.T) {
 	}
 }
 
-// TestLightRequestsGoAtOnce: requests that come one at a time, in whichever of several processes, do not wait for what others may have
-// sent.
+// TestLightRequestsGoAtOnce: requests that come one at a time, in whichever of several processes, do not wait
+// for what others may have sent.
 func TestLightRequestsGoAtOnce(t *testing.T) {
 	for _, text := range []string{"2/s burst 3", "5/s burst 5", "60/m burst 4", "10/s burst 1", "100/s log", "3/s log", "1/s", "2/2s window grid"} {
 		for _, n := range []int{2, 3, 5} {
@@ -209,9 +209,10 @@ func TestLightRequestsGoAtOnce(t *testing.T) {
 	}
 }
 
-// TestIdleBucketServesAtOnce: where several share a bucket, the first that asks after all idled gets at once what the parts of the
-// others leave. The rest comes when the others have told that they sent nothing, and the claim looks again, or half a second later if they
-// cannot. Others leave all if they send nothing without the store.
+// TestIdleBucketServesAtOnce: where several share a bucket, the first that asks after all idled gets at once
+// what the parts of the others leave. The rest comes when the others have told that they sent nothing, and the
+// claim looks again, or half a second later if they cannot. Others leave all if they send nothing without the
+// store.
 func TestIdleBucketServesAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		first, other Outage
@@ -255,8 +256,8 @@ func TestIdleBucketServesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetQuotasInAnOutage: what went is known of a quota that takes over from another one, also of a window of another kind: while the store cannot be reached, when it
-// is back, and when it has lost all.
+// TestSetQuotasInAnOutage: what went is known of a quota that takes over from another one, also of a window of
+// another kind: while the store cannot be reached, when it is back, and when it has lost all.
 func TestSetQuotasInAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		before, after string
@@ -307,8 +308,8 @@ func TestSetQuotasInAnOutage(t *testing.T) {
 	}
 }
 
-// TestEstimateInAnOutage: an estimate counts the window before, whenever a process sends in the outage: at the end of one window and the
-// beginning of the one after that, or before the store is back.
+// TestEstimateInAnOutage: an estimate counts the window before, whenever a process sends in the outage: at the
+// end of one window and the beginning of the one after that, or before the store is back.
 func TestEstimateInAnOutage(t *testing.T) {
 	for _, text := range []string{"50/5s estimate", "600/m estimate", "10/5s estimate"} {
 		q := quotas(t, text)[0]
@@ -402,7 +403,8 @@ func TestClockWindowInAnOutage(t *testing.T) {
 	}
 }
 
-// TestWaitingInAnOutage: two processes have used a window up, and wait for slots far ahead when the outage begins. Then their parts go.
+// TestWaitingInAnOutage: two processes have used a window up, and wait for slots far ahead when the outage
+// begins. Then their parts go.
 func TestWaitingInAnOutage(t *testing.T) {
 	for _, text := range []string{"300/m sliding", "300/m", "300/m log"} {
 		t.Run(text, func(t *testing.T) {
@@ -434,7 +436,8 @@ func TestWaitingInAnOutage(t *testing.T) {
 	}
 }
 
-// TestOutageOfTwoVersions: the quotas of two versions hold in an outage, too, whether they differ in their numbers or their kinds.
+// TestOutageOfTwoVersions: the quotas of two versions hold in an outage, too, whether they differ in their
+// numbers or their kinds.
 func TestOutageOfTwoVersions(t *testing.T) {
 	for _, c := range []struct {
 		old, tighter string
@@ -490,8 +493,9 @@ func (m *muteStore) Exchange(ctx context.Context, r *store.Request) (*store.Repl
 	return reply, err
 }
 
-// TestRepliesThatAreLost: calls that were carried out, and of which no reply came, cost no more than what one call gets. So all goes on within
-// half a second when replies come again, and what went meanwhile is told before anything is handed out.
+// TestRepliesThatAreLost: calls that were carried out, and of which no reply came, cost no more than what one
+// call gets. So all goes on within half a second when replies come again, and what went meanwhile is told
+// before anything is handed out.
 func TestRepliesThatAreLost(t *testing.T) {
 	for _, text := range []string{"5/s burst 5", "10/s burst 30", "60/10s window grid", "40/5s log", "50/s log"} {
 		for _, mode := range []Outage{OutageShare, OutageClosed} {
@@ -548,8 +552,8 @@ func (s *lateStore) Exchange(_ context.Context, r *store.Request) (*store.Reply,
 	return s.Memory.Exchange(context.Background(), r)
 }
 
-// TestLateReplyToARepetition: the reply to a call that is overdue comes, and is read as what it answers, which is a call that failed before: other
-// claims wait by then, of other costs and with other deadlines.
+// TestLateReplyToARepetition: the reply to a call that is overdue comes, and is read as what it answers, which
+// is a call that failed before: other claims wait by then, of other costs and with other deadlines.
 func TestLateReplyToARepetition(t *testing.T) {
 	for _, costs := range [][]int{{1, 2, 1, 2}, {1, 1, 1, 1}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -574,8 +578,9 @@ func TestLateReplyToARepetition(t *testing.T) {
 	}
 }
 
-// TestStandstillAfterAStoreThatHung: who waits goes on within three quarters of a second when a store is back that did not answer: a quarter until
-// the call that hangs has ended, and half a second for all to tell what they sent.
+// TestStandstillAfterAStoreThatHung: who waits goes on within three quarters of a second when a store is back
+// that did not answer: a quarter until the call that hangs has ended, and half a second for all to tell what
+// they sent.
 func TestStandstillAfterAStoreThatHung(t *testing.T) {
 	for _, text := range []string{"5/s burst 5", "10/s burst 30", "20/s burst 20"} {
 		for phase := range 5 {
@@ -608,7 +613,8 @@ func TestStandstillAfterAStoreThatHung(t *testing.T) {
 	}
 }
 
-// TestUsedUpBeforeAnOutage: a process uses up a window at once, and the outage begins before another one has asked again, which sends all that it may.
+// TestUsedUpBeforeAnOutage: a process uses up a window at once, and the outage begins before another one has
+// asked again, which sends all that it may.
 func TestUsedUpBeforeAnOutage(t *testing.T) {
 	for _, text := range []string{"100/s log", "50/s", "100/3s sliding", "60/4s window grid", "40/2s estimate"} {
 		for _, n := range []int{2, 4} {

@@ -209,8 +209,8 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// A function of the store that ends its goroutine, as t.FailNow does, or panics, is one that fails; and a StoreEvent that ends its goroutine
-// is called again, for the next event.
+// A function of the store that ends its goroutine, as t.FailNow does, or panics, is one that fails; and a
+// StoreEvent that ends its goroutine is called again, for the next event.
 func TestLeaseFunctionsThatExit(t *testing.T) {
 	exits := runtime.Goexit
 	panics := func() { panic("oops") }
@@ -319,8 +319,9 @@ func (s *hangingStore) Exchange(ctx context.Context, r *store.Request) (*store.R
 	return s.Memory.Exchange(context.Background(), r)
 }
 
-// A store that does not return from a call, whatever its context says, cannot be reached: claims go by Outage and MaxStandstill,
-// Close returns, and no other call is made before that one has ended. Then the store can be reached.
+// A store that does not return from a call, whatever its context says, cannot be reached: claims go by Outage
+// and MaxStandstill, Close returns, and no other call is made before that one has ended. Then the store can be
+// reached.
 func TestLeaseStoreThatHangs(t *testing.T) {
 	const ms = time.Millisecond
 	for _, call := range []string{"Listen", "Exchange"} {
@@ -443,8 +444,9 @@ func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestGroupCloseOfAStoreThatIsAway: Close of many buckets takes no longer than that of few, wherever in their calls they are: until the calls under way have ended,
-// and if the store once was there, those of the last calls that fail within 300 ms.
+// TestGroupCloseOfAStoreThatIsAway: Close of many buckets takes no longer than that of few, wherever in their
+// calls they are: until the calls under way have ended, and if the store once was there, those of the last
+// calls that fail within 300 ms.
 func TestGroupCloseOfAStoreThatIsAway(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
@@ -551,7 +553,8 @@ func (s *deafStore) Listen(bucket string, hear func(store.News)) (stop func(), e
 	return s.Memory.Listen(bucket, hear)
 }
 
-// TestLeaseListensAgain: a Store that has failed to send news, or panicked, is asked for them again, later and later, until it sends them; not if it has none.
+// TestLeaseListensAgain: a Store that has failed to send news, or panicked, is asked for them again, later and
+// later, until it sends them; not if it has none.
 func TestLeaseListensAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		how         func() error
@@ -579,7 +582,8 @@ func TestLeaseListensAgain(t *testing.T) {
 	}
 }
 
-// TestCostAboveThePart: a claim that only the return of the store lets go says so, and how much goes meanwhile; not that it waits for 50 years.
+// TestCostAboveThePart: a claim that only the return of the store lets go says so, and how much goes meanwhile;
+// not that it waits for 50 years.
 func TestCostAboveThePart(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -642,8 +646,8 @@ func TestCostAboveThePart(t *testing.T) {
 	}
 }
 
-// TestBurstInAnOutage: all processes may send at the same instant what goes at once in an outage, as far as it is no more than their parts of the
-// burst; and what is more, none does.
+// TestBurstInAnOutage: all processes may send at the same instant what goes at once in an outage, as far as it
+// is no more than their parts of the burst; and what is more, none does.
 func TestBurstInAnOutage(t *testing.T) {
 	for _, cost := range []int{27, 28, 60} {
 		synctest.Test(t, func(t *testing.T) {

@@ -306,8 +306,9 @@ func TestLeaseClose(t *testing.T) {
 	})
 }
 
-// TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged. With OutageShare, what is beyond the parts of
-// others that may have sent without the store comes when these have told that they did not, and the claim asks again.
+// TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged. With
+// OutageShare, what is beyond the parts of others that may have sent without the store comes when these have
+// told that they did not, and the claim asks again.
 func TestLeaseSettle(t *testing.T) {
 	for mode, later := range map[Outage]time.Duration{OutageClosed: 0, OutageShare: 120 * time.Millisecond} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -405,7 +406,8 @@ func TestLeaseSetQuotas(t *testing.T) {
 	})
 }
 
-// TestLeaseSetQuotasTold: a Store is told of new quotas at once, also where nobody waits: others may go by the ones of before while those are about.
+// TestLeaseSetQuotasTold: a Store is told of new quotas at once, also where nobody waits: others may go by the
+// ones of before while those are about.
 func TestLeaseSetQuotasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &quotaStore{}
@@ -423,8 +425,9 @@ func TestLeaseSetQuotasTold(t *testing.T) {
 	})
 }
 
-// TestLeaseSetQuotasOften: numbers that change each 5 ms neither keep what waits from going nor cost a call each time. There are some 100 calls for
-// 400 changes, and a few more or less by the order in which those that wait come.
+// TestLeaseSetQuotasOften: numbers that change each 5 ms neither keep what waits from going nor cost a call
+// each time. There are some 100 calls for 400 changes, and a few more or less by the order in which those that
+// wait come.
 func TestLeaseSetQuotasOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &countingStore{Store: nearStore()}
@@ -465,8 +468,9 @@ func (s *countingStore) Exchange(ctx context.Context, r *store.Request) (*store.
 	return s.Store.Exchange(ctx, r)
 }
 
-// TestLeaseSetQuotasAsPlain: a bucket whose quotas change has as much in it with a Store as without one: what was there, and no more than the burst of now
-// holds. Slots may be used for a microsecond, by which the Store has less.
+// TestLeaseSetQuotasAsPlain: a bucket whose quotas change has as much in it with a Store as without one: what
+// was there, and no more than the burst of now holds. Slots may be used for a microsecond, by which the Store
+// has less.
 func TestLeaseSetQuotasAsPlain(t *testing.T) {
 	type change struct {
 		after time.Duration

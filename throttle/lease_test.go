@@ -325,8 +325,8 @@ func (s *quotaStore) Exchange(ctx context.Context, r *store.Request) (*store.Rep
 	return s.Memory.Exchange(ctx, r)
 }
 
-// TestLeaseTellsWholeQuotas: a Store is told of quotas with all defaults written out, so that it need not know them, and
-// that two processes that write one quota in two ways share it; and of none that does not live in it.
+// TestLeaseTellsWholeQuotas: a Store is told of quotas with all defaults written out, so that it need not know
+// them, and that two processes that write one quota in two ways share it; and of none that does not live in it.
 func TestLeaseTellsWholeQuotas(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -365,8 +365,8 @@ func TestLeaseTellsWholeQuotas(t *testing.T) {
 	}
 }
 
-// TestRefusedWhileAsked: a claim is refused, since the queue is full, while a call to the store asks for it. No other claim may have its waiter
-// before the reply, which is about the first one.
+// TestRefusedWhileAsked: a claim is refused, since the queue is full, while a call to the store asks for it. No
+// other claim may have its waiter before the reply, which is about the first one.
 func TestRefusedWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := member(t, nearStore(), "2/m burst 2")

@@ -20,18 +20,18 @@ import (
 
 // line is the claims that wait in a bucket, by priority, and within a priority by place.
 //
-// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let it go, it also
-// stands in the line of the parent, and so on up. So only the first waiter of each bucket and priority competes for what
-// the parent grants, again by rank. The first waiter of the root's line that may go in every bucket of its path is granted,
-// in all of them at one instant.
+// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let it
+// go, it also stands in the line of the parent, and so on up. So only the first waiter of each bucket and
+// priority competes for what the parent grants, again by rank. The first waiter of the root's line that may go
+// in every bucket of its path is granted, in all of them at one instant.
 //
-// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the better one
-// waits only because it must not use what is reserved, an urgent one may go first. Within a line, nobody overtakes a better
-// one at all, since waiters are looked at from the front; only a claim that may go in its own bucket when it is made passes
-// those in the lines above with which it has nothing in common.
+// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the
+// better one waits only because it must not use what is reserved, an urgent one may go first. Within a line,
+// nobody overtakes a better one at all, since waiters are looked at from the front; only a claim that may go in
+// its own bucket when it is made passes those in the lines above with which it has nothing in common.
 //
-// One that waits for others of its kind to show what they cost steps aside meanwhile: it leaves all lines, so that others go,
-// and comes back to its old place in that of the bucket that it asked.
+// One that waits for others of its kind to show what they cost steps aside meanwhile: it leaves all lines, so
+// that others go, and comes back to its old place in that of the bucket that it asked.
 //
 // A waiter enters once, and leaves once. In between it moves, and the counts below stay:
 //
@@ -72,7 +72,8 @@ func (l *Limiter) passable(need *need, asked *Limiter) bool {
 		!l.line.Any(func(w *waiter) bool { return need.Shares(&w.Demand, l.quotas) })
 }
 
-// enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires that mu is held.
+// enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires
+// that mu is held.
 func (w *waiter) enter(fromFront bool) {
 	w.entries = w.entry[:0]
 	w.joinLine(w.l, fromFront)
@@ -102,20 +103,21 @@ func (w *waiter) unstand() {
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 
-// isBehind reports whether w, which waits, stands behind another one, and nobody waits for what its kind costs: that it joins, or leaves,
-// lets nobody go sooner or later of those before it, since only the first of a row is about to go.
+// isBehind reports whether w, which waits, stands behind another one, and nobody waits for what its kind costs:
+// that it joins, or leaves, lets nobody go sooner or later of those before it, since only the first of a row is
+// about to go.
 func (w *waiter) isBehind() bool {
 	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
 }
 
-// changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has left a full queue for it, and no timer is
-// late.
+// changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has
+// left a full queue for it, and no timer is late.
 func (w *waiter) changesNothing(now monotime.Time, root *Limiter) bool {
 	return w.isBehind() && !w.l.line.later && len(root.changed) == 0 && root.frozen == 0 && !root.agenda.Due(now)
 }
 
-// awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if enough is known of
-// what they cost.
+// awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if
+// enough is known of what they cost.
 func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {
 	for b := w.l; b != nil && w.Kind != nil; b = b.Parent {
 		if at, its := b.stack.Awaits(&w.Demand); at > until {
@@ -131,7 +133,8 @@ func (w *waiter) asideUntil() monotime.Time {
 	return until
 }
 
-// makeWay has those come back to the line of l who need not stand aside any more, and those at its front step aside who must.
+// makeWay has those come back to the line of l who need not stand aside any more, and those at its front step
+// aside who must.
 func (l *Limiter) makeWay(now monotime.Time) {
 	if !limit.AnySilent(l.line.total[:]) {
 		return // all say what they cost
@@ -212,7 +215,8 @@ func (w *waiter) withdraw(b *Limiter) {
 	}
 }
 
-// joinLine puts w in the line of b. If it is the first of its priority now, the one that was first no longer competes above b.
+// joinLine puts w in the line of b. If it is the first of its priority now, the one that was first no longer
+// competes above b.
 func (w *waiter) joinLine(b *Limiter, fromFront bool) {
 	e, displaced, ok := b.line.Insert(w, b.turn(w), fromFront)
 	if ok {
@@ -233,14 +237,16 @@ func (w *waiter) top() *Limiter {
 // predecessors is what goes before a claim.
 type predecessors = limit.Ahead
 
-// aheadMost bounds how many buckets below one are asked for those who wait there before a claim: what is found is a lower bound.
+// aheadMost bounds how many buckets below one are asked for those who wait there before a claim: what is found
+// is a lower bound.
 const aheadMost = 1000
 
 // aheadFew bounds how many of those ahead are looked at for a waiter that leaves: many may leave at once.
 const aheadFew = 16
 
-// remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is what is left of the forecast, unless
-// something has changed since, and all who asked its bucket would go sooner than that. Where the forecast is over, those few are a lower bound.
+// remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is
+// what is left of the forecast, unless something has changed since, and all who asked its bucket would go
+// sooner than that. Where the forecast is over, those few are a lower bound.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
 	ahead, most := predecessors{}, now.Add(monotime.Longest)
 	switch {
@@ -261,10 +267,10 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 	return d
 }
 
-// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's
-// bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if it has
-// one in the line of l and would let all of them go at once; else only that one counts. Of the buckets below, those whose
-// claims stand first count.
+// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is
+// called for w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all
+// waiters count only if it has one in the line of l and would let all of them go at once; else only that one
+// counts. Of the buckets below, those whose claims stand first count.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	before := func(o *waiter) bool { return o.Before(w) }
@@ -300,16 +306,17 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	}
 }
 
-// allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better ranks do:
-// unless only the reserve delays them, which w may use, or flows go in turns, and they may have to let others from below
-// pass.
+// allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better
+// ranks do: unless only the reserve delays them, which w may use, or flows go in turns, and they may have to
+// let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
 	mayPass := l.Reserve > 0 && w.urgent() || len(l.root().line.sure.Flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)
 }
 
-// directAhead returns what those of row i need who asked l and go before w, which is about to join, if those of better ranks do:
-// all of them, unless the flows of that row go in turns. Then it counts no more than aheadMost/4 of other flows.
+// directAhead returns what those of row i need who asked l and go before w, which is about to join, if those of
+// better ranks do: all of them, unless the flows of that row go in turns. Then it counts no more than
+// aheadMost/4 of other flows.
 func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum *limit.Demand, inTurns bool) {
 	if i != w.Row() || !l.line.InTurns(i, w.flow.name) {
 		return &l.line.sure.Sum[i], false
@@ -335,7 +342,8 @@ func (w *waiter) mayWithdraw(l *Limiter) bool {
 	return b != l
 }
 
-// allGoBefore reports whether all who wait in l go at once if the first does, and those of row i before w, which waits elsewhere.
+// allGoBefore reports whether all who wait in l go at once if the first does, and those of row i before w,
+// which waits elsewhere.
 func (l *Limiter) allGoBefore(i int, w *waiter, now monotime.Time) bool {
 	return (i != w.Row() || !l.line.InTurns(i, w.flow.name)) && l.line.waiting == l.line.direct && l.opensForAll(now)
 }
@@ -376,9 +384,9 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 	l.letAnotherProbe()
 }
 
-// letAnotherProbe lets another claim go ahead after the hold than the first in line, if the server is known to refuse the
-// first one's kind, or refuses one claim after the other: else as many that it always refuses would go ahead as are made at
-// once.
+// letAnotherProbe lets another claim go ahead after the hold than the first in line, if the server is known to
+// refuse the first one's kind, or refuses one claim after the other: else as many that it always refuses would
+// go ahead as are made at once.
 func (l *Limiter) letAnotherProbe() {
 	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
 	if i := l.server.Probe(len(all), func(i int) *adaptive.Kind { return &all[i].class }); i > 0 {
@@ -392,7 +400,8 @@ func (l *Limiter) letAnotherProbe() {
 	}
 }
 
-// letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass, but only who did so fewer times than so often.
+// letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass,
+// but only who did so fewer times than so often.
 func (l *Limiter) letOthersPass(g *right, times int) {
 	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, Normal), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
 		w.leave()
@@ -401,8 +410,9 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 	}
 }
 
-// fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for how long it waits out of
-// line. Others go first after two refusals in a row: all of them, also those that were refused, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
+// fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for
+// how long it waits out of line. Others go first after two refusals in a row: all of them, also those that were
+// refused, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
 	if alone > 0 && l.server.Looks() {
 		l.letAnotherProbe()

@@ -144,7 +144,8 @@ func TestStateOfAnInvalidLimiter(t *testing.T) {
 	}
 }
 
-// TestMaxWaitThatHasPassed: the error says how much of the bound has passed, since the time that it says counts from then.
+// TestMaxWaitThatHasPassed: the error says how much of the bound has passed, since the time that it says counts
+// from then.
 func TestMaxWaitThatHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "a", Quotas: quotas(t, "1/s even"), MaxWait: 5 * time.Second}
@@ -191,8 +192,8 @@ func TestBoundsToTheNanosecond(t *testing.T) {
 	}
 }
 
-// Where nobody may wait in line, a claim waits for the store's reply all the same, and for that no longer than MaxWait. What comes
-// 200 ms later is a slot in the future, for which it must not wait.
+// Where nobody may wait in line, a claim waits for the store's reply all the same, and for that no longer than
+// MaxWait. What comes 200 ms later is a slot in the future, for which it must not wait.
 func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -224,8 +225,9 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 	}
 }
 
-// TestUnseen: who may not wait until others would be seen that began with us is not kept back for them. Nearly all of a limit of 60 remains, and nobody is refused:
-// neither who waits when the first answer says so, nor who joins then, nor who asks again and has little left of MaxWait, nor who is observed.
+// TestUnseen: who may not wait until others would be seen that began with us is not kept back for them. Nearly
+// all of a limit of 60 remains, and nobody is refused: neither who waits when the first answer says so, nor who
+// joins then, nor who asks again and has little left of MaxWait, nor who is observed.
 func TestUnseen(t *testing.T) {
 	remain := func(n int) Answer {
 		return Answer{Statements: []quota.Statement{{Limit: 60, Remaining: n, Reset: time.Minute, ResetKnown: true}}}

@@ -12,23 +12,25 @@ type Outage string
 
 // What a Limiter may do in an outage. Zero, the empty text, is OutageShare.
 const (
-	// OutageShare goes on with a safe part of each quota: 9/10 of its rate and Burst, divided by the number of processes that
-	// have used the store within the last minute. If all of them have lost the store, what they send together is within the
-	// quotas, but for a few tokens; while m of n have lost it, up to m/n of a quota goes beyond it. If the store was never
-	// reached, that number is not known, and OutageShare is the same as OutageClosed.
+	// OutageShare goes on with a safe part of each quota: 9/10 of its rate and Burst, divided by the number of
+	// processes that have used the store within the last minute. If all of them have lost the store, what they
+	// send together is within the quotas, but for a few tokens; while m of n have lost it, up to m/n of a quota
+	// goes beyond it. If the store was never reached, that number is not known, and OutageShare is the same as
+	// OutageClosed.
 	//
-	// A claim that costs more than the part waits for the store, and so does what is behind it in line. When the store is
-	// back, half a second passes until it hands out anything. After a time in which nobody asked for anything a burst is cut
-	// in two, and its rest waits for an eighth of a second, or for half of one. docs/sharing.md says what the part of each kind
-	// of quota is, and which tokens those few are.
+	// A claim that costs more than the part waits for the store, and so does what is behind it in line. When
+	// the store is back, half a second passes until it hands out anything. After a time in which nobody asked
+	// for anything a burst is cut in two, and its rest waits for an eighth of a second, or for half of one.
+	// docs/sharing.md says what the part of each kind of quota is, and which tokens those few are.
 	OutageShare Outage = "share"
 
-	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts after idling are cut in two only
-	// beside processes with OutageShare.
+	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts
+	// after idling are cut in two only beside processes with OutageShare.
 	OutageClosed Outage = "closed"
 
-	// OutageOpen lets every claim go that nothing else delays. When the store is back, it is told what went; for that, a bucket of tokens is
-	// empty at the most, so that debts ([quota.Quota.Debt]) made meanwhile are forgotten.
+	// OutageOpen lets every claim go that nothing else delays. When the store is back, it is told what went;
+	// for that, a bucket of tokens is empty at the most, so that debts ([quota.Quota.Debt]) made meanwhile are
+	// forgotten.
 	OutageOpen Outage = "open"
 )
 
@@ -55,7 +57,8 @@ func (e StoreEvent) String() string {
 	return readable.StoreEvent(e.Bucket, string(e.Kind), e.Err, e.Down, e.Others)
 }
 
-// StoreEventKind is what happened to the link between a Limiter and its Store, as an identifier: for metrics, logs and JSON.
+// StoreEventKind is what happened to the link between a Limiter and its Store, as an identifier: for metrics,
+// logs and JSON.
 type StoreEventKind string
 
 // The kinds of a StoreEvent.
@@ -64,13 +67,14 @@ const (
 	StoreBack StoreEventKind = "back" // the store can be reached again, and Down says after how long
 	StoreSlow StoreEventKind = "slow" // round trips take so long that slots are of no use, as Err says: once in ten seconds at most. It is no outage
 
-	// StoreLost: the store has lost what it knew of the bucket. A store that cannot tell a bucket that was lost from one that
-	// is new, such as Redis, says so of a new one, too, unless Limiter.Fresh says that it is.
+	// StoreLost: the store has lost what it knew of the bucket. A store that cannot tell a bucket that was lost
+	// from one that is new, such as Redis, says so of a new one, too, unless Limiter.Fresh says that it is.
 	StoreLost StoreEventKind = "lost"
 
-	// StoreOthers: another process shares the bucket by the quotas that Others has, once for each list: two versions of a
-	// program are about. All quotas of both hold until ten seconds after one of them asked last, and in an outage until it ends,
-	// if all asked until it began; what is the same quota in both, by the tighter numbers.
+	// StoreOthers: another process shares the bucket by the quotas that Others has, once for each list: two
+	// versions of a program are about. All quotas of both hold until ten seconds after one of them asked last,
+	// and in an outage until it ends, if all asked until it began; what is the same quota in both, by the
+	// tighter numbers.
 	StoreOthers StoreEventKind = "others"
 )
 

@@ -10,8 +10,8 @@ import "github.com/gopacer/pacer/throttle/internal/order"
 // than Ageing after it (2·Ageing, for Background behind Urgent). With flows, this holds for the claim whose turn it is.
 type Priority int
 
-// The priorities. Zero means that none is set, and counts as Normal. A value above Urgent counts as Urgent, a negative one
-// as Background.
+// The priorities. Zero means that none is set, and counts as Normal. A value above Urgent counts as Urgent, a
+// negative one as Background.
 const (
 	Background Priority = -1 // can wait: prefetching, batches
 	Normal     Priority = 1  // the default

@@ -33,8 +33,8 @@ type rankedBucket struct {
 	turns         [priorities]rankedTurns
 }
 
-// rankedTurns is how far the flows of a priority are: what each got ÷ its weight, and how far the flow was that went last,
-// where those that come begin.
+// rankedTurns is how far the flows of a priority are: what each got ÷ its weight, and how far the flow was that
+// went last, where those that come begin.
 type rankedTurns struct {
 	now float64
 	got map[string]float64
@@ -78,8 +78,9 @@ func (m *ranked) room(b *rankedBucket, w *rankedWaiter) (ok, but bool) {
 	return missing <= 0 && kept <= 0, missing <= 0 || b.rate > 0 && 2*kept > missing
 }
 
-// sorted returns who waits in b in the order in which they go: of each class the flow that is the least far, and of the first
-// of each class the one with the best rank. Each class is taken to have asked Ageing earlier than the one below it.
+// sorted returns who waits in b in the order in which they go: of each class the flow that is the least far,
+// and of the first of each class the one with the best rank. Each class is taken to have asked Ageing earlier
+// than the one below it.
 func (m *ranked) sorted(b *rankedBucket, ws []*rankedWaiter) (in []*rankedWaiter) {
 	ws = slices.Clone(ws)
 	rank := func(w *rankedWaiter) int { return w.since - w.priority.index()*m.ageing }

@@ -22,8 +22,8 @@ func (l *Limiter) run(now monotime.Time) {
 	}
 }
 
-// advance has the next claims of l, and of the buckets above it, take the places of those that left; and those of other buckets who are to
-// step aside for what one of their kind costs that has gone.
+// advance has the next claims of l, and of the buckets above it, take the places of those that left; and those
+// of other buckets who are to step aside for what one of their kind costs that has gone.
 func (l *Limiter) advance(now monotime.Time) {
 	l.account.kinds.Begun(now, l.account.wake)
 	for b := l; b != nil; b = b.Parent {
@@ -79,8 +79,9 @@ func (l *Limiter) look(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// nobody is a bucket that has heard nothing of its server, and alone is what goes before a claim that goes first. Neither changes: alone is not made anew
-// where it is needed, since it would lie on the stack of each goroutine that waits.
+// nobody is a bucket that has heard nothing of its server, and alone is what goes before a claim that goes
+// first. Neither changes: alone is not made anew where it is needed, since it would lie on the stack of each
+// goroutine that waits.
 var nobody, alone = new(Limiter), new(predecessors)
 
 // mayStandStill reports whether somebody may wait for too long for a token of l: of a unit that somebody asks
@@ -128,8 +129,8 @@ func (l *Limiter) promote(now monotime.Time) {
 	l.arm(now)
 }
 
-// peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and for those
-// above them: what l has learned counts for them too.
+// peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and
+// for those above them: what l has learned counts for them too.
 func (l *Limiter) peers(f func(b *Limiter)) {
 	if !l.account.sharers.Any() {
 		return
@@ -188,8 +189,8 @@ func (l *Limiter) release(now monotime.Time) bool {
 	return false
 }
 
-// dueOnPath returns the instant, from one on and not after now, at which a claim made to l is granted in every bucket of its path.
-// If it may not go now, d, which is zero, is what the first bucket says that delays it.
+// dueOnPath returns the instant, from one on and not after now, at which a claim made to l is granted in every
+// bucket of its path. If it may not go now, d, which is zero, is what the first bucket says that delays it.
 func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at monotime.Time) {
 	at = from
 	for b := l; b != nil && d.bucket == nil; b = b.Parent {
@@ -202,17 +203,17 @@ func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at m
 	return at
 }
 
-// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined
-// (but see limit.Credit), before the latest change, or before the latest grant of the tree, which limits of other buckets
-// may have seen.
+// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before
+// w joined (but see limit.Credit), before the latest change, or before the latest grant of the tree, which
+// limits of other buckets may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	root := w.l.root()
 	return max(now.Add(-limit.Lag), w.from, root.lastChange, root.lastCharged)
 }
 
-// arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or an outage of the
-// Store has lasted for MaxStandstill. It stops the timer if there is no such instant. It asks the Store, too, and notes that l has changed: look, which
-// follows with the same lock, may refuse some.
+// arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or an outage
+// of the Store has lasted for MaxStandstill. It stops the timer if there is no such instant. It asks the Store,
+// too, and notes that l has changed: look, which follows with the same lock, may refuse some.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
@@ -261,8 +262,8 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 }
 
-// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or nobody waits
-// for its end.
+// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or
+// nobody waits for its end.
 func (l *Limiter) outageTooLong() monotime.Time {
 	bound := l.root().standstill
 	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
@@ -278,8 +279,9 @@ func (l *Limiter) tick() {
 	l.run(root.now())
 }
 
-// change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the change, but not
-// yet released because a timer is late, go first. What the change lets go counts from now. It requires that mu is held.
+// change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the
+// change, but not yet released because a timer is late, go first. What the change lets go counts from now. It
+// requires that mu is held.
 func (l *Limiter) change(now monotime.Time, f func()) {
 	l.move(now, f)
 	l.root().lastNews = now
@@ -307,8 +309,8 @@ func (l *Limiter) alter(f func(now monotime.Time)) {
 	l.change(now, func() { f(now) })
 }
 
-// refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now, or never
-// go. It reports whether there were any, or somebody may go who was kept back.
+// refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks
+// now, or never go. It reports whether there were any, or somebody may go who was kept back.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent, none predecessors // what goes before a waiter: urgent if it may use what is reserved, none if it stands aside
 	for w := range l.line.aside.After(l.line.Leaving()) {
@@ -370,9 +372,9 @@ func (l *Limiter) thaw() {
 	}
 }
 
-// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is frozen until each
-// of them has joined there with its old place, or has given up: so all line up in the old order before any goes. It
-// requires that mu is held, and is called in a change of l.
+// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is
+// frozen until each of them has joined there with its old place, or has given up: so all line up in the old
+// order before any goes. It requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
 	now := l.root().now()
 	for w := range l.line.aside.After(l.line.Leaving()) {

@@ -93,8 +93,8 @@ func TestWaitAfterWhatTheServerSaid(t *testing.T) {
 	})
 }
 
-// TestARefusalOfOneClaimAlone: who is refused when it goes ahead of the others lets another one go ahead; and if the others
-// are served, its refusals hold nobody: first if the next one is served, and then in any case.
+// TestARefusalOfOneClaimAlone: who is refused when it goes ahead of the others lets another one go ahead; and
+// if the others are served, its refusals hold nobody: first if the next one is served, and then in any case.
 func TestARefusalOfOneClaimAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}
@@ -166,8 +166,9 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 	})
 }
 
-// TestRefusalsOfOneKindAlone: requests of one kind that are refused, one after the other, when they go ahead of the others
-// and although these are served, hold nobody any more; until one of the kind is served, or for ten minutes.
+// TestRefusalsOfOneKindAlone: requests of one kind that are refused, one after the other, when they go ahead of
+// the others and although these are served, hold nobody any more; until one of the kind is served, or for ten
+// minutes.
 func TestRefusalsOfOneKindAlone(t *testing.T) {
 	const ms = time.Millisecond
 	other, bad := Claim{Verb: "GET", Path: "/other"}, Claim{Verb: "GET", Path: "/bad"}
@@ -228,8 +229,9 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 	}
 }
 
-// TestAnotherKindGoesAheadAfterTwoRefusals: of a line of claims of which the server refuses two, one of another kind goes ahead after
-// the second hold; the others keep their order, and those that were refused go behind those that came before the hold ended.
+// TestAnotherKindGoesAheadAfterTwoRefusals: of a line of claims of which the server refuses two, one of another
+// kind goes ahead after the second hold; the others keep their order, and those that were refused go behind
+// those that came before the hold ended.
 func TestAnotherKindGoesAheadAfterTwoRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}
@@ -268,8 +270,8 @@ func TestAnotherKindGoesAheadAfterTwoRefusals(t *testing.T) {
 	})
 }
 
-// TestGrantsEndFastAgain: while it is remembered that requests of a kind are refused, grants end with the lock, so that it is
-// noticed when one is served; and without it again when that is forgotten.
+// TestGrantsEndFastAgain: while it is remembered that requests of a kind are refused, grants end with the lock,
+// so that it is noticed when one is served; and without it again when that is forgotten.
 func TestGrantsEndFastAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter, IdleAfter: -1}
@@ -304,8 +306,9 @@ func TestGrantsEndFastAgain(t *testing.T) {
 	})
 }
 
-// TestServedBelowIsHeardAbove: one claim of a host is always refused, while those of a bucket below it are served, which knows nothing of its
-// server. After three refusals that is the claim's own matter, and the host is not held for ever longer.
+// TestServedBelowIsHeardAbove: one claim of a host is always refused, while those of a bucket below it are
+// served, which knows nothing of its server. After three refusals that is the claim's own matter, and the host
+// is not held for ever longer.
 func TestServedBelowIsHeardAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Rand: noJitter}
@@ -334,8 +337,9 @@ func TestServedBelowIsHeardAbove(t *testing.T) {
 	})
 }
 
-// TestRefusedClaimsLookInTurns: who was refused when it went ahead goes behind the others that were refused, so that no claim is refused again and again while others wait that were refused
-// once: a caller is told of a refusal after a number of them.
+// TestRefusedClaimsLookInTurns: who was refused when it went ahead goes behind the others that were refused, so
+// that no claim is refused again and again while others wait that were refused once: a caller is told of a
+// refusal after a number of them.
 func TestRefusedClaimsLookInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}
@@ -426,7 +430,8 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 	})
 }
 
-// TestLooksOfAWindowThatWaitersShare: after a row of many, looks for a silent window come closer together where another one waits to look in turns, and not where nobody does.
+// TestLooksOfAWindowThatWaitersShare: after a row of many, looks for a silent window come closer together where
+// another one waits to look in turns, and not where nobody does.
 func TestLooksOfAWindowThatWaitersShare(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	for others, want := range [][]time.Duration{

@@ -65,7 +65,8 @@ func server10(t *testing.T) asker {
 	return asker{t, &Limiter{SlowStart: true, Rand: noJitter}}
 }
 
-// TestSlowStartDoublesUntilEnough: in each round trip of 100 ms, twice as many go, as long as these are no more than 50 per second; and 5 more from then on.
+// TestSlowStartDoublesUntilEnough: in each round trip of 100 ms, twice as many go, as long as these are no more
+// than 50 per second; and 5 more from then on.
 func TestSlowStartDoublesUntilEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
@@ -407,7 +408,8 @@ func TestAServersWordIsBounded(t *testing.T) {
 	}
 }
 
-// TestAServersWordIsBoundedBesideAWindow: so it is where the server serves as many in each window, which it does not state: its word is not that of the window.
+// TestAServersWordIsBoundedBesideAWindow: so it is where the server serves as many in each window, which it
+// does not state: its word is not that of the window.
 func TestAServersWordIsBoundedBesideAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
@@ -581,8 +583,8 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 	}
 }
 
-// TestSlowStartAfterIdlingLooksAtWhoWaits: a claim that is refused finds that the bucket has idled, so that the pace which it had is forgotten:
-// who waits by that pace goes sooner.
+// TestSlowStartAfterIdlingLooksAtWhoWaits: a claim that is refused finds that the bucket has idled, so that the
+// pace which it had is forgotten: who waits by that pace goes sooner.
 func TestSlowStartAfterIdlingLooksAtWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, IdleAfter: 2 * time.Second, Rand: noJitter}
@@ -608,8 +610,9 @@ func TestSlowStartAfterIdlingLooksAtWhoWaits(t *testing.T) {
 	})
 }
 
-// TestSlowStartWithoutAPaceLooksAtNobody: a bucket that is held and has granted nothing yet begins a slow start for each claim that comes. That
-// changes nothing for those who wait, so they are not looked at again, whether the claim is refused or joins them.
+// TestSlowStartWithoutAPaceLooksAtNobody: a bucket that is held and has granted nothing yet begins a slow start
+// for each claim that comes. That changes nothing for those who wait, so they are not looked at again, whether
+// the claim is refused or joins them.
 func TestSlowStartWithoutAPaceLooksAtNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := &Limiter{MaxStandstill: time.Minute}                                         // so that each run looks whether somebody stands still
@@ -660,8 +663,8 @@ func TestWindowIsSharedAsBefore(t *testing.T) {
 	})
 }
 
-// Requests that are only observed go while the bucket is held. Where the server refuses them, the hold lasts as long as it asks
-// for since the hold began, and they do not extend it for ever.
+// Requests that are only observed go while the bucket is held. Where the server refuses them, the hold lasts as
+// long as it asks for since the hold began, and they do not extend it for ever.
 func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
 	for _, c := range []struct {
 		hold time.Duration // that the server asks for; zero if it does not say
@@ -695,7 +698,8 @@ func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
 	}
 }
 
-// What is in flight in a bucket is missing for those below it that share a limit. When it ends, a claim that waits below goes, however deep the tree is.
+// What is in flight in a bucket is missing for those below it that share a limit. When it ends, a claim that
+// waits below goes, however deep the tree is.
 func TestWindowIsSharedWithABucketBelow(t *testing.T) {
 	for _, deep := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -720,7 +724,8 @@ func TestWindowIsSharedWithABucketBelow(t *testing.T) {
 	}
 }
 
-// A claim waits for what is in flight in another bucket, which is taken to share a limit. If the answer shows that it does not, the claim goes.
+// A claim waits for what is in flight in another bucket, which is taken to share a limit. If the answer shows
+// that it does not, the claim goes.
 func TestWindowIsSharedNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := new(Limiter)

@@ -9,10 +9,10 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestSettleBeyondN: of four requests one after the other, each claims 100 of 1000 tokens in a second, and turns out to cost
-// 5000. A window forgets what was charged beyond N as it forgets the rest, so that one request goes in each; a bucket of
-// tokens owes it, so that one goes every five seconds. With a Store it is the same to the
-// second: what it hands out may be used for a while.
+// TestSettleBeyondN: of four requests one after the other, each claims 100 of 1000 tokens in a second, and
+// turns out to cost 5000. A window forgets what was charged beyond N as it forgets the rest, so that one
+// request goes in each; a bucket of tokens owes it, so that one goes every five seconds. With a Store it is
+// the same to the second: what it hands out may be used for a while.
 func TestSettleBeyondN(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {

@@ -341,7 +341,8 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 	}
 }
 
-// TestSettleAfterCancel: what was canceled costs nothing, whatever it is settled to, also if only requests were claimed.
+// TestSettleAfterCancel: what was canceled costs nothing, whatever it is settled to, also if only requests were
+// claimed.
 func TestSettleAfterCancel(t *testing.T) {
 	for _, claim := range []Claim{{}, {Costs: quota.Costs{"tokens": 1}}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -88,8 +88,8 @@ func TestShedAtRandom(t *testing.T) {
 	})
 }
 
-// TestShedInAnOutage has a server that worked fail all: failures are failures within
-// seconds; after more than a minute where requests have begun less than a minute ago, since that is how long windows take.
+// TestShedInAnOutage has a server that worked fail all: failures are failures within seconds; after more than a
+// minute where requests have begun less than a minute ago, since that is how long windows take.
 func TestShedInAnOutage(t *testing.T) {
 	for worked, within := range map[time.Duration]time.Duration{2 * time.Minute: 2 * patience, time.Second: 17 * patience} {
 		shedInAnOutage(t, worked, within)
@@ -120,8 +120,8 @@ func shedInAnOutage(t *testing.T, worked, within time.Duration) {
 	})
 }
 
-// TestShedAtAnyRate has servers fail some at random, from one in ten to one in two, however fast they are asked: hardly ever are these
-// taken for refusals.
+// TestShedAtAnyRate has servers fail some at random, from one in ten to one in two, however fast they are
+// asked: hardly ever are these taken for refusals.
 func TestShedAtAnyRate(t *testing.T) {
 	const runs = 12
 	for _, callers := range []int{1, 4, 16} {

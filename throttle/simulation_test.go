@@ -213,8 +213,8 @@ func TestSimulatedServers(t *testing.T) {
 // found out, and then few requests are refused. Without that, a bucket of one
 // token would refuse two of three, and one in two of a bucket of 25.
 //
-// The order in which goroutines run makes a difference. Of 300 runs (100 with each of GOMAXPROCS=1, 2, and 4, on two cores), the median,
-// the 99th percentile and the worst were:
+// The order in which goroutines run makes a difference. Of 300 runs (100 with each of GOMAXPROCS=1, 2, and 4,
+// on two cores), the median, the 99th percentile and the worst were:
 //
 //	                                  ratio              refused of 1000
 //	fixed 50/2s                   1.003 1.003 1.003         22 24 24

@@ -102,7 +102,8 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 	})
 }
 
-// wantAcquire is the error of a Wait for a bucket "a" with a quota that is not in requests, or wants to know when they end.
+// wantAcquire is the error of a Wait for a bucket "a" with a quota that is not in requests, or wants to know
+// when they end.
 func wantAcquire(quota string) string {
 	why := "are for quotas in requests, want Acquire with Costs"
 	if strings.Contains(quota, "flight") || strings.Contains(quota, "unanswered") {
@@ -137,8 +138,8 @@ func TestWaitAndAllowAreForQuotasInRequests(t *testing.T) {
 	})
 }
 
-// TestWaitIsToldOfAQuotaInAnotherUnit: a Wait that stands in line when such a quota comes, here or above, is told then, and not granted
-// what it does not draw on. A claim that says what it costs waits on.
+// TestWaitIsToldOfAQuotaInAnotherUnit: a Wait that stands in line when such a quota comes, here or above, is
+// told then, and not granted what it does not draw on. A claim that says what it costs waits on.
 func TestWaitIsToldOfAQuotaInAnotherUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for text, quota := range map[string]string{"1/m log, 30000 tokens/m": "30000 tokens/m", "2 in flight, 1/m log": "2 in flight"} {

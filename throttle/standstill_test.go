@@ -573,8 +573,8 @@ func TestSuspendedDeadlines(t *testing.T) {
 	})
 }
 
-// TestSuspendedWhileUnderWay: likewise for a request that is under way while the machine sleeps, is refused, and takes its old
-// place.
+// TestSuspendedWhileUnderWay: likewise for a request that is under way while the machine sleeps, is refused,
+// and takes its old place.
 func TestSuspendedWhileUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &laptop{}
@@ -630,8 +630,8 @@ func TestWallClockIsSet(t *testing.T) {
 	}
 }
 
-// TestWallClockIsSetAtATick: N go at the end of a window and N at the beginning of the next, and then the clock is set by a
-// day or so, to just before a tick: until an hour after the first, no more than 2N go.
+// TestWallClockIsSetAtATick: N go at the end of a window and N at the beginning of the next, and then the clock
+// is set by a day or so, to just before a tick: until an hour after the first, no more than 2N go.
 func TestWallClockIsSetAtATick(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.ClockWindow, quota.EstimatedWindow} {
 		for _, set := range []time.Duration{24*time.Hour - 10*time.Second, -24*time.Hour - 10*time.Second} {
@@ -673,8 +673,8 @@ func TestWallClockIsSetAtATick(t *testing.T) {
 	}
 }
 
-// TestForecastOfAStandstill: a forecast says that a claim would be refused for MaxStandstill, as one that is made is, and for how
-// long nothing can go.
+// TestForecastOfAStandstill: a forecast says that a claim would be refused for MaxStandstill, as one that is
+// made is, and for how long nothing can go.
 func TestForecastOfAStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxStandstill: time.Minute, Rand: noJitter}

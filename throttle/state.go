@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// State is a snapshot of a bucket. As JSON, which is for people to read, durations and errors are text, and what is empty
-// is left out.
+// State is a snapshot of a bucket. As JSON, which is for people to read, durations and errors are text, and
+// what is empty is left out.
 type State struct {
 	Bucket    string        `json:"bucket"` // name of the Limiter
 	Label     string        `json:"-"`      // of the Limiter

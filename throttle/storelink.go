@@ -22,10 +22,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what
-// follows from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one does
-// not return, no other is made. The storeLink is protected by the lock of the tree, but for what belongs to the call under way: it alone writes
-// tries, learned and stopListening, the latter with the lock, since sayFarewell reads that when no call is under way, or one does not return.
+// storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what follows
+// from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one
+// does not return, no other is made. The storeLink is protected by the lock of the tree, but for what belongs
+// to the call under way: it alone writes tries, learned and stopListening, the latter with the lock, since
+// sayFarewell reads that when no call is under way, or one does not return.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease
@@ -48,8 +49,8 @@ type storeCall struct {
 	ended   chan struct{} // closed when the call has ended, or is overdue
 }
 
-// mostCalls bounds how many calls the buckets of a Group have under way, forgotten ones too, of which some may never return:
-// others then fail before they are made.
+// mostCalls bounds how many calls the buckets of a Group have under way, forgotten ones too, of which some may
+// never return: others then fail before they are made.
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
@@ -132,8 +133,8 @@ func (s *storeLink) inherit(reply *store.Reply) {
 	}
 }
 
-// replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it counts as failed,
-// and no other is made before it has ended.
+// replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it
+// counts as failed, and no other is made before it has ended.
 func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, reply *store.Reply, err error, overdue bool) {
 	root := s.l.lock()
 	defer s.l.unlock(root)
@@ -408,13 +409,13 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) (d limit.Due) {
 	return d
 }
 
-// Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all later claims,
-// get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire by themselves. A call that
-// does not return within 300 ms has failed, and no other is made. Later calls of Close return nil. Without a Store, Close
-// does nothing and returns nil.
+// Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all
+// later claims, get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire by
+// themselves. A call that does not return within 300 ms has failed, and no other is made. Later calls of Close
+// return nil. Without a Store, Close does nothing and returns nil.
 //
-// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at most its
-// share of half a second.
+// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at
+// most its share of half a second.
 func (l *Limiter) Close() error {
 	if l.Store == nil {
 		return nil

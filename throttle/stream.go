@@ -10,11 +10,12 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/piece"
 )
 
-// Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant: in pieces of a fortieth
-// of a second, or of half of a Burst if that is less. A piece is read, and handed on when it is granted, which an [*Error]
-// may prevent, as for Acquire: then the next Read tries again, and nothing is lost. Readers and Writers of a Limiter have
-// their turns, piece by piece. What buffers below R hold comes as fast as before. Each piece counts as a request, too, and a
-// quota of requests delays it: give Readers a Limiter for bytes alone.
+// Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant: in pieces of
+// a fortieth of a second, or of half of a Burst if that is less. A piece is read, and handed on when it is
+// granted, which an [*Error] may prevent, as for Acquire: then the next Read tries again, and nothing is lost.
+// Readers and Writers of a Limiter have their turns, piece by piece. What buffers below R hold comes as fast as
+// before. Each piece counts as a request, too, and a quota of requests delays it: give Readers a Limiter for
+// bytes alone.
 type Reader struct {
 	R       io.Reader
 	Limiter *Limiter        // must not be nil. Without a quota in bytes, it delays pieces by its other quotas alone.
@@ -29,8 +30,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.pieces.Read(r.R, p, &payer{r.Limiter, r.Context, r.Claim, nil})
 }
 
-// Writer writes to W no faster than the Quotas in bytes of a Limiter grant, as a Reader reads. It writes a piece when that
-// is granted, and gives back what W does not write.
+// Writer writes to W no faster than the Quotas in bytes of a Limiter grant, as a Reader reads. It writes a
+// piece when that is granted, and gives back what W does not write.
 type Writer struct {
 	W       io.Writer
 	Limiter *Limiter        // as of a Reader

@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Processes share a streamed quota: together they have what it grants, and never more in a second. If the store is so far away that
-// a Burst is back within a round trip, they have less.
+// Processes share a streamed quota: together they have what it grants, and never more in a second. If the store
+// is so far away that a Burst is back within a round trip, they have less.
 func TestStreamsStore(t *testing.T) {
 	for _, test := range []struct {
 		text        string

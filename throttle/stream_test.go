@@ -178,8 +178,8 @@ func TestStreamsInTurns(t *testing.T) {
 	})
 }
 
-// Whatever streams come and go, wait for their sources, are canceled, and read and write pieces of whatever size: what flows in any
-// second is N and a Burst at most; and while one always wants more, nothing is lost.
+// Whatever streams come and go, wait for their sources, are canceled, and read and write pieces of whatever
+// size: what flows in any second is N and a Burst at most; and while one always wants more, nothing is lost.
 func TestStreamsModel(t *testing.T) {
 	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) {
@@ -249,7 +249,8 @@ func (f source) Read(p []byte) (int, error) { return f(p) }
 // piece is how many bytes are claimed at once.
 func (l *Limiter) piece() int { return (&payer{l: l}).Most() }
 
-// Of a Read that cannot wait, nothing is lost: the error names the bucket, the quota and the cause, and the next Read goes on.
+// Of a Read that cannot wait, nothing is lost: the error names the bucket, the quota and the cause, and the
+// next Read goes on.
 func TestReaderErrorLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "disk", Quotas: quotas(t, "1kB/s streamed")}
@@ -408,7 +409,8 @@ func TestStreamsWhileQuotasChange(t *testing.T) {
 	})
 }
 
-// What waits for a narrow bucket does not keep others from the wide one, and flows share it, however many streams each has.
+// What waits for a narrow bucket does not keep others from the wide one, and flows share it, however many
+// streams each has.
 func TestStreamsOfBucketsAndFlows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wide := &Limiter{Name: "wide", Quotas: quotas(t, "100kB/s streamed")}

@@ -9,47 +9,50 @@
 // It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and packages
 // quota, throttle/store and warmup of this module.
 //
-// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request
-// costs and how urgent it is, and an [Answer], what became of the request and what the server stated. Out come a [Grant],
-// the right to send one request now, or an [Error] that says why there is none; and an [Outcome], what the answer means for
-// the requests that follow.
+// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a
+// request costs and how urgent it is, and an [Answer], what became of the request and what the server stated.
+// Out come a [Grant], the right to send one request now, or an [Error] that says why there is none; and an
+// [Outcome], what the answer means for the requests that follow.
 //
 // # Waiting
 //
-// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows of one
-// priority go in turns, by start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least
-// since some wait, as cost ÷ weight, and of equals the claim that came first. A flow that comes begins where the others
-// are, so that one claim of each goes before it at most. The cost is what was claimed, as the time in which its quotas
-// bring it back, the longest of these. In one flow a light claim never overtakes a heavy one, which might otherwise wait
-// for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to clean up. After
-// any change the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that
-// was an estimate.
+// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows
+// of one priority go in turns, by start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow
+// that got the least since some wait, as cost ÷ weight, and of equals the claim that came first. A flow that
+// comes begins where the others are, so that one claim of each goes before it at most. The cost is what was
+// claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never
+// overtakes a heavy one, which might otherwise wait for ever. A claim is charged when it is granted, and not
+// before: a caller that gives up leaves nothing to clean up. After any change the timers are set anew. A claim
+// may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
 //
-// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and of Paths
-// that differ in what looks like an ID, were settled for: the latest 32 of them have half of the weight, and each tenant
-// has 64 kinds. A claim goes when the mean is there, and so much more that a debt of over one mean is rare. A kind that
-// nobody knows is expected to cost what all do. One of it goes, then two more for each that was settled, and one for each
-// that was served without a word; and twice as many after each 5 s in which none ends. Those of it that wait for that step
-// aside, and have their old place in line when they are back. What is not settled stays as expected:
-// nothing, if it was served and none of its kind ever was settled. Nothing of that is saved. See docs/quotas.md.
+// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and
+// of Paths that differ in what looks like an ID, were settled for: the latest 32 of them have half of the
+// weight, and each tenant has 64 kinds. A claim goes when the mean is there, and so much more that a debt of
+// over one mean is rare. A kind that nobody knows is expected to cost what all do. One of it goes, then two
+// more for each that was settled, and one for each that was served without a word; and twice as many after each
+// 5 s in which none ends. Those of it that wait for that step aside, and have their old place in line when they
+// are back. What is not settled stays as expected: nothing, if it was served and none of its kind ever was
+// settled. Nothing of that is saved. See docs/quotas.md.
 //
-// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has
-// waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves within MaxStandstill. In
-// a field that bounds something, negative means a bound of zero, and [NoLimit] or [Forever] none.
+// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of
+// after it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves
+// within MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] or
+// [Forever] none.
 //
-// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it was due,
-// up to 2 ms back, and so does the next one that comes within 2 ms: such timers cost no quota. A timer that is later costs what
-// comes back meanwhile and the burst has no room for. With a burst of one that is nearly all, since a server with the same limit
-// would refuse what comes at once to make up for it. In a program that keeps all processors busy, timers are late by tens of
-// milliseconds. Give such a quota a burst of one and what comes back in 50 ms, if the server allows it: docs/comparison.md has
-// what goes then, and what goes without. Time goes on while the machine sleeps: see docs/waiting.md.
+// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which
+// it was due, up to 2 ms back, and so does the next one that comes within 2 ms: such timers cost no quota. A
+// timer that is later costs what comes back meanwhile and the burst has no room for. With a burst of one that
+// is nearly all, since a server with the same limit would refuse what comes at once to make up for it. In a
+// program that keeps all processors busy, timers are late by tens of milliseconds. Give such a quota a burst of
+// one and what comes back in 50 ms, if the server allows it: docs/comparison.md has what goes then, and what
+// goes without. Time goes on while the machine sleeps: see docs/waiting.md.
 //
 // # Several buckets, several processes
 //
-// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the first
-// claim of each bucket competes at the parent, so that claims which wait for a narrow bucket's quota do not keep others
-// from the wide bucket's. A claim that may go at once in its own bucket does not wait for others at the parent that draw on
-// none of the quotas on which it draws there.
+// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only
+// the first claim of each bucket competes at the parent, so that claims which wait for a narrow bucket's quota
+// do not keep others from the wide bucket's. A claim that may go at once in its own bucket does not wait for
+// others at the parent that draw on none of the quotas on which it draws there.
 //
 // With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in one
 // schedule of all processes; each process has its own line. When a server tells one process to wait, all hold. [Outage]
@@ -57,23 +60,28 @@
 //
 // # Learning from answers
 //
-// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as much,
-// the server's own count is believed. A caller that reports answers ([Grant.Answered]) lets the bucket learn:
+// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says
+// as much, the server's own count is believed. A caller that reports answers ([Grant.Answered]) lets the bucket
+// learn:
 //
-//   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order answers arrive. What others were
-//     seen to use of the limit is left to them. Buckets of a tree that hear of the same limit share it, until their numbers contradict this. A
-//     Limiter that is in no Group takes all for one counter. What claims cost of a limit in a unit that they do not name is seen from how
-//     Remaining falls.
-//   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what all answers say of one is
-//     intersected. [Spend] says how what remains is spent until then.
+//   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order
+//     answers arrive. What others were seen to use of the limit is left to them. Buckets of a tree that hear of
+//     the same limit share it, until their numbers contradict this. A Limiter that is in no Group takes all for
+//     one counter. What claims cost of a limit in a unit that they do not name is seen from how Remaining
+//     falls.
+//   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
+//     all answers say of one is intersected. [Spend] says how what remains is spent until then.
 //   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
-//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for how long hold it for a time that
-//     doubles. A time that was obeyed three times and refused again is stretched, up to 30 s.
-//   - A claim that is refused again and again when it goes ahead of all others, although others are served, does not hold the bucket any more, nor
-//     do claims of one Verb and like Paths of which none is served, nor others where none that was refused is served when it is made again: see
-//     Outcome.Alone.
-//   - Where a server refuses and does not say why, requests go at just under the rate that it served while it refused, which then rises slowly.
-//   - At first, after a hold, and after idling, one request goes, and each answer lets two more go, and fewer once 50 go in a second (SlowStart).
+//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for
+//     how long hold it for a time that doubles. A time that was obeyed three times and refused again is
+//     stretched, up to 30 s.
+//   - A claim that is refused again and again when it goes ahead of all others, although others are served,
+//     does not hold the bucket any more, nor do claims of one Verb and like Paths of which none is served, nor
+//     others where none that was refused is served when it is made again: see Outcome.Alone.
+//   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
+//     refused, which then rises slowly.
+//   - At first, after a hold, and after idling, one request goes, and each answer lets two more go, and fewer
+//     once 50 go in a second (SlowStart).
 package throttle
 
 import (
@@ -106,72 +114,74 @@ const Forever time.Duration = math.MaxInt64
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
-// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when
-// the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A
-// Limiter must not be copied. It is safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If
-// a field is invalid, such as a duration below 1 µs, which is a number without a unit, nothing is granted: each claim gets an
-// error that is ErrInvalid. See Validate.
+// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are
+// read when the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas of a
+// Limiter in use. A Limiter must not be copied. It is safe for concurrent use, has no goroutine, and needs no
+// Close unless it has a Store. If a field is invalid, such as a duration below 1 µs, which is a number without
+// a unit, nothing is granted: each claim gets an error that is ErrInvalid. See Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
 
-	// Label is what logs and metrics may call the bucket, together with others like it, since Name may show what should not be
-	// shown, or there are too many names. The package only passes it on.
+	// Label is what logs and metrics may call the bucket, together with others like it, since Name may show
+	// what should not be shown, or there are too many names. The package only passes it on.
 	Label string
 
 	// Quotas are enforced together. None means no configured limit.
 	Quotas quota.Quotas
 
-	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the same
-	// instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others from the Parent.
-	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone. Parents must not lead
-	// in a circle: Validate says so, and all else panics.
+	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the
+	// same instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others
+	// from the Parent. What the Parent has learned of its server, and its bounds of waits, are for its own
+	// claims alone. Parents must not lead in a circle: Validate says so, and all else panics.
 	Parent *Limiter
 
-	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its Parent, such
-	// as credentials with which a program calls a server. What the server says to one tenant counts for that one alone. But
-	// if two are refused within a second, and are told to wait until instants at most a second apart, or nothing of when,
-	// and no limit that is stated explains it, the server refuses everybody: then the Parent is held for no longer than
-	// both, until a request is served that was sent after one of these. One tenant alone never holds the others. Without a
-	// Parent, Tenant does nothing.
+	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its
+	// Parent, such as credentials with which a program calls a server. What the server says to one tenant
+	// counts for that one alone. But if two are refused within a second, and are told to wait until instants at
+	// most a second apart, or nothing of when, and no limit that is stated explains it, the server refuses
+	// everybody: then the Parent is held for no longer than both, until a request is served that was sent after
+	// one of these. One tenant alone never holds the others. Without a Parent, Tenant does nothing.
 	Tenant bool
 
 	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and Forever mean no bound.
 	// If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
-	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause: a hold, the
-	// reset of a server's limit, a quota, or a Store that cannot be reached, once that has lasted as long. It is looked at
-	// when a claim is made and whenever something is learned. A line that moves is waited for, however long it is; and so
-	// is what only an answer can end: requests in flight, and a slow start. Zero and Forever mean no bound: the caller
-	// knows the quotas, and has a context. (Of a Transport, for which a server may be anything, zero means two minutes.) If
-	// negative, it is zero: claims wait only for others, and for answers.
+	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause:
+	// a hold, the reset of a server's limit, a quota, or a Store that cannot be reached, once that has lasted
+	// as long. It is looked at when a claim is made and whenever something is learned. A line that moves is
+	// waited for, however long it is; and so is what only an answer can end: requests in flight, and a slow
+	// start. Zero and Forever mean no bound: the caller knows the quotas, and has a context. (Of a Transport,
+	// for which a server may be anything, zero means two minutes.) If negative, it is zero: claims wait only
+	// for others, and for answers.
 	MaxStandstill time.Duration
 
-	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority or
-	// its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If
-	// negative, nobody waits.
+	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its
+	// priority or its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit
+	// mean no bound. If negative, nobody waits.
 	MaxQueue int
 
-	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as one step more
-	// urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do not age: a more urgent claim
-	// always goes first.
+	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as
+	// one step more urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do not
+	// age: a more urgent claim always goes first.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent
-	// claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero
-	// means none. It must be at least 0 and less than 1, or every claim is refused with an error. Whatever the share, other
-	// claims can always go one at a time.
+	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only
+	// Urgent claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at
+	// 4500 an hour. Zero means none. It must be at least 0 and less than 1, or every claim is refused with an
+	// error. Whatever the share, other claims can always go one at a time.
 	Reserve float64
 
 	// Spend says how what remains of a server's limit is spent until its reset. Zero is SpendAuto.
 	Spend Spend
 
-	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when a hold has
-	// ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server has stated how much it allows,
-	// or 256 answers have come. After 250 ms without an answer (5 s after a refusal, until something is served) one more goes, and the number of
-	// those that may be in flight doubles. It needs callers that use Acquire and Grant.Answered. A claim that must not wait
-	// (MaxWait, MaxQueue) begins none but after a refusal, if a quota in requests says how many may go.
+	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when
+	// a hold has ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server
+	// has stated how much it allows, or 256 answers have come. After 250 ms without an answer (5 s after a
+	// refusal, until something is served) one more goes, and the number of those that may be in flight doubles.
+	// It needs callers that use Acquire and Grant.Answered. A claim that must not wait (MaxWait, MaxQueue)
+	// begins none but after a refusal, if a quota in requests says how many may go.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If
@@ -183,43 +193,49 @@ type Limiter struct {
 	// rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
 	Rand func() float64
 
-	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it,
-	// one request goes to find out: up to a second before it, by chance, so that several processes do not go in the same instant.
-	// Zero means 15 minutes, and Forever no bound. If negative, it is zero: nothing that a server says holds the bucket.
+	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
+	// away. After it, one request goes to find out: up to a second before it, by chance, so that several
+	// processes do not go in the same instant. Zero means 15 minutes, and Forever no bound. If negative, it is
+	// zero: nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
-	// Store, if not nil, is where the Quotas live; a nil pointer in it is an error. All processes whose Limiters have the same Store and the
-	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
+	// Store, if not nil, is where the Quotas live; a nil pointer in it is an error. All processes whose
+	// Limiters have the same Store and the same StoreName (or Name) share the Quotas, and learn what a server
+	// says to any of them.
 	//
-	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A quota cannot
-	// have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is an error. Even a claim
-	// that must not wait waits for the store's answer. A Parent that delays requests for longer than SlotLife wastes slots; if
-	// the Parent has a Store too, one token of each of its token buckets must come back within SlotLife. See Close.
+	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A
+	// quota cannot have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is
+	// an error. Even a claim that must not wait waits for the store's answer. A Parent that delays requests for
+	// longer than SlotLife wastes slots; if the Parent has a Store too, one token of each of its token buckets
+	// must come back within SlotLife. See Close.
 	Store store.Store
 
 	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
 	StoreName string
 
-	// Fresh says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket
-	// that it does not know from one that it has lost, and takes both for used up: the first claim waits for MaxStandstill
-	// at most (for two minutes if that is zero), and 1000 a day are back after a day. If Fresh is set, all is there after
-	// half a second, unless another process says that it knows the bucket. Without a Store, Fresh must not be set.
+	// Fresh says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot
+	// tell a bucket that it does not know from one that it has lost, and takes both for used up: the first
+	// claim waits for MaxStandstill at most (for two minutes if that is zero), and 1000 a day are back after a
+	// day. If Fresh is set, all is there after half a second, unless another process says that it knows the
+	// bucket. Without a Store, Fresh must not be set.
 	Fresh bool
 
-	// SlotLife is for how long after its instant in the Store's schedule a slot may still be used. The longest SlotLife of all
-	// processes counts. SlotLife must be longer than a round trip to the store. With five round trips, a process that sends
-	// often enough always has slots in hand. A longer SlotLife saves round trips, but makes each window longer by SlotLife, and
-	// each Burst smaller by what comes back within SlotLife. Zero or negative means the least that suits all quotas: Per/100,
-	// or for a token bucket the time in which a tenth of its Burst comes back, if that is longer; from 10 ms to a second;
-	// and no less than two round trips. For a window, SlotLife is at most Per/4. Without a Store, it must be zero.
+	// SlotLife is for how long after its instant in the Store's schedule a slot may still be used. The longest
+	// SlotLife of all processes counts. SlotLife must be longer than a round trip to the store. With five round
+	// trips, a process that sends often enough always has slots in hand. A longer SlotLife saves round trips,
+	// but makes each window longer by SlotLife, and each Burst smaller by what comes back within SlotLife. Zero
+	// or negative means the least that suits all quotas: Per/100, or for a token bucket the time in which a
+	// tenth of its Burst comes back, if that is longer; from 10 ms to a second; and no less than two round
+	// trips. For a window, SlotLife is at most Per/4. Without a Store, it must be zero.
 	SlotLife time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare. Without a Store, it must be zero.
 	Outage Outage
 
-	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
-	// is too slow, has lost the bucket, or another process shares it by other quotas. Calls come one after the other, in a goroutine
-	// of their own, with no lock held: a panic ends the program. Without a Store, it must be nil.
+	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again,
+	// when it is too slow, has lost the bucket, or another process shares it by other quotas. Calls come one
+	// after the other, in a goroutine of their own, with no lock held: a panic ends the program. Without a
+	// Store, it must be nil.
 	StoreEvent func(StoreEvent)
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
@@ -233,20 +249,26 @@ type Limiter struct {
 	forgotten    atomic.Bool // by its Group; written with the locks of the Group and of the tree, and never unset
 	contradicted atomic.Bool // answers cannot be about one counter: the Group is to hear them
 
-	// mu of the root protects the fields below, of the root and of every Limiter below it: those of other Limiters than the root are never locked.
+	// mu of the root protects the fields below, of the root and of every Limiter below it: those of other
+	// Limiters than the root are never locked.
 	//
-	// A Limiter is locked by lock, or by alter and lockCurrent, which call it, and unlocked by unlock, which sets its gate. The gates of the others in
-	// the tree stay as they are, and may: claims go past the lock only in a Limiter that is alone in its tree (isAlone); and grants end past it only
-	// where neither the Limiter nor one above knows anything of its server (quietAbove), which most learn by answers to requests of their own. Who
-	// does something to another Limiter that makes the end of its grants matter calls Hear of its gate: see release.
+	// A Limiter is locked by lock, or by alter and lockCurrent, which call it, and unlocked by unlock, which
+	// sets its gate. The gates of the others in the tree stay as they are, and may: claims go past the lock
+	// only in a Limiter that is alone in its tree (isAlone); and grants end past it only where neither the
+	// Limiter nor one above knows anything of its server (quietAbove), which most learn by answers to requests
+	// of their own. Who does something to another Limiter that makes the end of its grants matter calls Hear of
+	// its gate: see release.
 	//
-	// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one (Group.remake alone locks two). Who has mu and
-	// needs the Group unlocks first, asks, locks, and looks again whether it still has the right Limiter: see redirect. With mu held nobody waits,
-	// and of what users wrote only Deadline of a context is called. With Group.mu held, New, Rand, and the function given to Update are called.
+	// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one
+	// (Group.remake alone locks two). Who has mu and needs the Group unlocks first, asks, locks, and looks
+	// again whether it still has the right Limiter: see redirect. With mu held nobody waits, and of what users
+	// wrote only Deadline of a context is called. With Group.mu held, New, Rand, and the function given to
+	// Update are called.
 	//
-	// What decides when claims go is changed in a call of change or alter, so that those go first who were due before, bounds are looked at again, and
-	// timers are set anew: hold, stack, frozen, what the server and the lease say. Where no more than this changes, later is called in it. Each field
-	// names its writers, unless that is init alone.
+	// What decides when claims go is changed in a call of change or alter, so that those go first who were due
+	// before, bounds are looked at again, and timers are set anew: hold, stack, frozen, what the server and the
+	// lease say. Where no more than this changes, later is called in it. Each field names its writers, unless
+	// that is init alone.
 	mu sync.Mutex
 
 	initialized bool           // init was called
@@ -266,8 +288,9 @@ type Limiter struct {
 	generation  uint64         // of the Group, when l was given its quotas, or l.Parent if that was earlier; enroll and renew, with Group.mu too
 	link        *storeLink     // to the Store; nil if there is none; applyQuotas, once
 
-	// The hold is over if hold is not after now. It is begun and extended by holdUntil, and by storeLink.holdUntil if the store means the same one by
-	// a little more; who ends it sets hold to now. A hold that is long over is zero (prepare): so a gate may open.
+	// The hold is over if hold is not after now. It is begun and extended by holdUntil, and by
+	// storeLink.holdUntil if the store means the same one by a little more; who ends it sets hold to now. A
+	// hold that is long over is zero (prepare): so a gate may open.
 	hold      monotime.Time // nothing goes before this instant
 	heldSince monotime.Time // when the hold began
 	said      monotime.Time // until when a server said so; hold is earlier if MaxHold has cut that
@@ -298,9 +321,9 @@ type Limiter struct {
 	woken      bell.List               // of those who have left the line, for unlock to ring; empty while nobody has mu
 }
 
-// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
-// mistake. The error is ErrInvalid. If it is not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close,
-// Validate returns ErrClosed.
+// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas
+// the first mistake. The error is ErrInvalid. If it is not called, each claim gets the error of l, or else of
+// the Parent; but Allow only says no. After Close, Validate returns ErrClosed.
 func (l *Limiter) Validate() (err error) {
 	if err = check.Circle(l.Name, l, func(l *Limiter) *Limiter { return l.Parent }); err != nil {
 		return err // all else panics
@@ -323,8 +346,8 @@ func (l *Limiter) Pause(d time.Duration) {
 	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), 0, now) })
 }
 
-// Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next reply may hold
-// the bucket again.
+// Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next reply
+// may hold the bucket again.
 func (l *Limiter) Resume() {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -332,14 +355,16 @@ func (l *Limiter) Resume() {
 	l.change(now, func() { l.hold = min(l.hold, now) })
 }
 
-// SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old one,
-// preferably at the same index, keeps what was charged; others start anew. A TokenBucket keeps what is in it, as far as the new
-// Burst holds that: a larger one fills up at its rate. Plain, SlidingLog and SlidingWindow are one kind here. Claims that
-// wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a quota is invalid,
-// nothing changes, and the error, which is ErrInvalid, says why. With a Store, what was granted ahead by the quotas of before
-// goes back. But where only a rate changes, by a fifth at most, what is due within 25 ms stays; where it changes by less, so much more: by a hundredth, what is due
-// within half a second. And where it so changes again within a tenth of a second, nothing goes back before that is over.
-// Leave four round trips to the Store between larger changes: nothing is granted while they come faster than its replies.
+// SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old
+// one, preferably at the same index, keeps what was charged; others start anew. A TokenBucket keeps what is in
+// it, as far as the new Burst holds that: a larger one fills up at its rate. Plain, SlidingLog and
+// SlidingWindow are one kind here. Claims that wait here, or in a bucket below, and now would miss their bounds
+// or never go, are refused at once. If a quota is invalid, nothing changes, and the error, which is ErrInvalid,
+// says why. With a Store, what was granted ahead by the quotas of before goes back. But where only a rate
+// changes, by a fifth at most, what is due within 25 ms stays; where it changes by less, so much more: by a
+// hundredth, what is due within half a second. And where it so changes again within a tenth of a second,
+// nothing goes back before that is over. Leave four round trips to the Store between larger changes: nothing is
+// granted while they come faster than its replies.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -360,7 +385,8 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	return nil
 }
 
-// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that mu is held.
+// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that mu
+// is held.
 func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	if l.Store != nil && l.link == nil && l.misset == nil {
 		l.link = newStoreLink(l)
@@ -391,14 +417,15 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 }
 
-// outdated reports whether the Group of l has forgotten it, or an Update has not come to it yet. It requires that mu is held.
+// outdated reports whether the Group of l has forgotten it, or an Update has not come to it yet. It requires
+// that mu is held.
 func (l *Limiter) outdated() bool {
 	return l.entry.group != nil && (l.forgotten.Load() || l.generation != l.entry.group.generation.Load())
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class. It is called with the tree
-// of l locked, and returns with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket
-// of which nobody else knows.
+// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class. It is called
+// with the tree of l locked, and returns with the tree of the right bucket locked, and its root. If find only
+// looks, that may be a bucket of which nobody else knows.
 func (l *Limiter) redirect(root *Limiter, c adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at, atRoot *Limiter) {
 	for l.isSplit || l.outdated() {
 		outdated, forgotten := l.outdated(), l.forgotten.Load()

@@ -296,7 +296,8 @@ func TestLimiterCancelChannel(t *testing.T) {
 	})
 }
 
-// TestLimiterCancelChannelClosed: a claim whose Cancel channel is closed already is not granted, nor charged, also where nothing delays it.
+// TestLimiterCancelChannelClosed: a claim whose Cancel channel is closed already is not granted, nor charged,
+// also where nothing delays it.
 func TestLimiterCancelChannelClosed(t *testing.T) {
 	closed, open := make(chan struct{}), make(chan struct{})
 	close(closed)

@@ -146,9 +146,9 @@ func TestALongLineIsLookedAtOnceInAWhile(t *testing.T) {
 	})
 }
 
-// TestToldWhereverItWaits: a claim that waits in the lowest of three buckets, whichever delays it, is told at once when the
-// quotas of any of them come to be below its cost or in a unit nearly like its own, or when that bucket opens too late.
-// And the next in line takes its place.
+// TestToldWhereverItWaits: a claim that waits in the lowest of three buckets, whichever delays it, is told at
+// once when the quotas of any of them come to be below its cost or in a unit nearly like its own, or when that
+// bucket opens too late. And the next in line takes its place.
 func TestToldWhereverItWaits(t *testing.T) {
 	set := func(text string) func(*Limiter) error {
 		return func(l *Limiter) error { return l.SetQuotas(quotas(t, text)) }
@@ -255,7 +255,8 @@ func TestWhoLeavesTheLineIsToldOfItself(t *testing.T) {
 	}
 }
 
-// TestGrantedWhileHeard: what other goroutines are granted while the first answer is heard is taken from what it says remains.
+// TestGrantedWhileHeard: what other goroutines are granted while the first answer is heard is taken from what
+// it says remains.
 func TestGrantedWhileHeard(t *testing.T) {
 	l := &Limiter{}
 	g, err := l.Acquire(t.Context(), Claim{})
@@ -282,8 +283,8 @@ func TestGrantedWhileHeard(t *testing.T) {
 	}
 }
 
-// TestGrantsEndWhileHeard: grants end without the lock while an answer says what remains, and after those in line were looked at: one goes
-// at once in place of each.
+// TestGrantsEndWhileHeard: grants end without the lock while an answer says what remains, and after those in
+// line were looked at: one goes at once in place of each.
 func TestGrantsEndWhileHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 4"), Rand: noJitter}
@@ -321,8 +322,8 @@ func (s *stopping) Err() error {
 	return s.Context.Err()
 }
 
-// TestGrantWithdrawn: a claim was about to be granted without the lock when the bucket learned what remains. Another goroutine counted it
-// as in flight meanwhile, and so had one wait that may go.
+// TestGrantWithdrawn: a claim was about to be granted without the lock when the bucket learned what remains.
+// Another goroutine counted it as in flight meanwhile, and so had one wait that may go.
 func TestGrantWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
@@ -357,8 +358,8 @@ func TestHeldWhenAGrantEnds(t *testing.T) {
 	})
 }
 
-// TestTheFirstToAskIsToldWhatOthersWaitFor: those before it do not ask, so that nothing was kept of what they wait for. It joins behind them, which
-// changes nothing for them, and leaves before anything else happens.
+// TestTheFirstToAskIsToldWhatOthersWaitFor: those before it do not ask, so that nothing was kept of what they
+// wait for. It joins behind them, which changes nothing for them, and leaves before anything else happens.
 func TestTheFirstToAskIsToldWhatOthersWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := &Limiter{Name: "root", Quotas: quotas(t, "1/m burst 1")}

@@ -42,8 +42,8 @@ func TestGroupUpdateHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// Update has not come to the last bucket when a claim is made there. That goes by the new quotas all the same, and after those
-// which wait there, be it under the same path or under another one.
+// Update has not come to the last bucket when a claim is made there. That goes by the new quotas all the same,
+// and after those which wait there, be it under the same path or under another one.
 func TestGroupUpdateIsAheadOfItsClaims(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -43,8 +43,8 @@ type waiter struct {
 	err        error
 }
 
-// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused others or it
-// again, comes after those who came before the end of the hold, whatever its priority.
+// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused
+// others or it again, comes after those who came before the end of the hold, whatever its priority.
 func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
 	return max(order.Rank(p.since, of.index()-Normal.index(), check.Ageing(l.Ageing)), p.past.PlacedAt())
 }
@@ -60,7 +60,8 @@ func (w *waiter) Flow() string { return w.flow.name }
 // Row is the index of the waiter's priority.
 func (w *waiter) Row() int { return w.priority.index() }
 
-// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel channel ends.
+// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
+// channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	left := bell.Never
 	if w.Expires != 0 {
@@ -96,9 +97,10 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 	return granted
 }
 
-// drop takes w out of line, and returns what it waits for. If w was granted at the same time, the grant is given back
-// for the next in line; if w was dismissed, the tree that waits for it waits no longer. The cause of ctxErr is asked for last: to ask a context takes a lock
-// that its cancel function holds until it has woken all who wait for it, and many may.
+// drop takes w out of line, and returns what it waits for. If w was granted at the same time, the grant is
+// given back for the next in line; if w was dismissed, the tree that waits for it waits no longer. The cause of
+// ctxErr is asked for last: to ask a context takes a lock that its cancel function holds until it has woken all
+// who wait for it, and many may.
 func (w *waiter) drop(ctxErr error, cause func() error) error {
 	// What is known is said before the lock is taken, since many may leave at once.
 	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: w.N, Err: ErrCanceled, ctxErr: ctxErr, detail: " while waiting"}
@@ -128,7 +130,8 @@ func (w *waiter) giveUp(now monotime.Time, e *Error) {
 	}
 }
 
-// end takes w out of line and has its caller woken when mu is free: with the grant if err is nil, else with err. It requires that mu is held.
+// end takes w out of line and has its caller woken when mu is free: with the grant if err is nil, else with
+// err. It requires that mu is held.
 func (w *waiter) end(now monotime.Time, err error) {
 	w.depart(now, err)
 	w.l.root().woken.Add(&w.done)
@@ -169,16 +172,17 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	return d
 }
 
-// waitsFor has d, which has no cause, say what w, which must wait, waits for. Some may have gone who held it back: then that is what any of the
-// first in line waits for.
+// waitsFor has d, which has no cause, say what w, which must wait, waits for. Some may have gone who held it
+// back: then that is what any of the first in line waits for.
 func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 	w.sharing(now, d, true)
 	w.sharing(now, d, false)
 	w.blocked(now, d)
 }
 
-// sharing has d, if it has no cause, be what the first in line wait for who hold w back: the first of its row, and that of
-// another, if the same bucket delays both; of those ahead of w, or of all. While buckets are being changed, all wait for that.
+// sharing has d, if it has no cause, be what the first in line wait for who hold w back: the first of its row,
+// and that of another, if the same bucket delays both; of those ahead of w, or of all. While buckets are being
+// changed, all wait for that.
 func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 	if d.Cause == "" && w.l.root().frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
@@ -205,7 +209,8 @@ func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 	}
 }
 
-// blocked has d, if it has no cause, say what w waits for now, although it might go at any moment: for the reply of a store, say.
+// blocked has d, if it has no cause, say what w waits for now, although it might go at any moment: for the
+// reply of a store, say.
 func (w *waiter) blocked(now monotime.Time, d *delay) {
 	if d.Cause == "" {
 		var of delay
@@ -215,7 +220,8 @@ func (w *waiter) blocked(now monotime.Time, d *delay) {
 	}
 }
 
-// missedBound returns which bound w misses with the delay d, or that it never goes; nil if none. Then d is the delay that says so.
+// missedBound returns which bound w misses with the delay d, or that it never goes; nil if none. Then d is the
+// delay that says so.
 func (w *waiter) missedBound(now monotime.Time, d *delay) error {
 	switch {
 	case d.Never:

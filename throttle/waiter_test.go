@@ -326,8 +326,8 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	g.Done()
 }
 
-// TestForecastBehindAnotherUnit: a claim that does not draw on what the line waits for waits for it too. Its forecast, and
-// its error, say for how long and for what.
+// TestForecastBehindAnotherUnit: a claim that does not draw on what the line waits for waits for it too. Its
+// forecast, and its error, say for how long and for what.
 func TestForecastBehindAnotherUnit(t *testing.T) {
 	const text = "60 tokens/m burst 60"
 	pace := Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: text}
@@ -393,8 +393,8 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 	}
 }
 
-// Of buckets of three levels, a claim that waits above for its turn may come to wait below, behind one of the lowest bucket:
-// then another, which was told that it goes after it, goes before. So the first does not count.
+// Of buckets of three levels, a claim that waits above for its turn may come to wait below, behind one of the
+// lowest bucket: then another, which was told that it goes after it, goes before. So the first does not count.
 func TestForecastBehindAClaimThatLosesItsPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		quotas [3]string
@@ -464,9 +464,9 @@ func sumOf(waits []Wait) (sum time.Duration) {
 	return sum
 }
 
-// TestWaitsAddUp has claims of all priorities and costs wait in random trees, or for a Store, in which quotas of all kinds are replaced,
-// buckets are held, answers say all that they may say, and claims are canceled. What each claim has waited for adds up to
-// how long it waited, to the nanosecond, whether it went or not.
+// TestWaitsAddUp has claims of all priorities and costs wait in random trees, or for a Store, in which quotas
+// of all kinds are replaced, buckets are held, answers say all that they may say, and claims are canceled. What
+// each claim has waited for adds up to how long it waited, to the nanosecond, whether it went or not.
 func TestWaitsAddUp(t *testing.T) {
 	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) { waitsAddUp(t, seed) })
@@ -684,7 +684,8 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 	t.Logf("seed %d: %d waited", seed, len(want))
 }
 
-// A claim looks at so many of the buckets beside its own in which others wait, and at no more: what it is told is a lower bound.
+// A claim looks at so many of the buckets beside its own in which others wait, and at no more: what it is told
+// is a lower bound.
 func TestForecastBesideManyBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: Forever}
@@ -708,8 +709,8 @@ func TestForecastBesideManyBuckets(t *testing.T) {
 	})
 }
 
-// Many may leave at once: each looks at a few of those ahead of it, and no more. Of the others it knows what was forecast, so
-// that the Wait of its Error is right if nothing has changed since, and else a bound.
+// Many may leave at once: each looks at a few of those ahead of it, and no more. Of the others it knows what
+// was forecast, so that the Wait of its Error is right if nothing has changed since, and else a bound.
 func TestCancelBehindMany(t *testing.T) {
 	for _, n := range []int{1, aheadFew, aheadFew + 1, aheadFew + 2, 20 * aheadFew} {
 		synctest.Test(t, func(t *testing.T) {
@@ -743,7 +744,8 @@ func TestCancelBehindMany(t *testing.T) {
 	}
 }
 
-// TestCancelAfterTheFirst: who stands behind many does not count again whether some have left meanwhile, the first in line or another. Behind a few, he does.
+// TestCancelAfterTheFirst: who stands behind many does not count again whether some have left meanwhile, the
+// first in line or another. Behind a few, he does.
 func TestCancelAfterTheFirst(t *testing.T) {
 	for n, want := range map[int]time.Duration{aheadFew: aheadFew * time.Second, aheadFew + 2: (aheadFew + 3) * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -771,8 +773,8 @@ func TestCancelAfterTheFirst(t *testing.T) {
 	}
 }
 
-// Whoever leaves from behind the first in line changes nothing for others but their place: those behind move up, and the
-// timer of the first stays.
+// Whoever leaves from behind the first in line changes nothing for others but their place: those behind move
+// up, and the timer of the first stays.
 func TestCancelBehindTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even")}
@@ -803,7 +805,8 @@ func TestCancelBehindTheFirst(t *testing.T) {
 	})
 }
 
-// TestCancelLeavesBeforeItAsks: who is canceled has left the line when it asks its context why, which may take until all who wait for it were woken.
+// TestCancelLeavesBeforeItAsks: who is canceled has left the line when it asks its context why, which may take
+// until all who wait for it were woken.
 func TestCancelLeavesBeforeItAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/m burst 1")}
@@ -833,7 +836,8 @@ func (c onValue) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// TestCancelGivesBackOnce: a grant that comes as its context ends goes back once, also if the context panics when it is asked why.
+// TestCancelGivesBackOnce: a grant that comes as its context ends goes back once, also if the context panics
+// when it is asked why.
 func TestCancelGivesBackOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/m burst 10")}

@@ -78,7 +78,8 @@ func writeFields(w io.Writer, heading string, fields []string) {
 	}
 }
 
-// hasPassed reports whether values are one instant of before now, but of this millennium, in seconds or milliseconds since 1970 or as a date.
+// hasPassed reports whether values are one instant of before now, but of this millennium, in seconds or
+// milliseconds since 1970 or as a date.
 func hasPassed(values []string, now time.Time) bool {
 	text := strings.TrimSpace(strings.Join(values, ","))
 	at, err := http.ParseTime(text)

@@ -23,8 +23,8 @@ type answer struct {
 	received time.Time
 }
 
-// parseHead reads the head of an answer as curl prints it, also with -v, or as a browser shows it. Of several, which come
-// of redirects and proxies, the last one counts. What follows an empty line is the body.
+// parseHead reads the head of an answer as curl prints it, also with -v, or as a browser shows it. Of several,
+// which come of redirects and proxies, the last one counts. What follows an empty line is the body.
 func parseHead(text string) ([]answer, error) {
 	r := headReader{answer: answer{header: http.Header{}}}
 	n := 0

@@ -147,7 +147,8 @@ func TestRedundant(t *testing.T) {
 	}
 }
 
-// TestPast tells an instant that has passed from a header that is not understood: an answer that was kept for a while has such resets.
+// TestPast tells an instant that has passed from a header that is not understood: an answer that was kept for a
+// while has such resets.
 func TestPast(t *testing.T) {
 	const limit = "HTTP/2 200\nx-ratelimit-limit: 60\nx-ratelimit-remaining: 59\n"
 	const noDate = "\n\nNot believed, since it has passed. The answer has no Date; if it is not a new one, put the line \"Date: …\" of when it came into its head:\n  X-Ratelimit-Reset: "

@@ -20,7 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the drawings into the files with which they are compared")
 
-// TestBurst runs the program in virtual time. Whenever in a second it begins, it draws the files that are in the repository.
+// TestBurst runs the program in virtual time. Whenever in a second it begins, it draws the files that are in
+// the repository.
 func TestBurst(t *testing.T) {
 	for _, phase := range []time.Duration{0, 1, 333 * time.Millisecond, firstWave, firstWave + 1, secondWave, per - 1} {
 		t.Run(phase.String(), func(t *testing.T) {

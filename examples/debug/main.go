@@ -1,6 +1,6 @@
-// The program serves a page on which you see what a pacer.Transport does, and why requests wait. It prints the URL; open it in a
-// browser, and press Enter in the terminal to end it. Meanwhile it calls five services with different limits, which run
-// in the same process:
+// The program serves a page on which you see what a pacer.Transport does, and why requests wait. It prints the
+// URL; open it in a browser, and press Enter in the terminal to end it. Meanwhile it calls five services with
+// different limits, which run in the same process:
 //
 //   - api.example.com admits 40 requests in 10 seconds, and says so: when none is left, requests wait for the reset.
 //   - search.example.com refuses what is too much with Retry-After, and holds everybody back.
@@ -76,7 +76,8 @@ func serve(ctx context.Context, h http.Handler) (url string, closeServer func())
 	return "http://" + listener.Addr().String(), func() { server.Close() }
 }
 
-// play sends requests until ctx ends: for each line of the table so many clients, each of which pauses between its requests.
+// play sends requests until ctx ends: for each line of the table so many clients, each of which pauses between
+// its requests.
 func play(ctx context.Context, client *http.Client) {
 	var wg sync.WaitGroup
 	for _, load := range []struct {

@@ -47,9 +47,9 @@ var spans = []time.Duration{
 	time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 24 * time.Hour,
 }
 
-// fit returns the quota that explains the answers best, which are sorted by time. It asks an Algorithm of each candidate, as
-// the server was asked, and counts how often it would have answered otherwise. Of equal ones, what is stated comes first, and
-// then what is plain: that is never wrong to write.
+// fit returns the quota that explains the answers best, which are sorted by time. It asks an Algorithm of each
+// candidate, as the server was asked, and counts how often it would have answered otherwise. Of equal ones,
+// what is stated comes first, and then what is plain: that is never wrong to write.
 func fit(answers []answer, stated []statement) (candidate, bool) {
 	var all []candidate
 	for _, s := range stated {
@@ -82,8 +82,8 @@ func fit(answers []answer, stated []statement) (candidate, bool) {
 // atOnce is what the server may have seen in another order.
 const atOnce = 50 * time.Millisecond
 
-// wrong returns how many answers an algorithm would have given otherwise. Of requests that came at once, only how many were
-// admitted counts.
+// wrong returns how many answers an algorithm would have given otherwise. Of requests that came at once, only
+// how many were admitted counts.
 func wrong(answers []answer, algorithm pacertest.Algorithm) (n int) {
 	var begin time.Time
 	more := 0 // how many more of those at once it admits than the server did
@@ -102,8 +102,9 @@ func wrong(answers []answer, algorithm pacertest.Algorithm) (n int) {
 	return n + max(more, -more)
 }
 
-// spans returns what the window of a limit may be. If the server states only when it is restored, that is rounded by a second, and the
-// longest that was seen is not much shorter than the window, or the server means something else by it.
+// spans returns what the window of a limit may be. If the server states only when it is restored, that is
+// rounded by a second, and the longest that was seen is not much shorter than the window, or the server means
+// something else by it.
 func (s statement) spans() []time.Duration {
 	if s.window > 0 {
 		return []time.Duration{s.window}
@@ -150,8 +151,8 @@ func candidates(span time.Duration, any, fixed, clock int, stated bool) []candid
 	}
 }
 
-// buckets returns token buckets: how many tokens come back in a second is seen while the server refuses, and how many there
-// were at first by how many it admitted before.
+// buckets returns token buckets: how many tokens come back in a second is seen while the server refuses, and
+// how many there were at first by how many it admitted before.
 func buckets(answers []answer) (all []candidate) {
 	first := slices.IndexFunc(answers, func(a answer) bool { return a.refused })
 	later := 0

@@ -1,11 +1,12 @@
-// The program tries pacer on a client that is there already, and changes nothing: in ModeObserve, every request goes at
-// once, as before, and pacer notes what it would have done. After a while the program reports how many refusals that would have
-// saved, for how long requests would have waited, and which quota text fits the server.
+// The program tries pacer on a client that is there already, and changes nothing: in ModeObserve, every request
+// goes at once, as before, and pacer notes what it would have done. After a while the program reports how many
+// refusals that would have saved, for how long requests would have waited, and which quota text fits the
+// server.
 //
-// Without flags, it starts a server on loopback that grants 50 requests in two seconds, and a client that sends 20 at once every 0.6 s, so that
-// none come just when a window ends, for six seconds. With -url, the same client calls that server: be sure that you may call it so often, or say how
-// often by -at-once and -every. To try it in a program of yours, take observe.go and fit.go along, and wrap the Transport
-// of your http.Client:
+// Without flags, it starts a server on loopback that grants 50 requests in two seconds, and a client that sends
+// 20 at once every 0.6 s, so that none come just when a window ends, for six seconds. With -url, the same
+// client calls that server: be sure that you may call it so often, or say how often by -at-once and -every. To
+// try it in a program of yours, take observe.go and fit.go along, and wrap the Transport of your http.Client:
 //
 //	o := &observer{}
 //	client.Transport = o.around(client.Transport)

@@ -13,7 +13,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// The report of the program as it stands, in virtual time. Which of the requests that are sent at once wait is a matter of chance.
+// The report of the program as it stands, in virtual time. Which of the requests that are sent at once wait is
+// a matter of chance.
 func TestReport(t *testing.T) {
 	want := regexp.MustCompile(`^For 6s, a client sends 20 requests every 600ms. pacer only looks on.
 
@@ -37,7 +38,8 @@ $`)
 	})
 }
 
-// A host that refuses nothing and states nothing has no quota, and one that only refuses has the one that explains that.
+// A host that refuses nothing and states nothing has no quota, and one that only refuses has the one that
+// explains that.
 func TestHostsWithoutHeaders(t *testing.T) {
 	for _, test := range []struct {
 		algorithm pacertest.Algorithm

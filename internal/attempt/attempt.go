@@ -37,9 +37,8 @@ func Corrected(base http.RoundTripper, resp *http.Response, err error) (*http.Re
 	return corrected(resp, err, fmt.Sprintf("%T", base))
 }
 
-// SendWithin is Send for an attempt that must be answered within d.
-// The context of the attempt lives on until the answer was read and the body of the request was sent, and is then canceled;
-// no caller sees that.
+// SendWithin is Send for an attempt that must be answered within d. The context of the attempt lives on until
+// the answer was read and the body of the request was sent, and is then canceled; no caller sees that.
 func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	late := timeoutError(d)
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -80,8 +79,8 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	return resp, nil
 }
 
-// Instead returns the answer of what answers in place of a server, and has that name. It closes the body of the request if that is
-// left alone.
+// Instead returns the answer of what answers in place of a server, and has that name. It closes the body of the
+// request if that is left alone.
 func Instead(req *http.Request, answer func(*http.Request) (*http.Response, error), name string) (*http.Response, error) {
 	out, touched := req, func() bool { return false }
 	if req.Body != nil && req.Body != http.NoBody {
@@ -119,7 +118,8 @@ func Gone(req *http.Request) bool {
 	}
 }
 
-// Sleep waits for d. It returns the ContextError of ctx if that ends first, and canceled if the channel is closed first.
+// Sleep waits for d. It returns the ContextError of ctx if that ends first, and canceled if the channel is
+// closed first.
 func Sleep(ctx context.Context, d time.Duration, cancel <-chan struct{}, canceled error) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

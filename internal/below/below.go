@@ -1,7 +1,7 @@
 // Package below looks for a RoundTripper below another one.
 //
-// In comes a RoundTripper; out comes whether one of a type is in it, or none at all. The package knows how RoundTrippers and
-// clients are made of each other, and nothing of what they do.
+// In comes a RoundTripper; out comes whether one of a type is in it, or none at all. The package knows how
+// RoundTrippers and clients are made of each other, and nothing of what they do.
 package below
 
 import (

@@ -8,9 +8,9 @@ import (
 )
 
 // CancelAtEnd makes sent, which is a copy of a request, tell when its bodies were closed: Body, and those of
-// GetBody, since net/http opens another one where a connection turns out to be closed. When there is an answer, and nothing
-// of the exchange is under way any more, cancel(nil) is called: the answer has ended, and the bodies that were sent
-// are closed. A server may answer before it has read the request.
+// GetBody, since net/http opens another one where a connection turns out to be closed. When there is an answer,
+// and nothing of the exchange is under way any more, cancel(nil) is called: the answer has ended, and the
+// bodies that were sent are closed. A server may answer before it has read the request.
 func CancelAtEnd(sent *http.Request, cancel context.CancelCauseFunc) *Exchange {
 	e := &Exchange{sent: sent, cancel: cancel}
 	e.open.Store(1) // the answer
@@ -62,7 +62,8 @@ func (e *Exchange) end() {
 	}
 }
 
-// part is a body of an exchange, until it has ended: was closed, or, unless only that counts, was read to its end or has failed.
+// part is a body of an exchange, until it has ended: was closed, or, unless only that counts, was read to its
+// end or has failed.
 type part struct {
 	io.ReadCloser
 	of          *Exchange

@@ -37,8 +37,8 @@ func TestCancelAtEnd(t *testing.T) {
 	}
 }
 
-// An answer that ends before its request was sent leaves the context to the request: until its body is closed, and the one that was
-// opened in its place.
+// An answer that ends before its request was sent leaves the context to the request: until its body is closed,
+// and the one that was opened in its place.
 func TestCancelAtEndOfTheRequest(t *testing.T) {
 	for name, test := range map[string]struct {
 		length int64

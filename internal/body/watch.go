@@ -25,8 +25,8 @@ func Watch(ctx context.Context, b io.ReadCloser, unread time.Duration, ended fun
 	return keepWriter(w, b)
 }
 
-// MaxUnread is for how long an answer counts that nobody reads: zero means five minutes, the largest int no bound, for which
-// it returns zero, and a negative value no time at all.
+// MaxUnread is for how long an answer counts that nobody reads: zero means five minutes, the largest int no
+// bound, for which it returns zero, and a negative value no time at all.
 func MaxUnread(d time.Duration) time.Duration {
 	switch d {
 	case 0:

@@ -1,7 +1,8 @@
 // Package delay says for how long a request that failed is to back off before it is sent again.
 //
-// In come a policy, of package backoff, cenkalti/backoff or go-retryablehttp, how often the request has failed, and the answer
-// at hand; out comes a delay. The package does not wait, and does not know whether the request may be sent again.
+// In come a policy, of package backoff, cenkalti/backoff or go-retryablehttp, how often the request has failed,
+// and the answer at hand; out comes a delay. The package does not wait, and does not know whether the request
+// may be sent again.
 package delay
 
 import (
@@ -56,8 +57,8 @@ func (d *Delays) Next(p *Policy, n int, resp *http.Response, mayWait func(time.D
 	return delay, delay >= 0, false // cenkalti.Stop is negative, and so is a delay that has overflowed
 }
 
-// Between returns the delay of Backoff after n failures, or if that is nil, min and full jitter of min, 2·min, …, up to max. If
-// a server asks for a longer one, that counts.
+// Between returns the delay of Backoff after n failures, or if that is nil, min and full jitter of min, 2·min,
+// …, up to max. If a server asks for a longer one, that counts.
 func (p *Policy) Between(min, max time.Duration, n int, hint headers.Retry) time.Duration {
 	var delay time.Duration
 	if p.Backoff != nil {
@@ -71,8 +72,8 @@ func (p *Policy) Between(min, max time.Duration, n int, hint headers.Retry) time
 	return delay
 }
 
-// Retryable makes a Backoff of go-retryablehttp one of package backoff. Nil is retryablehttp.DefaultBackoff; zero means 1 s
-// for min and 30 s for max.
+// Retryable makes a Backoff of go-retryablehttp one of package backoff. Nil is retryablehttp.DefaultBackoff;
+// zero means 1 s for min and 30 s for max.
 func Retryable(b retryablehttp.Backoff, min, max time.Duration) backoff.Backoff {
 	r := retryable{b, min, max}
 	if b == nil {
@@ -102,9 +103,10 @@ func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
 	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
 }
 
-// Mistakes returns a sentence for each field of a policy of package backoff, or of one to which policy points, that is a duration
-// below 1 ms, which is a number without a unit, or an unknown jitter; and one for a nil pointer whose Delay would panic. Name is that of
-// the field in which policy is. What the fields of other policies mean is not known.
+// Mistakes returns a sentence for each field of a policy of package backoff, or of one to which policy points,
+// that is a duration below 1 ms, which is a number without a unit, or an unknown jitter; and one for a nil
+// pointer whose Delay would panic. Name is that of the field in which policy is. What the fields of other
+// policies mean is not known.
 func Mistakes(name string, policy backoff.Backoff) (sentences []string) {
 	v := reflect.ValueOf(policy)
 	if v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Implements(reflect.TypeFor[backoff.Backoff]()) {

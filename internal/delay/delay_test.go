@@ -141,7 +141,8 @@ func TestRetryable(t *testing.T) {
 	}
 }
 
-// Every policy of package backoff is asked, a new one too, and through a pointer; a nil pointer is one if its Delay bears that.
+// Every policy of package backoff is asked, a new one too, and through a pointer; a nil pointer is one if its
+// Delay bears that.
 func TestMistakes(t *testing.T) {
 	type own struct{ backoff.Constant }
 	var none *backoff.Exponential

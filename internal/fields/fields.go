@@ -28,8 +28,8 @@ type invalid struct{ error }
 // Unwrap returns the error itself, and ErrInvalid.
 func (e *invalid) Unwrap() []error { return []error{e.error, ErrInvalid} }
 
-// BareNumbers returns a sentence for each exported field of a struct, or of one to which config points, and of structs in it,
-// that is a duration above zero and below least: a number without a unit is in nanoseconds.
+// BareNumbers returns a sentence for each exported field of a struct, or of one to which config points, and of
+// structs in it, that is a duration above zero and below least: a number without a unit is in nanoseconds.
 func BareNumbers(config any, least time.Duration) []string {
 	return bareNumbers(reflect.Indirect(reflect.ValueOf(config)), least)
 }
@@ -82,8 +82,8 @@ func SetWithout(prefix string, group any, needed string) (sentences []string) {
 	return sentences
 }
 
-// NilPointer returns a sentence if a field of a struct, or of one to which config points, is an interface in which there is a nil
-// pointer, which is not nil itself: mostly, what a function has returned beside an error.
+// NilPointer returns a sentence if a field of a struct, or of one to which config points, is an interface in
+// which there is a nil pointer, which is not nil itself: mostly, what a function has returned beside an error.
 func NilPointer(prefix string, config any, field string) []string {
 	f := reflect.Indirect(reflect.ValueOf(config)).FieldByName(field)
 	if f.Kind() != reflect.Interface || f.Elem().Kind() != reflect.Pointer || !f.Elem().IsNil() {

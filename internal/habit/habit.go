@@ -1,7 +1,7 @@
 // Package habit reads answers of one server that come fast, one after the other, and that say much the same.
 //
-// In come the headers of answers; out comes what they say of limits: what package headers would say, or, of a [Repeat], how much
-// remains of each. The package does not know what headers are called.
+// In come the headers of answers; out comes what they say of limits: what package headers would say, or, of a
+// [Repeat], how much remains of each. The package does not know what headers are called.
 package habit
 
 import (
@@ -22,23 +22,28 @@ var ofHeaders = headers.Inside(inside.Key{})
 // limits, and looks those up, instead of at all headers. For answers that are no errors; an error is to be read by
 // [headers.Reader.Append], as a whole.
 //
-// A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if one of
-// those is missing, and if there are more or fewer headers in all. In any case it looks after 15 and after 14 answers by turns; and at the first answer
-// 10 ms or more after the latest one at which it looked because of the time. To look at all headers, it asks for each by its name: where the names are
-// those of before, they say what they said.
+// A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if
+// one of those is missing, and if there are more or fewer headers in all. In any case it looks after 15 and
+// after 14 answers by turns; and at the first answer 10 ms or more after the latest one at which it looked
+// because of the time. To look at all headers, it asks for each by its name: where the names are those of
+// before, they say what they said.
 //
 // So what a server has not said before is missed only if it says it in place of something else:
 //   - If all answers say it from then on, 15 miss it at most, and none after 10 ms.
-//   - If each n-th answer says it, 31 of these are missed at most: looks are 31 answers apart, and 31 has no divisor in common with n, so that they come to
-//     each of n answers. But if n is a multiple of 31, they may come to others always, and then only time finds it, by chance.
-//   - That holds whatever other answers say: each answer counts once, also if Append reads it after Tells, or after a [Repeat].
+//   - If each n-th answer says it, 31 of these are missed at most: looks are 31 answers apart, and 31 has no
+//     divisor in common with n, so that they come to each of n answers. But if n is a multiple of 31, they may
+//     come to others always, and then only time finds it, by chance.
+//   - That holds whatever other answers say: each answer counts once, also if Append reads it after Tells, or
+//     after a [Repeat].
 //   - Where answers are read at the same time, one more is missed for each of these, at most.
 //   - If answers say it at random, each is looked at with a probability of 2 in 31.
 //
-// The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it knows that without a look at
-// the clock: so they lie between grants, and answers that come much later than those are bounded by the 15 alone.
+// The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it
+// knows that without a look at the clock: so they lie between grants, and answers that come much later than
+// those are bounded by the 15 alone.
 //
-// The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one headers.Reader only.
+// The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one
+// headers.Reader only.
 type Habit struct {
 	known  atomic.Pointer[known]
 	streak atomic.Uint64             // what the latest answers had in common, and how many they were: see note
@@ -99,7 +104,8 @@ const (
 	longestName = 128 // bytes of a name that is remembered
 )
 
-// Tells is [headers.Reader.Tells], for an answer of an instant: when it was received, or when its request went, by whatever clock that is always the same one.
+// Tells is [headers.Reader.Tells], for an answer of an instant: when it was received, or when its request went,
+// by whatever clock that is always the same one.
 func (h *Habit) Tells(r *headers.Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
@@ -134,8 +140,9 @@ func (h *Habit) Append(r *headers.Reader, limits []headers.Limit, header http.He
 	return all, hint
 }
 
-// suffices reports whether what is remembered suffices for an answer, without another look at all its headers. Each answer counts, and
-// counts once (see takeBack), so that which ones are looked at by number depends neither on what others say, nor on why these are looked at.
+// suffices reports whether what is remembered suffices for an answer, without another look at all its headers.
+// Each answer counts, and counts once (see takeBack), so that which ones are looked at by number depends
+// neither on what others say, nor on why these are looked at.
 func (h *Habit) suffices(k *known, header http.Header, now time.Duration) bool {
 	return h.unread.Add(1) <= habitUnread && len(header) == k.n && recent(time.Duration(h.looked.Load()), now)
 }
@@ -151,8 +158,9 @@ func (h *Habit) noteLook(now time.Duration) {
 	}
 }
 
-// noteTurn notes that an answer was looked at whose turn had come by number, if it had. Of several that are looked at at the same time, one begins
-// to count anew: if each did, a late one would take back what was counted meanwhile.
+// noteTurn notes that an answer was looked at whose turn had come by number, if it had. Of several that are
+// looked at at the same time, one begins to count anew: if each did, a late one would take back what was
+// counted meanwhile.
 func (h *Habit) noteTurn() {
 	for n := h.unread.Load(); n > habitUnread; n = h.unread.Load() {
 		if h.unread.CompareAndSwap(n, (h.turns.Load()+1)&1) {
@@ -162,8 +170,8 @@ func (h *Habit) noteTurn() {
 	}
 }
 
-// comesFast notes that a Repeat is wanted of an answer of an instant, and reports whether other answers were read since that was so last, or whether that
-// was less than habitLasts ago, or never.
+// comesFast notes that a Repeat is wanted of an answer of an instant, and reports whether other answers were
+// read since that was so last, or whether that was less than habitLasts ago, or never.
 func (h *Habit) comesFast(now time.Duration) bool {
 	turns := h.turns.Load()
 	n := turns>>1*(2*habitUnread+1) + turns&1*habitUnread + h.unread.Load() // one more for each answer, also where unread begins anew
@@ -171,7 +179,8 @@ func (h *Habit) comesFast(now time.Duration) bool {
 	return before == 0 || now-before < habitLasts || others > 0
 }
 
-// recent reports whether an instant is less than habitLasts after all headers were looked at, and not before: then the difference, without a sign, is small.
+// recent reports whether an instant is less than habitLasts after all headers were looked at, and not before:
+// then the difference, without a sign, is small.
 func recent(looked, now time.Duration) bool { return uint64(now-looked) < uint64(habitLasts) }
 
 // looksAgain reports whether an answer has all headers that are remembered, and no other.
@@ -192,7 +201,8 @@ func (h *Habit) skim(limits []headers.Limit, header http.Header, received time.T
 	return ofHeaders.AppendTold(limits, k.told, header, received)
 }
 
-// note notes which headers an answer had that was looked at. The sign, and whether they are too many, is what package headers has said.
+// note notes which headers an answer had that was looked at. The sign, and whether they are too many, is what
+// package headers has said.
 func (h *Habit) note(r *headers.Reader, header http.Header, sign uint64, tooMany bool, now time.Duration) {
 	sign |= uint64(len(header))
 	count := uint64(1)
@@ -215,7 +225,8 @@ func (h *Habit) note(r *headers.Reader, header http.Header, sign uint64, tooMany
 	}
 }
 
-// remember returns what there is to know of an answer. Before is where the names of an answer before lay; it may be nil.
+// remember returns what there is to know of an answer. Before is where the names of an answer before lay; it
+// may be nil.
 func remember(header http.Header, r *headers.Reader, now time.Duration, before *[]address) *known {
 	k := &known{n: len(header), since: now}
 	fit := len(header) <= mostHeaders

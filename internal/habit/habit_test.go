@@ -30,8 +30,8 @@ func (h *Habit) got(r *headers.Reader, header http.Header, at time.Time) string 
 	return summary(headers.Facts{Limits: limits, Retry: hint})
 }
 
-// TestHabit: after 32 answers with the same headers, what is there instead of another header is missed for 15 answers, or
-// for 10 ms; what is missing, and what comes in addition, is not.
+// TestHabit: after 32 answers with the same headers, what is there instead of another header is missed for 15
+// answers, or for 10 ms; what is missing, and what comes in addition, is not.
 func TestHabit(t *testing.T) {
 	spoken := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "Server", "x", "X-Other", "1")
 	silent := fields("Server", "x", "X-Other", "1")
@@ -79,8 +79,8 @@ func TestHabit(t *testing.T) {
 	}
 }
 
-// TestHabitByTurns: of news that each n-th answer has in place of another header, at most 31 are missed, whatever n is, but for multiples of 31.
-// If all answers have it, 15 are.
+// TestHabitByTurns: of news that each n-th answer has in place of another header, at most 31 are missed,
+// whatever n is, but for multiples of 31. If all answers have it, 15 are.
 func TestHabitByTurns(t *testing.T) {
 	silent := fields("Server", "x", "X-Other", "1")
 	spoken := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Server", "x")
@@ -148,8 +148,9 @@ func TestHabitByTurns(t *testing.T) {
 	}
 }
 
-// TestHabitCountsAnswersOnce: what each n-th answer has is found also if some of the others are read twice, as a Transport reads them: by a Repeat,
-// which turns them down or is of no use to the bucket, or by Tells, and then by Append.
+// TestHabitCountsAnswersOnce: what each n-th answer has is found also if some of the others are read twice, as
+// a Transport reads them: by a Repeat, which turns them down or is of no use to the bucket, or by Tells, and
+// then by Append.
 func TestHabitCountsAnswersOnce(t *testing.T) {
 	usual := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Server", "x")
 	news := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Retry-After", "3")
@@ -305,7 +306,8 @@ func TestHabitAllocs(t *testing.T) {
 	}
 }
 
-// TestHabitTooManyNames: of an answer with hundreds of names that only rules know, the hint is read, and nothing is remembered.
+// TestHabitTooManyNames: of an answer with hundreds of names that only rules know, the hint is read, and
+// nothing is remembered.
 func TestHabitTooManyNames(t *testing.T) {
 	for _, pattern := range []string{"X-Ratelimit-A%d-Remaining", "X-%d-Retry-After"} {
 		header := fields("Date", noon.Format(http.TimeFormat), "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "Retry-After", "7")
@@ -361,8 +363,8 @@ func TestHabitConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestHabitTurnsConcurrent: of several goroutines that look at answers whose turn has come, one begins to count anew, and no other takes back
-// what is counted meanwhile.
+// TestHabitTurnsConcurrent: of several goroutines that look at answers whose turn has come, one begins to count
+// anew, and no other takes back what is counted meanwhile.
 func TestHabitTurnsConcurrent(t *testing.T) {
 	var h Habit
 	var ended atomic.Bool

@@ -10,9 +10,10 @@ import (
 	"github.com/gopacer/pacer/internal/inside"
 )
 
-// Repeat reads answers that say what one before said, but for what remains of each limit: then all there is to read is how much
-// that is. Which reset a limit has, and which bucket, it compares in each answer, as text. All other headers of limits, and
-// whether there are others, it looks at as often as the [Habit] does of which it is made: each 15th or 16th answer. It is of use while it is
+// Repeat reads answers that say what one before said, but for what remains of each limit: then all there is to
+// read is how much that is. Which reset a limit has, and which bucket, it compares in each answer, as text. All
+// other headers of limits, and whether there are others, it looks at as often as the [Habit] does of which it
+// is made: each 15th or 16th answer. It is of use while it is
 // [Repeat.Current]: then the Habit is to read an answer, and to make another Repeat.
 //
 // A Repeat is safe for concurrent use, and must not be copied.
@@ -24,8 +25,8 @@ type Repeat struct {
 	rest   *repeated     // is compared when all headers are looked at
 }
 
-// Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of [Habit.Append], and no later than that: else the
-// Habit is to read an answer of that instant.
+// Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of
+// [Habit.Append], and no later than that: else the Habit is to read an answer of that instant.
 func (r *Repeat) Current(now time.Duration) bool { return recent(r.looked, now) }
 
 // repeated is a header that speaks of limits, and says the same again, but for the number in it.
@@ -52,14 +53,16 @@ const (
 // longestText is how many bytes of a header a Repeat keeps, to compare it with others: to state a limit takes no more.
 const longestText = 512
 
-// fitToKeep reports whether a header that speaks of limits has one value, which is not too long, and says what remains only if that is what it is
-// for: where it is not, a number elsewhere may be the same by chance, and say nothing.
+// fitToKeep reports whether a header that speaks of limits has one value, which is not too long, and says what
+// remains only if that is what it is for: where it is not, a number elsewhere may be the same by chance, and
+// say nothing.
 func fitToKeep(t *inside.Told, values []string) bool {
 	return len(values) == 1 && len(values[0]) <= longestText && (t.Says == inside.SaysField || !saysCount(values[0]))
 }
 
-// Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
-// before there is a habit, or if answers come so slowly that none would be read in time. Old, which may be nil, is what it has returned before.
+// Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the
+// answer so; nil if nothing does, before there is a habit, or if answers come so slowly that none would be read
+// in time. Old, which may be nil, is what it has returned before.
 func (h *Habit) Repeat(old *Repeat, header http.Header, limits []headers.Limit, hint headers.Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
 	if k == nil || len(header) != k.n || !isCounted(limits, hint) || !recent(looked, now) || !h.comesFast(now) {
@@ -143,7 +146,8 @@ func (k *known) tellsLeft(used *inside.Told) bool {
 	return slices.ContainsFunc(k.told, func(t inside.Told) bool { return t.Says == inside.SaysNumber && ofHeaders.SameLimit(&t, used) })
 }
 
-// count finds the number in the text that remains of one of the limits, and of no other. It reports whether there is one.
+// count finds the number in the text that remains of one of the limits, and of no other. It reports whether
+// there is one.
 func (f *repeated) count(says inside.Says, limits []headers.Limit) bool {
 	from := 0
 	if says == inside.SaysField {
@@ -219,8 +223,8 @@ func parse(s string) (n int) {
 	return n
 }
 
-// fourDigits returns the number that the first four bytes of a text are, -1 if they are none: all at once, in less than half of
-// the instructions that they take one by one.
+// fourDigits returns the number that the first four bytes of a text are, -1 if they are none: all at once, in
+// less than half of the instructions that they take one by one.
 func fourDigits(s string) int {
 	d := (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) ^ 0x30303030 // in each byte a digit, or more than 9
 	if (d|(d+0x76767676))&0x80808080 != 0 {
@@ -239,7 +243,8 @@ func (f *repeated) cut(v string) string {
 	return v[from:to]
 }
 
-// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by [Habit.Append], see TakeBack.
+// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by
+// [Habit.Append], see TakeBack.
 func (r *Repeat) Read(reader *headers.Reader, header http.Header, left *inside.Left) bool {
 	if turn := r.habit.unread.Add(1) > habitUnread; len(header) != r.known.n || turn && !r.look(reader, header) {
 		return false
@@ -268,14 +273,15 @@ func (r *Repeat) Read(reader *headers.Reader, header http.Header, left *inside.L
 	return true
 }
 
-// TakeBack is to be called if [Habit.Append] is to read an answer that was given to Read, whatever Read has returned. So the answer counts once
-// (see [Habit]).
+// TakeBack is to be called if [Habit.Append] is to read an answer that was given to Read, whatever Read has
+// returned. So the answer counts once (see [Habit]).
 func (r *Repeat) TakeBack() { r.habit.takeBack() }
 
 // maxDigits is so few that no int overflows, on machines of 32 bits either.
 const maxDigits = 9
 
-// look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
+// look looks at all headers but those that each answer is read for. It reports whether there is nothing new but
+// what remains.
 func (r *Repeat) look(reader *headers.Reader, header http.Header) bool {
 	for f := r.rest; f != nil; f = f.next {
 		if values := header[f.key]; len(values) != 1 || f.content == sameText && values[0] != f.text {

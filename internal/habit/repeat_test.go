@@ -147,8 +147,8 @@ func TestRepeatNot(t *testing.T) {
 	}
 }
 
-// TestRepeatBound: what is new and stands in place of something else is missed for 15 answers, or 10 ms. Another reset and another
-// bucket are not missed at all, nor what is missing or comes in addition.
+// TestRepeatBound: what is new and stands in place of something else is missed for 15 answers, or 10 ms.
+// Another reset and another bucket are not missed at all, nor what is missing or comes in addition.
 func TestRepeatBound(t *testing.T) {
 	usual := func(n int) http.Header {
 		return left(n, "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Reset", "30", "X-RateLimit-Resource", "core", "Server", "x")
@@ -292,7 +292,8 @@ func TestRepeatConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestParse: a text is the number that strconv says, if it is nothing but digits, and few; whatever one of its bytes is.
+// TestParse: a text is the number that strconv says, if it is nothing but digits, and few; whatever one of its
+// bytes is.
 func TestParse(t *testing.T) {
 	for _, s := range []string{"", "0", "7", "007", "42", "123", "1234", "12345", "99999999", "123456789", "999999999", "1234567890"} {
 		for i := range len(s) + 1 {

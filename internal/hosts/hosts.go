@@ -1,6 +1,6 @@
-// Package hosts remembers what belongs to the hosts, and to the paths, that requests wrote lately: "api.example.com" and
-// "API.example.com:443" have one bucket, and finding it by its key, or by the pattern that matches, costs much more than recognizing
-// how a request writes its URL.
+// Package hosts remembers what belongs to the hosts, and to the paths, that requests wrote lately:
+// "api.example.com" and "API.example.com:443" have one bucket, and finding it by its key, or by the pattern
+// that matches, costs much more than recognizing how a request writes its URL.
 //
 // In come URLs and what belongs to them; out comes what belongs to a URL. The package does not know what that is.
 package hosts
@@ -18,15 +18,16 @@ type Hosts[V any] struct {
 	slots [256]atomic.Pointer[host[V]]
 }
 
-// host is a host as requests write it. Its text is a copy, since that of a URL is a part of a text which may be long, such as a page or a
-// header, and is not kept.
+// host is a host as requests write it. Its text is a copy, since that of a URL is a part of a text which may be
+// long, such as a page or a header, and is not kept.
 type host[V any] struct {
 	tls   bool // the scheme is https, else http
 	host  string
 	value *V
 }
 
-// is reports whether a URL writes its host in this way. Schemes are compared with constants, which takes less than to compare two texts.
+// is reports whether a URL writes its host in this way. Schemes are compared with constants, which takes less
+// than to compare two texts.
 func (h *host[V]) is(u *url.URL) bool {
 	return h != nil && h.host == u.Host && (h.tls && u.Scheme == "https" || !h.tls && u.Scheme == "http")
 }
@@ -43,7 +44,8 @@ func (hs *Hosts[V]) Of(u *url.URL) *V {
 	return h.value
 }
 
-// Note remembers what belongs to the host of a URL, in place of another host. Of schemes other than http and https nothing is remembered.
+// Note remembers what belongs to the host of a URL, in place of another host. Of schemes other than http and
+// https nothing is remembered.
 func (hs *Hosts[V]) Note(u *url.URL, v *V) {
 	if u.Scheme == "http" || u.Scheme == "https" {
 		h := &host[V]{u.Scheme == "https", strings.Clone(u.Host), v}

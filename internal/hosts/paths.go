@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// Paths remembers what belongs to up to 256 requests, by their method and URL without the query, under one table of patterns. It
-// remembers what comes twice, so that paths with IDs that come once cost little. The zero Paths remembers nothing yet. It is safe
-// for concurrent use.
+// Paths remembers what belongs to up to 256 requests, by their method and URL without the query, under one
+// table of patterns. It remembers what comes twice, so that paths with IDs that come once cost little. The zero
+// Paths remembers nothing yet. It is safe for concurrent use.
 type Paths[T, V any] struct {
 	slots [256]slot[T, V]
 }

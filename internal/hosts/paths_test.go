@@ -63,7 +63,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPathsOfMethods: requests of two methods to one path do not make it forget each other, unless by chance: 1 of 256 does.
+// TestPathsOfMethods: requests of two methods to one path do not make it forget each other, unless by chance: 1
+// of 256 does.
 func TestPathsOfMethods(t *testing.T) {
 	table, what, both := 0, "what", 0
 	for i := range 100 {

@@ -1,8 +1,9 @@
 // Package inside has what packages of this module have for each other alone.
 //
-// Each of them has a function Inside, which asks for a [Key]. Since the package is internal, nobody else can make one. So what
-// Inside returns is no promise to users, and may change at any time, although it is in the package that it is about: there the
-// compiler knows which function is called, and keeps on the stack what it is given, which it could not through a variable.
+// Each of them has a function Inside, which asks for a [Key]. Since the package is internal, nobody else can
+// make one. So what Inside returns is no promise to users, and may change at any time, although it is in the
+// package that it is about: there the compiler knows which function is called, and keeps on the stack what it
+// is given, which it could not through a variable.
 //
 // The other types are what goes between the packages, and has no meaning to users.
 package inside
@@ -10,7 +11,8 @@ package inside
 // Key opens a function Inside. The zero Key does.
 type Key struct{ _ struct{} } // a field of this package: no other struct can stand for it
 
-// Told is a header that speaks of limits, as far as package internal/habit needs it. The meaning is for package headers.
+// Told is a header that speaks of limits, as far as package internal/habit needs it. The meaning is for package
+// headers.
 type Told struct {
 	Key     string
 	Says    Says

@@ -1,9 +1,9 @@
 // Package logline writes what happened to requests to a log: few lines, and nothing in them that a log should not have.
 //
-// In comes what hooks are told; out come lines. Of one kind, and about buckets of one label, at most one a second is written;
-// the next one says how many were left out. A line has the method and the label, what a quota or a server is called, and of
-// an error what kind it is. It has no part of a URL, no header, no body, no value of a wildcard, and no text of an error of
-// others, which may quote a URL with all that is secret in it.
+// In comes what hooks are told; out come lines. Of one kind, and about buckets of one label, at most one a
+// second is written; the next one says how many were left out. A line has the method and the label, what a
+// quota or a server is called, and of an error what kind it is. It has no part of a URL, no header, no body, no
+// value of a wildcard, and no text of an error of others, which may quote a URL with all that is secret in it.
 package logline
 
 import (
@@ -71,8 +71,8 @@ func (l *Log) Waited(r Request, wait time.Duration, waits []throttle.Wait) {
 	}
 }
 
-// BackedOff notes that a request backed off before it is sent again, after an answer or an error, or after a refusal of this
-// request alone.
+// BackedOff notes that a request backed off before it is sent again, after an answer or an error, or after a
+// refusal of this request alone.
 func (l *Log) BackedOff(r Request, delay time.Duration, refusal bool, status int, err error) {
 	if delay > long {
 		advice := "the attempt before failed: see Retry"
@@ -107,8 +107,8 @@ func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) 
 	l.write(r, slog.LevelWarn, "request refused by the server", attrs)
 }
 
-// GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the error behind the
-// reason; and for how long since then it backed off, and waited.
+// GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the
+// error behind the reason; and for how long since then it backed off, and waited.
 func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error, delay, wait time.Duration, waits []throttle.Wait) {
 	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err))}
 	attrs = append(attrs, refused(because)...)
@@ -287,8 +287,9 @@ func refused(err error) []slog.Attr {
 	return attrs
 }
 
-// kind says what kind an error is, without its text, which may quote a URL or a credential; empty if there is no error. An error
-// that is a slog.LogValuer says itself what may be written of it, as those of package redisquota do.
+// kind says what kind an error is, without its text, which may quote a URL or a credential; empty if there is
+// no error. An error that is a slog.LogValuer says itself what may be written of it, as those of package
+// redisquota do.
 func kind(err error) string {
 	if err == nil {
 		return ""

@@ -46,7 +46,8 @@ func request(t *testing.T, label string) Request {
 	return Request{Context: t.Context(), Method: "GET", Label: label}
 }
 
-// A wait is a line if it is over a second. Of one label and kind, there is one line a second, and it counts what was left out.
+// A wait is a line if it is over a second. Of one label and kind, there is one line a second, and it counts
+// what was left out.
 func TestOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer

@@ -246,9 +246,9 @@ func Hostname(u *url.URL) string {
 	return host
 }
 
-// ASCII returns the host of a URL, possibly with a port, as the header of a request tells it the server: in lower case, and in
-// Punycode (RFC 3492) where it is not ASCII, so that "bücher.example" and "xn--bcher-kva.example" are one host. A host that
-// cannot be sent is returned in lower case.
+// ASCII returns the host of a URL, possibly with a port, as the header of a request tells it the server: in
+// lower case, and in Punycode (RFC 3492) where it is not ASCII, so that "bücher.example" and
+// "xn--bcher-kva.example" are one host. A host that cannot be sent is returned in lower case.
 func ASCII(host string) string {
 	host = strings.ToLower(host)
 	if strings.HasPrefix(host, "[") || !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf }) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// paths are the patterns of one host: a tree of the segments of their paths for each method, and for no method under "".
-// Requests are looked up as [http.ServeMux] does it.
+// paths are the patterns of one host: a tree of the segments of their paths for each method, and for no method
+// under "". Requests are looked up as [http.ServeMux] does it.
 type paths[T any] map[string]*node[T]
 
 // node is where the segments of some patterns have led so far.
@@ -99,7 +99,8 @@ func (n *node[T]) find(rest string) *entry[T] {
 	return n.below
 }
 
-// firstSegment splits a path into its first segment, without the slash before it, and the rest. The segment of "/" is "/".
+// firstSegment splits a path into its first segment, without the slash before it, and the rest. The segment of
+// "/" is "/".
 func firstSegment(path string) (segment, rest string) {
 	if path == "/" {
 		return "/", ""

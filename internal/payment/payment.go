@@ -46,8 +46,8 @@ func (p *Payment) Of(owner any) *Payment {
 	return p
 }
 
-// Redeem returns the grant; nil if it was used or given back. If the request belongs to another bucket now than to l, because
-// it was changed since, Redeem gives the grant back and returns nil.
+// Redeem returns the grant; nil if it was used or given back. If the request belongs to another bucket now than
+// to l, because it was changed since, Redeem gives the grant back and returns nil.
 func (p *Payment) Redeem(l *throttle.Limiter) *throttle.Grant {
 	p.stop()
 	if p.used.Swap(true) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// A Payment is used or given back once, whoever comes first: who redeems it, who cancels it, or the end of the context. What is
-// redeemed in another bucket, or too late, is given back.
+// A Payment is used or given back once, whoever comes first: who redeems it, who cancels it, or the end of the
+// context. What is redeemed in another bucket, or too late, is given back.
 func TestPayment(t *testing.T) {
 	type world struct {
 		p       *Payment

@@ -1,8 +1,8 @@
-// Package repeats remembers the answer that others repeat, which say the same but for what remains of each limit. Most answers of
-// a server that counts are such.
+// Package repeats remembers the answer that others repeat, which say the same but for what remains of each
+// limit. Most answers of a server that counts are such.
 //
-// In come answers that were read as a whole (Next, Note). Out comes what reads, and counts, those that repeat the latest of them
-// (Latest). The package does not know what is sent, or to whom.
+// In come answers that were read as a whole (Next, Note). Out comes what reads, and counts, those that repeat
+// the latest of them (Latest). The package does not know what is sent, or to whom.
 package repeats
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// Answers are those of one bucket. The zero Answers repeat nothing. It is safe for concurrent use, and must not be copied.
+// Answers are those of one bucket. The zero Answers repeat nothing. It is safe for concurrent use, and must not
+// be copied.
 type Answers struct{ latest atomic.Pointer[Answer] }
 
 // Answer is one that others may repeat.
@@ -28,9 +29,9 @@ type Answer struct {
 // Latest returns the answer that others may repeat, nil if there is none.
 func (as *Answers) Latest() *Answer { return as.latest.Load() }
 
-// Next returns what is to read answers that repeat this one, whose grant was at an instant, and of which a habit has read the limits and a hint. It
-// returns nil if no answer can, or if those to come are read already; if answers come so slowly that none would be; or if a statement is of more than one
-// limit, or was cut.
+// Next returns what is to read answers that repeat this one, whose grant was at an instant, and of which a
+// habit has read the limits and a hint. It returns nil if no answer can, or if those to come are read already;
+// if answers come so slowly that none would be; or if a statement is of more than one limit, or was cut.
 func (as *Answers) Next(now time.Duration, h *habit.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *habit.Repeat {
 	var before *habit.Repeat
 	if old := as.latest.Load(); old != nil {

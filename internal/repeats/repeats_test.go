@@ -59,7 +59,8 @@ func (w *world) request(may bool) (ended, current bool) {
 	return ended, current
 }
 
-// TestAnswersThatComeSlowly: nothing is made for answers to come where none comes within 10 ms, and again as soon as they come faster.
+// TestAnswersThatComeSlowly: nothing is made for answers to come where none comes within 10 ms, and again as
+// soon as they come faster.
 func TestAnswersThatComeSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{t: t, left: 1000, header: http.Header{"X-Ratelimit-Limit": {"1000"}, "X-Ratelimit-Reset": {"3600"}}}

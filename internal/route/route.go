@@ -1,5 +1,5 @@
-// Package route names the buckets that a request draws on: the bucket of its host, that of its tenant there, if requests have
-// any, and the bucket of the most specific pattern that the request matches there.
+// Package route names the buckets that a request draws on: the bucket of its host, that of its tenant there, if
+// requests have any, and the bucket of the most specific pattern that the request matches there.
 //
 // In come a URL, a tenant, and a match of package pattern. Out come the keys under which a throttle.Group
 // has the buckets, the labels by which people call them, and the labels by which processes share them in a
@@ -22,8 +22,8 @@ import (
 // pattern.Check refuse a zero byte.
 const separator = "\x00"
 
-// Host returns the key of the bucket of a host whose requests have no tenants. The key has the host and port as of pattern.ASCII,
-// without the port that the scheme implies and the dot behind a name.
+// Host returns the key of the bucket of a host whose requests have no tenants. The key has the host and port as
+// of pattern.ASCII, without the port that the scheme implies and the dot behind a name.
 func Host(u *url.URL) string { return authority(u) }
 
 // Tenants returns the key of the bucket of a host whose requests have tenants, of which one may be the empty one.
@@ -32,8 +32,8 @@ func Tenants(u *url.URL) string { return authority(u) + separator }
 // Tenant returns the key of the bucket of a tenant, below that of Tenants. No pattern is like it.
 func Tenant(tenant string) string { return separator + tenant }
 
-// authority returns the host and port of u as of pattern.ASCII, without the port that the scheme implies. The host is that of
-// pattern.Hostname, so that "api.example.com." has no bucket beside that of "api.example.com".
+// authority returns the host and port of u as of pattern.ASCII, without the port that the scheme implies. The
+// host is that of pattern.Hostname, so that "api.example.com." has no bucket beside that of "api.example.com".
 func authority(u *url.URL) string {
 	if pattern.IsPlain(u.Host) {
 		return u.Host
@@ -52,8 +52,8 @@ func authority(u *url.URL) string {
 	return host + ":" + port
 }
 
-// Pattern returns the key of a bucket below the bucket of the host, or of the tenant: the pattern, and the values of its
-// wildcards, as pattern.Match has them.
+// Pattern returns the key of a bucket below the bucket of the host, or of the tenant: the pattern, and the
+// values of its wildcards, as pattern.Match has them.
 func Pattern(pattern, values string) string {
 	if values != "" {
 		pattern += separator + values
@@ -80,8 +80,8 @@ const (
 	OfTenant              // those of one tenant
 )
 
-// Parse takes apart the keys of a bucket: path has the key of the host; that of the tenant, if it is below Tenants; and the key of
-// the pattern unless the bucket is that of the host, or of the tenant.
+// Parse takes apart the keys of a bucket: path has the key of the host; that of the tenant, if it is below
+// Tenants; and the key of the pattern unless the bucket is that of the host, or of the tenant.
 func Parse(path []string) (b Bucket) {
 	var tenants bool
 	b.Host, tenants = strings.CutSuffix(path[0], separator)
@@ -102,15 +102,15 @@ func Parse(path []string) (b Bucket) {
 func (b Bucket) Hostname() string { return pattern.Hostname(&url.URL{Host: b.Host}) }
 
 // Label returns what errors and hooks call the bucket: the host, or the pattern with the values of its
-// wildcards filled in, and at which host unless the pattern says so. It says "overall" of all tenants, and has a short digest in place of one
-// tenant, which may be a credential. What cannot be seen is written as in a URL, and what is long is cut. So
-// two buckets may have one label, but not the keys of each other.
+// wildcards filled in, and at which host unless the pattern says so. It says "overall" of all tenants, and has
+// a short digest in place of one tenant, which may be a credential. What cannot be seen is written as in a URL,
+// and what is long is cut. So two buckets may have one label, but not the keys of each other.
 func (b Bucket) Label() string {
 	return b.label(visible.Digest, func(s string) string { return visible.Text(s, maxPart) })
 }
 
-// Public returns the label without what tells the requests of a pattern or a host apart: without the values of wildcards, and
-// without the tenant. It shows no part of a URL but the host.
+// Public returns the label without what tells the requests of a pattern or a host apart: without the values of
+// wildcards, and without the tenant. It shows no part of a URL but the host.
 func (b Bucket) Public() string {
 	host := visible.Text(b.Host, maxPart)
 	switch {

@@ -1,7 +1,8 @@
 // Package stated translates what an answer says into what a bucket learns from.
 //
-// In come limits and hints as package headers has them; out come statements, in the units of quotas, the server's name for
-// what the request drew on, and whether the answer is a refusal. The package does not know what is made of them.
+// In come limits and hints as package headers has them; out come statements, in the units of quotas, the
+// server's name for what the request drew on, and whether the answer is a refusal. The package does not know
+// what is made of them.
 package stated
 
 import (

@@ -1,7 +1,7 @@
 // Package stream makes bodies flow no faster than a bucket grants bytes.
 //
-// In come a RoundTripper, a bucket, and a claim that says for whom bytes flow; out comes a RoundTripper whose bodies wait for the
-// bucket piece by piece. The package does not know which bucket a request draws on.
+// In come a RoundTripper, a bucket, and a claim that says for whom bytes flow; out comes a RoundTripper whose
+// bodies wait for the bucket piece by piece. The package does not know which bucket a request draws on.
 package stream
 
 import (
@@ -18,8 +18,9 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Base is a RoundTripper through which bodies flow as a bucket grants: those of both directions, and what is written to a connection
-// that is used for another protocol. Waits end with the context of the request that it is given.
+// Base is a RoundTripper through which bodies flow as a bucket grants: those of both directions, and what is
+// written to a connection that is used for another protocol. Waits end with the context of the request that it
+// is given.
 type Base struct {
 	http.RoundTripper
 	Bucket *throttle.Limiter
@@ -65,8 +66,8 @@ func (b *Base) request(req *http.Request) *http.Request {
 	return out
 }
 
-// said is how many bytes of an error go before other bodies: as many as are read to learn what it says. That is waited for a second
-// at most, and in a line of many bodies they would not come in time.
+// said is how many bytes of an error go before other bodies: as many as are read to learn what it says. That is
+// waited for a second at most, and in a line of many bodies they would not come in time.
 const said = 64 << 10
 
 // flowing returns a body whose pieces wait until ctx ends, or the body is closed. The first bytes, so many, go before
@@ -93,7 +94,8 @@ type flow struct {
 	closed  <-chan struct{}
 }
 
-// Read implements io.Reader. After Close, it returns the error of the body, and no piece that was read before, and waited.
+// Read implements io.Reader. After Close, it returns the error of the body, and no piece that was read before,
+// and waited.
 func (f *flow) Read(p []byte) (n int, err error) {
 	if f.isClosed() {
 		_, err = f.ReadCloser.Read(nil)

@@ -50,8 +50,8 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 	return quotas, fields.Invalid(errors.Join(all...))
 }
 
-// CheckCosts reports which quotas are in a unit of which nothing says what requests cost, if there is neither a Cost nor
-// a Spent: they would limit nothing.
+// CheckCosts reports which quotas are in a unit of which nothing says what requests cost, if there is neither a
+// Cost nor a Spent: they would limit nothing.
 func CheckCosts(t map[string]quota.Quotas) error {
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(t)) {

@@ -1,8 +1,8 @@
 // Package table reads tables of quotas, by pattern, from JSON and YAML, and checks them.
 //
-// In comes an object of patterns, each with a text for quota.Parse or an array of such texts. Out come the quotas by
-// pattern, or an error that names everything that is wrong, each with its pattern and the column in its text. The package
-// does not know what a Transport does with them.
+// In comes an object of patterns, each with a text for quota.Parse or an array of such texts. Out come the
+// quotas by pattern, or an error that names everything that is wrong, each with its pattern and the column in
+// its text. The package does not know what a Transport does with them.
 package table
 
 import (

@@ -79,8 +79,9 @@ func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refus
 	return kind
 }
 
-// Success reports whether an answer that is no refusal, and of which v is the verdict, is a success, and so pays for retries: whether it
-// is none of the failures of the table, not even for a request that may not be sent twice, and none of a CheckRetry.
+// Success reports whether an answer that is no refusal, and of which v is the verdict, is a success, and so
+// pays for retries: whether it is none of the failures of the table, not even for a request that may not be
+// sent twice, and none of a CheckRetry.
 func (v Verdict) Success(resp *http.Response, hint headers.Retry) bool {
 	if v.Kind != Final || v.Unrepeatable || resp.StatusCode >= 500 {
 		return false
@@ -117,10 +118,10 @@ func Marked(err error) bool {
 	return errors.As(err, &marked)
 }
 
-// Permanent reports whether the next attempt would fail as this one did: because of a host that does not
-// exist, a port or an address that cannot exist, a certificate, the wrong protocol, or a request that cannot be
-// sent. Permanent has the table of go-retryablehttp, and cases that it misses, since it looks only at url.Errors and at what is directly in
-// them.
+// Permanent reports whether the next attempt would fail as this one did: because of a host that does not exist,
+// a port or an address that cannot exist, a certificate, the wrong protocol, or a request that cannot be sent.
+// Permanent has the table of go-retryablehttp, and cases that it misses, since it looks only at url.Errors and
+// at what is directly in them.
 func Permanent(err error) bool {
 	var (
 		dns     *net.DNSError

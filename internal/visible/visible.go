@@ -36,8 +36,8 @@ func Text(s string, most int) string {
 	return b.String()
 }
 
-// Failure returns the Text of an error of others, such as a client of a store, of 1000 bytes at most. Of each URL in it the
-// user and the password are left out.
+// Failure returns the Text of an error of others, such as a client of a store, of 1000 bytes at most. Of each
+// URL in it the user and the password are left out.
 func Failure(err error) string { return Text(withoutUsers(err.Error()), 1000) }
 
 // withoutUsers replaces what stands between "://" and the last '@' of the authority of a URL.

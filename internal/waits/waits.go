@@ -35,8 +35,8 @@ func Merge(waits, more []throttle.Wait) []throttle.Wait {
 	return waits
 }
 
-// Apart returns what costs say of requests, zero if nothing or less than 1, and what they say of other units; nil if nothing. It changes
-// no map.
+// Apart returns what costs say of requests, zero if nothing or less than 1, and what they say of other units;
+// nil if nothing. It changes no map.
 func Apart(costs quota.Costs) (requests int, others quota.Costs) {
 	named, isNamed := costs[quota.Requests]
 	empty, isEmpty := costs[""]
@@ -54,7 +54,8 @@ func Apart(costs quota.Costs) (requests int, others quota.Costs) {
 	return max(named, empty, 0), others
 }
 
-// Costs returns what a request was charged: what was claimed, 1 if requests are less, but for units of which it is known what was spent.
+// Costs returns what a request was charged: what was claimed, 1 if requests are less, but for units of which it
+// is known what was spent.
 func Costs(requests int, others, spent quota.Costs) quota.Costs {
 	costs := quota.Costs{quota.Requests: max(requests, 1)}
 	for _, some := range []quota.Costs{others, spent} {

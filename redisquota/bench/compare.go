@@ -162,7 +162,8 @@ func most(sends []time.Time) (n int) {
 	return n
 }
 
-// stopped has one process of ten be told to hold, again and again, and returns when the others know of it, in the median.
+// stopped has one process of ten be told to hold, again and again, and returns when the others know of it, in
+// the median.
 func stopped(ctx context.Context, addr string, p peer) (string, error) {
 	all, _, end, err := fleet(ctx, addr, addr, processes, 0, p)
 	if err != nil {

@@ -25,9 +25,9 @@ var costly = []string{
 	"100/s log", "1000/m log", "10000/h log", "100000/d log", "5/s even, 100000/h sliding",
 }
 
-// costs measures what each quota costs the server: the memory of its keys (MEMORY USAGE), the most while one Limiter uses it at its full rate, and
-// while ten do; and the time of a call (INFO commandstats) for one slot and for fifty, in
-// multiples of that of a script which does nothing, which is in the last row.
+// costs measures what each quota costs the server: the memory of its keys (MEMORY USAGE), the most while one
+// Limiter uses it at its full rate, and while ten do; and the time of a call (INFO commandstats) for one slot
+// and for fifty, in multiples of that of a script which does nothing, which is in the last row.
 func costs(ctx context.Context, w io.Writer, c *redis.Client) error {
 	fmt.Fprintln(w, "| quota | bytes, 1 member | 10 members | of that, its log | time of a call for 1 slot | for 50 |")
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -110,7 +110,8 @@ func (f *asker) exchange(count int, horizon time.Duration) {
 	})
 }
 
-// busy returns the most memory of all keys but the quotas' own, and that of these, while Limiters use the quotas at their full rate.
+// busy returns the most memory of all keys but the quotas' own, and that of these, while Limiters use the
+// quotas at their full rate.
 func (f *asker) busy(limiters int) (rest, own int64) {
 	f.err = errors.Join(f.err, f.c.FlushAll(f.ctx).Err())
 	ctx, cancel := context.WithTimeout(f.ctx, 4*time.Second)

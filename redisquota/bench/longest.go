@@ -17,9 +17,10 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// longest measures for how long a call holds the server, where it has a core for itself: of fleets that have all of which a call may have much
-// (see package heavy), the time of its processor (INFO cpu), from which other programs take nothing. Each fleet does the same several times, and of each of its
-// calls the least counts, since others share the caches.
+// longest measures for how long a call holds the server, where it has a core for itself: of fleets that have
+// all of which a call may have much (see package heavy), the time of its processor (INFO cpu), from which other
+// programs take nothing. Each fleet does the same several times, and of each of its calls the least counts,
+// since others share the caches.
 func longest(ctx context.Context, w io.Writer, c *redis.Client) error {
 	const plays = 3
 	fmt.Fprintln(w, "| quota | calls | the longest | 99 of 100 within | half within |")

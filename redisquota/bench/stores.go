@@ -85,7 +85,8 @@ var deciders = []decider{
 	{"a Limiter with `redisquota`", limits(inRedis), "what it needs soon"},
 }
 
-// stores measures what it costs to ask: by one after the other, and by ten at once. Nothing is limited. Each line is the median of three runs.
+// stores measures what it costs to ask: by one after the other, and by ten at once. Nothing is limited. Each
+// line is the median of three runs.
 func stores(ctx context.Context, w io.Writer, c *redis.Client, span time.Duration) error {
 	fmt.Fprintln(w, "| limiter | one call is for | for each request: p50 | p99 | ten at once: requests in a second |")
 	fmt.Fprintln(w, "| --- | --- | ---: | ---: | ---: |")
@@ -114,7 +115,8 @@ func stores(ctx context.Context, w io.Writer, c *redis.Client, span time.Duratio
 	return nil
 }
 
-// asking has so many ask for a time, and returns how long each request took. Some are let pass first: a store learns whether the bucket is new.
+// asking has so many ask for a time, and returns how long each request took. Some are let pass first: a store
+// learns whether the bucket is new.
 func asking(ctx context.Context, c *redis.Client, d decider, by int, span time.Duration) (took []time.Duration, err error) {
 	if err := c.FlushAll(ctx).Err(); err != nil {
 		return nil, err

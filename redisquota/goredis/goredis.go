@@ -7,11 +7,12 @@
 //
 // Fresh says that nobody has used the quotas without the Store: see package redisquota.
 //
-// By default go-redis repeats a call of which it saw no reply, and goes on reading after the end of a
-// context. Both do no harm here: a call that was done before is not done again, and the Store returns when
-// the context ends. MaxRetries: -1 and ContextTimeoutEnabled: true spare the server the repetitions, and the
-// program the goroutines that still read. A call to one node that has no answer after 100 ms dials once by itself, and hangs up: so that it
-// can say that the connection was refused, which go-redis says later than a call may take, if at all.
+// By default go-redis repeats a call of which it saw no reply, and goes on reading after the end of a context.
+// Both do no harm here: a call that was done before is not done again, and the Store returns when the context
+// ends. MaxRetries: -1 and ContextTimeoutEnabled: true spare the server the repetitions, and the program the
+// goroutines that still read. A call to one node that has no answer after 100 ms dials once by itself, and
+// hangs up: so that it can say that the connection was refused, which go-redis says later than a call may take,
+// if at all.
 package goredis
 
 import (
@@ -120,9 +121,9 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 // patience is after how long a call looks why it has no answer.
 const patience = 100 * time.Millisecond
 
-// look dials once, and says why that fails. go-redis dials again and again, for longer than a call may take, and then says
-// nothing but that the time is over. If it does not fail, why it did so before is no reason any more; what a server answered is. Of a
-// Cluster or a Ring, nothing says which node has the keys.
+// look dials once, and says why that fails. go-redis dials again and again, for longer than a call may take,
+// and then says nothing but that the time is over. If it does not fail, why it did so before is no reason any
+// more; what a server answered is. Of a Cluster or a Ring, nothing says which node has the keys.
 func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error]) {
 	node, ok := c.redis.(*redis.Client)
 	if !ok {
@@ -142,8 +143,9 @@ func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error
 	}
 }
 
-// noAnswer is the error of a call that had no answer in time. It says of whom, and why: what a look found, or why the call before of the
-// same bucket failed. go-redis dials again and again, and tells what is wrong only after that.
+// noAnswer is the error of a call that had no answer in time. It says of whom, and why: what a look found, or
+// why the call before of the same bucket failed. go-redis dials again and again, and tells what is wrong only
+// after that.
 func (c *client) noAnswer(err error, why *error) error {
 	if why != nil {
 		return fmt.Errorf("no answer from %s: %w (before: %w)", c.address(), err, *why)
@@ -151,14 +153,16 @@ func (c *client) noAnswer(err error, why *error) error {
 	return fmt.Errorf("no answer from %s: %w", c.address(), err)
 }
 
-// reasons are why calls failed that had no answer in time, as go-redis found out later: one for each bucket, by its first key, until its next call
-// has ended. So a bucket of one node of several does not tell what is wrong with another one, nor what was wrong with its own once.
+// reasons are why calls failed that had no answer in time, as go-redis found out later: one for each bucket, by
+// its first key, until its next call has ended. So a bucket of one node of several does not tell what is wrong
+// with another one, nor what was wrong with its own once.
 type reasons struct {
 	mu sync.Mutex
 	of map[string]*error // protected by mu
 }
 
-// mostReasons bounds how many reasons are kept: buckets may make no other call. Another one then takes the place of any.
+// mostReasons bounds how many reasons are kept: buckets may make no other call. Another one then takes the
+// place of any.
 const mostReasons = 1000
 
 func (r *reasons) keep(key string, err error) {

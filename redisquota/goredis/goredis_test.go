@@ -85,7 +85,8 @@ func TestAWrongAddressIsNotSilence(t *testing.T) {
 	}
 }
 
-// A client library that dials again and again, as later versions of go-redis do, does not tell in time what is wrong: one look tells it.
+// A client library that dials again and again, as later versions of go-redis do, does not tell in time what is
+// wrong: one look tells it.
 func TestDialingAgainIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int64
@@ -106,8 +107,8 @@ func TestDialingAgainIsNotSilence(t *testing.T) {
 	})
 }
 
-// A server that refused connections, and then takes them and does not answer, no longer counts as one that refuses. What a server
-// answered too late remains the reason, though it takes connections.
+// A server that refused connections, and then takes them and does not answer, no longer counts as one that
+// refuses. What a server answered too late remains the reason, though it takes connections.
 func TestWhatWasWrongIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers string // to the script after 300 ms; a call has 250
@@ -169,8 +170,8 @@ func silent() net.Conn {
 	return client
 }
 
-// What was wrong with a call, and was found out too late, the next call of its bucket tells, and no other; not even that one, if it can look whether it
-// is still so.
+// What was wrong with a call, and was found out too late, the next call of its bucket tells, and no other; not
+// even that one, if it can look whether it is still so.
 func TestAReasonIsToldOnce(t *testing.T) {
 	for name, client := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +234,8 @@ func (c late) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// run has the Client of a Store make a call for a bucket, whose context is over, and waits for all that it has begun. It returns the error.
+// run has the Client of a Store make a call for a bucket, whose context is over, and waits for all that it has
+// begun. It returns the error.
 func run(t *testing.T, s *redisquota.Store, bucket int) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

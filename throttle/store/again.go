@@ -8,8 +8,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/varint"
 )
 
-// This file is about what is remembered of the slots that the latest request of a member got: it gets them again when it comes again. Most
-// slots come one after the other, evenly spaced, so that a few numbers tell all of them.
+// This file is about what is remembered of the slots that the latest request of a member got: it gets them
+// again when it comes again. Most slots come one after the other, evenly spaced, so that a few numbers tell all
+// of them.
 
 // run is slots that are evenly spaced.
 type run struct {
@@ -19,9 +20,10 @@ type run struct {
 }
 
 const (
-	// mostRuns is after how many runs a call ends, divided by the members that are active, and fewestRuns after how many it does however many
-	// members there are. A member whose slots are still of use is active. So all members together, of whom 512 are remembered, have
-	// 512·(1 + 1/2 + … + 1/16) + 32·496 = 17600 runs at the most, of five to eleven bytes each.
+	// mostRuns is after how many runs a call ends, divided by the members that are active, and fewestRuns after
+	// how many it does however many members there are. A member whose slots are still of use is active. So all
+	// members together, of whom 512 are remembered, have 512·(1 + 1/2 + … + 1/16) + 32·496 = 17600 runs at the
+	// most, of five to eleven bytes each.
 	mostRuns, fewestRuns = 512, 32
 )
 
@@ -63,7 +65,8 @@ func (o *run) add(s Slot) bool {
 	return true
 }
 
-// usable returns those of the slots that a request got which may still be used, when it comes again. Some may have begun.
+// usable returns those of the slots that a request got which may still be used, when it comes again. Some may
+// have begun.
 func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
 	for _, o := range got {
 		if o.Ask >= len(r.Asks) {
@@ -85,8 +88,9 @@ func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
 	return all
 }
 
-// isUsable reports whether a slot which a request got may be used when the request comes again, whatever has changed since: it is charged, and nobody else
-// has it. If its member did not hear of it, it would neither be used nor come back.
+// isUsable reports whether a slot which a request got may be used when the request comes again, whatever has
+// changed since: it is charged, and nobody else has it. If its member did not hear of it, it would neither be
+// used nor come back.
 func (l *Ledger) isUsable(at, now monotime.Time) bool { return at.Add(l.slotLife) >= now }
 
 // appendRuns appends those of the runs of which something may still be used.

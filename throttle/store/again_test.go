@@ -50,7 +50,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestAgainOfSmallerAsks: a request that comes again gets no more for an ask than it asks for then. Slots at the same instant are one.
+// TestAgainOfSmallerAsks: a request that comes again gets no more for an ask than it asks for then. Slots at
+// the same instant are one.
 func TestAgainOfSmallerAsks(t *testing.T) {
 	var l Ledger
 	r := &Request{
@@ -69,8 +70,8 @@ func TestAgainOfSmallerAsks(t *testing.T) {
 	}
 }
 
-// TestAgainIsBounded: what is remembered for requests that may come again takes little room, whatever is asked for by however many members; and each
-// gets the same again, also from a Ledger that was written and read.
+// TestAgainIsBounded: what is remembered for requests that may come again takes little room, whatever is asked
+// for by however many members; and each gets the same again, also from a Ledger that was written and read.
 func TestAgainIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		quotas  string
@@ -129,7 +130,8 @@ func TestAgainIsBounded(t *testing.T) {
 	}
 }
 
-// TestAgainOverChanges: a request that comes again gets what it got also if a quota or SlotLife has changed since. Else that stayed charged, and nobody had it.
+// TestAgainOverChanges: a request that comes again gets what it got also if a quota or SlotLife has changed
+// since. Else that stayed charged, and nobody had it.
 func TestAgainOverChanges(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"quota": func(r *Request) { r.Quotas = quota.MustParse("8/s burst 8").Explicit() },

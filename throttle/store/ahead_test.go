@@ -59,8 +59,8 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 	}
 }
 
-// TestStoreBeforeManySlotsAhead: so many slots far ahead of a bucket that they are remembered together do not keep what comes back from being used
-// until then, and are not put off.
+// TestStoreBeforeManySlotsAhead: so many slots far ahead of a bucket that they are remembered together do not
+// keep what comes back from being used until then, and are not put off.
 func TestStoreBeforeManySlotsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 400_000, Burst: 160_000})}}
@@ -82,8 +82,8 @@ func TestStoreBeforeManySlotsAhead(t *testing.T) {
 	})
 }
 
-// TestStoreSlotsAskedAgain: a member that returns slots ahead and asks for the same with the same request gets the first no later than
-// it had it, however many slots there are, and whatever others have.
+// TestStoreSlotsAskedAgain: a member that returns slots ahead and asks for the same with the same request gets
+// the first no later than it had it, however many slots there are, and whatever others have.
 func TestStoreSlotsAskedAgain(t *testing.T) {
 	for _, text := range []string{
 		"100/s burst 1", "100/s burst 20", "50/s burst 5", "10/s burst 1", "20/s burst 40 debt", "50/s log", "50/s sliding", "20/200ms window",

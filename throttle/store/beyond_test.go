@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestLedgerFiftyYears: whatever costs and claims there are, no slot is further ahead than 50 years. What is beyond gets none and hears when
-// it may ask again; nothing is lost, and what is written can be read.
+// TestLedgerFiftyYears: whatever costs and claims there are, no slot is further ahead than 50 years. What is
+// beyond gets none and hears when it may ask again; nothing is lost, and what is written can be read.
 func TestLedgerFiftyYears(t *testing.T) {
 	const years = monotime.Longest
 	for _, text := range []string{
@@ -63,7 +63,8 @@ func TestLedgerFiftyYears(t *testing.T) {
 	}
 }
 
-// TestLedgerBucketsOfAges: a bucket may have a Per that is longer than any span. What is written can be read, and nothing is forgotten after a day.
+// TestLedgerBucketsOfAges: a bucket may have a Per that is longer than any span. What is written can be read,
+// and nothing is forgotten after a day.
 func TestLedgerBucketsOfAges(t *testing.T) {
 	for _, per := range []time.Duration{2 * monotime.Longest, 4 * monotime.Longest, math.MaxInt64 - 1, math.MaxInt64} {
 		l := &Ledger{Epoch: time.Unix(0, 0)}

@@ -20,9 +20,9 @@
 //
 // # Slots
 //
-// An ask gets the earliest instant, not before now and the end of a hold, at which all quotas of which
-// it costs anything agree; none that is more than 50 years ahead, as it may be of a bucket with Debt. The slots that were handed out for later instants remain right whatever
-// comes before them. In the formulas,
+// An ask gets the earliest instant, not before now and the end of a hold, at which all quotas of which it costs
+// anything agree; none that is more than 50 years ahead, as it may be of a bucket with Debt. The slots that
+// were handed out for later instants remain right whatever comes before them. In the formulas,
 //
 //	s is the instant of the slot,
 //	c is what the ask costs of the quota,
@@ -49,19 +49,19 @@
 //     Of slots that are near, no more than a twentieth of the Horizon ahead, each later one is not before. Before
 //     the others, of which 16 are remembered, and 64 with those that are more than twice the Horizon ahead,
 //     others may come with which they remain right.
-//   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before
-//     s, or before any later slot: what was sent up to E late has left Per before what is sent on
-//     time. Of slots that are near, each later one is not before.
-//     Slots that are near together join a cell, which leaves Per + E after the last of it: Per/Cells
-//     of a SlidingWindow, E of the others, but of either no more than Per/100, or 20 ms; of what is charged without a slot, Per/1000 if that is longer, on either side. That bounds what is to be remembered. A FixedWindow is
-//     counted as a SlidingLog: its first request tells when the server's window begins, and nobody
-//     knows which of the slots that is.
-//     Example: of 3 in a second, asks at 0, 20, 300 and 300 ms get 0, 20, 300 and 1120 ms: the slots
-//     of 0 and 20 ms join a cell, which leaves 1100 ms after 20 ms.
-//   - ClockWindow: no more than N slots are in each window of the store's clock, and none in its last
-//     E: what is sent late is sent in the same window. Of slots of the window that runs which are near, each later one is not before. Before the
-//     others, of which 32 are remembered, others may come with which they remain right. Of more,
-//     those of a twentieth of the Horizon count as one, and nothing comes between them.
+//   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before s, or
+//     before any later slot: what was sent up to E late has left Per before what is sent on time. Of slots that
+//     are near, each later one is not before. Slots that are near together join a cell, which leaves Per + E
+//     after the last of it: Per/Cells of a SlidingWindow, E of the others, but of either no more than Per/100,
+//     or 20 ms; of what is charged without a slot, Per/1000 if that is longer, on either side. That bounds what
+//     is to be remembered. A FixedWindow is counted as a SlidingLog: its first request tells when the server's
+//     window begins, and nobody knows which of the slots that is. Example: of 3 in a second, asks at 0, 20, 300
+//     and 300 ms get 0, 20, 300 and 1120 ms: the slots of 0 and 20 ms join a cell, which leaves 1100 ms after
+//     20 ms.
+//   - ClockWindow: no more than N slots are in each window of the store's clock, and none in its last E: what
+//     is sent late is sent in the same window. Of slots of the window that runs which are near, each later one
+//     is not before. Before the others, of which 32 are remembered, others may come with which they remain
+//     right. Of more, those of a twentieth of the Horizon count as one, and nothing comes between them.
 //     Example: of 3 in a second, asks at 850, 850 and 950 ms of the clock get 850, 850 and 1000 ms.
 //   - EstimatedWindow: likewise none in the last E. Cur and prev are what is in the window of s and
 //     in the one before it, c included, and u is the part of the window that is over at s. Then
@@ -76,15 +76,16 @@
 //
 // # What comes back
 //
-// A member may return a part of a slot. If the slot is more than a twentieth of the Horizon ahead, the part counts as
-// never handed out, unless that would be of no use: later slots of a bucket, or of a window of the clock, were handed
-// out in their order, or count as one with this one. Such a part, and that of a slot which is nearer and still to come,
-// stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
-// room before. So who asks for the same again with the same request gets it no later. Parts of 256 slots are remembered; what comes back
-// beyond lapses. But if SlotLife has become longer, or a quota of the bucket has changed, since there were slots after it, it is not handed out
-// again, and counts as never handed out at once: they reckon with the shorter one, and the quota of now may not allow it at its instant.
-// A part that is left when its instant has passed, or that is returned later, counts as never
-// handed out:
+// A member may return a part of a slot. If the slot is more than a twentieth of the Horizon ahead, the part
+// counts as never handed out, unless that would be of no use: later slots of a bucket, or of a window of the
+// clock, were handed out in their order, or count as one with this one. Such a part, and that of a slot which
+// is nearer and still to come, stays charged: it is handed out again, at its own instant, to the first ask
+// whose cost it covers, unless there is room before. So who asks for the same again with the same request gets
+// it no later. Parts of 256 slots are remembered; what comes back beyond lapses. But if SlotLife has become
+// longer, or a quota of the bucket has changed, since there were slots after it, it is not handed out again,
+// and counts as never handed out at once: they reckon with the shorter one, and the quota of now may not allow
+// it at its instant. A part that is left when its instant has passed, or that is returned later, counts as
+// never handed out:
 //
 //   - The windows count the part no longer at the slot's instant, if they still count that instant.
 //   - From a bucket's full, the store subtracts the least of: c·T; full − now; and the room just before each
@@ -107,22 +108,28 @@
 //   - a window of the clock has used up N times the part of it that is over at h, rounded up, and the
 //     window before it has used up N. What a member tells takes the place of that, too.
 //
-// If all members that had the bucket have told what they sent, which is as many as any of them says ([Request.Sharing]), nothing is unknown of a window of at most a minute
-// (SharesFor; of an estimate, half of it): nothing is assumed of it any more, slots of it are handed out when a quarter of the Horizon is over, and those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had
-// none that counts. Who tells is one that says another Life first, and this one then. It is not known if others ask by other quotas.
+// If all members that had the bucket have told what they sent, which is as many as any of them says
+// ([Request.Sharing]), nothing is unknown of a window of at most a minute (SharesFor; of an estimate, half of
+// it): nothing is assumed of it any more, slots of it are handed out when a quarter of the Horizon is over, and
+// those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had none that counts.
+// Who tells is one that says another Life first, and this one then. It is not known if others ask by other
+// quotas.
 //
-// A quota that comes within SharesFor after the loss, since others ask by it, is charged with what was told before it came: all of one second counts with the last of it.
+// A quota that comes within SharesFor after the loss, since others ask by it, is charged with what was told
+// before it came: all of one second counts with the last of it.
 //
-// If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋ in all at twice, four times
-// that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
+// If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋
+// in all at twice, four times that d and so on, so that nobody waits for hours at the first use of 1000 a day.
+// Of a window of the clock, one token is left over.
 //
-// A clock that was set is a loss of the bucket, too: see [Request.Since]. So is what the store has answered and does not know:
-// see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.Fresh].
+// A clock that was set is a loss of the bucket, too: see [Request.Since]. So is what the store has answered and
+// does not know: see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.Fresh].
 //
-// A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
-// A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
-// Serial of a member that has not left for the longest Per, and for a minute at least. A Ledger remembers 512 members: the
-// one that was silent for longest goes, and is told that it was lost, should it come back. If 512 share a bucket, there may be more: see [Reply.Sharing].
+// A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one. A store
+// should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should
+// remember the Serial of a member that has not left for the longest Per, and for a minute at least. A Ledger
+// remembers 512 members: the one that was silent for longest goes, and is told that it was lost, should it come
+// back. If 512 share a bucket, there may be more: see [Reply.Sharing].
 //
 // # What may change
 //
@@ -139,11 +146,12 @@
 //
 // # Units and errors
 //
-// Costs are whole tokens. Durations have nanoseconds; a store that counts more coarsely rounds slots
-// up. Each field says what zero and negative numbers mean; a value that no Limiter sends is an error.
-// Errors of the package begin with "store: ". A Limiter takes any error as an outage of the store: its
-// field Outage says which requests go meanwhile. So it does with a panic, or runtime.Goexit, of a method: nobody could recover from it, since
-// methods are called in goroutines that the caller of the Limiter does not know of. The error has the value of the panic, and where it was.
+// Costs are whole tokens. Durations have nanoseconds; a store that counts more coarsely rounds slots up. Each
+// field says what zero and negative numbers mean; a value that no Limiter sends is an error. Errors of the
+// package begin with "store: ". A Limiter takes any error as an outage of the store: its field Outage says
+// which requests go meanwhile. So it does with a panic, or runtime.Goexit, of a method: nobody could recover
+// from it, since methods are called in goroutines that the caller of the Limiter does not know of. The error
+// has the value of the panic, and where it was.
 //
 // The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims, of
 // lines and timers, and of what a server's statements mean.

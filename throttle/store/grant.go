@@ -9,9 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends
-// where the member has its share of the Horizon, or as many runs as a call gets; an ask that cannot wait long enough is passed over. A request
-// that came again gets nothing but what is in the reply already.
+// grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends where the
+// member has its share of the Horizon, or as many runs as a call gets; an ask that cannot wait long enough is
+// passed over. A request that came again gets nothing but what is in the reply already.
 func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) (last monotime.Time) {
 	members := max(l.active(now), 1)
 	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(members)

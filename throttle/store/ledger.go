@@ -84,8 +84,9 @@ const (
 	// mostReturned bounds how many returned slots are remembered. What comes back beyond is not handed out again.
 	mostReturned = 256
 
-	// mostMembers bounds how many members are remembered, some 40 bytes each, and what the latest request of each got: of programs that are killed a hundred times a
-	// minute, and share a quota of a day, there would be 144000.
+	// mostMembers bounds how many members are remembered, some 40 bytes each, and what the latest request of
+	// each got: of programs that are killed a hundred times a minute, and share a quota of a day, there would
+	// be 144000.
 	mostMembers = 512
 
 	// learnedFor is for how long it is kept what a member has told of the server: rates change.
@@ -103,9 +104,9 @@ const (
 // Store, "What a store forgets".
 func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 
-// Exchange does what a request says, now: how long after Epoch by a clock that does not jump.
-// Now must not go back from call to call, and must not be negative. The Since of the request is as of now. Exchange returns the reply, and
-// what there is to tell those who listen: the zero News if nothing.
+// Exchange does what a request says, now: how long after Epoch by a clock that does not jump. Now must not go
+// back from call to call, and must not be negative. The Since of the request is as of now. Exchange returns the
+// reply, and what there is to tell those who listen: the zero News if nothing.
 //
 // If the Ledger does not know the Version of the request, or if its Quotas, SlotLife, Horizon or Answered are none
 // that a Limiter sends, Exchange returns an error that says so, and changes nothing.
@@ -245,8 +246,8 @@ func (l *Ledger) longestPer() (d time.Duration) {
 	return d
 }
 
-// open takes over the quotas of a request, and reports whether the bucket may have been lost. If it was, its ledgers assume that
-// slots are about.
+// open takes over the quotas of a request, and reports whether the bucket may have been lost. If it was, its
+// ledgers assume that slots are about.
 func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	fresh := !l.known && !l.lost
 	lost = l.lost
@@ -354,8 +355,8 @@ func (l *Ledger) otherLife(r *Request) bool {
 	return r.Answered > 0 && r.Life != 0 && r.Life != int64(l.born)
 }
 
-// comesBack reports whether a member was answered in a life that began later: what is known here is of before that, and has come back. One that is to begin is of a clock
-// that was set.
+// comesBack reports whether a member was answered in a life that began later: what is known here is of before
+// that, and has come back. One that is to begin is of a clock that was set.
 func (l *Ledger) comesBack(r *Request, now monotime.Time) bool {
 	return l.known && l.otherLife(r) && r.Life > int64(l.born) && r.Life <= int64(now)
 }
@@ -414,7 +415,8 @@ func first(r *Request, now, at monotime.Time) time.Duration {
 	return max(r.Standstill-at.Sub(now), 0)
 }
 
-// startAfter has the buckets be empty at an instant, up to which members have slots, but for what is there so soon after that.
+// startAfter has the buckets be empty at an instant, up to which members have slots, but for what is there so
+// soon after that.
 func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 	for p := range l.places {
 		o := &l.places[p]
@@ -459,7 +461,8 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 // active is how many members are.
 func (l *Ledger) active(now monotime.Time) int { return l.activeAfter(now) }
 
-// sharing is how many members share the bucket: see Reply.Sharing. If all that are remembered do, there may be more, and nobody knows how many.
+// sharing is how many members share the bucket: see Reply.Sharing. If all that are remembered do, there may be
+// more, and nobody knows how many.
 func (l *Ledger) sharing(now monotime.Time) int {
 	if n := l.activeAfter(now.Add(-SharesFor)); n < mostMembers {
 		return n

@@ -23,8 +23,8 @@ const (
 	aboutFor = 10 * time.Second
 )
 
-// others notes by which quotas a member asks, and returns by which others do. A member that has got other quotas takes along the
-// ones that it had, if nobody else asked by these.
+// others notes by which quotas a member asks, and returns by which others do. A member that has got other
+// quotas takes along the ones that it had, if nobody else asked by these.
 func (l *Ledger) others(r *Request, now monotime.Time) (others []quota.Quotas) {
 	qs, by := unnamed(r.Quotas), r.Member[:min(len(r.Member), 8)]
 	if len(qs) > 0 {
@@ -81,8 +81,8 @@ func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
 	return reply, err
 }
 
-// release ends what a person may end: see Request.Release. Members hear of it, and return what they have beyond the horizon for what is sooner
-// now.
+// release ends what a person may end: see Request.Release. Members hear of it, and return what they have beyond
+// the horizon for what is sooner now.
 func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
 	l.heldUntil, l.statements = min(l.heldUntil, now), nil
 	at := max(now, l.learnsUntil)

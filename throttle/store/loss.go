@@ -30,8 +30,9 @@ const mostTold = 64
 // mostInPart is the most that a part counts. What is read from bytes is no more, either.
 const mostInPart = min(quota.MaxN, math.MaxInt)
 
-// add notes a part. Parts of a unit are in the order of their instants. What went in one second after the bucket was lost, or before, counts as if all went with the last of it: a window that
-// comes later counts that for no less. What is still to come is not moved, since it may count in a window that ends before.
+// add notes a part. Parts of a unit are in the order of their instants. What went in one second after the
+// bucket was lost, or before, counts as if all went with the last of it: a window that comes later counts that
+// for no less. What is still to come is not moved, since it may count in a window that ends before.
 func (o *loss) add(part toldPart, born, now monotime.Time) {
 	second := func(t monotime.Time) time.Duration { return (t.Sub(born) + monotime.Longest).Truncate(time.Second) }
 	part.n = min(part.n, mostInPart)
@@ -60,7 +61,8 @@ func (w *toldPart) join(part toldPart) {
 	w.at, w.n = max(w.at, part.at), min(w.n, mostInPart-part.n)+part.n
 }
 
-// joinTwo joins two neighbours of the unit that has most parts: of those that have gone, if there are two, the nearest. It reports whether any unit has two.
+// joinTwo joins two neighbours of the unit that has most parts: of those that have gone, if there are two, the
+// nearest. It reports whether any unit has two.
 func (o *loss) joinTwo(now monotime.Time) bool {
 	count := map[string]int{}
 	unit := o.parts[0].unit

@@ -44,8 +44,9 @@ func (o *losing) request(who, own int) *Request {
 
 var windows = []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow, quota.ClockWindow, quota.EstimatedWindow}
 
-// TestStoreLostWindowIsKnownWhenAllHaveTold: of a window that was lost all is assumed to be used, but for what members tell. Nothing is assumed any more, and nobody waits for longer than a quarter of
-// the Horizon, once as many have told all as say that they had it.
+// TestStoreLostWindowIsKnownWhenAllHaveTold: of a window that was lost all is assumed to be used, but for what
+// members tell. Nothing is assumed any more, and nobody waits for longer than a quarter of the Horizon, once as
+// many have told all as say that they had it.
 func TestStoreLostWindowIsKnownWhenAllHaveTold(t *testing.T) {
 	const lost = 18 * time.Second
 	for _, kind := range windows {
@@ -110,7 +111,8 @@ func TestStoreLossIsTold(t *testing.T) {
 	}
 }
 
-// TestStoreCopyDoesNotHideALoss: a copy of a request from before a loss, which the member has an answer to, comes first. The member hears of the loss all the same.
+// TestStoreCopyDoesNotHideALoss: a copy of a request from before a loss, which the member has an answer to,
+// comes first. The member hears of the loss all the same.
 func TestStoreCopyDoesNotHideALoss(t *testing.T) {
 	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog}
 	o.send(time.Second, 0, 0, true)
@@ -126,7 +128,8 @@ func TestStoreCopyDoesNotHideALoss(t *testing.T) {
 	}
 }
 
-// TestStoreCopyIsNoLoss: a member knows of answers that the store does not know of, of a life before. That is not lost again.
+// TestStoreCopyIsNoLoss: a member knows of answers that the store does not know of, of a life before. That is
+// not lost again.
 func TestStoreCopyIsNoLoss(t *testing.T) {
 	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog}
 	o.send(time.Second, 0, 0, true)
@@ -183,7 +186,8 @@ func TestStorePartedUntilAllHaveTold(t *testing.T) {
 	}
 }
 
-// TestAQuotaThatComesAfterALoss: of a list of quotas that comes after a loss, nothing goes beside what members told before that, who go by another list.
+// TestAQuotaThatComesAfterALoss: of a list of quotas that comes after a loss, nothing goes beside what members
+// told before that, who go by another list.
 func TestAQuotaThatComesAfterALoss(t *testing.T) {
 	for _, c := range []struct{ told, comes string }{
 		{"50/s log", "60/10s log"}, {"100/s even", "60/10s sliding 10"}, {"90/20s log", "60/10s window"}, {"9/s burst 3", "60/10s window grid"},
@@ -207,7 +211,8 @@ func TestAQuotaThatComesAfterALoss(t *testing.T) {
 	}
 }
 
-// TestToldPartsDoNotOverflow: however much members say that they sent, a quota that comes after a loss has nothing left, and not more than it grants; nor are numbers read that are beyond what can be added up.
+// TestToldPartsDoNotOverflow: however much members say that they sent, a quota that comes after a loss has
+// nothing left, and not more than it grants; nor are numbers read that are beyond what can be added up.
 func TestToldPartsDoNotOverflow(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	l.Lose()
@@ -229,7 +234,8 @@ func TestToldPartsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// TestEachUnitKeepsWhatWasTold: however much was told of one unit, what was told of another one later is charged to a quota of that one which comes after, and nothing of the first is forgotten.
+// TestEachUnitKeepsWhatWasTold: however much was told of one unit, what was told of another one later is
+// charged to a quota of that one which comes after, and nothing of the first is forgotten.
 func TestEachUnitKeepsWhatWasTold(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	l.Lose()
@@ -254,7 +260,8 @@ func TestEachUnitKeepsWhatWasTold(t *testing.T) {
 	}
 }
 
-// TestToldPartsOfWindowsOfTheClock: what is still to come on both sides of the end of a window counts in both, also for a quota that comes before either; what has gone does not count for less.
+// TestToldPartsOfWindowsOfTheClock: what is still to come on both sides of the end of a window counts in both,
+// also for a quota that comes before either; what has gone does not count for less.
 func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
 	for _, c := range []struct{ first, second time.Duration }{{-100 * time.Millisecond, 100 * time.Millisecond}, {-900 * time.Millisecond, -100 * time.Millisecond}, {-100 * time.Millisecond, 800 * time.Millisecond}} {
 		for _, turned := range []bool{false, true} {
@@ -284,7 +291,8 @@ func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
 	}
 }
 
-// TestToldPartsOfEveryUnit: however much was told of one unit, a quota of another one that comes after a loss is charged with what was told of that.
+// TestToldPartsOfEveryUnit: however much was told of one unit, a quota of another one that comes after a loss
+// is charged with what was told of that.
 func TestToldPartsOfEveryUnit(t *testing.T) {
 	for _, seconds := range []int{1, mostTold - 1, mostTold, mostTold + 1} {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
@@ -312,7 +320,8 @@ func TestToldPartsOfEveryUnit(t *testing.T) {
 	}
 }
 
-// TestOfBeforeALoss: a Ledger that is again what it was before a loss lacks what was done meanwhile, as who was answered meanwhile knows. A life that is to begin tells nothing.
+// TestOfBeforeALoss: a Ledger that is again what it was before a loss lacks what was done meanwhile, as who was
+// answered meanwhile knows. A life that is to begin tells nothing.
 func TestOfBeforeALoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		life int64 // beside that of the Ledger

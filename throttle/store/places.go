@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// place is one quota of a bucket, and its ledger. Members may ask by different lists of quotas. Each quota of any list has a
-// place, and the same quota of two lists has the same place, wherever it stands in them.
+// place is one quota of a bucket, and its ledger. Members may ask by different lists of quotas. Each quota of
+// any list has a place, and the same quota of two lists has the same place, wherever it stands in them.
 type place struct {
 	quota      quota.Quota // as it is counted: of the lists that are about, the tightest numbers
 	ledger     slot.Ledger
@@ -23,14 +23,15 @@ type place struct {
 	larger     largerN
 }
 
-// largerN is the largest N by which slots were handed out before it fell, until none of these counts any more: what went by it is
-// nothing that a person may have forgotten.
+// largerN is the largest N by which slots were handed out before it fell, until none of these counts any more:
+// what went by it is nothing that a person may have forgotten.
 type largerN struct {
 	n    int
 	till monotime.Time
 }
 
-// fell notes that N was so much until now. The last slot is at an instant, and counts for as long as two windows and a SlotLife at the most.
+// fell notes that N was so much until now. The last slot is at an instant, and counts for as long as two
+// windows and a SlotLife at the most.
 func (l *largerN) fell(was int, now, last monotime.Time, per, slotLife time.Duration) {
 	*l = largerN{l.most(was, now), max(now, last).Add(min(monotime.Scale(per, 2, 1)+slotLife, monotime.Longest))}
 }
@@ -44,8 +45,8 @@ func (l *largerN) most(n int, now monotime.Time) int {
 }
 
 const (
-	// keptFor is for how long a place is charged after a member asked by it last, at least; else for its Per. Then what it has
-	// counted does not matter any more.
+	// keptFor is for how long a place is charged after a member asked by it last, at least; else for its Per.
+	// Then what it has counted does not matter any more.
 	keptFor = time.Minute
 
 	// mostKept bounds how many places there are by which the member that asks does not ask.
@@ -57,8 +58,8 @@ func sameQuota(p, q *quota.Quota) bool {
 	return p.Kind == q.Kind && p.Unit == q.Unit && p.Per == q.Per
 }
 
-// find returns the place of each quota of a list, -1 if it has none. Of several quotas of a list that sameQuota does not tell
-// apart, the first one has the first such place.
+// find returns the place of each quota of a list, -1 if it has none. Of several quotas of a list that sameQuota
+// does not tell apart, the first one has the first such place.
 func (l *Ledger) find(qs quota.Quotas) (at []int) {
 	at = make([]int, len(qs))
 	for i := range qs {
@@ -73,8 +74,8 @@ func (l *Ledger) find(qs quota.Quotas) (at []int) {
 	return at
 }
 
-// arrange has each quota by which a member asks have a place, and the places have the tightest numbers of the lists that are
-// about, and the SlotLife of the bucket.
+// arrange has each quota by which a member asks have a place, and the places have the tightest numbers of the
+// lists that are about, and the SlotLife of the bucket.
 func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 	had := make(quota.Quotas, len(l.places))
 	for p := range l.places {
@@ -177,8 +178,8 @@ func (l *Ledger) bind(now monotime.Time) {
 	}
 }
 
-// longestSlotLife is the SlotLife of the slots that are handed out now: the longest that members asked for lately, as far as windows of
-// the clock bear it.
+// longestSlotLife is the SlotLife of the slots that are handed out now: the longest that members asked for
+// lately, as far as windows of the clock bear it.
 func (l *Ledger) longestSlotLife(r *Request, used time.Duration, now monotime.Time) time.Duration {
 	slotLife := l.asked.ask(r.SlotLife, used, r.Horizon, now)
 	for i := range r.Quotas {
@@ -194,8 +195,8 @@ func (l *Ledger) longestSlotLife(r *Request, used time.Duration, now monotime.Ti
 	return max(slotLife, r.SlotLife)
 }
 
-// seat returns the place of a quota that has none: that of one like it by which no member asks any more, whose ledger it takes
-// over, or a new one. A new ledger assumes that slots are about, unless the bucket is new.
+// seat returns the place of a quota that has none: that of one like it by which no member asks any more, whose
+// ledger it takes over, or a new one. A new ledger assumes that slots are about, unless the bucket is new.
 func (l *Ledger) seat(q *quota.Quota, r *Request, now monotime.Time, fresh bool) (at int) {
 	at = -1
 	for p := range l.places {
@@ -261,8 +262,8 @@ func (l *Ledger) forgetPlace(p int) {
 	l.returned = slices.DeleteFunc(l.returned, func(o returnedSlot) bool { return slot.Empty(o.cost) })
 }
 
-// spread is a cost of the quotas by which the member asks as one of all places; nil if it is of other quotas. Of a quota by which
-// only others ask, it costs what it costs of those of the unit, the most of them.
+// spread is a cost of the quotas by which the member asks as one of all places; nil if it is of other quotas.
+// Of a quota by which only others ask, it costs what it costs of those of the unit, the most of them.
 func (l *Ledger) spread(cost []int) []int {
 	if len(cost) != len(l.at) {
 		return nil
@@ -287,8 +288,8 @@ func (l *Ledger) spread(cost []int) []int {
 	return all
 }
 
-// indexOf is the index of a place among the quotas by which the member asks; of another place, that of the first one of its unit. It is -1 if
-// there is none.
+// indexOf is the index of a place among the quotas by which the member asks; of another place, that of the
+// first one of its unit. It is -1 if there is none.
 func (l *Ledger) indexOf(p int) int {
 	if p < 0 {
 		return -1
@@ -326,8 +327,8 @@ func (o *place) own(now, at monotime.Time, n int) {
 	o.ledger.Own(now, at, o.noneBefore, n)
 }
 
-// unbound is the ledger of a token bucket that does not bind. Its debt would grow without bound, and keep everybody waiting once it binds
-// again; a window forgets what was too much.
+// unbound is the ledger of a token bucket that does not bind. Its debt would grow without bound, and keep
+// everybody waiting once it binds again; a window forgets what was too much.
 func (o *place) unbound() (*slot.Bucket, bool) {
 	b, ok := o.ledger.(*slot.Bucket)
 	return b, ok && !o.binds

@@ -28,8 +28,8 @@ func asks(t *testing.T, l *Ledger, now time.Duration, member, text string, withi
 	return n
 }
 
-// TestPlacesByIdentity: what two lists have in common they share, wherever it stands, and what only one of them has the other
-// pays for, too.
+// TestPlacesByIdentity: what two lists have in common they share, wherever it stands, and what only one of them
+// has the other pays for, too.
 func TestPlacesByIdentity(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct{ first, then string }{
@@ -55,8 +55,8 @@ func TestPlacesByIdentity(t *testing.T) {
 	}
 }
 
-// TestPlacesAreKept: a program that runs now and then finds what was used meanwhile, though for long nobody has asked by its
-// quota, which does not bind then.
+// TestPlacesAreKept: a program that runs now and then finds what was used meanwhile, though for long nobody has
+// asked by its quota, which does not bind then.
 func TestPlacesAreKept(t *testing.T) {
 	const h = time.Hour
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
@@ -81,7 +81,8 @@ func TestPlacesAreKept(t *testing.T) {
 	}
 }
 
-// TestPlacesOfABucketThatDoesNotBind: what a faster one grants meanwhile leaves a slower bucket empty, and not in debt for hours.
+// TestPlacesOfABucketThatDoesNotBind: what a faster one grants meanwhile leaves a slower bucket empty, and not
+// in debt for hours.
 func TestPlacesOfABucketThatDoesNotBind(t *testing.T) {
 	const s = time.Second
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}

@@ -8,11 +8,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// This file is about members that may have sent without the store, and are to tell it before others are served. Of a bucket for
-// which nobody asks, the store does not know whether all idle, or none can reach it.
+// This file is about members that may have sent without the store, and are to tell it before others are served.
+// Of a bucket for which nobody asks, the store does not know whether all idle, or none can reach it.
 
-// wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if all others that send their
-// parts without the store could not reach it: see Request.Shares.
+// wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if
+// all others that send their parts without the store could not reach it: see Request.Shares.
 func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 	if now < l.learnsUntil {
 		l.hear(r, m, now)
@@ -33,10 +33,12 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 	l.learnsUntil, l.unheard, l.cut = now.Add(r.Horizon), others, false
 }
 
-// silent is since when nobody has asked for anything, as far as that matters: of a bucket that was lost, since when nobody has called, though nothing was to be handed out until later.
+// silent is since when nobody has asked for anything, as far as that matters: of a bucket that was lost, since
+// when nobody has called, though nothing was to be handed out until later.
 func (l *Ledger) silent() monotime.Time { return min(l.served, l.lastUsed) }
 
-// othersShare is how many members beside the one that asks send their parts without the store, of those that were active after an instant.
+// othersShare is how many members beside the one that asks send their parts without the store, of those that
+// were active after an instant.
 func (l *Ledger) othersShare(r *Request, since monotime.Time) (n int) {
 	for name, m := range l.members {
 		if m.shares && m.activeTill > since && name != r.Member {
@@ -46,7 +48,8 @@ func (l *Ledger) othersShare(r *Request, since monotime.Time) (n int) {
 	return n
 }
 
-// hear has the part of a member be there, too, which asks and had the store all the time. When all were heard, all is there.
+// hear has the part of a member be there, too, which asks and had the store all the time. When all were heard,
+// all is there.
 func (l *Ledger) hear(r *Request, m *member, now monotime.Time) {
 	woke := l.learnsUntil.Add(-r.Horizon)
 	if l.unheard == 0 || r.Alone || !m.shares || m.at >= woke || m.activeTill <= woke.Add(-SharesFor) {
@@ -60,12 +63,13 @@ func (l *Ledger) hear(r *Request, m *member, now monotime.Time) {
 	}
 }
 
-// spare is what others leave of a quota of which each has its part, if so many members share the bucket; and that part. It is negative if their
-// parts are more than what is left. See unsure: then it is no more than what was spare, and came since.
+// spare is what others leave of a quota of which each has its part, if so many members share the bucket; and
+// that part. It is negative if their parts are more than what is left. See unsure: then it is no more than what
+// was spare, and came since.
 func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, part int) {
 	if b, ok := o.ledger.(*slot.Bucket); ok {
-		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but for what is beyond their
-		// parts of the burst.
+		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but
+		// for what is beyond their parts of the burst.
 		burst, since := max(partOf(o.quota.Burst, among), 1), now.Sub(l.served)
 		leave := func(others int) int {
 			taken := monotime.Scale(since, 9*int64(others), 10*int64(among))
@@ -87,8 +91,8 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, p
 		}
 		return spare, part
 	}
-	// Whatever they used before, each sends no more than its part of N in any Per without the store. Until Per has passed, that is no more than
-	// it used before, and its part of what was left.
+	// Whatever they used before, each sends no more than its part of N in any Per without the store. Until Per
+	// has passed, that is no more than it used before, and its part of what was left.
 	part = partOf(o.quota.N, among)
 	spare = o.ledger.Left(now) - others*part
 	if now.Sub(l.served) <= o.quota.Per {
@@ -104,8 +108,8 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, p
 	return spare, part
 }
 
-// unsure reports whether the others may not have told what they sent before the silence: those that were to wait did not come back when
-// their time was over, so nobody may have been able to.
+// unsure reports whether the others may not have told what they sent before the silence: those that were to
+// wait did not come back when their time was over, so nobody may have been able to.
 func (l *Ledger) unsure() bool { return l.cut && l.served < l.learnsUntil }
 
 // partOf is 9/10 of one of so many parts, rounded down.
@@ -113,7 +117,8 @@ func partOf(n, among int) int {
 	return n - int(monotime.Scale(time.Duration(n), 10*int64(among)-9, 10*int64(among)))
 }
 
-// hearAlone has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served for so long.
+// hearAlone has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served
+// for so long.
 func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
 	switch {
 	case !r.Alone:
@@ -145,8 +150,8 @@ func (l *Ledger) spares(cost []int, now monotime.Time) bool {
 	return l.unheard > 0
 }
 
-// hearLost notes that a member which asks had the bucket when it was lost. One that has asked for nothing in SharesFor is not among those which it, and others,
-// counted.
+// hearLost notes that a member which asks had the bucket when it was lost. One that has asked for nothing in
+// SharesFor is not among those which it, and others, counted.
 func (l *Ledger) hearLost(r *Request, m *member) {
 	switch {
 	case !l.otherLife(r) || r.Sharing > 0 && r.Since > SharesFor:
@@ -165,8 +170,9 @@ func (l *Ledger) tell(r *Request, m *member) {
 	}
 }
 
-// trust has nothing be assumed of windows of which all have told that were counted. One that came just before the loss, and of which not all others had heard, has a quarter of the
-// Horizon to say so. Of buckets nobody tells: they remain empty until the Horizon is over.
+// trust has nothing be assumed of windows of which all have told that were counted. One that came just before
+// the loss, and of which not all others had heard, has a quarter of the Horizon to say so. Of buckets nobody
+// tells: they remain empty until the Horizon is over.
 func (l *Ledger) trust(r *Request, now monotime.Time) {
 	if !l.loss.all() || now < l.born.Add(r.Horizon/4) {
 		return

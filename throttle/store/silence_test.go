@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// a silence is of members that used a bucket at zero, each one token. Those of shares send their parts while they cannot reach the store.
+// a silence is of members that used a bucket at zero, each one token. Those of shares send their parts while
+// they cannot reach the store.
 type silence struct {
 	t      *testing.T
 	ledger Ledger
@@ -56,7 +57,8 @@ func (s *silence) ask(now time.Duration, member rune, count int, change func(*Re
 	return n
 }
 
-// TestSilence: the first that asks after a silence gets what is spare, by the doc of Request.Shares; and the rest a Horizon later.
+// TestSilence: the first that asks after a silence gets what is spare, by the doc of Request.Shares; and the
+// rest a Horizon later.
 func TestSilence(t *testing.T) {
 	const edge = horizon + 10*time.Millisecond // SlotLife
 	for name, c := range map[string]struct {
@@ -104,7 +106,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestSilenceIsOver: after a silence, a member says what it sent, and then nothing is handed out until all could; what is charged is not handed out.
+// TestSilenceIsOver: after a silence, a member says what it sent, and then nothing is handed out until all
+// could; what is charged is not handed out.
 func TestSilenceIsOver(t *testing.T) {
 	const at = 10 * time.Second
 	s := newSilence(t, "100/s log", "abc", "abc")
@@ -124,7 +127,8 @@ func TestSilenceIsOver(t *testing.T) {
 	want("a asks then", s.ask(at+horizon, 'a', 100, nil), 45)
 }
 
-// TestSilenceHeard: who asks after a silence, and was not out of reach, has sent nothing; so its part is there, too. When all have asked, all is.
+// TestSilenceHeard: who asks after a silence, and was not out of reach, has sent nothing; so its part is there,
+// too. When all have asked, all is.
 func TestSilenceHeard(t *testing.T) {
 	const at = 10 * time.Second
 	type asks struct {
@@ -157,8 +161,8 @@ func TestSilenceHeard(t *testing.T) {
 	}
 }
 
-// TestSilenceAgain: a store may be back for a moment only. The time in which members can tell what they sent is none in which nobody asks, although
-// somebody waits.
+// TestSilenceAgain: a store may be back for a moment only. The time in which members can tell what they sent is
+// none in which nobody asks, although somebody waits.
 func TestSilenceAgain(t *testing.T) {
 	const at = 20 * time.Second
 	type asks struct {
@@ -192,8 +196,8 @@ func TestSilenceAgain(t *testing.T) {
 	}
 }
 
-// TestSilenceOfABucket: a bucket was empty at the instant at which the first one says that it sent, or if slots were handed out for later, at the last of
-// these; and what went after that is charged, whoever tells it.
+// TestSilenceOfABucket: a bucket was empty at the instant at which the first one says that it sent, or if slots
+// were handed out for later, at the last of these; and what went after that is charged, whoever tells it.
 func TestSilenceOfABucket(t *testing.T) {
 	const at = 20 * time.Second
 	for name, c := range map[string]struct {
@@ -241,7 +245,8 @@ func TestOwesBeyondWhatWent(t *testing.T) {
 	}
 }
 
-// TestSilenceAsks: when somebody waits for what others may have to tell, those who listen hear of it, once in each silence.
+// TestSilenceAsks: when somebody waits for what others may have to tell, those who listen hear of it, once in
+// each silence.
 func TestSilenceAsks(t *testing.T) {
 	s := newSilence(t, "100/m log", "ab", "ab")
 	for _, c := range []struct {
@@ -273,8 +278,8 @@ func TestSilenceAsks(t *testing.T) {
 	}
 }
 
-// TestNewsOfSlotsAhead: others hear of slots that are more than the horizon ahead, and a quarter farther than the last one of which they heard; if there are any
-// that may have to do without the store.
+// TestNewsOfSlotsAhead: others hear of slots that are more than the horizon ahead, and a quarter farther than
+// the last one of which they heard; if there are any that may have to do without the store.
 func TestNewsOfSlotsAhead(t *testing.T) {
 	for name, c := range map[string]struct {
 		shares string // of the members a and b

@@ -13,8 +13,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// lates has three members ask a bucket for random slots, each with a SlotLife that rises and falls. Those before some instant are used as late as they may be: until
-// the SlotLife of the request after them, or of a later one of the member if that is shorter. The others are used in time.
+// lates has three members ask a bucket for random slots, each with a SlotLife that rises and falls. Those
+// before some instant are used as late as they may be: until the SlotLife of the request after them, or of a
+// later one of the member if that is shorter. The others are used in time.
 func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -58,8 +59,8 @@ func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 	return sent
 }
 
-// TestStoreSlotLifeRisesAndFalls: a bucket grants no more than its burst and its rate, and a window no more than N, however late slots may be used, and whenever
-// that changes.
+// TestStoreSlotLifeRisesAndFalls: a bucket grants no more than its burst and its rate, and a window no more
+// than N, however late slots may be used, and whenever that changes.
 func TestStoreSlotLifeRisesAndFalls(t *testing.T) {
 	for _, q := range []quota.Quota{
 		{N: 100, Burst: 500},
@@ -80,7 +81,8 @@ func TestStoreSlotLifeRisesAndFalls(t *testing.T) {
 	}
 }
 
-// TestStoreSlotLifeChangesNoRate: a bucket that is always empty hands out its slots at its rate, also when SlotLife rises and falls.
+// TestStoreSlotLifeChangesNoRate: a bucket that is always empty hands out its slots at its rate, also when
+// SlotLife rises and falls.
 func TestStoreSlotLifeChangesNoRate(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	got, cost := "", 10
@@ -100,8 +102,9 @@ func TestStoreSlotLifeChangesNoRate(t *testing.T) {
 	}
 }
 
-// TestStoreSlotLifeFalls: a store that was slow for a second slows the bucket no longer: once all have asked for less, no slot is used for as long any more. Then 100 even
-// tokens a second are 100 again, less one for the usual SlotLife, when those have come back that went late.
+// TestStoreSlotLifeFalls: a store that was slow for a second slows the bucket no longer: once all have asked
+// for less, no slot is used for as long any more. Then 100 even tokens a second are 100 again, less one for the
+// usual SlotLife, when those have come back that went late.
 func TestStoreSlotLifeFalls(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	var got [4]int // in each second
@@ -120,8 +123,9 @@ func TestStoreSlotLifeFalls(t *testing.T) {
 	}
 }
 
-// TestStoreSlotLifeFallsWhenAllAskForLess: a log counts what went with a long SlotLife no longer than Per after all that are active have asked for less, since who asks for less uses
-// nothing for longer that it has in hand. Who is silent may; and what was sent before, and comes late, says nothing.
+// TestStoreSlotLifeFallsWhenAllAskForLess: a log counts what went with a long SlotLife no longer than Per after
+// all that are active have asked for less, since who asks for less uses nothing for longer that it has in hand.
+// Who is silent may; and what was sent before, and comes late, says nothing.
 func TestStoreSlotLifeFallsWhenAllAskForLess(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
@@ -153,7 +157,8 @@ func TestStoreSlotLifeFallsWhenAllAskForLess(t *testing.T) {
 	}
 }
 
-// TestStoreSlotLifeFallsAhead: when a SlotLife falls is known before. What is handed out for later reckons with it, and with nothing before that.
+// TestStoreSlotLifeFallsAhead: when a SlotLife falls is known before. What is handed out for later reckons with
+// it, and with nothing before that.
 func TestStoreSlotLifeFallsAhead(t *testing.T) {
 	const ms = time.Millisecond
 	for _, kind := range []quota.Kind{quota.SlidingLog, quota.SlidingWindow, quota.FixedWindow} {
@@ -181,7 +186,8 @@ func TestStoreSlotLifeFallsAhead(t *testing.T) {
 	}
 }
 
-// TestStoreSlotLifeAskedFor: the longest SlotLife of a horizon counts, whoever asks, and for as long as somebody asked for it.
+// TestStoreSlotLifeAskedFor: the longest SlotLife of a horizon counts, whoever asks, and for as long as
+// somebody asked for it.
 func TestStoreSlotLifeAskedFor(t *testing.T) {
 	const ms, horizon = time.Millisecond, 500 * time.Millisecond
 	for _, steps := range [][]struct {

@@ -77,7 +77,8 @@ func TestStoreSerial(t *testing.T) {
 	})
 }
 
-// TestStoreSameSerial: a request that comes again gets the slots which it got then, as far as they may still be used, and no more.
+// TestStoreSameSerial: a request that comes again gets the slots which it got then, as far as they may still be
+// used, and no more.
 func TestStoreSameSerial(t *testing.T) {
 	const ms = time.Millisecond
 	q := quota.MustParse("10/s burst 3").Explicit()[0]
@@ -240,8 +241,8 @@ func TestStoreLost(t *testing.T) {
 	}
 }
 
-// TestStoreLostWhatItAnswered: a store that has an older state than the one that it answered from has lost the bucket, and tells so.
-// One that has only not answered has not.
+// TestStoreLostWhatItAnswered: a store that has an older state than the one that it answered from has lost the
+// bucket, and tells so. One that has only not answered has not.
 func TestStoreLostWhatItAnswered(t *testing.T) {
 	qs := plain(quota.Quota{N: 10, Kind: quota.SlidingLog, Per: 10 * time.Second})
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
@@ -269,8 +270,8 @@ func TestStoreLostWhatItAnswered(t *testing.T) {
 	}
 }
 
-// TestStoreReturnedSlotAndLongerSlotLife: a slot that comes back is not handed out again to be used for longer than those after it
-// reckon with.
+// TestStoreReturnedSlotAndLongerSlotLife: a slot that comes back is not handed out again to be used for longer
+// than those after it reckon with.
 func TestStoreReturnedSlotAndLongerSlotLife(t *testing.T) {
 	for _, q := range []quota.Quota{{N: 10, Kind: quota.SlidingLog}, {N: 10, Kind: quota.SlidingWindow, Cells: 10}, {N: 10, Kind: quota.FixedWindow}} {
 		qs := quota.Quotas{plain(q)}
@@ -294,7 +295,8 @@ func TestStoreReturnedSlotAndLongerSlotLife(t *testing.T) {
 	}
 }
 
-// TestStoreLostUntilHeardOf: a member is told of a loss until a reply that says so was answered, however often it asks, and no longer.
+// TestStoreLostUntilHeardOf: a member is told of a loss until a reply that says so was answered, however often
+// it asks, and no longer.
 func TestStoreLostUntilHeardOf(t *testing.T) {
 	qs := plain(quota.Quota{N: 10, Kind: quota.SlidingLog, Per: 10 * time.Second})
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
@@ -359,8 +361,9 @@ func TestStoreStatements(t *testing.T) {
 	})
 }
 
-// TestStoreStatementsOfShortWindows: of windows of three seconds whose resets come in whole ones, the latest counts, whatever was said
-// of the one before. Where a reset is an instant, two seconds are within what clocks differ by.
+// TestStoreStatementsOfShortWindows: of windows of three seconds whose resets come in whole ones, the latest
+// counts, whatever was said of the one before. Where a reset is an instant, two seconds are within what clocks
+// differ by.
 func TestStoreStatementsOfShortWindows(t *testing.T) {
 	for absolute, want := range map[bool]int{false: 29, true: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -378,7 +381,8 @@ func TestStoreStatementsOfShortWindows(t *testing.T) {
 	}
 }
 
-// TestStoreStatementWithoutReset: what was said without a reset is passed on without one, for a horizon; the latest counts.
+// TestStoreStatementWithoutReset: what was said without a reset is passed on without one, for a horizon; the
+// latest counts.
 func TestStoreStatementWithoutReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
@@ -435,8 +439,8 @@ func TestStoreMembers(t *testing.T) {
 	})
 }
 
-// TestStoreAfterALeave: what comes again of a member that has left makes it none anew, and loses the bucket for nobody; nor does it keep those from
-// being remembered that are still there.
+// TestStoreAfterALeave: what comes again of a member that has left makes it none anew, and loses the bucket for
+// nobody; nor does it keep those from being remembered that are still there.
 func TestStoreAfterALeave(t *testing.T) {
 	qs := quotas(t, "60/4s log").Explicit()
 	var ledger Ledger
@@ -478,7 +482,8 @@ func TestStoreAfterALeave(t *testing.T) {
 	}
 }
 
-// TestMoreShareThanAreRemembered: where all members that are remembered share the bucket, nobody knows how many do, until a minute after there were so many.
+// TestMoreShareThanAreRemembered: where all members that are remembered share the bucket, nobody knows how many
+// do, until a minute after there were so many.
 func TestMoreShareThanAreRemembered(t *testing.T) {
 	qs := quotas(t, "1000000/s even").Explicit()
 	var ledger Ledger
@@ -527,8 +532,8 @@ func TestOldRequestSaysNothingOfTheClock(t *testing.T) {
 	}
 }
 
-// TestStoreSharing: a member counts as one that shares the bucket for a minute after it was active, unless it leaves; and a member that
-// comes is news. What is written down keeps it.
+// TestStoreSharing: a member counts as one that shares the bucket for a minute after it was active, unless it
+// leaves; and a member that comes is news. What is written down keeps it.
 func TestStoreSharing(t *testing.T) {
 	const s = time.Second
 	ledger := Ledger{Epoch: time.Unix(1, 0)}
@@ -645,7 +650,8 @@ func TestStoreLowerRate(t *testing.T) {
 	}
 }
 
-// TestStoreOldQuotasOfOthers: a member that gets wider quotas does not end the narrower ones of those that still ask by them.
+// TestStoreOldQuotasOfOthers: a member that gets wider quotas does not end the narrower ones of those that
+// still ask by them.
 func TestStoreOldQuotasOfOthers(t *testing.T) {
 	narrow, wide := quota.Quotas{plain(quota.Quota{N: 5, Per: 20 * time.Second, Kind: quota.SlidingLog})}, quota.Quotas{plain(quota.Quota{N: 7, Per: 20 * time.Second, Kind: quota.SlidingLog})}
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
@@ -766,7 +772,8 @@ func TestStoreSlotsOfEachKind(t *testing.T) {
 	}
 }
 
-// TestStoreHold: nothing is handed out before the end of the longest hold that any member tells, not even what came back.
+// TestStoreHold: nothing is handed out before the end of the longest hold that any member tells, not even what
+// came back.
 func TestStoreHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ms = time.Millisecond
@@ -826,7 +833,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestReleaseLeavesSlotsAhead: slots that are still to come stay charged, also where they count together with some that have gone.
+// TestReleaseLeavesSlotsAhead: slots that are still to come stay charged, also where they count together with
+// some that have gone.
 func TestReleaseLeavesSlotsAhead(t *testing.T) {
 	const ms = time.Millisecond
 	for text, more := range map[string]int{"10/s log": 0, "10/s window": 0, "10/s sliding 10": 0, "10/1000ms log": 100} {
@@ -861,8 +869,9 @@ func TestReleaseLeavesSlotsAhead(t *testing.T) {
 	}
 }
 
-// TestReleaseWhileNIsSmaller: what went by a larger N is not beyond the quota, as long as it counts. So a person who releases the bucket while N is smaller gives
-// nobody more when N is as large again; but what was charged beyond that goes.
+// TestReleaseWhileNIsSmaller: what went by a larger N is not beyond the quota, as long as it counts. So a
+// person who releases the bucket while N is smaller gives nobody more when N is as large again; but what was
+// charged beyond that goes.
 func TestReleaseWhileNIsSmaller(t *testing.T) {
 	for _, kind := range []string{"log", "sliding 10", "window", "window grid", "estimate"} {
 		l, got, serial := &Ledger{Epoch: time.Unix(1e9, 0)}, 0, int64(0)

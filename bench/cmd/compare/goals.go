@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/bench"
 )
 
-// printGoals prints for each goal whether it is met, and reports whether all are met: what pacer adds to the cost of a GET,
-// and what a decision costs, in multiples of x/time's; and that pacer does not allocate.
+// printGoals prints for each goal whether it is met, and reports whether all are met: what pacer adds to the
+// cost of a GET, and what a decision costs, in multiples of x/time's; and that pacer does not allocate.
 func printGoals(w io.Writer, trips, grants []*row) bool {
 	met := true
 	say := func(ok bool, format string, args ...any) {

@@ -30,11 +30,12 @@ func instructions(w io.Writer, paths []bench.Path, slack float64, count func([]b
 	return printInstructions(w, paths, counts, slack), nil
 }
 
-// repeats is how often a path is counted again, at most, while it misses its goal: then the least counts. Counts differ by 1 % by chance, and one
-// process in ten takes 2.5 % more, of which the reason is not known.
+// repeats is how often a path is counted again, at most, while it misses its goal: then the least counts.
+// Counts differ by 1 % by chance, and one process in ten takes 2.5 % more, of which the reason is not known.
 const repeats = 4
 
-// counted counts the instructions of paths, each of which is gone so many times. It counts several at once: a process sleeps for most of its time.
+// counted counts the instructions of paths, each of which is gone so many times. It counts several at once: a
+// process sleeps for most of its time.
 func counted(paths []bench.Path, times int) (map[string]float64, error) {
 	type result struct {
 		name string
@@ -60,7 +61,8 @@ func counted(paths []bench.Path, times int) (map[string]float64, error) {
 	return counts, errors.Join(errs...)
 }
 
-// ratio returns what a path adds to the path over which it is measured, in multiples of what that adds with which it is compared.
+// ratio returns what a path adds to the path over which it is measured, in multiples of what that adds with
+// which it is compared.
 func ratio(p bench.Path, paths []bench.Path, counts map[string]float64) float64 {
 	over := func(name string) string {
 		return paths[slices.IndexFunc(paths, func(p bench.Path) bool { return p.Name == name })].Over
@@ -73,7 +75,8 @@ func meets(p bench.Path, paths []bench.Path, counts map[string]float64) bool {
 	return p.Goal == 0 || ratio(p, paths, counts) <= p.Goal
 }
 
-// printInstructions prints a table, and reports whether each row meets its goal, or misses it by so many percent at most.
+// printInstructions prints a table, and reports whether each row meets its goal, or misses it by so many
+// percent at most.
 func printInstructions(w io.Writer, paths []bench.Path, counts map[string]float64, slack float64) bool {
 	met := true
 	fmt.Fprint(w, "| path | instructions | added | ÷ x/time | goal | |\n|---|---|---|---|---|---|\n")

@@ -1,6 +1,7 @@
-// The program measures what could grow with size, at several sizes each, and prints a table in Markdown: the figures, and how
-// much they grow from the smallest size to the greatest. Each figure is the least of some runs. The program exits with 1 if a
-// figure that is to stay the same grows nearly as the size does, or if one that grows as the size does grows much more.
+// The program measures what could grow with size, at several sizes each, and prints a table in Markdown: the
+// figures, and how much they grow from the smallest size to the greatest. Each figure is the least of some
+// runs. The program exits with 1 if a figure that is to stay the same grows nearly as the size does, or if one
+// that grows as the size does grows much more.
 package main
 
 import (

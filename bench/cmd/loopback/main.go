@@ -1,7 +1,8 @@
-// The program measures what pacer adds to requests over real HTTP/1.1 on loopback, from 16 callers: requests a second, and the
-// time of processors for each, of this process alone: the servers are others. It measures in turns with the bare
-// http.Transport, prints medians, and exits with 1 if pacer makes fewer than 0.97 of its requests, or needs more than 1.05 of
-// its time. On a machine that does something else, too, that may be for that reason: look at more than one run.
+// The program measures what pacer adds to requests over real HTTP/1.1 on loopback, from 16 callers: requests a
+// second, and the time of processors for each, of this process alone: the servers are others. It measures in
+// turns with the bare http.Transport, prints medians, and exits with 1 if pacer makes fewer than 0.97 of its
+// requests, or needs more than 1.05 of its time. On a machine that does something else, too, that may be for
+// that reason: look at more than one run.
 package main
 
 import (
@@ -102,7 +103,8 @@ func begin(answers string) (url string, end func(), err error) {
 	}, err
 }
 
-// at measures both clients, each at a server that counts its requests alone: at one server, pacer would see that others use the limit, too.
+// at measures both clients, each at a server that counts its requests alone: at one server, pacer would see
+// that others use the limit, too.
 func at(w io.Writer, answers string, callers, rounds int, d time.Duration) (met bool, err error) {
 	var urls [2]string
 	for i := range urls {

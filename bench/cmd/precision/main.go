@@ -1,8 +1,10 @@
-// The program measures how exactly waiters are paced that come back at once: how many are granted of those that the rate
-// allows, how many in any second at most, how late, and how many processors work for it. It prints a table in Markdown, and exits with 1 if
-// more go through throttle than may. That fewer go may be the machine's doing, whose timers are late by more than 2 ms when it is busy: compare rows.
+// The program measures how exactly waiters are paced that come back at once: how many are granted of those that
+// the rate allows, how many in any second at most, how late, and how many processors work for it. It prints a
+// table in Markdown, and exits with 1 if more go through throttle than may. That fewer go may be the machine's
+// doing, whose timers are late by more than 2 ms when it is busy: compare rows.
 //
-// With -busy, as many goroutines of the program compute meanwhile: what late timers cost, and how large a Burst makes good for it (-burst).
+// With -busy, as many goroutines of the program compute meanwhile: what late timers cost, and how large a Burst
+// makes good for it (-burst).
 package main
 
 import (

@@ -42,8 +42,9 @@ func Main() {
 	os.Exit(0)
 }
 
-// A bucket sees what stated resets do before any answer is counted, and concludes whether a limit comes back bit by bit. Resets are true to a
-// second, so that those of answers which are as far apart, and a little more, differ if they ever do.
+// A bucket sees what stated resets do before any answer is counted, and concludes whether a limit comes back
+// bit by bit. Resets are true to a second, so that those of answers which are as far apart, and a little more,
+// differ if they ever do.
 const (
 	pauses = 2
 	pause  = 1100 * time.Millisecond
@@ -54,8 +55,9 @@ const lasts = 10 * time.Millisecond
 
 // run goes a path, and has callgrind count the instructions of some of the rounds.
 //
-// How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (see habit.Habit), and under valgrind no
-// more than some hundreds come in 10 ms, and the fewer the busier the machine is. So the first round in 5 ms is that one, and is not counted.
+// How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (see
+// habit.Habit), and under valgrind no more than some hundreds come in 10 ms, and the fewer the busier the
+// machine is. So the first round in 5 ms is that one, and is not counted.
 func run(name string, times int) error {
 	debug.SetGCPercent(-1) // when a collection runs depends on time
 	runtime.LockOSThread() // callgrind counts by threads

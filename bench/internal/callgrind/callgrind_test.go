@@ -34,8 +34,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// The count of a path is the same each time, also where some answers are looked at as a whole, as time goes. But one process in ten takes 2.5 % more,
-// of which the reason is not known. So a count is the least of three.
+// The count of a path is the same each time, also where some answers are looked at as a whole, as time goes.
+// But one process in ten takes 2.5 % more, of which the reason is not known. So a count is the least of three.
 func TestCountAgain(t *testing.T) {
 	const path = "pacer, X-RateLimit headers, counting down"
 	counts := [2]float64{math.Inf(1), math.Inf(1)}

@@ -1,6 +1,6 @@
-// The program asks Anthropic's API with anthropic-sdk-go. Anthropic grants requests, input tokens and output tokens, each
-// by the minute. So a call has two costs beside itself: both are estimated before, and settled by the usage that the answer
-// states.
+// The program asks Anthropic's API with anthropic-sdk-go. Anthropic grants requests, input tokens and output
+// tokens, each by the minute. So a call has two costs beside itself: both are estimated before, and settled by
+// the usage that the answer states.
 //
 // As it stands, the program talks to a fake of the API; main says how to take that out. It prints
 //
@@ -41,8 +41,8 @@ const (
 func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
-		// What console.anthropic.com/settings/limits says of the model, here of the first tier. Each class of models has
-		// limits of its own: a program that uses several has a Key, or a Transport for each.
+		// What console.anthropic.com/settings/limits says of the model, here of the first tier. Each class of
+		// models has limits of its own: a program that uses several has a Key, or a Transport for each.
 		Quotas: pacer.Table{"api.anthropic.com/": quota.MustParse(limits)},
 		Cost:   func(*http.Request) quota.Costs { return nil }, // each Call says what it costs in tokens
 		// An empty balance is a 400 or a 429, too, and not waited for: only the body of the error tells.

@@ -1,5 +1,6 @@
-// The program calls an AWS service, here KMS, with aws-sdk-go-v2. AWS limits each operation of a service by itself. All
-// operations have the same URL: which one it is stands in the header X-Amz-Target, so that Key and Cost tell them apart.
+// The program calls an AWS service, here KMS, with aws-sdk-go-v2. AWS limits each operation of a service by
+// itself. All operations have the same URL: which one it is stands in the header X-Amz-Target, so that Key and
+// Cost tell them apart.
 //
 // As it stands, the program talks to a fake of KMS; main says how to take that out. It prints
 //
@@ -43,10 +44,12 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		Key: operation,
 		// KMS refuses with a 400. Only the body says that it is a ThrottlingException.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
-		// The SDK's requests have no GetBody, so that nothing could be sent again. Bodies up to this size are kept for that.
+		// The SDK's requests have no GetBody, so that nothing could be sent again. Bodies up to this size are
+		// kept for that.
 		Retry: pacer.Retry{BufferBody: 64 << 10},
-		// A request is signed above pacer, and AWS takes a signature for five minutes. Who would wait for longer is told
-		// so at once, with a *throttle.Error. This also is the time within which a refusal is sent again.
+		// A request is signed above pacer, and AWS takes a signature for five minutes. Who would wait for
+		// longer is told so at once, with a *throttle.Error. This also is the time within which a refusal is
+		// sent again.
 		MaxWait: 4 * time.Minute,
 	}
 	if err := transport.Validate(); err != nil {

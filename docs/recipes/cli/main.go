@@ -1,6 +1,7 @@
-// The program is a command that is run again and again, by hand or by cron. It keeps what it learned from one run to the
-// next, in a file, and what it has used of the 1000 a day that no header states. Without that, each run would begin as if the
-// limits of the API were unused, and be refused. Where several machines run it, a Store has the day's quota for all of them.
+// The program is a command that is run again and again, by hand or by cron. It keeps what it learned from one
+// run to the next, in a file, and what it has used of the 1000 a day that no header states. Without that, each
+// run would begin as if the limits of the API were unused, and be refused. Where several machines run it, a
+// Store has the day's quota for all of them.
 //
 // As it stands, the program talks to a fake; main says how to take that out. It prints
 //
@@ -41,12 +42,12 @@ func main() {
 	}
 }
 
-// daily is what the API's documentation grants. Windows of the calendar, such as "1000/d window grid in America/Los_Angeles",
-// live in the file alone.
+// daily is what the API's documentation grants. Windows of the calendar, such as "1000/d window grid in
+// America/Los_Angeles", live in the file alone.
 const daily = "1000/d window grid"
 
-// run keeps what has been used in the file; if shared is not nil, in that: filequota.Open for runs on one machine, also at the same time,
-// or goredis.New of redisquota for several machines.
+// run keeps what has been used in the file; if shared is not nil, in that: filequota.Open for runs on one
+// machine, also at the same time, or goredis.New of redisquota for several machines.
 func run(ctx context.Context, out io.Writer, base http.RoundTripper, file string, shared store.Store) (err error) {
 	// Nobody waits at a prompt for an hour: if nothing can go within ten seconds, the command ends and says so.
 	transport := &pacer.Transport{
@@ -54,8 +55,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper, file string
 		MaxStandstill: 10 * time.Second,
 		Quotas:        pacer.Table{"api.example.com/": quota.MustParse(daily)},
 		Shared:        pacer.Shared{Store: shared},
-		// What the server grants is used at once. By default, the last fifth of a limit whose reset is further away than
-		// MaxStandstill is spread over the time until then.
+		// What the server grants is used at once. By default, the last fifth of a limit whose reset is further
+		// away than MaxStandstill is spread over the time until then.
 		Learn: pacer.Learn{Spend: throttle.SpendEager},
 	}
 	if err := load(transport, file); err != nil {

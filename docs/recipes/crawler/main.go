@@ -1,7 +1,7 @@
-// The program fetches the pages of 50 hosts: from each of them one page at a time and two in a second, from all of them at
-// once. While it does, a terminal shows a line for each host: how many pages are done, how many in a second, how many wait and what
-// for, and how long the rest will take. A file gets a line for all of them each second. A host that says to come back in an hour
-// is left for the next time, and delays no other one.
+// The program fetches the pages of 50 hosts: from each of them one page at a time and two in a second, from all
+// of them at once. While it does, a terminal shows a line for each host: how many pages are done, how many in a
+// second, how many wait and what for, and how long the rest will take. A file gets a line for all of them each
+// second. A host that says to come back in an hour is left for the next time, and delays no other one.
 //
 // As it stands, the program talks to a fake; main says how to take that out. At last it prints
 //
@@ -37,9 +37,9 @@ func main() {
 func run(ctx context.Context, out io.Writer, progress *screen, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
-		// "/" is every host that is not named, and each has a bucket of its own. A robots.txt with a Crawl-delay of 10 would
-		// be one more line: "slow.example.com/": 1/10s. Other hosts are found at run time? SetQuotas changes the table, all of it:
-		// call it once for all that were found in a second.
+		// "/" is every host that is not named, and each has a bucket of its own. A robots.txt with a
+		// Crawl-delay of 10 would be one more line: "slow.example.com/": 1/10s. Other hosts are found at run
+		// time? SetQuotas changes the table, all of it: call it once for all that were found in a second.
 		Quotas: pacer.Table{"/": quota.MustParse("2/s even, 1 in flight")},
 	}
 	// What a host says holds that host. If it says more than MaxStandstill, two minutes, pages of it fail at once.
@@ -52,8 +52,8 @@ func run(ctx context.Context, out io.Writer, progress *screen, base http.RoundTr
 	var pages sync.WaitGroup
 	for host := range 50 {
 		for page := range 10 {
-			// A goroutine for each page is all the queue that is needed: who waits in line costs some kilobytes. A crawl of
-			// millions has one for each host, which fetches one page after the other.
+			// A goroutine for each page is all the queue that is needed: who waits in line costs some
+			// kilobytes. A crawl of millions has one for each host, which fetches one page after the other.
 			pages.Go(func() { c.fetch(ctx, fmt.Sprintf("https://host%d.example.com/%d", host, page)) })
 		}
 	}
@@ -104,9 +104,10 @@ func (c *crawl) fetch(ctx context.Context, url string) {
 	}
 }
 
-// progress says how far the crawl is, in a line for all and in one for each host, what takes longest first. All pages of a host that
-// are left wait in its line. So the host takes as long as a page would wait that came now: that is the Next of its
-// State, and what Transport.Forecast says. Where only a part of the pages is in line, the quota says what the others take.
+// progress says how far the crawl is, in a line for all and in one for each host, what takes longest first. All
+// pages of a host that are left wait in its line. So the host takes as long as a page would wait that came now:
+// that is the Next of its State, and what Transport.Forecast says. Where only a part of the pages is in line,
+// the quota says what the others take.
 func (c *crawl) progress(transport *pacer.Transport) (all string, hosts []string) {
 	states := transport.State()
 	slices.SortStableFunc(states, func(a, b throttle.State) int {

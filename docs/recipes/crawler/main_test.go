@@ -21,7 +21,8 @@ func TestRecipe(t *testing.T) {
 		if got, want := lines[len(lines)-1], "490 pages of 49 hosts; later: host13.example.com (in 1h0m0s)"; got != want {
 			t.Errorf("printed %q, want %q", got, want)
 		}
-		// Ten pages of a host, two in a second, take 4.5 s and the time of an answer: what is printed after a second is 3.5 s.
+		// Ten pages of a host, two in a second, take 4.5 s and the time of an answer: what is printed after a
+		// second is 3.5 s.
 		if got, want := time.Since(start), 4550*time.Millisecond; got != want {
 			t.Errorf("took %v, want %v", got, want)
 		}
@@ -38,7 +39,8 @@ func TestRecipe(t *testing.T) {
 	})
 }
 
-// On a terminal there is a line for each host that has room, which the next ones overwrite, and at last only the summary is left.
+// On a terminal there is a line for each host that has room, which the next ones overwrite, and at last only
+// the summary is left.
 func TestScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFake()
@@ -51,7 +53,8 @@ func TestScreen(t *testing.T) {
 		if len(frames) != 5 || frames[4] != "490 pages of 49 hosts; later: host13.example.com (in 1h0m0s)\n" {
 			t.Fatalf("%d frames: %q", len(frames), frames)
 		}
-		// Two pages in a second, in line for the quota. After a second, two are done and the third one goes now or is under way.
+		// Two pages in a second, in line for the quota. After a second, two are done and the third one goes now
+		// or is under way.
 		host := regexp.MustCompile(`^host\d+\.example\.com +[23] done, [23]\.0/s, [78] wait for (pace 2/s even|in flight 1 in flight), [34](\.5)?s to go$`)
 		lines := strings.Split(strings.TrimSpace(frames[0]), "\n")
 		for _, line := range lines[:3] {

@@ -1,9 +1,11 @@
-// The program calls GitHub with go-github. Nothing need be configured for the limits that GitHub states: 5000 requests
-// an hour, 30 searches a minute. A token that others use too is no problem, since every answer says how much is left of it.
+// The program calls GitHub with go-github. Nothing need be configured for the limits that GitHub states: 5000
+// requests an hour, 30 searches a minute. A token that others use too is no problem, since every answer says
+// how much is left of it.
 //
-// GitHub's documentation asks for three more things, which no header says; they are the Quotas below. What has not changed
-// since it was read is answered with a 304, which GitHub does not count: Spent gives such requests back, whether the cache is
-// above pacer or below. As it stands, the program talks to a fake of GitHub; main says how to take that out. It prints
+// GitHub's documentation asks for three more things, which no header says; they are the Quotas below. What has
+// not changed since it was read is answered with a 304, which GitHub does not count: Spent gives such requests
+// back, whether the cache is above pacer or below. As it stands, the program talks to a fake of GitHub; main
+// says how to take that out. It prints
 //
 //	100 issues read, 4 changes made, 3 searches made, 100 issues read again for nothing
 package main
@@ -34,15 +36,16 @@ func main() {
 // place is where a cache is.
 type place string
 
-// Above pacer, a cache waits in line before it asks whether its answer is still good. Below, in Base, the request has waited
-// already when it is found that the cache has the answer: that is right for a cache which others use, too.
+// Above pacer, a cache waits in line before it asks whether its answer is still good. Below, in Base, the
+// request has waited already when it is found that the cache has the answer: that is right for a cache which
+// others use, too.
 const (
 	above place = "above"
 	below place = "below"
 )
 
-// newTransport returns a Transport that keeps to what GitHub's documentation asks for, and what a client is to use: that, or
-// the cache above it.
+// newTransport returns a Transport that keeps to what GitHub's documentation asks for, and what a client is to
+// use: that, or the cache above it.
 func newTransport(base http.RoundTripper, cache place) (*pacer.Transport, http.RoundTripper) {
 	if cache == below {
 		base = &etags{next: base}
@@ -52,15 +55,16 @@ func newTransport(base http.RoundTripper, cache place) (*pacer.Transport, http.R
 		Base: base,
 		// docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api, "About secondary rate limits".
 		Quotas: pacer.Table{
-			// "No more than 100 concurrent requests are allowed." And "wait at least one second between each" request that
-			// changes something, whatever its method and path: so that is one quota, in a unit of its own. The 5000 are also
-			// stated by each answer.
+			// "No more than 100 concurrent requests are allowed." And "wait at least one second between each"
+			// request that changes something, whatever its method and path: so that is one quota, in a unit of
+			// its own. The 5000 are also stated by each answer.
 			"api.github.com/": quota.MustParse("100 in flight, 1 writes/s, 5000/h"),
-			// Searches have a limit of their own. Without this line they would wait for the 5000 an hour until the first
-			// of them was answered.
+			// Searches have a limit of their own. Without this line they would wait for the 5000 an hour until
+			// the first of them was answered.
 			"GET api.github.com/search/": quota.MustParse("30/m"),
 		},
-		// Cost says which requests are writes. Queries in GraphQL are POSTs, and none: Call.Costs may say so of a mutation.
+		// Cost says which requests are writes. Queries in GraphQL are POSTs, and none: Call.Costs may say so of
+		// a mutation.
 		Cost: func(req *http.Request) quota.Costs {
 			switch req.Method {
 			case http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete:
@@ -70,16 +74,16 @@ func newTransport(base http.RoundTripper, cache place) (*pacer.Transport, http.R
 			}
 			return nil
 		},
-		// "Making a conditional request does not count against your primary rate limit if a 304 response is returned." A cache
-		// above shows that as the 304, a cache below as an answer of its own.
+		// "Making a conditional request does not count against your primary rate limit if a 304 response is
+		// returned." A cache above shows that as the 304, a cache below as an answer of its own.
 		Spent: func(resp *http.Response) quota.Costs {
 			if resp.StatusCode == http.StatusNotModified || resp.Header.Get("X-From-Cache") != "" {
 				return quota.Costs{quota.Requests: 0}
 			}
 			return nil
 		},
-		// When the 5000 are used up, wait for the end of the hour, and a little longer, as its clock may differ from ours.
-		// With the default of two minutes, all calls would fail until then.
+		// When the 5000 are used up, wait for the end of the hour, and a little longer, as its clock may differ
+		// from ours. With the default of two minutes, all calls would fail until then.
 		MaxStandstill: 61 * time.Minute,
 	}
 	if cache == above {

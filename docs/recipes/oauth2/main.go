@@ -1,9 +1,10 @@
-// The program calls an API whose access tokens expire, with golang.org/x/oauth2. pacer is above oauth2: a request waits in
-// line first, and gets its token when it goes. So a token that expired meanwhile is not sent, and each retry gets a fresh one.
-// With oauth2 above pacer, a request would wait with the token of the moment at which it came.
+// The program calls an API whose access tokens expire, with golang.org/x/oauth2. pacer is above oauth2: a
+// request waits in line first, and gets its token when it goes. So a token that expired meanwhile is not sent,
+// and each retry gets a fresh one. With oauth2 above pacer, a request would wait with the token of the moment
+// at which it came.
 //
-// The tokens come from another host, with a quota of its own, through a Transport of their own: a request for a token must
-// not wait in the line in which requests wait for tokens.
+// The tokens come from another host, with a quota of its own, through a Transport of their own: a request for a
+// token must not wait in the line in which requests wait for tokens.
 //
 // As it stands, the program talks to a fake; main says how to take that out. It prints
 //
@@ -50,7 +51,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		// In the middle: oauth2 adds the token, to each attempt anew.
 		Base: &oauth2.Transport{Source: source, Base: base},
 	}
-	// An error of the token's host looks to pacer like a connection that broke. But if that host says no, it says so again.
+	// An error of the token's host looks to pacer like a connection that broke. But if that host says no, it
+	// says so again.
 	transport.Retry.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
 		if no := (*oauth2.RetrieveError)(nil); errors.As(err, &no) {
 			return false, nil

@@ -30,7 +30,8 @@ func TestRecipe(t *testing.T) {
 	})
 }
 
-// The token source holds a mutex while it asks for a token, which keeps the time of a bubble from passing: so there is none.
+// The token source holds a mutex while it asks for a token, which keeps the time of a bubble from passing: so
+// there is none.
 func TestWrongSecret(t *testing.T) {
 	api := newFake(time.Minute, time.Minute)
 	defer api.Close()

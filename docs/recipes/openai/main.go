@@ -1,6 +1,6 @@
-// The program asks OpenAI's API with openai-go. OpenAI grants requests and tokens, both by the minute. What a prompt costs
-// in tokens is not known before its answer has come: the program claims an estimate, and settles it by the usage that the
-// answer states. So an estimate that is too high wastes nothing.
+// The program asks OpenAI's API with openai-go. OpenAI grants requests and tokens, both by the minute. What a
+// prompt costs in tokens is not known before its answer has come: the program claims an estimate, and settles
+// it by the usage that the answer states. So an estimate that is too high wastes nothing.
 //
 // As it stands, the program talks to a fake of the API; main says how to take that out. It prints
 //
@@ -35,12 +35,12 @@ func main() {
 func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
-		// What platform.openai.com/settings/organization/limits says of the model, here of a low tier. Each model has limits
-		// of its own: a program that uses two of them has a Key, or a Transport for each.
+		// What platform.openai.com/settings/organization/limits says of the model, here of a low tier. Each
+		// model has limits of its own: a program that uses two of them has a Key, or a Transport for each.
 		Quotas: pacer.Table{"api.openai.com/": quota.MustParse(limits)},
 		Cost:   func(*http.Request) quota.Costs { return nil }, // each Call says what it costs in tokens
-		// OpenAI says "You exceeded your current quota" with the same 429 as "too fast". Only the body of the error tells
-		// one from the other, and money is not waited for.
+		// OpenAI says "You exceeded your current quota" with the same 429 as "too fast". Only the body of the
+		// error tells one from the other, and money is not waited for.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
 		Retry: pacer.Retry{
 			// An answer that has not begun after a minute is asked for again. The time in line does not count.
@@ -93,6 +93,6 @@ const (
 	maxAnswer = 900
 )
 
-// estimate returns what a prompt may cost at most. In English, a token is some four bytes; a tokenizer would be exact. If
-// OpenAI counts more than the usage in its answers, its headers say so, and the lower number holds.
+// estimate returns what a prompt may cost at most. In English, a token is some four bytes; a tokenizer would be
+// exact. If OpenAI counts more than the usage in its answers, its headers say so, and the lower number holds.
 func estimate(prompt string) int { return 95 + len(prompt)/4 + maxAnswer }

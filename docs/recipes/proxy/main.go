@@ -1,6 +1,7 @@
-// The program is a reverse proxy, through which programs in any language, on this machine or in the same network, call APIs
-// politely. They use http://localhost:8080/api.example.com/path in place of https://api.example.com/path, and share what is
-// granted. Nothing else changes for them but that an answer may take longer.
+// The program is a reverse proxy, through which programs in any language, on this machine or in the same
+// network, call APIs politely. They use http://localhost:8080/api.example.com/path in place of
+// https://api.example.com/path, and share what is granted. Nothing else changes for them but that an answer may
+// take longer.
 //
 // As it stands, the program calls a fake through itself, and ends; main says how to make it serve. It prints
 //
@@ -50,13 +51,16 @@ func newProxy(base http.RoundTripper) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Transport: &pacer.Transport{
 			Base: base,
-			// Clients of a proxy have timeouts, which it does not know: 30 s are common. Who would wait for longer than that is
-			// told so at once, instead of waiting in vain. Without a MaxWait, a line that moves is waited for, however long it is.
+			// Clients of a proxy have timeouts, which it does not know: 30 s are common. Who would wait for
+			// longer than that is told so at once, instead of waiting in vain. Without a MaxWait, a line that
+			// moves is waited for, however long it is.
 			MaxWait: 25 * time.Second,
-			// Each client that waits is a connection and a goroutine. If so many wait, a further one is refused at once.
+			// Each client that waits is a connection and a goroutine. If so many wait, a further one is refused
+			// at once.
 			Line: pacer.Line{MaxQueue: 1000},
-			// Mode: pacer.ModeReject would be for clients that wait by themselves: they are told at once when to come back,
-			// but nobody keeps their place in a line, and at a new host all but one of a burst are told so.
+			// Mode: pacer.ModeReject would be for clients that wait by themselves: they are told at once when
+			// to come back, but nobody keeps their place in a line, and at a new host all but one of a burst
+			// are told so.
 
 			// What comes in has no GetBody. Bodies up to this size are kept, so that they can be sent again.
 			Retry: pacer.Retry{BufferBody: 1 << 20},

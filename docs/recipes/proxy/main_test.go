@@ -59,7 +59,8 @@ type baseFunc func(*http.Request) (*http.Response, error)
 
 func (f baseFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// A path is called as it was written: an encoded slash is a part of a name. A host that is written otherwise is no host.
+// A path is called as it was written: an encoded slash is a part of a name. A host that is written otherwise is
+// no host.
 func TestPath(t *testing.T) {
 	called := ""
 	proxy := newProxy(baseFunc(func(req *http.Request) (*http.Response, error) {

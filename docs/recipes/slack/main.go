@@ -1,5 +1,6 @@
-// The program calls Slack's Web API with slack-go. Slack limits each method of its API by itself, in four tiers of so many
-// calls a minute, and states no numbers in headers: a program knows them from the documentation, or is told by a 429.
+// The program calls Slack's Web API with slack-go. Slack limits each method of its API by itself, in four tiers
+// of so many calls a minute, and states no numbers in headers: a program knows them from the documentation, or
+// is told by a 429.
 //
 // As it stands, the program talks to a fake of Slack; main says how to take that out. It prints
 //
@@ -31,17 +32,17 @@ func main() {
 func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
-		// docs.slack.dev/apis/web-api/rate-limits has the tiers, and the page of each method its tier. A pattern without
-		// an HTTP method holds for GET and POST. Slack tolerates a burst, but does not say how long: it is, which
-		// never sends more than that in any minute.
+		// docs.slack.dev/apis/web-api/rate-limits has the tiers, and the page of each method its tier. A
+		// pattern without an HTTP method holds for GET and POST. Slack tolerates a burst, but does not say how
+		// long: it is, which never sends more than that in any minute.
 		Quotas: pacer.Table{
 			"slack.com/api/users.list":            quota.MustParse("20/m"),  // tier 2
 			"slack.com/api/conversations.history": quota.MustParse("50/m"),  // tier 3
 			"slack.com/api/users.info":            quota.MustParse("100/m"), // tier 4
 			"slack.com/api/chat.postMessage":      quota.MustParse("1/s"),   // for each channel; see Key
 		},
-		// Slack counts for each workspace, and messages for each channel. The channel stands in the body, which pacer does
-		// not read; so who calls says it in the context. Each key has buckets of its own.
+		// Slack counts for each workspace, and messages for each channel. The channel stands in the body, which
+		// pacer does not read; so who calls says it in the context. Each key has buckets of its own.
 		Key: func(req *http.Request) string {
 			key, _ := req.Context().Value(bucket{}).(string)
 			return key

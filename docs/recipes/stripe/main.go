@@ -1,5 +1,5 @@
-// The program takes payments with stripe-go. Stripe grants so many operations a second, and knows idempotency keys: a POST
-// whose answer was lost is sent again with the same key, and nobody pays twice.
+// The program takes payments with stripe-go. Stripe grants so many operations a second, and knows idempotency
+// keys: a POST whose answer was lost is sent again with the same key, and nobody pays twice.
 //
 // As it stands, the program talks to a fake of Stripe; main says how to take that out. It prints
 //
@@ -31,10 +31,12 @@ func main() {
 func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
-		// docs.stripe.com/rate-limits: 25 operations a second in a sandbox, 100 with live data, if the account has no others.
+		// docs.stripe.com/rate-limits: 25 operations a second in a sandbox, 100 with live data, if the account
+		// has no others.
 		Quotas: pacer.Table{"api.stripe.com/": quota.MustParse("25/s")},
-		// An object that another request holds is a 429, too, with the code lock_timeout: that is a failure, after which the
-		// request is sent again with a backoff, and no reason to hold all the others. The body of the error says so.
+		// An object that another request holds is a 429, too, with the code lock_timeout: that is a failure,
+		// after which the request is sent again with a backoff, and no reason to hold all the others. The body
+		// of the error says so.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
 	}
 	if err := transport.Validate(); err != nil {
@@ -42,8 +44,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	}
 	client := stripe.NewClient("sk_test_123", stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		HTTPClient: &http.Client{Transport: transport}, // stripe-go's own has a Timeout of 80 s, with the time in line
-		// pacer sends again. Two layers of retries would multiply. stripe-go gives each POST an Idempotency-Key, with which
-		// pacer sends it again after a failure as it does a GET.
+		// pacer sends again. Two layers of retries would multiply. stripe-go gives each POST an
+		// Idempotency-Key, with which pacer sends it again after a failure as it does a GET.
 		MaxNetworkRetries: stripe.Int64(0),
 	})))
 

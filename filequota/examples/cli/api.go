@@ -22,8 +22,8 @@ func serve(in io.Reader, out io.Writer) error {
 	return errors.Join(err, err2)
 }
 
-// start starts an API. It is a process of its own, since in one that starts a hundred others it would see requests 0.3 s late, many at once. End
-// ends it, and returns how many requests it has refused.
+// start starts an API. It is a process of its own, since in one that starts a hundred others it would see
+// requests 0.3 s late, many at once. End ends it, and returns how many requests it has refused.
 func start(ctx context.Context, exe string) (url string, end func() (refused int, err error), err error) {
 	cmd := exec.CommandContext(ctx, exe, "-api")
 	cmd.Stderr = os.Stderr

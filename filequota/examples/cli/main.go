@@ -1,10 +1,11 @@
-// The program is a tool that is called again and again, by hand, by cron, by scripts, some of them at the same time. All its runs share
-// one quota, and what they learn from the answers of servers, through a directory:
+// The program is a tool that is called again and again, by hand, by cron, by scripts, some of them at the same
+// time. All its runs share one quota, and what they learn from the answers of servers, through a directory:
 //
 //	go run ./examples/cli -dir ~/.cache/tool -n 20 https://api.example.com/items
 //
-// Without a URL it shows what that is good for: it starts an API that grants 100 requests a second and 20 at once, and calls itself
-// many times, first each run for itself, then sharing. That is offline, and takes half a minute. How well many runs use the quota:
+// Without a URL it shows what that is good for: it starts an API that grants 100 requests a second and 20 at
+// once, and calls itself many times, first each run for itself, then sharing. That is offline, and takes half a
+// minute. How well many runs use the quota:
 //
 //	go run ./examples/cli -sharing -runs 100 -parallel 10
 package main
@@ -67,8 +68,8 @@ type tally struct {
 	End      time.Duration // what is in hand is given back
 }
 
-// patience is how long a run waits for what others have learned, and to tell others. A process that is stopped may have a lock of the
-// directory: the run does its work without that.
+// patience is how long a run waits for what others have learned, and to tell others. A process that is stopped
+// may have a lock of the directory: the run does its work without that.
 const patience = time.Second
 
 // tool is one run: it sends requests, one after the other.

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestSharingIsNotRefused: the table shows what README.md and docs/sharing.md say: each run for itself is refused; sharing, none is.
+// TestSharingIsNotRefused: the table shows what README.md and docs/sharing.md say: each run for itself is
+// refused; sharing, none is.
 func TestSharingIsNotRefused(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "cli")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {

@@ -105,8 +105,9 @@ func again(ctx context.Context, every time.Duration, do func() error) (err error
 	return err
 }
 
-// outlive waits until the slots have passed that so many processes had which were killed, and notes how many that were: until of each quota
-// something went after the last of them. A process that waits has a slot for each claim, at most, if they are far ahead.
+// outlive waits until the slots have passed that so many processes had which were killed, and notes how many
+// that were: until of each quota something went after the last of them. A process that waits has a slot for
+// each claim, at most, if they are far ahead.
 func (c *cell) outlive(ctx context.Context, killed int) {
 	last := time.Now()
 	pause(ctx, during/10)

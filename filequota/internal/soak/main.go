@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command soak shows what a fleet of processes that share quotas through a directory sends while things go wrong: it starts several
-// processes of itself, has one fault after the other happen to them, merges what all say that they sent, and checks that with
-// arithmetic of its own.
+// Command soak shows what a fleet of processes that share quotas through a directory sends while things go
+// wrong: it starts several processes of itself, has one fault after the other happen to them, merges what all
+// say that they sent, and checks that with arithmetic of its own.
 //
 //	go run ./internal/soak                               # all faults, some two minutes
 //	go run ./internal/soak -faults list
@@ -12,7 +12,8 @@
 // For each fault and each Outage it prints, of all quotas the worst:
 //
 //   - over: how many tokens went beyond what the quota grants, in any span;
-//   - rate: what went from two seconds after the fault on, as a part of what goes if all is sent as soon as the quota allows it;
+//   - rate: what went from two seconds after the fault on, as a part of what goes if all is sent as soon as the
+//     quota allows it;
 //   - standstill: the longest time without a sending after the fault began, less a window;
 //   - cpu: which part of a core all processes took.
 //
@@ -21,12 +22,15 @@
 //	go run ./internal/soak -faults none -members 20 -quota "1000/s burst 20" -claims 5
 //	go run ./internal/soak -faults none -members 20 -quota "1000/s burst 20" -idle
 //
-// A process that is killed takes along the slots that its claims wait for, one for each claim at most where they are far ahead. So while more processes are
-// killed in a second than a quota grants slots, hardly anything goes of it, and what is handed out reaches further and further ahead: after 10 000 kills, 50 a second, what
-// 60/2s grants in minutes has nobody any more. That is not a fault of the Store, which cannot tell a process that waits from one that is gone. The soak waits until these slots have passed,
-// prints how many there were for each process, and measures the rate from then on, when all live.
+// A process that is killed takes along the slots that its claims wait for, one for each claim at most where
+// they are far ahead. So while more processes are killed in a second than a quota grants slots, hardly anything
+// goes of it, and what is handed out reaches further and further ahead: after 10 000 kills, 50 a second, what
+// 60/2s grants in minutes has nobody any more. That is not a fault of the Store, which cannot tell a process
+// that waits from one that is gone. The soak waits until these slots have passed, prints how many there were
+// for each process, and measures the rate from then on, when all live.
 //
-// With -want it fails if anything is over but what a removal may cost, 3 each, and what a copy or a flipped bit may; or if more slots go unused than that. To fill a disk, or to make it read-only, it has to be root.
+// With -want it fails if anything is over but what a removal may cost, 3 each, and what a copy or a flipped bit
+// may; or if more slots go unused than that. To fill a disk, or to make it read-only, it has to be root.
 package main
 
 import (

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestProcesses is a short soak: processes that are killed at any instant, and stopped, send no more than what is granted; and no
-// more than 3 beyond it for each time that their directory is removed.
+// TestProcesses is a short soak: processes that are killed at any instant, and stopped, send no more than what
+// is granted; and no more than 3 beyond it for each time that their directory is removed.
 func TestProcesses(t *testing.T) {
 	before, during, after = 500*time.Millisecond, 1500*time.Millisecond, 500*time.Millisecond
 	*members = 3

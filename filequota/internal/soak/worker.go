@@ -19,7 +19,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// In the processes that soak starts, workerEnv has the directory, outageEnv their Outage, and argsEnv the flags that they have to know.
+// In the processes that soak starts, workerEnv has the directory, outageEnv their Outage, and argsEnv the flags
+// that they have to know.
 const (
 	workerEnv = "PACER_SOAK_DIR"
 	outageEnv = "PACER_SOAK_OUTAGE"

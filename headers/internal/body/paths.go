@@ -78,7 +78,8 @@ func newPaths() map[string]func(*reader, string) {
 	return m
 }
 
-// delays are keys of a number of seconds, or of a duration, after which to try again, and millis of one of milliseconds.
+// delays are keys of a number of seconds, or of a duration, after which to try again, and millis of one of
+// milliseconds.
 const (
 	delays = `backoff backoff_seconds backoffSeconds retry_after retryAfter retry-after retry_after_sec retryAfterSec
 		retry_after_secs retryAfterSecs retry_after_seconds retryAfterSeconds retryAfterInSeconds retry_after_in_seconds

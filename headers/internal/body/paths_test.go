@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is read from bodies is seen in one of package headers, at least by its key; of the words for a hint, which are read in any
-// error, any is enough.
+// What is read from bodies is seen in one of package headers, at least by its key; of the words for a hint,
+// which are read in any error, any is enough.
 func TestEachPathHasABody(t *testing.T) {
 	text, err := os.ReadFile("../../body_test.go")
 	if err != nil {

@@ -401,8 +401,8 @@ func (s *shape) readWindow() {
 	}
 }
 
-// fourths returns by how many fourths the words before a window multiply it: five, forty-eight, half. It is zero if they
-// are no numbers, and -1 if the number is not known.
+// fourths returns by how many fourths the words before a window multiply it: five, forty-eight, half. It is
+// zero if they are no numbers, and -1 if the number is not known.
 func (s *shape) fourths(i int) int {
 	n := s.at(i - 1).fourths
 	if n > 0 && s.endsIn(i, "ly") {

@@ -112,8 +112,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestDialectsHaveCases: each header of a dialect is in some answer with which the package above is tested. A new one has its case in
-// headers.json there.
+// TestDialectsHaveCases: each header of a dialect is in some answer with which the package above is tested. A
+// new one has its case in headers.json there.
 func TestDialectsHaveCases(t *testing.T) {
 	var cases strings.Builder
 	for _, pattern := range []string{"../../testdata/*.json", "../../*_test.go"} {

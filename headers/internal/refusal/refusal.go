@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// Refusal is why a server refuses a request. It is a headers.Refusal, which says what it means, as a number: the graver, the larger.
+// Refusal is why a server refuses a request. It is a headers.Refusal, which says what it means, as a number:
+// the graver, the larger.
 type Refusal int
 
 // Refusals, the graver last.

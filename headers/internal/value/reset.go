@@ -56,8 +56,8 @@ func (r *Reset) SetNumber(n Number, step time.Duration, neverInstant bool, c *Cl
 	r.SetDelay(n.Duration(unit, Longest))
 }
 
-// isDate reports whether a number reads as a date of this century, 20260302: as a delay that is over seven months, and nobody
-// documents more than one. Of which zone the date is, and when in the day, it does not say.
+// isDate reports whether a number reads as a date of this century, 20260302: as a delay that is over seven
+// months, and nobody documents more than one. Of which zone the date is, and when in the day, it does not say.
 func isDate(n int64) bool {
 	year, month, day := n/10_000, n/100%100, n%100
 	return year >= 2000 && year < 2100 && month >= 1 && month <= 12 && day >= 1 && day <= 31

@@ -23,7 +23,8 @@ var windows = map[string]time.Duration{
 	"month": 0, "monthly": 0, "permonth": 0, "year": 0, "yearly": 0,
 }
 
-// rates are the words that name a window and what is counted in it. A number before one is how many, and not a multiple.
+// rates are the words that name a window and what is counted in it. A number before one is how many, and not a
+// multiple.
 var rates = map[string]time.Duration{
 	"rps": time.Second, "tps": time.Second, "qps": time.Second, "rpm": time.Minute, "tpm": time.Minute, "qpm": time.Minute,
 	"rph": time.Hour, "tph": time.Hour, "qph": time.Hour, "rpd": 24 * time.Hour, "tpd": 24 * time.Hour, "qpd": 24 * time.Hour,
@@ -37,8 +38,8 @@ var fourths = map[string]int{
 	"thirteen": -1, "fourteen": -1, "sixteen": -1, "seventeen": -1, "eighteen": -1, "nineteen": -1, "seventy": -1, "eighty": -1,
 }
 
-// Fourths returns the words for numbers that may precede a window, and by how many fourths each multiplies it; -1 if that
-// is not known.
+// Fourths returns the words for numbers that may precede a window, and by how many fourths each multiplies it;
+// -1 if that is not known.
 func Fourths() iter.Seq2[string, int] { return maps.All(fourths) }
 
 // Multiplied returns a window of so many fourths, zero if that is not known.

@@ -21,8 +21,9 @@ const root = "../../.." // of the repository
 
 var loader = declared() // one for all tests: most of what they load, they have in common
 
-// What is exported is a promise: a change of it is a change of the text, which a reader of the commit sees. What nested modules import takes
-// seconds to read, and so does each further system: their texts are compared in a step of the gate, with PACER_WHOLE=1.
+// What is exported is a promise: a change of it is a change of the text, which a reader of the commit sees.
+// What nested modules import takes seconds to read, and so does each further system: their texts are compared
+// in a step of the gate, with PACER_WHOLE=1.
 func TestText(t *testing.T) {
 	for dir, file := range texts {
 		t.Run(dir, func(t *testing.T) {

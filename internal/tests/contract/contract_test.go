@@ -406,7 +406,8 @@ func TestContractRequestCancel(t *testing.T) {
 	}
 }
 
-// A request whose Request.Cancel is closed already is neither sent nor charged, and one whose Request.Cancel is open is, also where nothing delays them.
+// A request whose Request.Cancel is closed already is neither sent nor charged, and one whose Request.Cancel is
+// open is, also where nothing delays them.
 func TestContractRequestCancelClosed(t *testing.T) {
 	open, closed := make(chan struct{}), make(chan struct{})
 	close(closed)

@@ -13,8 +13,9 @@ import (
 // learning has the rooms that learn, and the file of each that says in its package comment what the others are for.
 var learning = map[string]string{"adaptive": "adaptive.go", "pace": "pace.go"}
 
-// TestRulesOfLearning: docs/learning-rules.md has each file of the rooms that learn in one heading, so that who changes a file finds its rules, and who reads
-// a rule finds its file. The package comment of the room names each of them as well.
+// TestRulesOfLearning: docs/learning-rules.md has each file of the rooms that learn in one heading, so that who
+// changes a file finds its rules, and who reads a rule finds its file. The package comment of the room names
+// each of them as well.
 func TestRulesOfLearning(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "learning-rules.md"))
 	if err != nil {
@@ -65,7 +66,8 @@ func packageComment(t *testing.T, path string) string {
 	return comment
 }
 
-// TestLearningIsShort: docs/learning.md explains the model in two printed pages, with a picture of each class of servers. Each rule is elsewhere.
+// TestLearningIsShort: docs/learning.md explains the model in two printed pages, with a picture of each class
+// of servers. Each rule is elsewhere.
 func TestLearningIsShort(t *testing.T) {
 	for name, most := range map[string]int{"learning.md": 135, "learning-rules.md": 0} {
 		file, err := os.Open(filepath.Join(root, "docs", name))

@@ -1,6 +1,7 @@
-// Package hour plays the first hour of a newcomer, as far as a program can: what README.md and the pages
-// of docs show is extracted and tried. Snippets compile, programs run and print what the text says that they print, commands
-// name what is there, links lead somewhere, and texts of quotas can be read. It needs no network.
+// Package hour plays the first hour of a newcomer, as far as a program can: what README.md and the pages of
+// docs show is extracted and tried. Snippets compile, programs run and print what the text says that they
+// print, commands name what is there, links lead somewhere, and texts of quotas can be read. It needs no
+// network.
 package hour
 
 import (

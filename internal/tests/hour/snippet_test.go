@@ -64,9 +64,9 @@ var packages = map[string][]struct{ module, path string }{
 	"ratelimiter":   {{"interop", "github.com/failsafe-go/failsafe-go/ratelimiter"}},
 }
 
-// Every piece of Go compiles: as a file, or in a function after the declarations in testdata, with the imports that it
-// takes. A variable that a snippet does not use any more is no mistake. What snippets import of nested modules takes long to
-// compile: those are tried in a step of the gate, with PACER_WHOLE=1.
+// Every piece of Go compiles: as a file, or in a function after the declarations in testdata, with the imports
+// that it takes. A variable that a snippet does not use any more is no mistake. What snippets import of nested
+// modules takes long to compile: those are tried in a step of the gate, with PACER_WHOLE=1.
 func TestSnippets(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
@@ -165,7 +165,8 @@ func source(imported map[string]string, text string) string {
 	return b.String() + "func _() error {\n" + text + "\nreturn nil\n}\n"
 }
 
-// compiled is what the compiler says about packages that snippets import, in the directory of a module. Each is read once.
+// compiled is what the compiler says about packages that snippets import, in the directory of a module. Each is
+// read once.
 type compiled struct {
 	types.Importer
 	fset  *token.FileSet
@@ -182,8 +183,8 @@ func (m *compiled) open(path string) (io.ReadCloser, error) {
 	return os.Open(m.files[path])
 }
 
-// list has packages and all that they import compiled, or finds them compiled. Without the modules of a nested module, which
-// need a network once, the test is skipped.
+// list has packages and all that they import compiled, or finds them compiled. Without the modules of a nested
+// module, which need a network once, the test is skipped.
 func (m *compiled) list(t *testing.T, module string, paths []string) {
 	t.Helper()
 	if !slices.ContainsFunc(paths, func(path string) bool { return m.files[path] == "" }) {

@@ -21,7 +21,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that takes a sixth of the time of a test.
+// A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that
+// takes a sixth of the time of a test.
 func init() { debug.SetGCPercent(400) }
 
 // Request makes a request with the context of the test. If text is empty, it has no body.

@@ -67,8 +67,9 @@ func Serve(t *testing.T, two bool, h http.HandlerFunc) *http.Transport {
 	return tr
 }
 
-// Direct returns a Base that has h answer in the goroutine of the request, as h would on a connection: an answer has its Date and its length. Without a
-// pipe, goroutines and texts of HTTP, a test takes a quarter of the time. h gets the request as the client made it, and its answer when all of it is written.
+// Direct returns a Base that has h answer in the goroutine of the request, as h would on a connection: an
+// answer has its Date and its length. Without a pipe, goroutines and texts of HTTP, a test takes a quarter of
+// the time. h gets the request as the client made it, and its answer when all of it is written.
 func Direct(h http.Handler) RoundTripper {
 	return func(req *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()

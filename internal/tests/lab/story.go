@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// ThreeSeconds plays the story for which people look at logs, hooks and pages. A request joins the line of a quota of one a second, and
-// is told that it waits 1 s. Half a second later, an answer to another request says that the server's window is used up for 2.5 s more. So the request
-// waits for 3 s: 0.5 s for the quota, and 2.5 s for the window.
+// ThreeSeconds plays the story for which people look at logs, hooks and pages. A request joins the line of a
+// quota of one a second, and is told that it waits 1 s. Half a second later, an answer to another request says
+// that the server's window is used up for 2.5 s more. So the request waits for 3 s: 0.5 s for the quota, and
+// 2.5 s for the window.
 //
-// Transport makes a Transport with OnePerSecond for every host, and the given Base. Begin is called when its bucket is not new any more, and its quota
-// is full. Why is the request; its host is that of all. ThreeSeconds returns when it was sent, since it was made, and its error.
+// Transport makes a Transport with OnePerSecond for every host, and the given Base. Begin is called when its
+// bucket is not new any more, and its quota is full. Why is the request; its host is that of all. ThreeSeconds
+// returns when it was sent, since it was made, and its error.
 func ThreeSeconds(t *testing.T, transport func(base http.RoundTripper) http.RoundTripper, begin func(), why *http.Request) (after time.Duration, err error) {
 	t.Helper()
 	sent := 0

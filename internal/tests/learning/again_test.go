@@ -24,7 +24,8 @@ var (
 	againAnew  = flag.Bool("anew", false, "second runs know nothing of the first ones")
 )
 
-// instances is a server of several processes behind a balancer, each with a counter of its own. Requests go to them at random.
+// instances is a server of several processes behind a balancer, each with a counter of its own. Requests go to
+// them at random.
 type instances struct {
 	pacertest.Dialect
 
@@ -107,9 +108,10 @@ func (p *program) run(t *testing.T, file *bytes.Buffer, span time.Duration, seed
 	return refused
 }
 
-// TestRoutesAndInstancesAreKept: a second run of a program knows from the beginning which routes and which instances of a server count on their
-// own: none of its first hundred requests is refused in at least 8 of 11 worlds, and no more than ten in any. Which request is sent first
-// is by chance: of 1300 runs in a test with the race detector 95 of 100 had none refused, and one had 8. Without Load, 6 of 11 have none.
+// TestRoutesAndInstancesAreKept: a second run of a program knows from the beginning which routes and which
+// instances of a server count on their own: none of its first hundred requests is refused in at least 8 of 11
+// worlds, and no more than ten in any. Which request is sent first is by chance: of 1300 runs in a test with
+// the race detector 95 of 100 had none refused, and one had 8. Without Load, 6 of 11 have none.
 func TestRoutesAndInstancesAreKept(t *testing.T) {
 	type world struct {
 		name  string

@@ -13,8 +13,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestFullWithinARoundTrip: a bucket of two comes back at 100 a second, and a round trip takes half a second. So two at a time are a twentieth of what is granted, which is
-// three thousand in half a minute; and what remains, or a reset that has come when its answer does, never shows that.
+// TestFullWithinARoundTrip: a bucket of two comes back at 100 a second, and a round trip takes half a second.
+// So two at a time are a twentieth of what is granted, which is three thousand in half a minute; and what
+// remains, or a reset that has come when its answer does, never shows that.
 func TestFullWithinARoundTrip(t *testing.T) {
 	for name, said := range map[string]pacertest.Dialect{"instants": pacertest.XRateLimit, "whole seconds": pacertest.XRateLimitDelta} {
 		t.Run(name, func(t *testing.T) {

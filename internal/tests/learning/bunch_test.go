@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestLooksAtABunch: four callers at a time for five minutes, at servers that state no reset: how many requests are served and refused. What was sent at once to
-// a log comes back at once, and looks learn to come then.
+// TestLooksAtABunch: four callers at a time for five minutes, at servers that state no reset: how many requests
+// are served and refused. What was sent at once to a log comes back at once, and looks learn to come then.
 func TestLooksAtABunch(t *testing.T) {
 	unstated := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
 	const window = 4 * time.Second

@@ -12,8 +12,9 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestCountedAnswers: of answers that say the same but for what remains, State shows what remains after each of them; and what is
-// else in an answer is seen at once if the answer is a refusal, and after 15 answers or 10 ms if the request was served.
+// TestCountedAnswers: of answers that say the same but for what remains, State shows what remains after each of
+// them; and what is else in an answer is seen at once if the answer is a refusal, and after 15 answers or 10 ms
+// if the request was served.
 func TestCountedAnswers(t *testing.T) {
 	for name, header := range map[string]func(left int) []string{
 		"a trio": func(left int) []string {

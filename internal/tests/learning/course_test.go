@@ -181,8 +181,8 @@ func (r ran) share(rate float64, from, to time.Duration) float64 {
 	return float64(between(r.served, from, to)) / (rate * (to - from).Seconds())
 }
 
-// until returns how long after an instant a share of the rate is served, over the span that follows; -1 if that does not
-// happen before the end.
+// until returns how long after an instant a share of the rate is served, over the span that follows; -1 if that
+// does not happen before the end.
 func (r ran) until(share, rate float64, since, span, end time.Duration) time.Duration {
 	for at := since; at+span <= end; at += time.Second {
 		if r.share(rate, at, at+span) >= share {

@@ -13,7 +13,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestLimitStatedNoMore: a limit that came back token by token is stated no more, since the server now states another one, far wider, or nothing. It is forgotten after sixteen answers.
+// TestLimitStatedNoMore: a limit that came back token by token is stated no more, since the server now states
+// another one, far wider, or nothing. It is forgotten after sixteen answers.
 func TestLimitStatedNoMore(t *testing.T) {
 	for _, then := range []string{"another name", "nothing"} {
 		t.Run(then, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// failing is a server without a limit, of whose answers a share are 503s by chance. The first seven after an instant are failures and not, in turns.
+// failing is a server without a limit, of whose answers a share are 503s by chance. The first seven after an
+// instant are failures and not, in turns.
 type failing struct {
 	share   float64
 	from    time.Duration
@@ -22,7 +23,8 @@ type failing struct {
 	seed    uint64
 }
 
-// run returns how many were answered in each minute, of callers that make a request each 70 ms or so: 50 after each answer.
+// run returns how many were answered in each minute, of callers that make a request each 70 ms or so: 50 after
+// each answer.
 func (w failing) run(t *testing.T, minutes int) (answers []int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,9 +72,9 @@ func (w failing) run(t *testing.T, minutes int) (answers []int) {
 	return answers
 }
 
-// TestFailing: a server that has no limit, and of which a few of a hundred answers are failures by chance, is asked for everything again
-// within minutes where failures were taken for refusals: because several came together, right at first, or within the first minute, in
-// which nothing is known of what is usual.
+// TestFailing: a server that has no limit, and of which a few of a hundred answers are failures by chance, is
+// asked for everything again within minutes where failures were taken for refusals: because several came
+// together, right at first, or within the first minute, in which nothing is known of what is usual.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	for _, w := range []failing{
@@ -96,8 +98,9 @@ func TestFailing(t *testing.T) {
 	}
 }
 
-// TestRefusedWithoutAWord: three processes with eight callers each share a limit of ten a second, with the same distance between all, which refuses by 503s
-// that say nothing. These are no failures, which callers would get: whoever takes them for that sends so many that the others do so, too.
+// TestRefusedWithoutAWord: three processes with eight callers each share a limit of ten a second, with the same
+// distance between all, which refuses by 503s that say nothing. These are no failures, which callers would get:
+// whoever takes them for that sends so many that the others do so, too.
 func TestRefusedWithoutAWord(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // protects what follows it, and random

@@ -17,8 +17,9 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestSlowStartCosts: how long requests take at a server that states nothing and refuses nothing, and without pacer. Each round trip is a nanosecond longer than the one before, which is
-// less than a millisecond in all: of callers who ask at one instant, chance would say which is first.
+// TestSlowStartCosts: how long requests take at a server that states nothing and refuses nothing, and without
+// pacer. Each round trip is a nanosecond longer than the one before, which is less than a millisecond in all:
+// of callers who ask at one instant, chance would say which is first.
 func TestSlowStartCosts(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -66,8 +67,9 @@ func TestSlowStartCosts(t *testing.T) {
 	}
 }
 
-// TestSlowStartWithoutAnswers: requests that end without an answer, since their connection breaks or their caller does not wait for longer, let twice as many go in
-// each quarter of a second, whether they end sooner or later than that. So a server that is down is not asked by one after the other for ever, nor by all at once.
+// TestSlowStartWithoutAnswers: requests that end without an answer, since their connection breaks or their
+// caller does not wait for longer, let twice as many go in each quarter of a second, whether they end sooner or
+// later than that. So a server that is down is not asked by one after the other for ever, nor by all at once.
 func TestSlowStartWithoutAnswers(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestRefusalAfterAHabit: the headers of a server that answers fast are not all looked at, but those of a refusal are, although
-// it has as many as the answers before.
+// TestRefusalAfterAHabit: the headers of a server that answers fast are not all looked at, but those of a
+// refusal are, although it has as many as the answers before.
 func TestRefusalAfterAHabit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

@@ -475,8 +475,9 @@ func TestLearnIdleRestart(t *testing.T) {
 	}
 }
 
-// TestLearnBegunTogether: three processes that begin one after the other, each within a round trip of the one before, hear that 37, 36 and 35 of 38 are left. The
-// first one does not know yet whether it is alone, and sends 12; those after it see that others have begun as well, and send 7 and 3, and not 36 and 35.
+// TestLearnBegunTogether: three processes that begin one after the other, each within a round trip of the one
+// before, hear that 37, 36 and 35 of 38 are left. The first one does not know yet whether it is alone, and
+// sends 12; those after it see that others have begun as well, and send 7 and 3, and not 36 and 35.
 func TestLearnBegunTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, refused [3]int
@@ -524,8 +525,9 @@ func TestLearnBegunTogether(t *testing.T) {
 	})
 }
 
-// TestUnseenKeepsNobodyBackWhoCannotWait: that others may begin just after us is no reason to refuse a request where the server says that enough remains. A program
-// asks once, and when that is answered, 300 ms later, 25 times at once. Who waits goes when most of the first third is answered.
+// TestUnseenKeepsNobodyBackWhoCannotWait: that others may begin just after us is no reason to refuse a request
+// where the server says that enough remains. A program asks once, and when that is answered, 300 ms later, 25
+// times at once. Who waits goes when most of the first third is answered.
 func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 	const trip = 300 * time.Millisecond
 	for _, test := range []struct {

@@ -26,8 +26,9 @@ func (b uncounted) Take(now time.Time, n int) pacertest.Verdict {
 // Fresh implements pacertest.Algorithm.
 func (b uncounted) Fresh() pacertest.Algorithm { return uncounted{b.Algorithm.Fresh()} }
 
-// TestLooksAreKept: a program is run six times, and sends 25 requests each time, at a server that states no reset, or what remained before the request. What the
-// first run was refused to find out, the later ones know: how many are refused in each.
+// TestLooksAreKept: a program is run six times, and sends 25 requests each time, at a server that states no
+// reset, or what remained before the request. What the first run was refused to find out, the later ones know:
+// how many are refused in each.
 func TestLooksAreKept(t *testing.T) {
 	unstated := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
 	window := &pacertest.FixedWindow{Limit: 10, Window: time.Minute}
@@ -69,8 +70,8 @@ func TestLooksAreKept(t *testing.T) {
 	}
 }
 
-// TestSecondRunOfAFasterServer: what looks have found at 10 in three minutes, or in one, does not keep the next run from 10 in ten seconds, but for half an hour where it was
-// one minute. No call fails.
+// TestSecondRunOfAFasterServer: what looks have found at 10 in three minutes, or in one, does not keep the next
+// run from 10 in ten seconds, but for half an hour where it was one minute. No call fails.
 func TestSecondRunOfAFasterServer(t *testing.T) {
 	unstated := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
 	for lasted, want := range map[time.Duration]int{3 * time.Minute: 2401, time.Minute: 1081} {

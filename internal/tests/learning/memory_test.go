@@ -166,8 +166,9 @@ func TestMemoryLoadErrors(t *testing.T) {
 	}
 }
 
-// TestQuotasOutliveTheProcess: what went of a quota of hours, a day or a month is charged to the next run, of the same key
-// alone; windows of the clock end at the same nanosecond. Quotas of a minute are not written, nor are names.
+// TestQuotasOutliveTheProcess: what went of a quota of hours, a day or a month is charged to the next run, of
+// the same key alone; windows of the clock end at the same nanosecond. Quotas of a minute are not written, nor
+// are names.
 func TestQuotasOutliveTheProcess(t *testing.T) {
 	for text, test := range map[string]struct {
 		next time.Duration // until another one may go
@@ -251,9 +252,9 @@ func TestQuotasOutliveTheProcess(t *testing.T) {
 
 var daySeeds = flag.Int("days", 1, "how many days of each kind are tried")
 
-// TestTenRunsOfADay: a program that is started ten times within a day, and keeps what it used by Save and Load, sends what one
-// run would send that goes on all day: in windows of the clock exactly that, of other quotas no more than they say. So it is with
-// quotas that change from one run to the next.
+// TestTenRunsOfADay: a program that is started ten times within a day, and keeps what it used by Save and Load,
+// sends what one run would send that goes on all day: in windows of the clock exactly that, of other quotas no
+// more than they say. So it is with quotas that change from one run to the next.
 func TestTenRunsOfADay(t *testing.T) {
 	for name, test := range map[string]struct {
 		runs  []string // the quotas of the runs, in turns
@@ -341,7 +342,8 @@ func day(t *testing.T, r *rand.Rand, runs []string, exact, spread bool) {
 	}
 }
 
-// keeps checks that what was sent by now is no more than each quota says that the run has: in its window that ends now, or runs.
+// keeps checks that what was sent by now is no more than each quota says that the run has: in its window that
+// ends now, or runs.
 func keeps(t *testing.T, run int, qs quota.Quotas, sent []time.Time) {
 	t.Helper()
 	now := time.Now()
@@ -372,7 +374,8 @@ func keeps(t *testing.T, run int, qs quota.Quotas, sent []time.Time) {
 	}
 }
 
-// TestMemoryOfAQuietProgram: what a program does between its last request and Save changes nothing of what is known of a silent server.
+// TestMemoryOfAQuietProgram: what a program does between its last request and Save changes nothing of what is
+// known of a silent server.
 func TestMemoryOfAQuietProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.NoHeaders)

@@ -269,8 +269,8 @@ func (s slowRepos) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestNamedSplitInFlight has many requests be under way when the server is found to count some on their own: these get all that is
-// theirs, and do not wait for the reset because of what drew on the wider limit.
+// TestNamedSplitInFlight has many requests be under way when the server is found to count some on their own:
+// these get all that is theirs, and do not wait for the reset because of what drew on the wider limit.
 func TestNamedSplitInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := github()

@@ -11,8 +11,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestNeighborComesAndGoes: another program takes nearly all in ten minutes of each twenty. In each of the others, as much is used as before, however often that has happened: at a server that says only when to
-// come back, and at one that says what remains, but not until when.
+// TestNeighborComesAndGoes: another program takes nearly all in ten minutes of each twenty. In each of the
+// others, as much is used as before, however often that has happened: at a server that says only when to come
+// back, and at one that says what remains, but not until when.
 func TestNeighborComesAndGoes(t *testing.T) {
 	const phase, rate, phases, every = 10 * time.Minute, 4.0, 12, time.Second / 5 // the other program asks for more than there is
 	for name, server := range map[string]struct {

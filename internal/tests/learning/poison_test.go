@@ -19,8 +19,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// poisoned is 1200 requests, ten a second, to a host that serves them, and always refuses some others, as gRPC refuses a message
-// that is too large.
+// poisoned is 1200 requests, ten a second, to a host that serves them, and always refuses some others, as gRPC
+// refuses a message that is too large.
 type poisoned struct {
 	configure func(t *pacer.Transport) // may be nil
 	good      func(i int) string       // path of the i-th request that is served; nil means /good
@@ -127,9 +127,9 @@ func (g *poisoning) enough(t *testing.T) {
 	}
 }
 
-// A request that the server always refuses does not shut its host: good requests beside it, ten a second for two minutes,
-// are served as if it were not there, but for a few that are late. The request itself is sent MaxRefusals times, and its
-// caller gets the refusal.
+// A request that the server always refuses does not shut its host: good requests beside it, ten a second for
+// two minutes, are served as if it were not there, but for a few that are late. The request itself is sent
+// MaxRefusals times, and its caller gets the refusal.
 func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
 	for _, p := range []poisoned{
 		{},
@@ -150,7 +150,8 @@ func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
 	}
 }
 
-// Nor does it shut the routes of its host that have quotas of their own: what is served there counts for the host as well.
+// Nor does it shut the routes of its host that have quotas of their own: what is served there counts for the
+// host as well.
 func TestAPoisonRequestOfAHostDoesNotShutItsRoutes(t *testing.T) {
 	for _, header := range [][]string{nil, {"Retry-After", "1"}} {
 		t.Run(fmt.Sprint(header), func(t *testing.T) {
@@ -165,8 +166,8 @@ func TestAPoisonRequestOfAHostDoesNotShutItsRoutes(t *testing.T) {
 	}
 }
 
-// A poison request whose refusals say that nothing remains of a limit makes all wait for the reset, as any such answer does. But it is not
-// the one that goes first after each reset: others go between its refusals.
+// A poison request whose refusals say that nothing remains of a limit makes all wait for the reset, as any such
+// answer does. But it is not the one that goes first after each reset: others go between its refusals.
 func TestAPoisonRequestThatStatesALimitLetsOthersAhead(t *testing.T) {
 	for _, header := range [][]string{
 		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0"},
@@ -183,9 +184,10 @@ func TestAPoisonRequestThatStatesALimitLetsOthersAhead(t *testing.T) {
 	}
 }
 
-// Nor do such requests that are made again and again, with what they say about when to come back: of one that was refused
-// when it went ahead, and that has not gone again since, the next one of the kind goes on with what was seen. That one
-// request of a kind has another path than the next does not matter. Usually, a fifth of these cases is tried.
+// Nor do such requests that are made again and again, with what they say about when to come back: of one that
+// was refused when it went ahead, and that has not gone again since, the next one of the kind goes on with what
+// was seen. That one request of a kind has another path than the next does not matter. Usually, a fifth of
+// these cases is tried.
 func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
 	for name, poison := range map[string]func(i int) string{
 		"one path": nil,
@@ -236,8 +238,8 @@ func TestAPoisonRequestWithALongHintDoesNotShutItsHost(t *testing.T) {
 	}
 }
 
-// Nor do those that are sent once each (by an own retry layer above, a queue that delivers again, in ModeObserve): none of
-// them is refused three times.
+// Nor do those that are sent once each (by an own retry layer above, a queue that delivers again, in
+// ModeObserve): none of them is refused three times.
 func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 	for name, configure := range map[string]func(t *pacer.Transport){
 		"MaxRefusals -1": func(t *pacer.Transport) { t.Retry.MaxRefusals = -1 },
@@ -257,9 +259,9 @@ func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 	}
 }
 
-// Nor do those of many flows, of which each has a turn before the good requests, whose flow has had some: the request that goes
-// ahead in their place does not wait for the turn of its flow. Until it is known of each of them that it is alone, after 80 to 130 s, one
-// request goes at a time, so that the good ones are more.
+// Nor do those of many flows, of which each has a turn before the good requests, whose flow has had some: the
+// request that goes ahead in their place does not wait for the turn of its flow. Until it is known of each of
+// them that it is alone, after 80 to 130 s, one request goes at a time, so that the good ones are more.
 func TestPoisonRequestsOfManyFlowsDoNotShutTheirHost(t *testing.T) {
 	for name, poison := range map[string]func(i int) string{
 		"one path":   func(i int) string { return fmt.Sprint("/poison?", i) },
@@ -280,8 +282,9 @@ func TestPoisonRequestsOfManyFlowsDoNotShutTheirHost(t *testing.T) {
 	}
 }
 
-// Nor do those that are made at once, as those of a batch whose messages are all too large: they stand before all good requests, and
-// would else go ahead one after the other, each after a hold that is longer than the one before. Usually, a fifth of these cases is tried.
+// Nor do those that are made at once, as those of a batch whose messages are all too large: they stand before
+// all good requests, and would else go ahead one after the other, each after a hold that is longer than the one
+// before. Usually, a fifth of these cases is tried.
 func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 	for name, poison := range map[string]func(i int) string{
 		"one path":   nil,
@@ -336,8 +339,9 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 	})
 }
 
-// Good requests behind several such batches, whose method and path are theirs, are served within minutes, although each request looks like any other: once a
-// few were served, and some refused before were refused again, as many go one after the other as the share that was refused explains. The last one, which stands
+// Good requests behind several such batches, whose method and path are theirs, are served within minutes,
+// although each request looks like any other: once a few were served, and some refused before were refused
+// again, as many go one after the other as the share that was refused explains. The last one, which stands
 // among a hundred that are refused, may come later, and where the server says nothing, not at all.
 func TestFewGoodRequestsBehindBatchesOfPoisonRequests(t *testing.T) {
 	for _, header := range [][]string{{"Retry-After", "5"}, nil} {
@@ -391,9 +395,9 @@ func TestFewGoodRequestsBehindBatchesOfPoisonRequests(t *testing.T) {
 	}
 }
 
-// Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing tells them from
-// these before they are sent: none of them is ever served, however often it is sent, and good ones are in between. Usually, a fifth of
-// these cases is tried.
+// Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing
+// tells them from these before they are sent: none of them is ever served, however often it is sent, and good
+// ones are in between. Usually, a fifth of these cases is tried.
 func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
 	good := func(int) string { return "/service/Method" }
 	for name, paths := range map[string][2]func(i int) string{
@@ -433,8 +437,8 @@ func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
 	}
 }
 
-// A request that was refused is put behind those who came before the end of the hold whenever some request is refused twice
-// in a row; but where that happens again and again, it is sent all the same.
+// A request that was refused is put behind those who came before the end of the hold whenever some request is
+// refused twice in a row; but where that happens again and again, it is sent all the same.
 func TestAPoisonRequestIsNotOvertakenForEver(t *testing.T) {
 	p := poisoned{every: 5 * time.Second, header: []string{"Retry-After", "1"}, poison: func(i int) string { return fmt.Sprintf("/poison/%d", i) }}
 	got := p.run(t)
@@ -450,8 +454,8 @@ func TestAPoisonRequestIsNotOvertakenForEver(t *testing.T) {
 	}
 }
 
-// Requests of a narrow route, of which the server says nothing, look the same. They are served in the end, and so are those
-// of the wide route beside it.
+// Requests of a narrow route, of which the server says nothing, look the same. They are served in the end, and
+// so are those of the wide route beside it.
 func TestANarrowSilentRouteIsServedInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -496,8 +500,9 @@ func TestANarrowSilentRouteIsServedInTheEnd(t *testing.T) {
 	})
 }
 
-// A narrow limit beside a wide one, of which the server says nothing and which nothing tells apart, looks the same too: its
-// requests are refused although others are served. They are served in the end, but for a few, and their refusals do not multiply.
+// A narrow limit beside a wide one, of which the server says nothing and which nothing tells apart, looks the
+// same too: its requests are refused although others are served. They are served in the end, but for a few, and
+// their refusals do not multiply.
 func TestANarrowSilentLimitThatNothingTellsApart(t *testing.T) {
 	for _, test := range []struct{ per, every time.Duration }{ // one goes in per, two are made in every
 		{time.Second, 2500 * time.Millisecond}, {3 * time.Second, 7 * time.Second},

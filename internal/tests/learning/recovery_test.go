@@ -35,8 +35,8 @@ func each(t *testing.T, test func(seed uint64)) {
 	}
 }
 
-// fewMiss fails if more than one of sixteen courses has missed what is wanted: of 192 drawn ones 8 were not back in a minute, logs and windows of a second. With one
-// course of each kind, none may miss it.
+// fewMiss fails if more than one of sixteen courses has missed what is wanted: of 192 drawn ones 8 were not
+// back in a minute, logs and windows of a second. With one course of each kind, none may miss it.
 func fewMiss(t *testing.T, tried int, missed []string) {
 	t.Helper()
 	for _, what := range missed {
@@ -55,8 +55,8 @@ func fastest() float64 {
 	return 100
 }
 
-// TestRecovery: a limit falls to a tenth for a minute. The former rate is served again within a minute of the rise, and few requests
-// are refused for that.
+// TestRecovery: a limit falls to a tenth for a minute. The former rate is served again within a minute of the
+// rise, and few requests are refused for that.
 func TestRecovery(t *testing.T) {
 	const fall, rise, end = 5 * time.Minute, 6 * time.Minute, 9 * time.Minute
 	tried, missed := 0, []string(nil)
@@ -87,8 +87,8 @@ func TestRecovery(t *testing.T) {
 	fewMiss(t, tried, missed)
 }
 
-// TestRecoveryOfOneToken: where one token is there at most, headers show nothing of a limit that rises. It is found all the same, nearly
-// as soon as where nothing is said: of the first 20 seeds one takes 76 s.
+// TestRecoveryOfOneToken: where one token is there at most, headers show nothing of a limit that rises. It is
+// found all the same, nearly as soon as where nothing is said: of the first 20 seeds one takes 76 s.
 func TestRecoveryOfOneToken(t *testing.T) {
 	const fall, rise, end = 5 * time.Minute, 6 * time.Minute, 9 * time.Minute
 	var back, refused spread
@@ -108,8 +108,9 @@ func TestRecoveryOfOneToken(t *testing.T) {
 	t.Logf("seconds until back %v; refused in the four minutes before %v", back, refused)
 }
 
-// TestSteady: an hour at a silent server whose limit stays as it is, of which requests are refused once a minute at most, after the
-// first five minutes. A window of a minute that is used up refuses until it ends, about ten times.
+// TestSteady: an hour at a silent server whose limit stays as it is, of which requests are refused once a
+// minute at most, after the first five minutes. A window of a minute that is used up refuses until it ends,
+// about ten times.
 func TestSteady(t *testing.T) {
 	begin, end := 5*time.Minute, whole.Or(35*time.Minute, 65*time.Minute)
 	tried, missed := 0, []string(nil)
@@ -139,7 +140,8 @@ func TestSteady(t *testing.T) {
 	fewMiss(t, tried, missed)
 }
 
-// TestSteadyShortWindow: half an hour at a window of a second that says no more than Retry-After: 1. What a hold has kept back is not made up for again and again where that is refused.
+// TestSteadyShortWindow: half an hour at a window of a second that says no more than Retry-After: 1. What a
+// hold has kept back is not made up for again and again where that is refused.
 func TestSteadyShortWindow(t *testing.T) {
 	const begin, end = 5 * time.Minute, 35 * time.Minute
 	if courseKinds[2].name != "window 1 s" {
@@ -155,8 +157,8 @@ func TestSteadyShortWindow(t *testing.T) {
 	}
 }
 
-// TestStrays: something in front of a server that states its numbers refuses two requests of 100. At least 0.9 is served of what is
-// served without it.
+// TestStrays: something in front of a server that states its numbers refuses two requests of 100. At least 0.9
+// is served of what is served without it.
 func TestStrays(t *testing.T) {
 	const span = 10 * time.Minute
 	for _, says := range []dialect{spoken[2], spoken[0]} {
@@ -186,8 +188,9 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestShedReachesTheCaller: a server that answers 503 over its limit, as nginx does. After the first second, at most two of 100 of
-// these reach the caller. A window of a minute that is used up looks like a server that is broken, until it has come again.
+// TestShedReachesTheCaller: a server that answers 503 over its limit, as nginx does. After the first second, at
+// most two of 100 of these reach the caller. A window of a minute that is used up looks like a server that is
+// broken, until it has come again.
 func TestShedReachesTheCaller(t *testing.T) {
 	for k, kind := range courseKinds {
 		var failed, first, share spread
@@ -206,8 +209,9 @@ func TestShedReachesTheCaller(t *testing.T) {
 	}
 }
 
-// TestShedByALongWindow: a window that is used up for most of a minute, and says nothing but 503, looks like a server that is broken,
-// until as many were served three times. From then on, at most two of 100 refusals reach the caller.
+// TestShedByALongWindow: a window that is used up for most of a minute, and says nothing but 503, looks like a
+// server that is broken, until as many were served three times. From then on, at most two of 100 refusals reach
+// the caller.
 func TestShedByALongWindow(t *testing.T) {
 	each(t, func(seed uint64) {
 		c, rate := drawn(seed, 4, fastest())
@@ -224,7 +228,8 @@ func TestShedByALongWindow(t *testing.T) {
 	})
 }
 
-// TestShedBesideWhatRemains: a server that says what remains, not until when, and not of its 503s that they are refusals. From those that come when nothing remains it is learned that they are.
+// TestShedBesideWhatRemains: a server that says what remains, not until when, and not of its 503s that they are
+// refusals. From those that come when nothing remains it is learned that they are.
 func TestShedBesideWhatRemains(t *testing.T) {
 	remains := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}
 	for _, algorithm := range []pacertest.Algorithm{
@@ -240,7 +245,8 @@ func TestShedBesideWhatRemains(t *testing.T) {
 	}
 }
 
-// TestBackWithinASecond: a bucket of two or three that comes back in less than a second, and says what remains and not until when, is used up to nine tenths.
+// TestBackWithinASecond: a bucket of two or three that comes back in less than a second, and says what remains
+// and not until when, is used up to nine tenths.
 func TestBackWithinASecond(t *testing.T) {
 	for burst := 2; burst <= 3; burst++ {
 		const rate = 5.7
@@ -262,8 +268,8 @@ type dialect struct {
 
 var spoken = []dialect{{"silent", pacertest.NoHeaders}, {"hint", pacertest.RetryAfterOnly}, {"headers", pacertest.XRateLimitDelta}}
 
-// TestRefusedAtRandom: a server that refuses every second request, whatever the pace, is not paced ever more slowly: trials of a
-// higher pace, which fail, do not let the pace be lowered anew.
+// TestRefusedAtRandom: a server that refuses every second request, whatever the pace, is not paced ever more
+// slowly: trials of a higher pace, which fail, do not let the pace be lowered anew.
 func TestRefusedAtRandom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -294,8 +300,9 @@ func TestRefusedAtRandom(t *testing.T) {
 	})
 }
 
-// TestSilentWindow: a window that is used up and says nothing comes back a whole number of seconds after it began. Of short windows and of those that people configure, hardly
-// anything is lost, of others a sixth, and few look in vain.
+// TestSilentWindow: a window that is used up and says nothing comes back a whole number of seconds after it
+// began. Of short windows and of those that people configure, hardly anything is lost, of others a sixth, and
+// few look in vain.
 func TestSilentWindow(t *testing.T) {
 	for _, test := range []struct {
 		window, back int // in seconds; back is when the first request of the next window is served, at the latest
@@ -323,9 +330,9 @@ func TestSilentWindow(t *testing.T) {
 	}
 }
 
-// TestNoSilentWindowIsLost: a caller who uses up the windows of a server that says nothing in half of their time gets nearly all of them, whether they begin by the clock or with
-// its requests. Whether there is more than a window has is asked ever more rarely, and an answer that
-// may be of the next window does not count.
+// TestNoSilentWindowIsLost: a caller who uses up the windows of a server that says nothing in half of their
+// time gets nearly all of them, whether they begin by the clock or with its requests. Whether there is more
+// than a window has is asked ever more rarely, and an answer that may be of the next window does not count.
 func TestNoSilentWindowIsLost(t *testing.T) {
 	const windows = 40
 	for name, algorithm := range map[string]pacertest.Algorithm{

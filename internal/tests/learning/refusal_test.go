@@ -149,8 +149,9 @@ func TestBodyIsHandedOn(t *testing.T) {
 	}
 }
 
-// Three processes share a window. What is served states its numbers, and refusals state nothing. Now and then a process takes the
-// window for one that refills, since only a part of it was there after a reset. Refusals end that, and none reaches a caller.
+// Three processes share a window. What is served states its numbers, and refusals state nothing. Now and then a
+// process takes the window for one that refills, since only a part of it was there after a reset. Refusals end
+// that, and none reaches a caller.
 func TestRefusalsThatStateNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, window, processes, callers, requests = 100, 10 * time.Second, 3, 8, 62

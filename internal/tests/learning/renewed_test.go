@@ -39,8 +39,9 @@ func (r *renewed) Take(now time.Time, n int) pacertest.Verdict {
 	return v
 }
 
-// TestRefusedRequestsBeginTheWindowAnew: several processes that do not know of each other find a gap of a whole window at a server where each refused request begins the window
-// anew, or fills a window that slides. Without that, they look one after the other for ever. At windows that do not begin anew nothing changes.
+// TestRefusedRequestsBeginTheWindowAnew: several processes that do not know of each other find a gap of a whole
+// window at a server where each refused request begins the window anew, or fills a window that slides. Without
+// that, they look one after the other for ever. At windows that do not begin anew nothing changes.
 func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 	exact := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetDecimal, RetryAfter: pacertest.RetryAfterDecimal}
 	const s, ms = time.Second, time.Millisecond

@@ -283,8 +283,9 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestShortRoutes: two routes whose windows are as short as two of the steps in which resets are stated are told apart within the first window, and what was
-// found out of resets until then holds for both: so a program uses each window from its beginning.
+// TestShortRoutes: two routes whose windows are as short as two of the steps in which resets are stated are
+// told apart within the first window, and what was found out of resets until then holds for both: so a program
+// uses each window from its beginning.
 func TestShortRoutes(t *testing.T) {
 	const window, windows = 2 * time.Second, 5
 	limits := map[string]int{"/a": 50, "/b": 10}
@@ -356,8 +357,8 @@ func TestRoutesOneCounter(t *testing.T) {
 	}
 }
 
-// sentLog returns when requests to so many paths come to a server that counts all together. The trouble is that others use
-// the limit, too; that the limit is halved; or that the server is restarted.
+// sentLog returns when requests to so many paths come to a server that counts all together. The trouble is that
+// others use the limit, too; that the limit is halved; or that the server is restarted.
 func sentLog(t *testing.T, a pacertest.Algorithm, dialect pacertest.Dialect, trouble, paths int) (log []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -414,7 +415,8 @@ func sentLog(t *testing.T, a pacertest.Algorithm, dialect pacertest.Dialect, tro
 	return log
 }
 
-// TestRoutesSeen has the buckets of routes named after what they count. What is saved of them does no harm in the next run.
+// TestRoutesSeen has the buckets of routes named after what they count. What is saved of them does no harm in
+// the next run.
 func TestRoutesSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)))
@@ -452,8 +454,9 @@ func TestRoutesSeen(t *testing.T) {
 	})
 }
 
-// TestRoutesWaitersMove has callers of two routes wait for the tight one, as long as nobody knows that there are two. Those
-// of the wide one go as soon as that is known, in their order; and a limit that is configured for the host holds all the time.
+// TestRoutesWaitersMove has callers of two routes wait for the tight one, as long as nobody knows that there
+// are two. Those of the wide one go as soon as that is known, in their order; and a limit that is configured
+// for the host holds all the time.
 func TestRoutesWaitersMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)))

@@ -14,8 +14,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestManyShortRuns: four callers at a time for five minutes, in one run, and in runs of seven seconds of which each loads what the one before saved. The short runs
-// learn what one run does: they serve a twentieth less at most, and two more of their requests are refused at most.
+// TestManyShortRuns: four callers at a time for five minutes, in one run, and in runs of seven seconds of which
+// each loads what the one before saved. The short runs learn what one run does: they serve a twentieth less at
+// most, and two more of their requests are refused at most.
 func TestManyShortRuns(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -43,7 +44,8 @@ func TestManyShortRuns(t *testing.T) {
 	}
 }
 
-// shortRuns has four callers at a time send requests for five minutes, in runs that last so long. It returns how many were served and refused.
+// shortRuns has four callers at a time send requests for five minutes, in runs that last so long. It returns
+// how many were served and refused.
 func shortRuns(t *testing.T, server http.RoundTripper, lasts time.Duration) (served, refused int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +86,8 @@ func shortRuns(t *testing.T, server http.RoundTripper, lasts time.Duration) (ser
 	return served, refused
 }
 
-// TestRunsBetweenPauses: what came back between two runs is there for the next one. Of a bucket of two that is full again when each run begins, and of a window
-// that is new, two requests go at once.
+// TestRunsBetweenPauses: what came back between two runs is there for the next one. Of a bucket of two that is
+// full again when each run begins, and of a window that is new, two requests go at once.
 func TestRunsBetweenPauses(t *testing.T) {
 	for name, algorithm := range map[string]pacertest.Algorithm{
 		"bucket": &pacertest.TokenBucket{Rate: 0.5, Burst: 2},

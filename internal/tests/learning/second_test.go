@@ -11,8 +11,10 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestWindowOfASecond: a window of one request a second begins with each request, and ends within the second that is stated as an instant. The next one is
-// stated to end within the second after that, which only touches it. One look is refused, before it is known how a window begins; each later request goes when a window begins.
+// TestWindowOfASecond: a window of one request a second begins with each request, and ends within the second
+// that is stated as an instant. The next one is stated to end within the second after that, which only touches
+// it. One look is refused, before it is known how a window begins; each later request goes when a window
+// begins.
 func TestWindowOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()

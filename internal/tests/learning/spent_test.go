@@ -11,7 +11,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestSpentForLong: nothing was left of a limit for long, while many of its resets came. When more is left at last, a window is not taken to last for as long as that.
+// TestSpentForLong: nothing was left of a limit for long, while many of its resets came. When more is left at
+// last, a window is not taken to last for as long as that.
 func TestSpentForLong(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -16,7 +16,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// sharer is a process that shares a limit with others that it does not know of: so many callers, each of which pauses between its requests, of so many tokens.
+// sharer is a process that shares a limit with others that it does not know of: so many callers, each of which
+// pauses between its requests, of so many tokens.
 type sharer struct {
 	callers int
 	pause   time.Duration
@@ -24,7 +25,8 @@ type sharer struct {
 	until   time.Duration
 }
 
-// shares is how it went in some minutes: which part of what came back was used, how many were refused per 100 that were served, and for how long a request waited at most.
+// shares is how it went in some minutes: which part of what came back was used, how many were refused per 100
+// that were served, and for how long a request waited at most.
 type shares struct {
 	used, refused float64
 	waited        time.Duration
@@ -94,8 +96,10 @@ func share(t *testing.T, algorithm pacertest.Algorithm, grants float64, dialect 
 	return s
 }
 
-// TestShareOneStock: processes that do not know of each other share a bucket whose resets say its rate by what remains of it, whatever each asks for: nearly all of it is used, few are
-// refused, and who asks for little need not wait long beside one that asks for all. Who is alone is not taken for several, whatever requests cost that nobody says.
+// TestShareOneStock: processes that do not know of each other share a bucket whose resets say its rate by what
+// remains of it, whatever each asks for: nearly all of it is used, few are refused, and who asks for little
+// need not wait long beside one that asks for all. Who is alone is not taken for several, whatever requests
+// cost that nobody says.
 func TestShareOneStock(t *testing.T) {
 	hungry := sharer{callers: 4}
 	same := func(n int, p sharer) (all []sharer) {
@@ -133,8 +137,8 @@ func TestShareOneStock(t *testing.T) {
 	}
 }
 
-// TestShareOneStockInSeconds: where resets are in whole seconds, processes share a bucket as a stock once others are likely to use it, since these resets say its rate in the end. Who is
-// alone keeps all of it.
+// TestShareOneStockInSeconds: where resets are in whole seconds, processes share a bucket as a stock once
+// others are likely to use it, since these resets say its rate in the end. Who is alone keeps all of it.
 func TestShareOneStockInSeconds(t *testing.T) {
 	three := []sharer{{callers: 4}, {callers: 4}, {callers: 4}}
 	for _, test := range []struct {
@@ -160,7 +164,8 @@ func TestShareOneStockInSeconds(t *testing.T) {
 	}
 }
 
-// TestShareOneStockFarAway: so do processes of which so much comes back within a round trip that what answers say of it is of long ago.
+// TestShareOneStockFarAway: so do processes of which so much comes back within a round trip that what answers
+// say of it is of long ago.
 func TestShareOneStockFarAway(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -183,8 +188,9 @@ func TestShareOneStockFarAway(t *testing.T) {
 	}
 }
 
-// TestShareOneWindow: the last tokens of a window are left to others by processes that were refused when they took them, and nearly all are used still. When the others stop, all of the window is used by
-// the one that is left.
+// TestShareOneWindow: the last tokens of a window are left to others by processes that were refused when they
+// took them, and nearly all are used still. When the others stop, all of the window is used by the one that is
+// left.
 func TestShareOneWindow(t *testing.T) {
 	busy := sharer{callers: 1}
 	stops := sharer{callers: 1, until: 10*time.Minute - time.Second}

@@ -16,7 +16,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// llm is an API that counts requests and tokens a minute and says so. What a request costs in tokens, only the server knows.
+// llm is an API that counts requests and tokens a minute and says so. What a request costs in tokens, only the
+// server knows.
 type llm struct {
 	window bool // it counts in a window of a minute, and not in buckets that refill
 	hint   bool // refusals say when to come back
@@ -74,9 +75,10 @@ func (s *llm) serve(req *http.Request, cost float64) *http.Response {
 	return lab.Answer(req, status, "", header...)
 }
 
-// Nobody says what requests cost in tokens: from 40 to 400, and with two kinds, a twentieth of that for every second one. Told
-// nothing, at most 2 of 100 are refused, and hardly any time is lost. Of 200 callers of a limit that comes back bit by bit, more may be
-// under way than remains allows before much is known: one of twenty runs has 2 to 7 refused of 100, the others hardly any.
+// Nobody says what requests cost in tokens: from 40 to 400, and with two kinds, a twentieth of that for every
+// second one. Told nothing, at most 2 of 100 are refused, and hardly any time is lost. Of 200 callers of a
+// limit that comes back bit by bit, more may be under way than remains allows before much is known: one of
+// twenty runs has 2 to 7 refused of 100, the others hardly any.
 func TestTokensAreLearnedFromWhatRemains(t *testing.T) {
 	for _, test := range []struct {
 		callers, requests, kinds int
@@ -172,8 +174,8 @@ func TestTokensAreLearnedFromWhatRemains(t *testing.T) {
 	}
 }
 
-// An API says how many requests and tokens remain, and neither of how many nor until when, as Azure's OpenAI does: all go as fast
-// as they are asked for.
+// An API says how many requests and tokens remain, and neither of how many nor until when, as Azure's OpenAI
+// does: all go as fast as they are asked for.
 func TestTokensOfALimitThatIsNotStated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens, requests := 150_000, 900

@@ -25,12 +25,16 @@ var (
 	worldHours = flag.Int("hours", 1, "for how many")
 )
 
-// world is hours of programs and a server that they know nothing of, drawn from a seed. The matrix ends after minutes; here there are
+// world is hours of programs and a server that they know nothing of, drawn from a seed. The matrix ends after
+// minutes; here there are
 //
-//   - windows of a second to an hour, buckets, logs and estimates, of a request in ten seconds to eight in a second, that say much or nothing, and refuse by 429s or 503s;
+//   - windows of a second to an hour, buckets, logs and estimates, of a request in ten seconds to eight in a
+//     second, that say much or nothing, and refuse by 429s or 503s;
 //   - limits that change each ten minutes, by up to a factor of four;
-//   - one to six processes that do not know of each other, come and go, rest for half of each while, or think between requests;
-//   - a neighbor that asks for a fifth to one and a half of what there is, without regard for refusals, half of the time; and failures by chance.
+//   - one to six processes that do not know of each other, come and go, rest for half of each while, or think
+//     between requests;
+//   - a neighbor that asks for a fifth to one and a half of what there is, without regard for refusals, half of
+//     the time; and failures by chance.
 type world struct {
 	seed      uint64
 	name      string
@@ -217,7 +221,8 @@ func (p *playing) answer(resp *http.Response, process int) {
 	}
 }
 
-// call asks for one request after the other. Who is told that one failed asks again after a tenth of a second, as impatient programs do.
+// call asks for one request after the other. Who is told that one failed asks again after a tenth of a second,
+// as impatient programs do.
 func (p *playing) call(ctx context.Context, tr *pacer.Transport, of process) {
 	for p.sleep(of.from - time.Since(p.start)); ctx.Err() == nil && time.Since(p.start) < of.until; {
 		if at := time.Since(p.start); of.tide > 0 && at%of.tide > of.tide/2 {
@@ -309,17 +314,20 @@ func (p *playing) String() string {
 }
 
 const (
-	// leastShare of what comes back is used in each world, and meanShare in the mean of all. In 300 worlds of three hours, it was 0.26 and 0.95: least where a bucket of one says what remains, and not until when.
+	// leastShare of what comes back is used in each world, and meanShare in the mean of all. In 300 worlds of
+	// three hours, it was 0.26 and 0.95: least where a bucket of one says what remains, and not until when.
 	leastShare, meanShare = 0.2, 0.9
 	// fewWorlds is of how many worlds the mean says something.
 	fewWorlds = 16
 
-	// mostRefused is how many are refused in each world at most for each that is served, and mostInVain how many more in an hour of each process: a server that serves nothing for most of an hour is
-	// still looked at. In the same worlds, 6 were refused for 100 that were served, and 3 for each in the worst.
+	// mostRefused is how many are refused in each world at most for each that is served, and mostInVain how
+	// many more in an hour of each process: a server that serves nothing for most of an hour is still looked
+	// at. In the same worlds, 6 were refused for 100 that were served, and 3 for each in the worst.
 	mostRefused, mostInVain = 2, 300
 )
 
-// TestWorlds: programs use what there is for hours, and are not refused often, whatever the server says and whoever else uses it. With -v, it tells how it went in each world, the worst first.
+// TestWorlds: programs use what there is for hours, and are not refused often, whatever the server says and
+// whoever else uses it. With -v, it tells how it went in each world, the worst first.
 func TestWorlds(t *testing.T) {
 	var all []*playing
 	sum := 0.0

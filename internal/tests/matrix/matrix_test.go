@@ -12,8 +12,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
-// A few cells, of which each goes the same way twice, and is read back as it was written. It links a test, which takes seconds: a step of the
-// gate does, with PACER_WHOLE=1.
+// A few cells, of which each goes the same way twice, and is read back as it was written. It links a test,
+// which takes seconds: a step of the gate does, with PACER_WHOLE=1.
 func TestPlay(t *testing.T) {
 	if !whole.Wanted() {
 		t.Skip("the gate plays")

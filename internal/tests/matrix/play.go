@@ -22,9 +22,10 @@ var (
 	columns = []string{"1-short", "1-long", "3-short", "3-long", "10-long", "idle", "half", "double"}
 )
 
-// bounds are those with which cells are compared: processes that are told how many they are, and keep to their parts; those that are
-// told all but that, and search or read what remains; and those that are told no numbers either: of hints and silence, while there is one of them, with other weights, and with one of the
-// numbers. All but the first while the limit stays.
+// bounds are those with which cells are compared: processes that are told how many they are, and keep to their
+// parts; those that are told all but that, and search or read what remains; and those that are told no numbers
+// either: of hints and silence, while there is one of them, with other weights, and with one of the numbers.
+// All but the first while the limit stays.
 var bounds = []string{"parts", "careful", "even", "swift", "untold", "untold-careful", "untold-swift", "untold-window", "untold-burst"}
 
 // namesOf returns the names of n cells of each class and column, as far as they are asked for.

@@ -216,7 +216,8 @@ func (m *mutant) overlay(root, dir string, source []byte) (file string, err erro
 	return file, os.WriteFile(file, b, 0o600)
 }
 
-// gotest is go test of a package with these arguments, in its module. A mutant that hangs is ended, and noticed by that.
+// gotest is go test of a package with these arguments, in its module. A mutant that hangs is ended, and noticed
+// by that.
 func gotest(ctx context.Context, root, pkg string, args ...string) *exec.Cmd {
 	dir, pkg := nested(root, pkg)
 	c := exec.CommandContext(ctx, "go", append(append([]string{"test", "-count=1", "-vet=off", "-timeout=1m"}, args...), pkg)...)
@@ -224,7 +225,8 @@ func gotest(ctx context.Context, root, pkg string, args ...string) *exec.Cmd {
 	return c
 }
 
-// nested returns the directory of the module that has a package, below root or there, and what the package is called in it.
+// nested returns the directory of the module that has a package, below root or there, and what the package is
+// called in it.
 func nested(root, pkg string) (dir, name string) {
 	all := path.Clean(pkg)
 	for at := all; at != "."; at = path.Dir(at) {

@@ -161,8 +161,8 @@ func TestRouteForgetsIdleBuckets(t *testing.T) {
 	})
 }
 
-// A crawl of hosts that refuse leaves no more buckets than MaxBuckets, and a request that waits for its host goes when it
-// is due all the same.
+// A crawl of hosts that refuse leaves no more buckets than MaxBuckets, and a request that waits for its host
+// goes when it is due all the same.
 func TestCrawlOfHostsThatRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := map[string]bool{}
@@ -452,8 +452,9 @@ func TestDefaultTransportIsNotItsOwnBase(t *testing.T) {
 	}
 }
 
-// However a request writes its host, the quotas of the host hold: one bucket for each port, which the port that the
-// scheme implies, a dot behind the name, upper case, Punycode and userinfo do not change. Each way is the end of a redirect.
+// However a request writes its host, the quotas of the host hold: one bucket for each port, which the port that
+// the scheme implies, a dot behind the name, upper case, Punycode and userinfo do not change. Each way is the
+// end of a redirect.
 func TestQuotasHoldHoweverAHostIsWritten(t *testing.T) {
 	for _, test := range []struct{ url, bucket string }{
 		{"https://api.example/v1/x", "api.example"},

@@ -203,8 +203,8 @@ func TestBytesPaceDownloads(t *testing.T) {
 	}
 }
 
-// Whatever a request costs in bytes, its answer has some: it waits for one byte, and goes when that is there. None above
-// the burst is ever sent.
+// Whatever a request costs in bytes, its answer has some: it waits for one byte, and goes when that is there.
+// None above the burst is ever sent.
 func TestBytesOfUploads(t *testing.T) {
 	const oneByte = time.Second/mebi + 1
 	synctest.Test(t, func(t *testing.T) {
@@ -431,9 +431,9 @@ func TestBytesOfAnAnswerThatIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Downloads are paced by what came before, whoever asks: one after the other, with a length that is known or not, and
-// whatever kind of quota it is; and all at once where the quota is a bucket: in a window, what was too much is forgotten at
-// its end.
+// Downloads are paced by what came before, whoever asks: one after the other, with a length that is known or
+// not, and whatever kind of quota it is; and all at once where the quota is a bucket: in a window, what was too
+// much is forgotten at its end.
 func TestBytesOfDownloadsHoldBackThoseThatFollow(t *testing.T) {
 	const size = 150_000
 	for _, text := range []string{"100kB/s debt", "100kB/s even debt", "100kB/s burst 100kB debt", "100kB/s", "100kB/s window", "100kB/s log"} {
@@ -463,8 +463,8 @@ func TestBytesOfDownloadsHoldBackThoseThatFollow(t *testing.T) {
 	}
 }
 
-// Five files of 1 MB, one after the other, whose length is known when their answer begins, at 50 kB/s: docs/quotas.md, Larger than the quota.
-// Windows forget what is beyond N, and a bucket of tokens owes it.
+// Five files of 1 MB, one after the other, whose length is known when their answer begins, at 50 kB/s:
+// docs/quotas.md, Larger than the quota. Windows forget what is beyond N, and a bucket of tokens owes it.
 func TestBytesOfFilesBeyondTheQuota(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {

@@ -147,7 +147,8 @@ func TestCallCosts(t *testing.T) {
 	})
 }
 
-// TestCallCostsInRequests: what a Call says of requests counts, and not what the Transport's Cost says, by whichever of the two names of the unit.
+// TestCallCostsInRequests: what a Call says of requests counts, and not what the Transport's Cost says, by
+// whichever of the two names of the unit.
 func TestCallCostsInRequests(t *testing.T) {
 	for _, names := range [][2]string{{quota.Requests, quota.Requests}, {quota.Requests, ""}, {"", quota.Requests}, {"", ""}} {
 		for said, want := range map[int]int{2: 2, 0: 1, -1: 1} {
@@ -204,7 +205,8 @@ func TestCallPriority(t *testing.T) {
 	})
 }
 
-// Flows go in turns, by weight; one that comes goes next, whatever its bounds would say of the whole line, and is told so.
+// Flows go in turns, by weight; one that comes goes next, whatever its bounds would say of the whole line, and
+// is told so.
 func TestLineFlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()

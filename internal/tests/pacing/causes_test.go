@@ -27,11 +27,13 @@ import (
 
 var stride = flag.Uint64("stride", whole.Or[uint64](8, 1), "of how many worlds of TestEveryNanosecondIsTold one is played")
 
-// TestEveryNanosecondIsTold has requests of two tenants, in all modes, with all priorities and ways to end, wait at servers that say,
-// refuse and break whatever comes, while quotas are replaced, and hooks ask the Transport, replace its quotas and cancel requests.
-// In some worlds there is a Transport below, a slow Store, or a quota of what flows; in the last ones nobody knows what requests of
-// many kinds cost before they have ended. Of each request, what the hooks of a Transport were told adds up to the time that it took,
-// exactly: the waits in line by cause, the attempts, and the delays between them. The hooks come once each, in their order. The Call says the same of the waits. Whatever waits, or is not sent, has a cause.
+// TestEveryNanosecondIsTold has requests of two tenants, in all modes, with all priorities and ways to end,
+// wait at servers that say, refuse and break whatever comes, while quotas are replaced, and hooks ask the
+// Transport, replace its quotas and cancel requests. In some worlds there is a Transport below, a slow Store,
+// or a quota of what flows; in the last ones nobody knows what requests of many kinds cost before they have
+// ended. Of each request, what the hooks of a Transport were told adds up to the time that it took, exactly:
+// the waits in line by cause, the attempts, and the delays between them. The hooks come once each, in their
+// order. The Call says the same of the waits. Whatever waits, or is not sent, has a cause.
 func TestEveryNanosecondIsTold(t *testing.T) {
 	for seed := uint64(0); seed < 200; seed += *stride {
 		synctest.Test(t, func(t *testing.T) { newChronicle(t, seed).play() })
@@ -408,7 +410,8 @@ func (c *chronicle) send(number string, r *rand.Rand) {
 	}
 }
 
-// checkError checks that the error of a request that was not sent is what the hook was told, and says what it would have waited for.
+// checkError checks that the error of a request that was not sent is what the hook was told, and says what it
+// would have waited for.
 func (c *chronicle) checkError(err error, told []error) {
 	var why *throttle.Error
 	if len(told) != 1 || !errors.Is(err, told[0]) || !errors.As(err, &why) {
@@ -444,8 +447,8 @@ func (c *chronicle) play() {
 	}
 }
 
-// While buckets are being changed, those who are in their new line already do not know for how long they will wait there, and
-// Queued says so: here to the first of two.
+// While buckets are being changed, those who are in their new line already do not know for how long they will
+// wait there, and Queued says so: here to the first of two.
 func TestQueuedWhileQuotasAreReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -18,8 +18,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestCostsNobodyEstimates has 40 goroutines ask a language model all the time. What a request costs varies tenfold, and stands
-// in a header of its answer, or at the end of its body. In half an hour, the quota of tokens is used to 95 of 100, and no more.
+// TestCostsNobodyEstimates has 40 goroutines ask a language model all the time. What a request costs varies
+// tenfold, and stands in a header of its answer, or at the end of its body. In half an hour, the quota of
+// tokens is used to 95 of 100, and no more.
 func TestCostsNobodyEstimates(t *testing.T) {
 	const minutes = 30
 	for _, inBody := range []bool{false, true} {

@@ -223,8 +223,8 @@ func TestInFlightBodyWritesOnlyIfItCould(t *testing.T) {
 	})
 }
 
-// Without a quota of what is in flight nobody needs to know when an answer ends, unless it is not said what the request costs
-// of a quota: the response is exactly what Base gave.
+// Without a quota of what is in flight nobody needs to know when an answer ends, unless it is not said what the
+// request costs of a quota: the response is exactly what Base gave.
 func TestNothingIsWrappedWithoutNeed(t *testing.T) {
 	for name, qs := range map[string]quota.Quotas{
 		"none": nil, "a rate": {{N: 5, Burst: 1}}, "tokens": {tokens(10)}, "unanswered": {{N: 1, Kind: quota.Unanswered}},

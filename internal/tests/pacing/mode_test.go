@@ -578,9 +578,10 @@ func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 	}
 }
 
-// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, and do not fail for want of an answer to the first; also of
-// those that may wait, but not for as long as an answer may take, or not in a line of any length. Where
-// none says how many requests may go, or the server has refused, one goes.
+// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, and do not
+// fail for want of an answer to the first; also of those that may wait, but not for as long as an answer may
+// take, or not in a line of any length. Where none says how many requests may go, or the server has refused,
+// one goes.
 func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 	for _, test := range []struct {
 		name, quotas string
@@ -645,8 +646,9 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 	}
 }
 
-// TestNobodyWithAQuotaFailsForASlowStart: of 50 that come at once to a new host with a quota, all are sent, whatever bounds their waits. Only who must not wait fails
-// while the slow start of another one is on, which may wait.
+// TestNobodyWithAQuotaFailsForASlowStart: of 50 that come at once to a new host with a quota, all are sent,
+// whatever bounds their waits. Only who must not wait fails while the slow start of another one is on, which
+// may wait.
 func TestNobodyWithAQuotaFailsForASlowStart(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -44,8 +44,9 @@ func went(t *testing.T, tr *pacer.Transport, tenant, url string) bool {
 	return err == nil
 }
 
-// TestOverall holds random requests of tenants, at two hosts, against the plain definition: one goes if and only if less than the
-// quota of all tenants has gone at its host, less than that of its tenant there, and less than that of its route.
+// TestOverall holds random requests of tenants, at two hosts, against the plain definition: one goes if and
+// only if less than the quota of all tenants has gone at its host, less than that of its tenant there, and less
+// than that of its route.
 func TestOverall(t *testing.T) {
 	const all, each, route = 12, 5, 3
 	for _, kind := range []string{"", " log", " window grid"} {
@@ -90,8 +91,8 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// TestOverallInFlight: tenants wait for one another where all of them may have so many at a time, first come, first served; and
-// who waits for its own quota keeps nobody else.
+// TestOverallInFlight: tenants wait for one another where all of them may have so many at a time, first come,
+// first served; and who waits for its own quota keeps nobody else.
 func TestOverallInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // protects log
@@ -280,7 +281,8 @@ func (s *farStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply
 	return s.Memory.Exchange(ctx, r)
 }
 
-// TestRejectByTwoStores: requests that must not wait wait for the replies of both their buckets, many at a time, and for nothing else.
+// TestRejectByTwoStores: requests that must not wait wait for the replies of both their buckets, many at a
+// time, and for nothing else.
 func TestRejectByTwoStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
@@ -339,7 +341,8 @@ func TestOverallIsNotBelieved(t *testing.T) {
 	})
 }
 
-// TestTenantsDoNotShare: two tenants who are stated limits that look like one have one each. Buckets of routes may share one.
+// TestTenantsDoNotShare: two tenants who are stated limits that look like one have one each. Buckets of routes
+// may share one.
 func TestTenantsDoNotShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
@@ -365,8 +368,8 @@ func TestTenantsDoNotShare(t *testing.T) {
 	})
 }
 
-// TestRefusedTogether: what a server says to a tenant holds that one alone, whatever it says and however often; the same words to two
-// within a second hold the host, a newcomer too; and what is served ends that.
+// TestRefusedTogether: what a server says to a tenant holds that one alone, whatever it says and however often;
+// the same words to two within a second hold the host, a newcomer too; and what is served ends that.
 func TestRefusedTogether(t *testing.T) {
 	type answer struct {
 		tenant string
@@ -433,7 +436,8 @@ func TestRefusedTogether(t *testing.T) {
 	}
 }
 
-// TestPoisonTenant: whatever one tenant is told, and however often it asks, the others go at each instant, beside it and after it.
+// TestPoisonTenant: whatever one tenant is told, and however often it asks, the others go at each instant,
+// beside it and after it.
 func TestPoisonTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
@@ -471,7 +475,8 @@ func TestPoisonTenant(t *testing.T) {
 	})
 }
 
-// TestServedEndsAHoldOfAll: a request that was sent after a refused one, and is served, shows that not everybody is refused.
+// TestServedEndsAHoldOfAll: a request that was sent after a refused one, and is served, shows that not
+// everybody is refused.
 func TestServedEndsAHoldOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
@@ -523,8 +528,8 @@ func TestServedEndsAHoldOfAll(t *testing.T) {
 	})
 }
 
-// TestTenantIsHeldAlone: also where the server counts routes apart, and refuses for a reason that has nothing to do with their limits,
-// as GitHub's secondary limits do: then the whole tenant is held, and no other.
+// TestTenantIsHeldAlone: also where the server counts routes apart, and refuses for a reason that has nothing
+// to do with their limits, as GitHub's secondary limits do: then the whole tenant is held, and no other.
 func TestTenantIsHeldAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()

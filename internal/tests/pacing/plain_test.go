@@ -125,10 +125,11 @@ func TestMaxWaitDoesNotSpreadAQuota(t *testing.T) {
 	})
 }
 
-// TestQuotaOfAHostBesideWhatRoutesState: the server counts each channel, and says so, or has one limit for each user with
-// the same numbers. The quota of the host, of which it says nothing, holds for all of them together.
-// Where the server has no name for the channels, the numbers of two of them agree by chance in one of a hundred worlds, if answers overtake each other. Then
-// they look like one counter, which is that of the host, and a few more go than the host's quota.
+// TestQuotaOfAHostBesideWhatRoutesState: the server counts each channel, and says so, or has one limit for each
+// user with the same numbers. The quota of the host, of which it says nothing, holds for all of them together.
+// Where the server has no name for the channels, the numbers of two of them agree by chance in one of a hundred
+// worlds, if answers overtake each other. Then they look like one counter, which is that of the host, and a few
+// more go than the host's quota.
 func TestQuotaOfAHostBesideWhatRoutesState(t *testing.T) {
 	for _, name := range []string{"X-RateLimit-Bucket", "X-Unknown"} {
 		for _, quotas := range []pacer.Table{
@@ -184,8 +185,9 @@ func sentToChannels(t *testing.T, name string, quotas pacer.Table) (n int) {
 	return n
 }
 
-// TestAPlainQuotaBesideATokenBucket: a server that is seen to restore its limit bit by bit is not believed, as docs/quotas.md
-// says, so that no minute has more than 60. Who tells the burst waits for no more than the server asks for.
+// TestAPlainQuotaBesideATokenBucket: a server that is seen to restore its limit bit by bit is not believed, as
+// docs/quotas.md says, so that no minute has more than 60. Who tells the burst waits for no more than the
+// server asks for.
 func TestAPlainQuotaBesideATokenBucket(t *testing.T) {
 	algorithm := &pacertest.TokenBucket{Rate: 1, Burst: 60}
 	for text, most := range map[string]time.Duration{"60/m": 3 * time.Minute, "60/m burst 60": 141 * time.Second} {

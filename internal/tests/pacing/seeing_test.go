@@ -60,10 +60,11 @@ func inReadme(t *testing.T, text string) {
 	}
 }
 
-// TestWhyItWaitedThreeSeconds is the story that hooks are for. A request joins the line and is told that it waits for the
-// quota, 1 s. It waits 3 s, since an answer says meanwhile that the server's window is used up. The hook, the Call, the
-// log and the page say so; and the error, if the request may not wait as long. The README shows what they say. The test of this name in pacerotel plays
-// the same, with metrics and a span; that of pacerotel/examples/prometheus has the line of the README; and pacerdebug looks at the page in a browser.
+// TestWhyItWaitedThreeSeconds is the story that hooks are for. A request joins the line and is told that it
+// waits for the quota, 1 s. It waits 3 s, since an answer says meanwhile that the server's window is used up.
+// The hook, the Call, the log and the page say so; and the error, if the request may not wait as long. The
+// README shows what they say. The test of this name in pacerotel plays the same, with metrics and a span; that
+// of pacerotel/examples/prometheus has the line of the README; and pacerdebug looks at the page in a browser.
 func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	const window = "the server's limit of 100"
@@ -169,7 +170,8 @@ func told(all *[]string) *pacer.Trace {
 	}
 }
 
-// Each attempt goes, and is answered, in whatever way; what it waited for is of that attempt alone, and of the Call all of it.
+// Each attempt goes, and is answered, in whatever way; what it waited for is of that attempt alone, and of the
+// Call all of it.
 func TestTraceOfAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -208,7 +210,8 @@ func TestTraceOfAttempts(t *testing.T) {
 	})
 }
 
-// A request that is refused as its own matter, which holds nobody, waits out of line for its Retry-After: hooks, log and page say so.
+// A request that is refused as its own matter, which holds nobody, waits out of line for its Retry-After:
+// hooks, log and page say so.
 func TestTraceOfARefusalOfOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -497,8 +500,8 @@ func TestTraceAllocations(t *testing.T) {
 	}
 }
 
-// Hooks run with no lock held: they may ask the Transport anything, while it is used and its quotas are replaced. What each
-// request waited for adds up to how long it waited, exactly, whatever happens.
+// Hooks run with no lock held: they may ask the Transport anything, while it is used and its quotas are
+// replaced. What each request waited for adds up to how long it waited, exactly, whatever happens.
 func TestHooksMayAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tr *pacer.Transport

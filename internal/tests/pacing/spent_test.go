@@ -253,8 +253,8 @@ func TestSettleOfWhatWasNeverSent(t *testing.T) {
 	})
 }
 
-// Where only answers say what requests cost, requests that follow wait until the quota is out of debt; one that says that
-// it costs nothing does not.
+// Where only answers say what requests cost, requests that follow wait until the quota is out of debt; one that
+// says that it costs nothing does not.
 func TestCostsThatOnlyAnswersTell(t *testing.T) {
 	for _, by := range []string{"Spent", "Settle"} {
 		for _, text := range []string{"1000 tokens/s", "1000 tokens/s burst 1000", "1000 tokens/s window", "1000 tokens/s log"} {

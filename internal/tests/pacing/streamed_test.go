@@ -55,7 +55,8 @@ func take(t *testing.T, rt http.RoundTripper, n, m int) time.Duration {
 	return time.Since(start)
 }
 
-// Bodies of both directions flow at the quota, to the nanosecond, over both protocols; lengths and trailers are as they were.
+// Bodies of both directions flow at the quota, to the nanosecond, over both protocols; lengths and trailers are
+// as they were.
 func TestStreamedBothBodies(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
@@ -254,7 +255,8 @@ func TestStreamedClientTimeout(t *testing.T) {
 	})
 }
 
-// Each body draws on the quotas of its host, its tenant and its pattern, and on what is overall, of which each has its turn.
+// Each body draws on the quotas of its host, its tenant and its pattern, and on what is overall, of which each
+// has its turn.
 func TestStreamedBuckets(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
@@ -364,7 +366,8 @@ func TestStreamedUpgrade(t *testing.T) {
 	})
 }
 
-// A body that nobody reads costs nothing, whatever the mode a body waits in ModeReject too, and ModeObserve delays nothing.
+// A body that nobody reads costs nothing, whatever the mode a body waits in ModeReject too, and ModeObserve
+// delays nothing.
 func TestStreamedModes(t *testing.T) {
 	for mode, want := range map[pacer.Mode]time.Duration{pacer.ModeWait: time.Second, pacer.ModeReject: time.Second, pacer.ModeObserve: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -399,8 +402,8 @@ func TestStreamedNothing(t *testing.T) {
 	})
 }
 
-// What an error says is read before the pieces of the bodies under way, 300 of which wait for longer than anybody reads ahead
-// of an error. It is charged as they are; and what is beyond 64 KiB of a page has its turn.
+// What an error says is read before the pieces of the bodies under way, 300 of which wait for longer than
+// anybody reads ahead of an error. It is charged as they are; and what is beyond 64 KiB of a page has its turn.
 func TestStreamedErrorsGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{

@@ -15,10 +15,10 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Where http.Client.Timeout passes while a request waits, net/http may put an error of its own in place of the throttle.Error, which
-// has its text, and no type: docs/waiting.md. It does so if its timer was first, and not the context that it has made of
-// the Timeout. Where it is known before that the wait outlasts it, and with a context, the error is there; a hook is told in
-// any case.
+// Where http.Client.Timeout passes while a request waits, net/http may put an error of its own in place of the
+// throttle.Error, which has its text, and no type: docs/waiting.md. It does so if its timer was first, and not
+// the context that it has made of the Timeout. Where it is known before that the wait outlasts it, and with a
+// context, the error is there; a hook is told in any case.
 func TestClientTimeoutReplacesTheError(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -25,8 +25,8 @@ func notModifiedIsFree(resp *http.Response) quota.Costs {
 	return nil
 }
 
-// A request that Spent says has cost nothing is given back as of the instant at which it went: of any kind of quota, who comes
-// next goes when it would have gone if the request had never been.
+// A request that Spent says has cost nothing is given back as of the instant at which it went: of any kind of
+// quota, who comes next goes when it would have gone if the request had never been.
 func TestWhatDoesNotCountIsGivenBack(t *testing.T) {
 	for _, text := range []string{
 		"5/m", "100/m", "5/m burst 5", "5/m burst 2", "5/m even", "5/m window", "5/m window grid", "5/m log", "5/m sliding", "5/m estimate",
@@ -38,7 +38,8 @@ func TestWhatDoesNotCountIsGivenBack(t *testing.T) {
 		}
 		for seed := range seeds {
 			t.Run(fmt.Sprint(text, seed), func(t *testing.T) {
-				// play sends requests one after the other, and returns when each that counts went; those that do not count only if told so.
+				// play sends requests one after the other, and returns when each that counts went; those that
+				// do not count only if told so.
 				play := func(uncounted bool) (went []time.Duration) {
 					synctest.Test(t, func(t *testing.T) {
 						r := rand.New(rand.NewPCG(seed, 4))
@@ -80,8 +81,8 @@ func TestWhatDoesNotCountIsGivenBack(t *testing.T) {
 	}
 }
 
-// GitHub's 304s do not count. What its headers say is then learned as if they had not been sent: the limit comes back at the
-// reset, and not bit by bit, however many answers leave Remaining as it is.
+// GitHub's 304s do not count. What its headers say is then learned as if they had not been sent: the limit
+// comes back at the reset, and not bit by bit, however many answers leave Remaining as it is.
 func TestWhatDoesNotCountIsNoRefill(t *testing.T) {
 	for _, spent := range []func(*http.Response) quota.Costs{nil, notModifiedIsFree} {
 		synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,8 @@ var classes = []class{
 	{"silent", "Nothing but refusals; a bucket of 8, 5 a second", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.Dialect{RetryAfter: pacertest.RetryAfterOmitted}},
 }
 
-// TestLearning draws docs/learning-….svg: what a server sees of a program that is told nothing, by how much the server says.
+// TestLearning draws docs/learning-….svg: what a server sees of a program that is told nothing, by how much the
+// server says.
 func TestLearning(t *testing.T) {
 	for _, c := range classes {
 		t.Run(c.name, func(t *testing.T) {

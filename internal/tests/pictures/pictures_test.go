@@ -1,5 +1,6 @@
-// Package pictures draws what programs do, as SVG, for the documentation. All pictures are of real runs, in virtual time, so
-// that they come out the same each time. The tests compare them with the files in directory docs;
+// Package pictures draws what programs do, as SVG, for the documentation. All pictures are of real runs, in
+// virtual time, so that they come out the same each time. The tests compare them with the files in directory
+// docs;
 //
 //	go generate ./internal/tests/pictures
 //
@@ -99,7 +100,8 @@ const (
 	leading = 24 // from one line of text to the next
 )
 
-// style has colors for light and for dark screens. A picture has its own background, so that it can be read on any page.
+// style has colors for light and for dark screens. A picture has its own background, so that it can be read on
+// any page.
 const style = `<style>
 text{font:16px system-ui,sans-serif;fill:#59636e}
 .title,.name{font-weight:600;fill:#1f2328}

@@ -15,7 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// threeProcesses returns what a server saw of three processes, each with 40 requests. It grants 10 a second, as they know, and says nothing.
+// threeProcesses returns what a server saw of three processes, each with 40 requests. It grants 10 a second, as
+// they know, and says nothing.
 func threeProcesses(t *testing.T, shared bool) (stats pacertest.Stats) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// recorded returns when Guava's RateLimiter let callers go who came at 0 and at 5 s, at 10 a second with a warm-up of 2 s.
+// recorded returns when Guava's RateLimiter let callers go who came at 0 and at 5 s, at 10 a second with a
+// warm-up of 2 s.
 func recorded(t *testing.T) (went []time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "warmup", "testdata", "guava.json"))

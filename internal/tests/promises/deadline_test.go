@@ -125,8 +125,8 @@ func TestPromiseTimeoutsAreToldWhenTheyAreKnown(t *testing.T) {
 	}
 }
 
-// TestPromiseNobodyIsToldWhoWouldMakeIt: the server states the reset of its windows of 2 s in whole seconds, so it may come
-// up to a second before it is stated. Unbounded, a hundred requests take little more than 2 s.
+// TestPromiseNobodyIsToldWhoWouldMakeIt: the server states the reset of its windows of 2 s in whole seconds, so
+// it may come up to a second before it is stated. Unbounded, a hundred requests take little more than 2 s.
 func TestPromiseNobodyIsToldWhoWouldMakeIt(t *testing.T) {
 	for _, text := range []string{"", "50/2s", "50/2s window"} {
 		for _, maxWait := range []time.Duration{0, 2500 * time.Millisecond} {

@@ -36,8 +36,9 @@ func TestPromiseRefillIsPaced(t *testing.T) {
 	}
 }
 
-// A hint in whole seconds is an interval: before its upper end only where a window that is known proves that it is coarse. A server that wants requests 50 ms
-// apart says "Retry-After: 1" to one that comes too early, and "in 1 s" to each that it serves. A second for each refusal would waste half of the quota.
+// A hint in whole seconds is an interval: before its upper end only where a window that is known proves that it
+// is coarse. A server that wants requests 50 ms apart says "Retry-After: 1" to one that comes too early, and
+// "in 1 s" to each that it serves. A second for each refusal would waste half of the quota.
 func TestPromiseCoarseHintIsNoSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
@@ -56,7 +57,8 @@ func TestPromiseCoarseHintIsNoSecond(t *testing.T) {
 	})
 }
 
-// Who configures what the documentation says is never slower, nor refused more: the spacing of requests need not be found out. Nor is it where quotas were replaced.
+// Who configures what the documentation says is never slower, nor refused more: the spacing of requests need
+// not be found out. Nor is it where quotas were replaced.
 func TestPromiseSpacingIsTold(t *testing.T) {
 	for _, before := range []string{"20/s even", "1/s even", "1/s burst 9"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -130,7 +130,8 @@ func TestPromiseBurstOfRefusalsIsOneSignal(t *testing.T) {
 	})
 }
 
-// Answered tells of each refusal after which the bucket is held, and for how long: also of those that are failures by their words, and are taken for refusals.
+// Answered tells of each refusal after which the bucket is held, and for how long: also of those that are
+// failures by their words, and are taken for refusals.
 func TestPromiseAnsweredTellsOfFailuresThatAreRefusals(t *testing.T) {
 	visit(t, nil, func(g *guest) {
 		g.Retry.MaxAttempts = 1

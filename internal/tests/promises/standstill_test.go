@@ -104,7 +104,8 @@ func (l *line) stand(t *testing.T) {
 	}
 }
 
-// A batch that waits for each hour is not refused, if MaxHold lets nobody go to look before, or a window of its own says when.
+// A batch that waits for each hour is not refused, if MaxHold lets nobody go to look before, or a window of its
+// own says when.
 func TestPromiseABatchIsNotRefused(t *testing.T) {
 	for _, batch := range []struct {
 		quotas  string

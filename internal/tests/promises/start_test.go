@@ -37,8 +37,9 @@ func inAWhile(serve func(int) *http.Response) func(int) *http.Response {
 	}
 }
 
-// An unknown host starts slowly: one probe, then what is in flight doubles with each answer up to 50 requests per second, and
-// grows by as many in each round trip from then on, until the headers say how much is allowed or enough answers have been seen.
+// An unknown host starts slowly: one probe, then what is in flight doubles with each answer up to 50 requests
+// per second, and grows by as many in each round trip from then on, until the headers say how much is allowed
+// or enough answers have been seen.
 func TestPromiseUnknownHostStartsSlowly(t *testing.T) {
 	visit(t, inAWhile(always(200)), func(g *guest) {
 		g.crowd(200).Wait()

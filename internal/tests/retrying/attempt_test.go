@@ -181,7 +181,8 @@ func TestAttemptTimeoutUpgrade(t *testing.T) {
 	})
 }
 
-// A server may answer before it has read the request, with no body or with one that ends: the rest is sent all the same.
+// A server may answer before it has read the request, with no body or with one that ends: the rest is sent all
+// the same.
 func TestAttemptTimeoutEarlyAnswer(t *testing.T) {
 	for _, status := range []int{http.StatusNoContent, http.StatusOK} {
 		synctest.Test(t, func(t *testing.T) {
@@ -371,7 +372,8 @@ func TestResendHeader(t *testing.T) {
 	}
 }
 
-// No attempt could be answered within a time below zero: that is an error from the start, nothing is sent, and the body is closed.
+// No attempt could be answered within a time below zero: that is an error from the start, nothing is sent, and
+// the body is closed.
 func TestAttemptTimeoutNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()

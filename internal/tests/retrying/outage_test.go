@@ -253,13 +253,14 @@ func (s *scenario) toll(clients int) toll {
 	return res
 }
 
-// However many clients there are, pacer meets a minute of outage with less than 1.2 times the load,
-// does not come back in a crowd, and has no more calls fail than the server does. Under -v it prints the table of docs/retrying.md, with
-// what others do.
+// However many clients there are, pacer meets a minute of outage with less than 1.2 times the load, does not
+// come back in a crowd, and has no more calls fail than the server does. Under -v it prints the table of
+// docs/retrying.md, with what others do.
 //
-// Where 503s come between served answers, a client tries whether they are refusals, and paces. When the outage ends, it sends what
-// has waited, which is a minute's calls at most. How many of the clients do so in one second is by chance: of 250 times with ten clients
-// half were at 5.6 times the load or more, and the worst at 12.3. So the bound there is for five of ten clients at once.
+// Where 503s come between served answers, a client tries whether they are refusals, and paces. When the outage
+// ends, it sends what has waited, which is a minute's calls at most. How many of the clients do so in one
+// second is by chance: of 250 times with ten clients half were at 5.6 times the load or more, and the worst at
+// 12.3. So the bound there is for five of ten clients at once.
 func TestOutage(t *testing.T) {
 	var table strings.Builder
 	for _, o := range outages {

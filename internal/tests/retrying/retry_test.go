@@ -264,8 +264,8 @@ func TestRetryBudgetBoundsTheLoadOfAnOutage(t *testing.T) {
 	})
 }
 
-// A server that answers nothing but failures pays for no retries: neither those of the table, nor those of CheckRetry, nor those of
-// requests that may not be sent twice.
+// A server that answers nothing but failures pays for no retries: neither those of the table, nor those of
+// CheckRetry, nor those of requests that may not be sent twice.
 func TestRetryBudgetOfFailures(t *testing.T) {
 	all := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
 	for name, test := range map[string]struct {

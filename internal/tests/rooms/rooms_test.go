@@ -27,7 +27,8 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// The rooms where everything comes together would grow without a bound. Comments do not count, so that nobody saves lines on them.
+// The rooms where everything comes together would grow without a bound. Comments do not count, so that nobody
+// saves lines on them.
 func TestSizes(t *testing.T) {
 	for _, r := range roomsOf(module(t)) {
 		var files, code, tests int // at most
@@ -96,7 +97,8 @@ var loaded = sync.OnceValues(func() (*load.Module, error) {
 	return load.NewLoader().Load("../../..", load.Target{})
 })
 
-// Every room that is not an example or a test has a rule in .golangci.yml, which begins with the room: what it may import.
+// Every room that is not an example or a test has a rule in .golangci.yml, which begins with the room: what it
+// may import.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile("../../../.golangci.yml")
 	if err != nil {

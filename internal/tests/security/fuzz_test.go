@@ -52,8 +52,9 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// FuzzServer has a server answer whatever it likes: nothing panics or hangs, a request without a deadline ends within
-// patience and one with a deadline by then, nothing grows with what is said, and nothing that cannot be seen is printed.
+// FuzzServer has a server answer whatever it likes: nothing panics or hangs, a request without a deadline ends
+// within patience and one with a deadline by then, nothing grows with what is said, and nothing that cannot be
+// seen is printed.
 func FuzzServer(f *testing.F) {
 	for _, text := range []string{
 		"200\nX-RateLimit-Limit: 10\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 99999999999999999999\n\n0",
@@ -143,8 +144,8 @@ func save(t *testing.T, tr *pacer.Transport) *bytes.Buffer {
 
 var five = quota.Quotas{{N: 5, Per: time.Second}}
 
-// FuzzURL has whoever chooses URLs, methods, hosts and tenants choose them: no request panics, each is sent at most once and
-// as it came, and its bucket's name is one line that can be seen.
+// FuzzURL has whoever chooses URLs, methods, hosts and tenants choose them: no request panics, each is sent at
+// most once and as it came, and its bucket's name is one line that can be seen.
 func FuzzURL(f *testing.F) {
 	for _, u := range []string{
 		"http://a.example/x/%0a%1b%5b2J/y", "http://user:secret@a.example/?token=secret", "http://[::1%25eth0]:80/", "http://A.EXAMPLE.:080/%2e%2e/%2F",

@@ -43,8 +43,8 @@ func (ts texts) kept() (n int) {
 	return n
 }
 
-// request makes a request as a server reads one that a proxy then sends on: method and URL are parts of one line. A link is a part of a page,
-// or of a header: the URL ends before the query.
+// request makes a request as a server reads one that a proxy then sends on: method and URL are parts of one
+// line. A link is a part of a page, or of a header: the URL ends before the query.
 func (ts *texts) request(t *testing.T, method, where string, link bool) *http.Request {
 	t.Helper()
 	line := ts.add("%s http://%s?secret=", method, where)
@@ -59,7 +59,8 @@ func (ts *texts) request(t *testing.T, method, where string, link bool) *http.Re
 	return &http.Request{Method: line[:len(method)], URL: u, Host: u.Host, Header: http.Header{}}
 }
 
-// TestHeadersOfRedirectsAreLetGo: a server redirects to a URL which is long as text, and short as soon as its dots are resolved.
+// TestHeadersOfRedirectsAreLetGo: a server redirects to a URL which is long as text, and short as soon as its
+// dots are resolved.
 func TestHeadersOfRedirectsAreLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, ts := &pacer.Transport{}, &texts{}
@@ -91,8 +92,8 @@ func TestHeadersOfRedirectsAreLetGo(t *testing.T) {
 // word returns a part of a path that does not look like an ID.
 func word(i int) string { return "path" + string([]rune{'a' + rune(i/26), 'a' + rune(i%26)}) }
 
-// TestTextsAreLetGo: of texts of requests and answers, nothing is kept but short copies of some parts. A query, say, is gone with its
-// request, and nobody makes a Transport remember megabytes.
+// TestTextsAreLetGo: of texts of requests and answers, nothing is kept but short copies of some parts. A query,
+// say, is gone with its request, and nobody makes a Transport remember megabytes.
 func TestTextsAreLetGo(t *testing.T) {
 	const many = 80
 	statement := []string{"X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "900", "X-RateLimit-Reset", "60"}

@@ -77,7 +77,8 @@ func TestSharedHostileReplies(t *testing.T) {
 	}
 }
 
-// TestSharedHostileNews: news that anybody may publish hold a bucket for a day at most, and the store is asked again then.
+// TestSharedHostileNews: news that anybody may publish hold a bucket for a day at most, and the store is asked
+// again then.
 func TestSharedHostileNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &neighbour{reply: store.Reply{Members: 1, Slots: []store.Slot{{ID: 1, Count: 1}}}}

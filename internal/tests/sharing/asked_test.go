@@ -24,7 +24,8 @@ func (d *distant) Exchange(ctx context.Context, r *store.Request) (*store.Reply,
 	return d.Memory.Exchange(ctx, r)
 }
 
-// Who waits for the reply of a store is told so, and not that a quota stands in the way; and who waits for a quota is told that.
+// Who waits for the reply of a store is told so, and not that a quota stands in the way; and who waits for a
+// quota is told that.
 func TestWaitForTheReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -25,8 +25,9 @@ func average(text string, sends []sent, end time.Duration) float64 {
 	return sum / per.Seconds()
 }
 
-// TestALostWindowCostsNothing: all processes that had a window which the store has lost say what they sent. So from two seconds after the loss on as
-// much goes as if nothing had been lost, but for a hundredth. It is the same if the store was away before that.
+// TestALostWindowCostsNothing: all processes that had a window which the store has lost say what they sent. So
+// from two seconds after the loss on as much goes as if nothing had been lost, but for a hundredth. It is the
+// same if the store was away before that.
 func TestALostWindowCostsNothing(t *testing.T) {
 	for _, text := range []string{"60/2s log", "60/2s sliding", "60/2s window", "60/2s window grid", "60/2s estimate"} {
 		for _, away := range []time.Duration{0, 2 * time.Second} {
@@ -72,8 +73,9 @@ func lossOf(t *testing.T, text string, begin, lasts time.Duration, loses bool) (
 	return f
 }
 
-// TestAWindowIsBackAfterASlowStore: what went while slots might be used late, leaves a window as soon as it is certain that nothing goes late any more. So from two seconds after the
-// store was near again on, as much goes as if it had always been, but for a fiftieth.
+// TestAWindowIsBackAfterASlowStore: what went while slots might be used late, leaves a window as soon as it is
+// certain that nothing goes late any more. So from two seconds after the store was near again on, as much goes
+// as if it had always been, but for a fiftieth.
 func TestAWindowIsBackAfterASlowStore(t *testing.T) {
 	for _, text := range []string{"60/2s log", "60/2s sliding", "60/2s window"} {
 		for _, slow := range []time.Duration{30 * time.Millisecond, 70 * time.Millisecond} { // each way
@@ -107,8 +109,9 @@ func TestAWindowIsBackAfterASlowStore(t *testing.T) {
 	}
 }
 
-// TestAWindowIsBackAfterTheLastSlowReply: while a call is under way that takes long, its process may use slots late. So where replies take 100 to 700 ms, a window is back two
-// seconds after the last of them, which comes up to 0.7 s after the store is near again.
+// TestAWindowIsBackAfterTheLastSlowReply: while a call is under way that takes long, its process may use slots
+// late. So where replies take 100 to 700 ms, a window is back two seconds after the last of them, which comes
+// up to 0.7 s after the store is near again.
 func TestAWindowIsBackAfterTheLastSlowReply(t *testing.T) {
 	for _, text := range []string{"60/2s log", "60/2s sliding", "60/2s window"} {
 		for begin := 6 * time.Second; begin < 8*time.Second; begin += 190 * time.Millisecond {
@@ -146,8 +149,9 @@ func TestAWindowIsBackAfterTheLastSlowReply(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotCounted: a lost window is assumed to be used until nobody is left who may have sent, and has not told: also if it is lost twice, and who came in between
-// knows of nobody else, since those that had it could not reach the store.
+// TestWhoIsNotCounted: a lost window is assumed to be used until nobody is left who may have sent, and has not
+// told: also if it is lost twice, and who came in between knows of nobody else, since those that had it could
+// not reach the store.
 func TestWhoIsNotCounted(t *testing.T) {
 	for _, text := range []string{"60/30s log", "60/30s sliding", "60/30s window"} {
 		t.Run(text, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// What docs/parts.md says of a websocket beside a Transport: in a store.Memory, a Limiter with the name of the bucket shares its
-// quota and its hold.
+// What docs/parts.md says of a websocket beside a Transport: in a store.Memory, a Limiter with the name of the
+// bucket shares its quota and its hold.
 func TestLimiterBesideATransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, quotas := &store.Memory{}, quota.MustParse("20/s")
@@ -66,9 +66,10 @@ func TestLimiterBesideATransport(t *testing.T) {
 				t.Fatalf("21 in %v", d)
 			}
 		}
-		// Five windows of 20, each 10 ms late. One of the two may have asked for more than its last requests need: that comes back when it has expired, 10 ms later, and the
-		// other, whose slot is a window ahead, hears of it. By the order in which the two come, it may hear so of a second slot (in 4 of 100 runs), a tenth of the Horizon later: it
-		// does not give far slots back more often.
+		// Five windows of 20, each 10 ms late. One of the two may have asked for more than its last requests
+		// need: that comes back when it has expired, 10 ms later, and the other, whose slot is a window ahead,
+		// hears of it. By the order in which the two come, it may hear so of a second slot (in 4 of 100 runs),
+		// a tenth of the Horizon later: it does not give far slots back more often.
 		if took := went[99].Sub(went[0]); took > 4101*time.Millisecond {
 			t.Errorf("100 of 20/s took %v", took)
 		}

@@ -73,8 +73,8 @@ func (c *changing) claim(ctx context.Context, within time.Duration, canceled boo
 // near is how far ahead a store hands out slots in their order: a rate goes on up to the last of these.
 const near = 25 * time.Millisecond
 
-// TestQuotasThatChangeToAndFro: 70 claims wait when the quota becomes another one for a millisecond and what it was, three times. They go as if
-// nothing had happened, but for what came back meanwhile, or did not.
+// TestQuotasThatChangeToAndFro: 70 claims wait when the quota becomes another one for a millisecond and what it
+// was, three times. They go as if nothing had happened, but for what came back meanwhile, or did not.
 func TestQuotasThatChangeToAndFro(t *testing.T) {
 	for _, test := range []struct {
 		quota, other string
@@ -116,8 +116,9 @@ func TestQuotasThatChangeToAndFro(t *testing.T) {
 	}
 }
 
-// TestQuotasThatChangeAtRandom has claims come, go, miss their deadlines and be canceled while their quota changes. No more goes than each quota
-// allows from when it came; and at the end, one more waits for hardly longer than by a plain bucket.
+// TestQuotasThatChangeAtRandom has claims come, go, miss their deadlines and be canceled while their quota
+// changes. No more goes than each quota allows from when it came; and at the end, one more waits for hardly
+// longer than by a plain bucket.
 func TestQuotasThatChangeAtRandom(t *testing.T) {
 	texts := []string{"60/m burst 4", "6000/m burst 4", "6/m burst 4", "1200/m even", "60/m even", "6000/m burst 40", "600/m burst 10", "1000/m burst 4"}
 	for seed := range whole.Or[uint64](60, 150) {
@@ -153,8 +154,8 @@ func TestQuotasThatChangeAtRandom(t *testing.T) {
 	}
 }
 
-// check fails the test if more went than a quota allows from when it came, beyond what goes late. It returns for how long one more is to wait
-// at an instant, by a plain bucket which knows all that went.
+// check fails the test if more went than a quota allows from when it came, beyond what goes late. It returns
+// for how long one more is to wait at an instant, by a plain bucket which knows all that went.
 func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Duration {
 	t.Helper()
 	var q quota.Quota
@@ -184,7 +185,8 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 	return max(time.Duration((missing+1-float64(q.Burst))/rate*float64(time.Second)), 0)
 }
 
-// TestQuotasThatChangeByALittle: three processes whose rate changes by a hundredth, five times a second, go at the rate all the same.
+// TestQuotasThatChangeByALittle: three processes whose rate changes by a hundredth, five times a second, go at
+// the rate all the same.
 func TestQuotasThatChangeByALittle(t *testing.T) {
 	for _, texts := range [][2]string{{"1000/s even", "1010/s even"}, {"1000/s burst 50", "1010/s burst 50"}, {"100/s even", "101/s even"}, {"1000/s log", "1010/s log"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -248,8 +250,9 @@ func (s *unsteady) Exchange(ctx context.Context, r *store.Request) (*store.Reply
 	return reply, err
 }
 
-// TestQuotasThatChangeWhileTheStoreIsUnsteady: three processes with a line change their quotas, each by itself, while calls fail. Half a minute after the last
-// change, when nobody asks by other quotas any more, all of them go at the rate.
+// TestQuotasThatChangeWhileTheStoreIsUnsteady: three processes with a line change their quotas, each by itself,
+// while calls fail. Half a minute after the last change, when nobody asks by other quotas any more, all of them
+// go at the rate.
 func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
 	texts := []string{"60/s burst 4", "600/s burst 4", "6/s burst 4", "20/s even"}
 	for seed := range uint64(12) {
@@ -312,8 +315,9 @@ func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
 	}
 }
 
-// TestQuotasThatChangeWhileRepliesAreLost: what a call gets whose reply is lost lapses if the quotas change meanwhile, but not once for each call: when replies
-// come again, claims go as soon as what each process got has left the window.
+// TestQuotasThatChangeWhileRepliesAreLost: what a call gets whose reply is lost lapses if the quotas change
+// meanwhile, but not once for each call: when replies come again, claims go as soon as what each process got
+// has left the window.
 func TestQuotasThatChangeWhileRepliesAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const from, to, end = 2 * time.Second, 12 * time.Second, 20 * time.Second

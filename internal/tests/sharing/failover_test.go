@@ -69,9 +69,10 @@ func (s *replicated) failover(t *testing.T, lag, outage time.Duration) {
 	})
 }
 
-// TestAFailoverThatLostAnswersIsALoss: a replica takes over that lacks half a second. As soon as a process asks that was answered in
-// these, the bucket is lost: nothing goes beyond the quota, and nothing stands still for longer than after any loss. (Large costs
-// are not among them: one slot that another process got before that is so much.)
+// TestAFailoverThatLostAnswersIsALoss: a replica takes over that lacks half a second. As soon as a process asks
+// that was answered in these, the bucket is lost: nothing goes beyond the quota, and nothing stands still for
+// longer than after any loss. (Large costs are not among them: one slot that another process got before that is
+// so much.)
 func TestAFailoverThatLostAnswersIsALoss(t *testing.T) {
 	for _, c := range survivors {
 		if slices.Max(c.costs) > 1 {

@@ -39,8 +39,10 @@ var faults = []fault{
 	}},
 }
 
-// TestRateAfterAFault prints the table of redisquota's README: what part of the rate goes in eight seconds that begin two seconds after a fault, at the least, whenever the fault
-// begins. A window is looked at whenever it may end, on average. An estimate lets go evenly after a pause what it lets go at once before: what goes later depends on when the pause ends.
+// TestRateAfterAFault prints the table of redisquota's README: what part of the rate goes in eight seconds that
+// begin two seconds after a fault, at the least, whenever the fault begins. A window is looked at whenever it
+// may end, on average. An estimate lets go evenly after a pause what it lets go at once before: what goes later
+// depends on when the pause ends.
 func TestRateAfterAFault(t *testing.T) {
 	texts := []string{"100/s even", "100/s burst 20", "60/2s log", "60/2s sliding", "60/2s window grid", "60/2s estimate"}
 	t.Log("| fault | `" + strings.Join(texts, "` | `") + "` |")

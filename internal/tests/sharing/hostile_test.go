@@ -36,7 +36,8 @@ func (s *rubbish) Exchange(ctx context.Context, r *store.Request) (*store.Reply,
 	return s.wrong(reply)
 }
 
-// TestNothingLastsOfRubbish: whatever a store replied for a while, some seconds after it is right again the rate is, too.
+// TestNothingLastsOfRubbish: whatever a store replied for a while, some seconds after it is right again the
+// rate is, too.
 func TestNothingLastsOfRubbish(t *testing.T) {
 	as := func(f func(r *store.Reply)) func(r *store.Reply) (*store.Reply, error) {
 		return func(r *store.Reply) (*store.Reply, error) { f(r); return r, nil }

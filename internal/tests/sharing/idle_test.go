@@ -59,8 +59,8 @@ func (f *losable) busy(d time.Duration, from, to int) {
 	}
 }
 
-// lose has all processes lose the store, and be busy from then on: one soon after the other, since a Burst of 1 cannot be divided. It
-// checks that so much of the quota goes, at most.
+// lose has all processes lose the store, and be busy from then on: one soon after the other, since a Burst of 1
+// cannot be divided. It checks that so much of the quota goes, at most.
 func (f *losable) lose(most float64) {
 	f.t.Helper()
 	f.lost.Store(true)
@@ -81,8 +81,8 @@ func (f *losable) lose(most float64) {
 
 var lost = []string{"100/s even", "100/s burst 100", "60/2s log", "60/2s window", "60/2s sliding", "100/10s log"}
 
-// TestWhoIdledKnowsWhoCame: a process that asked once, idles, and hears of those that come, does not take the quotas for its own when all
-// lose the store.
+// TestWhoIdledKnowsWhoCame: a process that asked once, idles, and hears of those that come, does not take the
+// quotas for its own when all lose the store.
 func TestWhoIdledKnowsWhoCame(t *testing.T) {
 	for _, text := range lost {
 		for _, idle := range []time.Duration{0, 5 * time.Second, 30 * time.Second} {
@@ -151,8 +151,8 @@ func TestWhoSendSeldomCount(t *testing.T) {
 	}
 }
 
-// TestWhoIdlesForLongAddsItsPart: the others do not count processes which have asked for nothing for a minute. These divide by the others
-// and themselves.
+// TestWhoIdlesForLongAddsItsPart: the others do not count processes which have asked for nothing for a minute.
+// These divide by the others and themselves.
 func TestWhoIdlesForLongAddsItsPart(t *testing.T) {
 	for _, text := range lost {
 		for _, idle := range []int{1, 2} {

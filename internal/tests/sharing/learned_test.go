@@ -78,7 +78,8 @@ func (w *taught) process(t *testing.T, base http.RoundTripper, shared store.Stor
 	return refused, served
 }
 
-// run has a second process come when a first one has learned. It returns how many of the first hundred answers of each are refusals.
+// run has a second process come when a first one has learned. It returns how many of the first hundred answers
+// of each are refusals.
 func (w *taught) run(t *testing.T, shared store.Store) (first, second, served int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -134,7 +135,8 @@ var taughtWorlds = []*taught{
 	}, most: 1, least: 1000}, // one that knows nothing takes the narrow route, which is used up, for all; of a limit of 10, a refusal often comes before the routes are told apart
 }
 
-// TestOthersStartFromWhatOneHasLearned: a process that comes when another one has learned what a server allows is refused less than that was.
+// TestOthersStartFromWhatOneHasLearned: a process that comes when another one has learned what a server allows
+// is refused less than that was.
 func TestOthersStartFromWhatOneHasLearned(t *testing.T) {
 	for _, w := range taughtWorlds {
 		t.Run(w.name, func(t *testing.T) {
@@ -172,8 +174,9 @@ func (s untold) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 	return reply, nil
 }
 
-// TestAStoreCostsNoShortWindow: a window of the server's that is shorter than clocks may differ is used as without a Store, by one process.
-// What the store was told of the window before is about to end, not about the next.
+// TestAStoreCostsNoShortWindow: a window of the server's that is shorter than clocks may differ is used as
+// without a Store, by one process. What the store was told of the window before is about to end, not about the
+// next.
 func TestAStoreCostsNoShortWindow(t *testing.T) {
 	for _, span := range []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second} {
 		took := func(shares bool) time.Duration {

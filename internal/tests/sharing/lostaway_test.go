@@ -9,8 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestLostAndAway: a store that has lost a bucket, and is out of reach before all processes have asked again, has counted some of them, or one. Each
-// goes on with its part of all that shared the bucket before: nothing is over.
+// TestLostAndAway: a store that has lost a bucket, and is out of reach before all processes have asked again,
+// has counted some of them, or one. Each goes on with its part of all that shared the bucket before: nothing is
+// over.
 func TestLostAndAway(t *testing.T) {
 	for _, text := range []string{"100/s even", "100/s burst 20", "60/2s log", "60/2s sliding", "60/2s window grid"} {
 		for asked := range 5 { // so many processes reach the store after the loss, for 20 ms
@@ -40,8 +41,10 @@ func TestLostAndAway(t *testing.T) {
 	}
 }
 
-// TestLostAndSoonBack: a store that has lost a bucket, and is out of reach before half a second is over in which it hands out nothing, has heard nobody in that time. So half
-// a second passes when it is back, in which all tell what they sent; also if it was away for so short that nobody had asked in vain for longer than after any loss.
+// TestLostAndSoonBack: a store that has lost a bucket, and is out of reach before half a second is over in
+// which it hands out nothing, has heard nobody in that time. So half a second passes when it is back, in which
+// all tell what they sent; also if it was away for so short that nobody had asked in vain for longer than after
+// any loss.
 func TestLostAndSoonBack(t *testing.T) {
 	for _, text := range []string{"100/s burst 10", "100/s burst 20", "100/s burst 40", "60/2s log", "60/2s sliding"} {
 		for back := 500 * time.Millisecond; back < 1200*time.Millisecond; back += 30 * time.Millisecond {

@@ -19,7 +19,8 @@ import (
 // slow are quotas of which a tenth is hours.
 var slow = []string{"1000/d log", "10/d log", "1/d log", "1000/d sliding", "1000/d window", "100/d even", "10/d burst 5", "10/d estimate", "10/d window grid", "1/d window grid", "2000/30d", "1000/d"}
 
-// TestFirstUseWaitsForMaxStandstillAtMost: a store that does not know whether it has lost a bucket has a token in two minutes.
+// TestFirstUseWaitsForMaxStandstillAtMost: a store that does not know whether it has lost a bucket has a token
+// in two minutes.
 func TestFirstUseWaitsForMaxStandstillAtMost(t *testing.T) {
 	for _, text := range slow {
 		for _, standstill := range []time.Duration{0, 10 * time.Second, 700 * time.Millisecond} {
@@ -48,7 +49,8 @@ func TestFirstUseWaitsForMaxStandstillAtMost(t *testing.T) {
 	}
 }
 
-// TestNothingButTheFirstTokenIsEarly: what comes back of a bucket that may be lost is no more than comes back evenly, but for that token.
+// TestNothingButTheFirstTokenIsEarly: what comes back of a bucket that may be lost is no more than comes back
+// evenly, but for that token.
 func TestNothingButTheFirstTokenIsEarly(t *testing.T) {
 	for _, text := range slow {
 		t.Run(text, func(t *testing.T) {
@@ -136,8 +138,8 @@ type silent struct{ *store.Memory }
 
 func (silent) Listen(string, func(store.News)) (func(), error) { return nil, errors.ErrUnsupported }
 
-// TestALostBucketIsNotNew: who has used a bucket before it was lost reports that, though all say that it is new: at once if it
-// hears of the loss, or with its next request.
+// TestALostBucketIsNotNew: who has used a bucket before it was lost reports that, though all say that it is
+// new: at once if it hears of the loss, or with its next request.
 func TestALostBucketIsNotNew(t *testing.T) {
 	for _, text := range []string{"100/m log", "100/m sliding", "100/m burst 100", "100/m window"} {
 		for _, news := range []bool{true, false} {

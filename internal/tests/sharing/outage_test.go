@@ -18,8 +18,8 @@ const few = 2
 
 var outages = flag.Uint64("outages", few, "how many random histories have an outage, of each list of quotas")
 
-// outage has a few processes send at random, and all of them lose the store at once, for some seconds. It returns by how much they are over each quota, and how much
-// went meanwhile.
+// outage has a few processes send at random, and all of them lose the store at once, for some seconds. It
+// returns by how much they are over each quota, and how much went meanwhile.
 func outage(t *testing.T, text string, seed uint64) (over map[string]int, went int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,9 +83,11 @@ func outage(t *testing.T, text string, seed uint64) (over map[string]int, went i
 	return over, went
 }
 
-// TestSharesOfAnOutage: whatever processes send when all of them lose the store at once, together they stay within their quotas, but for what some
-// used at once after the last reply to others, and in a way that these had not seen or heard of. That is no more than a part of two, and seldom anything: with -v it
-// prints how often, with -outages 150 in some two minutes. A burst of one cannot be divided: of that, one may be over more often.
+// TestSharesOfAnOutage: whatever processes send when all of them lose the store at once, together they stay
+// within their quotas, but for what some used at once after the last reply to others, and in a way that these
+// had not seen or heard of. That is no more than a part of two, and seldom anything: with -v it prints how
+// often, with -outages 150 in some two minutes. A burst of one cannot be divided: of that, one may be over more
+// often.
 func TestSharesOfAnOutage(t *testing.T) {
 	for _, text := range []string{
 		"50/s log", "30/3s", "100/5s sliding", "60/2s window", "100/10s log", "40/2s estimate", "50/2s window grid",
@@ -115,8 +117,9 @@ func TestSharesOfAnOutage(t *testing.T) {
 	}
 }
 
-// TestSlotsAheadAreHeardOf: one that asks seldom knows how far ahead the slots of others are, however they grew: here each of six gets one that costs most of a
-// window, so that the last is six windows ahead. In an outage its part begins after these.
+// TestSlotsAheadAreHeardOf: one that asks seldom knows how far ahead the slots of others are, however they
+// grew: here each of six gets one that costs most of a window, so that the last is six windows ahead. In an
+// outage its part begins after these.
 func TestSlotsAheadAreHeardOf(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, text := range []string{"100/10s log", "100/5s sliding", "100/10s window grid", "20/s burst 100", "100/10s estimate"} {
@@ -126,8 +129,9 @@ func TestSlotsAheadAreHeardOf(t *testing.T) {
 	}
 }
 
-// TestSlotsALittleFartherAhead: slots that are less than a quarter farther ahead than those of which news told are no news. One that heard those news a while
-// before the outage begins its part after them, too: the quarter is of how far ahead the slots were when it heard of them.
+// TestSlotsALittleFartherAhead: slots that are less than a quarter farther ahead than those of which news told
+// are no news. One that heard those news a while before the outage begins its part after them, too: the quarter
+// is of how far ahead the slots were when it heard of them.
 func TestSlotsALittleFartherAhead(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, text := range []string{"100/3s log", "100/3s sliding"} {
@@ -137,14 +141,15 @@ func TestSlotsALittleFartherAhead(t *testing.T) {
 	}
 }
 
-// TestSlotsAheadAfterARelease: slots that were far ahead when a person ended a debt do not keep news of later slots from being told.
+// TestSlotsAheadAfterARelease: slots that were far ahead when a person ended a debt do not keep news of later
+// slots from being told.
 func TestSlotsAheadAfterARelease(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	aheadOfAnOutage{owes: 2000, from: 10 * s, until: 80 * s, processes: 6, each: 100 * ms, cost: 95, asks: 10010 * ms, requests: 400, end: 2 * time.Minute}.run(t, "20/s burst 100")
 }
 
-// aheadOfAnOutage is an outage, before which processes get slots far ahead, one after another from a second on. Another process has sent a request before them, and
-// sends more in the outage.
+// aheadOfAnOutage is an outage, before which processes get slots far ahead, one after another from a second on.
+// Another process has sent a request before them, and sends more in the outage.
 type aheadOfAnOutage struct {
 	owes        int           // what the first request turned out to cost, which a person has forgiven; zero if it was one
 	from, until time.Duration // when the outage is

@@ -98,8 +98,8 @@ func TestAPersonEndsADebt(t *testing.T) {
 	}
 }
 
-// TestAReleaseEndsWhatIsAhead: the slots behind a debt are not ahead any more once a person has ended the debt, neither in the state of those
-// that waited for them, nor for a quota that is new.
+// TestAReleaseEndsWhatIsAhead: the slots behind a debt are not ahead any more once a person has ended the debt,
+// neither in the state of those that waited for them, nor for a quota that is new.
 func TestAReleaseEndsWhatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(store.Memory)

@@ -15,8 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// runs has a program run 24 times, with five requests each, 15 ms apart, at a server that serves 30 in 3 s and says what remains. It
-// returns how long that takes.
+// runs has a program run 24 times, with five requests each, 15 ms apart, at a server that serves 30 in 3 s and
+// says what remains. It returns how long that takes.
 func runs(t *testing.T, share, load bool) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +54,9 @@ func runs(t *testing.T, share, load bool) (took time.Duration) {
 	return took
 }
 
-// Runs of a program that share what servers say, and load what runs before have learned, wait for each reset once, as runs do that only
-// share, or only load: what was said of the window before is not taken for what remains of this one.
+// Runs of a program that share what servers say, and load what runs before have learned, wait for each reset
+// once, as runs do that only share, or only load: what was said of the window before is not taken for what
+// remains of this one.
 func TestRunsThatShareAndLoad(t *testing.T) {
 	for _, c := range []struct {
 		share, load bool

@@ -15,7 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// What bounds requests under way is of each process: with 5 of them, three have 15. See docs/sharing.md, What is shared.
+// What bounds requests under way is of each process: with 5 of them, three have 15. See docs/sharing.md, What
+// is shared.
 func TestInFlightIsNotShared(t *testing.T) {
 	for _, text := range []string{"1000/s, 5 in flight", "1000/s, 5 unanswered", "1000/s, 5 in flight overall"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -43,8 +44,8 @@ func TestInFlightIsNotShared(t *testing.T) {
 	}
 }
 
-// A token bucket of a host, with quotas of a route beside it, wants a SlotLife in which one token comes. The error names it, and a
-// window wants none. See docs/sharing.md, What is shared.
+// A token bucket of a host, with quotas of a route beside it, wants a SlotLife in which one token comes. The
+// error names it, and a window wants none. See docs/sharing.md, What is shared.
 func TestHostAndRouteWantALate(t *testing.T) {
 	for _, test := range []struct {
 		host     string

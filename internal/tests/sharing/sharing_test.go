@@ -104,7 +104,8 @@ func TestStoreShares(t *testing.T) {
 	})
 }
 
-// After Close, no request draws on the Store, to whatever host: nobody would give back what the bucket of a new one had in hand.
+// After Close, no request draws on the Store, to whatever host: nobody would give back what the bucket of a new
+// one had in hand.
 func TestCloseIsForNewHostsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{}

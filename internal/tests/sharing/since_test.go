@@ -33,8 +33,8 @@ func (s *slowNews) Exchange(ctx context.Context, r *store.Request) (*store.Reply
 	return s.Memory.Exchange(ctx, r)
 }
 
-// TestSinceIsOfWhenItIsSent: whatever happens between a decision to call the store and the call, the store is not told that less time has passed. It would take that for
-// a clock that was set.
+// TestSinceIsOfWhenItIsSent: whatever happens between a decision to call the store and the call, the store is
+// not told that less time has passed. It would take that for a clock that was set.
 func TestSinceIsOfWhenItIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowNews{Memory: new(store.Memory), since: func(got, want time.Duration) {

@@ -224,8 +224,8 @@ func (d *deaf) Exchange(ctx context.Context, r *store.Request) (*store.Reply, er
 	return nil, errAway
 }
 
-// TestLossIsHeardOfAfterALostReply: the reply that says that the store has lost its data may get lost, too. What a process
-// sent before counts all the same.
+// TestLossIsHeardOfAfterALostReply: the reply that says that the store has lost its data may get lost, too.
+// What a process sent before counts all the same.
 func TestLossIsHeardOfAfterALostReply(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprintf("called again %v", again), func(t *testing.T) {
@@ -258,7 +258,8 @@ func TestLossIsHeardOfAfterALostReply(t *testing.T) {
 	}
 }
 
-// check fails if anything is over, if nothing went for longer than a window and still after a fault, or if the rate is not back.
+// check fails if anything is over, if nothing went for longer than a window and still after a fault, or if the
+// rate is not back.
 func (f *fleet) check(t *testing.T, text string, fault, still time.Duration, least float64) {
 	t.Helper()
 	if n := over(text, f.sends); n > 0 {
@@ -284,8 +285,8 @@ func (f *fleet) check(t *testing.T, text string, fault, still time.Duration, lea
 	}
 }
 
-// TestNothingIsOverAfterAnOutage: what goes without the store, in an outage of 4 s, is no more than the quota grants, with
-// what went before and what goes after.
+// TestNothingIsOverAfterAnOutage: what goes without the store, in an outage of 4 s, is no more than the quota
+// grants, with what went before and what goes after.
 func TestNothingIsOverAfterAnOutage(t *testing.T) {
 	for _, mode := range []throttle.Outage{throttle.OutageShare, throttle.OutageClosed} {
 		for _, c := range survivors {
@@ -314,8 +315,8 @@ func TestNothingIsOverAfterAnOutage(t *testing.T) {
 	}
 }
 
-// TestNothingIsOverWhileAStoreHangs: where calls are not answered, parts go on half a second after the first of these calls. Nothing is
-// over then, nor when the store answers again.
+// TestNothingIsOverWhileAStoreHangs: where calls are not answered, parts go on half a second after the first of
+// these calls. Nothing is over then, nor when the store answers again.
 func TestNothingIsOverWhileAStoreHangs(t *testing.T) {
 	for _, c := range survivors {
 		t.Run(c.text, func(t *testing.T) {
@@ -342,9 +343,9 @@ func TestNothingIsOverWhileAStoreHangs(t *testing.T) {
 	}
 }
 
-// TestASlowStoreIsOutOfReach: while a store answers each call, but later than a call may take, and goes on after the end of its context, parts go as in an
-// outage. Nothing is over then, nor when it answers in time again, and the rate is back at once. (100/s even is not among them: a
-// burst of one cannot be divided.)
+// TestASlowStoreIsOutOfReach: while a store answers each call, but later than a call may take, and goes on
+// after the end of its context, parts go as in an outage. Nothing is over then, nor when it answers in time
+// again, and the rate is back at once. (100/s even is not among them: a burst of one cannot be divided.)
 func TestASlowStoreIsOutOfReach(t *testing.T) {
 	for _, takes := range []time.Duration{400 * time.Millisecond, 500 * time.Millisecond, 700 * time.Millisecond} {
 		for _, c := range survivors[1:] {
@@ -382,8 +383,9 @@ func (h heedless) Exchange(ctx context.Context, r *store.Request) (*store.Reply,
 	return h.away.Exchange(context.WithoutCancel(ctx), r)
 }
 
-// TestADebtOfAnOutageIsPaidAfterIt: what a process owes when the store is back is charged then, as Quota.Debt says, however long ago that went, and
-// also if the store did the calls before, of which the replies were lost: each claim finds what it costs, or a full bucket.
+// TestADebtOfAnOutageIsPaidAfterIt: what a process owes when the store is back is charged then, as Quota.Debt
+// says, however long ago that went, and also if the store did the calls before, of which the replies were lost:
+// each claim finds what it costs, or a full bucket.
 func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
 	between := func(f *fleet, from, to time.Duration) func() bool {
 		return func() bool { d := time.Since(f.start); return d > from && d < to }
@@ -436,8 +438,8 @@ func (f *fleet) paid(t *testing.T, text string) {
 	}
 }
 
-// TestASlotAboveTheBurstIsForOneClaim: a slot that costs more than the burst, with Debt, is handed out where a burst is there. Once a
-// claim that waited for it has gone away, those that cost less find no more than that.
+// TestASlotAboveTheBurstIsForOneClaim: a slot that costs more than the burst, with Debt, is handed out where a
+// burst is there. Once a claim that waited for it has gone away, those that cost less find no more than that.
 func TestASlotAboveTheBurstIsForOneClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{start: time.Now()}
@@ -466,8 +468,9 @@ func TestASlotAboveTheBurstIsForOneClaim(t *testing.T) {
 	})
 }
 
-// TestADebtOfAnOutageIsToldAtTheEnd: a process that closes before it has found that the store is back tells what it owes, however it came to owe
-// that. The next process pays: it waits until 300 and 20 more have come back.
+// TestADebtOfAnOutageIsToldAtTheEnd: a process that closes before it has found that the store is back tells
+// what it owes, however it came to owe that. The next process pays: it waits until 300 and 20 more have come
+// back.
 func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 	for name, send := range map[string]func(l *throttle.Limiter) error{
 		"a claim": func(l *throttle.Limiter) error {
@@ -505,7 +508,8 @@ func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				// 22 s are what 300 and 20 take. The part owes a fifth of a second more, since it is refilled at 0.9 of the rate, and 2 ms are on the way.
+				// 22 s are what 300 and 20 take. The part owes a fifth of a second more, since it is refilled
+				// at 0.9 of the rate, and 2 ms are on the way.
 				if got, want := time.Since(start), 22202*time.Millisecond; got != want {
 					t.Errorf("20 more went %v after the start, want %v", got, want)
 				}
@@ -514,8 +518,9 @@ func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a window later
-// the whole rate is back. (100/s even is not among them: what is due within SlotLife, which is long then, may go at once.)
+// TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a
+// window later the whole rate is back. (100/s even is not among them: what is due within SlotLife, which is
+// long then, may go at once.)
 func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 	for _, c := range survivors[1:] {
 		t.Run(c.text, func(t *testing.T) {
@@ -544,8 +549,9 @@ func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 	}
 }
 
-// TestAStoreThatIsNearAgainIsSeenSoon: a SlotLife that is long for a slow store costs an even bucket a tenth of its rate, and once as many tokens as come within it; and a window as
-// much of each. That is over two seconds after the store is near again.
+// TestAStoreThatIsNearAgainIsSeenSoon: a SlotLife that is long for a slow store costs an even bucket a tenth of
+// its rate, and once as many tokens as come within it; and a window as much of each. That is over two seconds
+// after the store is near again.
 func TestAStoreThatIsNearAgainIsSeenSoon(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -590,8 +596,8 @@ func scaled(text string, by float64) string {
 	return q.String()
 }
 
-// TestAPartitionCostsItsShare: while m of n processes do not reach the store, m/n of the quota goes beyond it at most, and not at
-// all if the store was closed for them.
+// TestAPartitionCostsItsShare: while m of n processes do not reach the store, m/n of the quota goes beyond it
+// at most, and not at all if the store was closed for them.
 func TestAPartitionCostsItsShare(t *testing.T) {
 	for _, c := range survivors {
 		for cut := 1; cut < c.members; cut += 2 {
@@ -627,7 +633,8 @@ func TestAPartitionCostsItsShare(t *testing.T) {
 	}
 }
 
-// TestTheShareShrinksWithTheMembersLastSeen: who is cut off uses nine tenths of its part of the rate, of as many as there were.
+// TestTheShareShrinksWithTheMembersLastSeen: who is cut off uses nine tenths of its part of the rate, of as
+// many as there were.
 func TestTheShareShrinksWithTheMembersLastSeen(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 10} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

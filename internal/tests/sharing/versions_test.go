@@ -11,8 +11,9 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestTheTighterNumbersHoldWhileTwoVersionsAreAbout: where a new version of a program has other quotas, of whatever kind and at
-// whatever place, nothing goes beyond those of either, the tighter ones are used, and the events of both say what the other has.
+// TestTheTighterNumbersHoldWhileTwoVersionsAreAbout: where a new version of a program has other quotas, of
+// whatever kind and at whatever place, nothing goes beyond those of either, the tighter ones are used, and the
+// events of both say what the other has.
 func TestTheTighterNumbersHoldWhileTwoVersionsAreAbout(t *testing.T) {
 	for _, c := range []struct{ old, new, tighter string }{
 		{"100/s burst 20", "50/s burst 10", "50/s burst 10"},
@@ -65,8 +66,8 @@ func TestTheTighterNumbersHoldWhileTwoVersionsAreAbout(t *testing.T) {
 	}
 }
 
-// TestTheTighterNumbersHoldWhileItsProcessWaits: the quotas of a process go on to hold while it waits for slots that are farther ahead than
-// the ten seconds for which they count after a call.
+// TestTheTighterNumbersHoldWhileItsProcessWaits: the quotas of a process go on to hold while it waits for slots
+// that are farther ahead than the ten seconds for which they count after a call.
 func TestTheTighterNumbersHoldWhileItsProcessWaits(t *testing.T) {
 	for _, c := range []struct{ tighter, looser string }{
 		{"60/m log", "100/m log"},
@@ -88,7 +89,8 @@ func TestTheTighterNumbersHoldWhileItsProcessWaits(t *testing.T) {
 	}
 }
 
-// TestALooserVersionIsAloneAgain: ten seconds after the last process of the tighter version has asked, its numbers do not hold any more.
+// TestALooserVersionIsAloneAgain: ten seconds after the last process of the tighter version has asked, its
+// numbers do not hold any more.
 func TestALooserVersionIsAloneAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &away{Memory: new(store.Memory)}

@@ -88,8 +88,9 @@ func refused(answers []answer) (n int) {
 	return n
 }
 
-// TestAgain: a run of a program that was saved, and a second one after a pause of 100 ms to 10 minutes. The second one begins as the first one
-// ended: in each class at most one of its first hundred requests is refused in three of four cells, and in the mean of all cells.
+// TestAgain: a run of a program that was saved, and a second one after a pause of 100 ms to 10 minutes. The
+// second one begins as the first one ended: in each class at most one of its first hundred requests is refused
+// in three of four cells, and in the mean of all cells.
 func TestAgain(t *testing.T) {
 	for _, class := range append([]string{classUnstated, classBehind}, classes...) {
 		t.Run(class, func(t *testing.T) {

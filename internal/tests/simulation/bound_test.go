@@ -12,10 +12,11 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestCellBound shows what is left to learn and what nothing that is learned helps: how often processes are refused that know all
-// but what the others do. Each is told how the server counts and how many processes there are, and keeps to its part of the
-// limit; it knows neither when the others send nor how long a request is on its way. Half of them are next to never refused; but
-// where fewer tokens are there at once than processes, one of three requests is, and more.
+// TestCellBound shows what is left to learn and what nothing that is learned helps: how often processes are
+// refused that know all but what the others do. Each is told how the server counts and how many processes there
+// are, and keeps to its part of the limit; it knows neither when the others send nor how long a request is on
+// its way. Half of them are next to never refused; but where fewer tokens are there at once than processes, one
+// of three requests is, and more.
 func TestCellBound(t *testing.T) {
 	for _, column := range whole.Or([]string{"1-long", "3-long"}, []string{"1-long", "3-long", "10-long"}) {
 		var all, few []float64
@@ -47,8 +48,9 @@ func TestCellBound(t *testing.T) {
 	}
 }
 
-// TestCellSearch shows what remains to be searched by those who are told how the server counts, its rate, window and burst, and not
-// how many others there are: one alone is next to never refused, and several are, since they hear of each other by nothing else.
+// TestCellSearch shows what remains to be searched by those who are told how the server counts, its rate,
+// window and burst, and not how many others there are: one alone is next to never refused, and several are,
+// since they hear of each other by nothing else.
 func TestCellSearch(t *testing.T) {
 	cells := 48
 	if *simulations <= usual {
@@ -77,8 +79,9 @@ func TestCellSearch(t *testing.T) {
 	}
 }
 
-// TestCellRead shows what is left to those who are told how the server counts, its rate, window and burst, and who read what remains, and not how
-// many others there are: how much of the limit their part is, and who goes first.
+// TestCellRead shows what is left to those who are told how the server counts, its rate, window and burst, and
+// who read what remains, and not how many others there are: how much of the limit their part is, and who goes
+// first.
 func TestCellRead(t *testing.T) {
 	for _, tt := range []struct {
 		column        string
@@ -105,7 +108,8 @@ func TestCellRead(t *testing.T) {
 	}
 }
 
-// TestCellUntold shows what the numbers of a limit cost those who have to read them in what is stated: how often three of them are refused.
+// TestCellUntold shows what the numbers of a limit cost those who have to read them in what is stated: how
+// often three of them are refused.
 func TestCellUntold(t *testing.T) {
 	for _, class := range []string{classExact, classCoarse} {
 		var took, refused []float64
@@ -122,8 +126,8 @@ func TestCellUntold(t *testing.T) {
 	}
 }
 
-// TestCellGuess shows that one process that has to guess the numbers of a server never takes the truth for impossible, and how many of its requests were on
-// their way when it heard the first refusal.
+// TestCellGuess shows that one process that has to guess the numbers of a server never takes the truth for
+// impossible, and how many of its requests were on their way when it heard the first refusal.
 func TestCellGuess(t *testing.T) {
 	for _, class := range []string{classHint, classSilent} {
 		var refused, first []float64
@@ -169,7 +173,8 @@ func (p *guesser) true(g guess) bool {
 	return (of && p.window > 0 || g.window == 0 && g.rate[0] <= rate && rate <= g.rate[1]) && g.sure.low <= p.free && p.free <= g.sure.high
 }
 
-// firstFlight is how many were refused, per 100 that were served, that were on their way when the first refusal was heard.
+// firstFlight is how many were refused, per 100 that were served, that were on their way when the first refusal
+// was heard.
 func firstFlight(answers []answer) float64 {
 	heard, served, refused := never, 0, 0
 	for _, a := range answers {
@@ -215,9 +220,9 @@ func middle(values []float64) (half, three float64) {
 	return values[len(values)/2], values[3*len(values)/4]
 }
 
-// bound is how a cell goes for processes that keep to their parts: what nobody who knows all but what the others do can be blamed for.
-// It is about the requests from first on. These begin at an instant, and take the least time that is given, in which callers who know
-// what the others do are done.
+// bound is how a cell goes for processes that keep to their parts: what nobody who knows all but what the
+// others do can be blamed for. It is about the requests from first on. These begin at an instant, and take the
+// least time that is given, in which callers who know what the others do are done.
 func (c *cell) bound(start time.Time, first int, begin, least time.Duration) *outcome {
 	o := &outcome{Name: c.name}
 	answers, hammers := c.shared(start, first, begin)
@@ -236,8 +241,8 @@ func (c *cell) bound(start time.Time, first int, begin, least time.Duration) *ou
 	return o
 }
 
-// part is the algorithm of which a process keeps its part, one of so many. Where fewer requests are admitted at once than there are
-// processes, each of them sends one in several windows.
+// part is the algorithm of which a process keeps its part, one of so many. Where fewer requests are admitted at
+// once than there are processes, each of them sends one in several windows.
 func part(a pacertest.Algorithm, of int) pacertest.Algorithm {
 	each := func(n int) int { return max(1, n/of) }
 	window := func(limit int, d time.Duration) time.Duration {
@@ -289,8 +294,9 @@ type sharer struct {
 	next    int           // how many requests its callers have taken
 }
 
-// shared plays a cell with processes that keep to their parts, from an instant on and with the requests from first on; where the limit changes,
-// with as many as there is time for. It returns what was answered, in its order, and whether that was too often for the requests.
+// shared plays a cell with processes that keep to their parts, from an instant on and with the requests from
+// first on; where the limit changes, with as many as there is time for. It returns what was answered, in its
+// order, and whether that was too often for the requests.
 func (c *cell) shared(start time.Time, first int, begin time.Duration) (answers []answer, hammers bool) {
 	s := &sharers{cell: c, start: start, first: first, server: c.algorithm(), parts: make([]sharer, c.processes), attempts: map[int]int{}}
 	for p := range s.parts {

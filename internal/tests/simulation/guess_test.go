@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// guessing is how a process that is alone, and knows it, uses a server that says nothing, or hints alone. It is told how the server counts, from which
-// ranges its numbers are drawn, how long a round trip is in the mean, and, with each answer, when its request came to the server; so no guess is lost to
-// the network. What the server admits follows from what was sent and from its numbers. Each guess at these is kept until an answer or
+// guessing is how a process that is alone, and knows it, uses a server that says nothing, or hints alone. It is
+// told how the server counts, from which ranges its numbers are drawn, how long a round trip is in the mean,
+// and, with each answer, when its request came to the server; so no guess is lost to the network. What the
+// server admits follows from what was sent and from its numbers. Each guess at these is kept until an answer or
 // a hint contradicts it, and weighs as much as the matrix draws such numbers often.
 type guessing struct {
 	weight float64 // what a refusal costs, in requests that might have been served meanwhile
@@ -33,7 +34,8 @@ const (
 	guardOfTrip = 0.2  // a request may come so much of a round trip before the mean
 )
 
-// guess is that a rate of a bucket, or where a window of this length begins, is between two edges; or that a window, which begins with a request, has this length.
+// guess is that a rate of a bucket, or where a window of this length begins, is between two edges; or that a
+// window, which begins with a request, has this length.
 type guess struct {
 	rate         [2]float64 // of a bucket
 	window       time.Duration
@@ -45,7 +47,8 @@ type guess struct {
 	sure, now    usage     // by the answers before which all have come, and by all that is known
 }
 
-// usage is what a server has counted if a guess is right, at each edge, and which limits are left: those from low to high.
+// usage is what a server has counted if a guess is right, at each edge, and which limits are left: those from
+// low to high.
 type usage struct {
 	edge      [2]tally
 	low, high int
@@ -116,7 +119,8 @@ func newGuesser(c *cell, start time.Time, with guessing) *guesser {
 	return p
 }
 
-// drawnLimits has how often the matrix draws a limit of at most so much, of a window of so many seconds, or of a bucket (0).
+// drawnLimits has how often the matrix draws a limit of at most so much, of a window of so many seconds, or of
+// a bucket (0).
 func drawnLimits(seconds int) []float64 {
 	within := func(n, least, most float64) float64 { return math.Log(min(max(n, least), max(most, least)) / least) }
 	if seconds == 0 {
@@ -425,8 +429,8 @@ func (p *guesser) fly(sent time.Duration) {
 	}
 }
 
-// risk is how much the guesses weigh, of all, that have a request refused which goes at t; and what is lost in a second if none
-// goes: the rate of the others, in the mean.
+// risk is how much the guesses weigh, of all, that have a request refused which goes at t; and what is lost in
+// a second if none goes: the rate of the others, in the mean.
 func (p *guesser) risk(t time.Duration) (risk, idle float64) {
 	came := t + time.Duration((0.5-guardOfTrip)*float64(p.latency))
 	var sum, refused float64
@@ -445,8 +449,9 @@ func (p *guesser) risk(t time.Duration) (risk, idle float64) {
 	return min(refused/sum, 1), idle / sum // rounded, it may be more
 }
 
-// due implements hunter. What is lost until a request is served, in requests, is (waited + weight · risk) / (1 − risk) if each trial is like this one; a
-// request goes at the instant for which that is least. Who waits for an answer knows whether what is in flight was served.
+// due implements hunter. What is lost until a request is served, in requests, is (waited + weight · risk) / (1
+// − risk) if each trial is like this one; a request goes at the instant for which that is least. Who waits for
+// an answer knows whether what is in flight was served.
 func (p *guesser) due(t time.Duration) time.Duration {
 	if t < p.hold {
 		return p.hold

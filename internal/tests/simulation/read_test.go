@@ -9,12 +9,13 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// reading is how a process uses its part of a limit whose answers say what remains of it, and when it resets. As one that searches, it is told
-// how the server counts, its rate, window and burst, and neither how many others there are, nor what they do, nor how long a
-// request is on its way. It hears of others by what remains: what the server has given since an earlier answer, and what it
-// has not used itself, is what the others took.
+// reading is how a process uses its part of a limit whose answers say what remains of it, and when it resets.
+// As one that searches, it is told how the server counts, its rate, window and burst, and neither how many
+// others there are, nor what they do, nor how long a request is on its way. It hears of others by what remains:
+// what the server has given since an earlier answer, and what it has not used itself, is what the others took.
 //
-// Its part of what is used is 1 at first, and follows what it reads. Where the limit comes back bit by bit, it sends at a pace, which is
+// Its part of what is used is 1 at first, and follows what it reads. Where the limit comes back bit by bit, it
+// sends at a pace, which is
 //
 //	rate · part^weight · e^(steep · (remaining/scale − 1))
 //
@@ -35,8 +36,9 @@ type reading struct {
 	few                  float64 // a window of which its part is fewer tokens than that is entered at a random instant
 }
 
-// readers are those of the family that were found to be best by a search on seeds 21 and 22 (exact), of the columns of 1, 3 and 10 processes at
-// once, since none knows in which it is: at buckets, at windows that end, and at sliding ones.
+// readers are those of the family that were found to be best by a search on seeds 21 and 22 (exact), of the
+// columns of 1, 3 and 10 processes at once, since none knows in which it is: at buckets, at windows that end,
+// and at sliding ones.
 var readers = map[string][3]reading{
 	"careful": {
 		{0.062, 0.107, 5.68, 0.0768, 0, 0.317, 1.85, 3.84, 6.12, 0.563, 0.731, 8.44, 0.137, 0.408},

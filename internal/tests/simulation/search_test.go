@@ -10,13 +10,13 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// search is how a process looks for its share of a limit. It is told how the server counts, its rate, its window and its burst: all that
-// one process could ever learn. It is told neither how many others there are nor what they do, when they begin and when they are
-// done; of these it hears by refusals alone.
+// search is how a process looks for its share of a limit. It is told how the server counts, its rate, its
+// window and its burst: all that one process could ever learn. It is told neither how many others there are nor
+// what they do, when they begin and when they are done; of these it hears by refusals alone.
 //
-// Its share is 1 at first, and bounds what it sends as if the server granted it so much of the rate and of the burst, or of the limit of
-// each window. After a refusal, of the tokens that the server is known to have given since the refusal before, the part is known that was
-// its own; the others have had the rest.
+// Its share is 1 at first, and bounds what it sends as if the server granted it so much of the rate and of the
+// burst, or of the limit of each window. After a refusal, of the tokens that the server is known to have given
+// since the refusal before, the part is known that was its own; the others have had the rest.
 type search struct {
 	flight float64 // until the first refusal, so many more may be in flight after each answer; one at first
 	most   float64 // and at most so many times what is given in a round trip
@@ -29,8 +29,9 @@ type search struct {
 	guard  float64 // a window: what was sent leaves it so many round trips late
 }
 
-// members are those of the family that were found to be best by a search on seeds 21 and 22, of the columns of 1, 3 and 10
-// processes at once, since none knows in which it is: at buckets, at windows that end, and at sliding ones.
+// members are those of the family that were found to be best by a search on seeds 21 and 22, of the columns of
+// 1, 3 and 10 processes at once, since none knows in which it is: at buckets, at windows that end, and at
+// sliding ones.
 var members = map[string][3]search{
 	"careful": {
 		{0.601, 3.89, 0.377, 0.857, 1.25, 7.68, 0.000579, 0.983, 0.438},
@@ -358,7 +359,8 @@ func (p *seeker) forget(t time.Duration) {
 	}
 }
 
-// estimate is what the process has in the window of an estimating server, and in the one before; when that began, and which part of it is over.
+// estimate is what the process has in the window of an estimating server, and in the one before; when that
+// began, and which part of it is over.
 func (p *seeker) estimate(t time.Duration) (begin time.Duration, part, now, before float64) {
 	a := p.layers[0].algorithm.(*pacertest.EstimatedWindow)
 	came := p.start.Add(t + p.latency/2 - time.Duration(p.guard*float64(p.latency)))

@@ -8,13 +8,15 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// memberUntold are processes that are told how the server counts, and none of its numbers: where limits are stated, each reads them in the answers to its own
-// requests. Where there are none to be read, one that is alone guesses (guess_test.go).
+// memberUntold are processes that are told how the server counts, and none of its numbers: where limits are
+// stated, each reads them in the answers to its own requests. Where there are none to be read, one that is
+// alone guesses (guess_test.go).
 const memberUntold = "untold"
 
-// pupil is a process that reads what remains (as the careful ones do), and that knows as much of the limit as the answers to its own requests have
-// told. Resets say at which rate a bucket comes back: missing/reset, of which the one is known to a token, and the other to its step.
-// And the longest reset says how long a window is, which is a whole number of seconds.
+// pupil is a process that reads what remains (as the careful ones do), and that knows as much of the limit as
+// the answers to its own requests have told. Resets say at which rate a bucket comes back: missing/reset, of
+// which the one is known to a token, and the other to its step. And the longest reset says how long a window
+// is, which is a whole number of seconds.
 type pupil struct {
 	*reader
 	least, most float64 // the rate of a bucket is between these

@@ -1,5 +1,5 @@
-// Package whole tells tests how much to try. `go test ./...` takes about a minute on two cores once it is compiled; what tests leave out for that, they
-// try where the environment has PACER_WHOLE=1, as in .ci/long.
+// Package whole tells tests how much to try. `go test ./...` takes about a minute on two cores once it is
+// compiled; what tests leave out for that, they try where the environment has PACER_WHOLE=1, as in .ci/long.
 package whole
 
 import (
@@ -18,7 +18,8 @@ func Or[T any](usual, all T) T {
 	return usual
 }
 
-// Part reports whether a case belongs to the usual ones, which are about one of n: the same ones in each run, by their names. If all are wanted, it does.
+// Part reports whether a case belongs to the usual ones, which are about one of n: the same ones in each run,
+// by their names. If all are wanted, it does.
 func Part(n uint32, name string) bool {
 	return Wanted() || crc32.ChecksumIEEE([]byte(name))%n == 0
 }

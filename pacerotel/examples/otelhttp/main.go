@@ -1,5 +1,5 @@
-// The program shows the spans of a request that waits and is sent again, with otelhttp below pacer: a span for each attempt, as the semantic
-// conventions ask, and one for each wait. It runs offline, for two seconds.
+// The program shows the spans of a request that waits and is sent again, with otelhttp below pacer: a span for
+// each attempt, as the semantic conventions ask, and one for each wait. It runs offline, for two seconds.
 package main
 
 import (

@@ -1,6 +1,7 @@
-// The program shows pacer's metrics in Prometheus: 30 requests go to an API of which it knows the quota, ten in a second. It
-// prints what a Prometheus would scrape meanwhile, the lines that are of pacer. It runs offline, for two seconds, and needs
-// no Prometheus. With -listen localhost:9464, it goes on, and a Prometheus can scrape http://localhost:9464/metrics.
+// The program shows pacer's metrics in Prometheus: 30 requests go to an API of which it knows the quota, ten in
+// a second. It prints what a Prometheus would scrape meanwhile, the lines that are of pacer. It runs offline,
+// for two seconds, and needs no Prometheus. With -listen localhost:9464, it goes on, and a Prometheus can
+// scrape http://localhost:9464/metrics.
 package main
 
 import (

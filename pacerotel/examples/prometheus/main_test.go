@@ -46,7 +46,8 @@ func TestScrape(t *testing.T) {
 	})
 }
 
-// TestWhyItWaitedThreeSeconds scrapes after the story of the test of this name in internal/tests/pacing: the README shows what there is.
+// TestWhyItWaitedThreeSeconds scrapes after the story of the test of this name in internal/tests/pacing: the
+// README shows what there is.
 func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p *program

@@ -4,12 +4,13 @@
 //	go run github.com/gopacer/pacer/redisquota/cmd/redisquota -addr rediss://user:password@redis.example.com:6380 show api.example.com
 //	go run github.com/gopacer/pacer/redisquota/cmd/redisquota release api.example.com
 //
-// Ls lists the buckets, each with its quotas, how many processes use it, for how long it is held, and how long its debt is. Show
-// explains one in plain words. Both change nothing. Release ends what keeps a bucket from going: see store.Request.Release. Those
-// who wait hear of it at once.
+// Ls lists the buckets, each with its quotas, how many processes use it, for how long it is held, and how long
+// its debt is. Show explains one in plain words. Both change nothing. Release ends what keeps a bucket from
+// going: see store.Request.Release. Those who wait hear of it at once.
 //
-// The address is that of a node, or a URL: redis://user:password@host:6379/0, rediss:// with TLS, or unix://. If there is no -addr,
-// it is what REDIS_URL says, or localhost:6379. Neither the password nor what a Key returned is ever printed: of that, the server has a digest.
+// The address is that of a node, or a URL: redis://user:password@host:6379/0, rediss:// with TLS, or unix://.
+// If there is no -addr, it is what REDIS_URL says, or localhost:6379. Neither the password nor what a Key
+// returned is ever printed: of that, the server has a digest.
 //
 // It exits with 1 if something failed, with 2 if it was called wrongly, and with 3 if there is no such bucket.
 package main

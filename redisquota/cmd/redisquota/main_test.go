@@ -133,7 +133,8 @@ func mini(t *testing.T) (*server.Server, *redis.Client) {
 	return srv, c
 }
 
-// TestLeftAfterAPause: what is left is what the quotas grant, and not the part of one that is new, for whom others that idle leave most of it.
+// TestLeftAfterAPause: what is left is what the quotas grant, and not the part of one that is new, for whom
+// others that idle leave most of it.
 func TestLeftAfterAPause(t *testing.T) {
 	srv, c := mini(t)
 	now, granted := time.Now(), 0

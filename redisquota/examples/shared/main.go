@@ -1,8 +1,8 @@
-// The program shows what sharing a quota is good for: no call is wasted on a refusal, and nobody is banned. Three processes
-// call one API that grants 20 requests a second to all of them together, and bans them for two seconds after 20 refusals: first
-// each with a limiter of its own, which knows the quota and not the others, then with limiters that share it through Redis. All
-// of them obey a Retry-After. The program needs nothing installed: Redis is miniredis, in this process, unless one is given with
-// -redis. It takes some ten seconds.
+// The program shows what sharing a quota is good for: no call is wasted on a refusal, and nobody is banned.
+// Three processes call one API that grants 20 requests a second to all of them together, and bans them for two
+// seconds after 20 refusals: first each with a limiter of its own, which knows the quota and not the others,
+// then with limiters that share it through Redis. All of them obey a Retry-After. The program needs nothing
+// installed: Redis is miniredis, in this process, unless one is given with -redis. It takes some ten seconds.
 package main
 
 import (

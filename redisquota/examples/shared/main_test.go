@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The table shows what README.md and docs/sharing.md say of it: each for itself, about a third of the calls is wasted and all are
-// banned; sharing, none is.
+// The table shows what README.md and docs/sharing.md say of it: each for itself, about a third of the calls is
+// wasted and all are banned; sharing, none is.
 func TestSharingWastesNoCalls(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "shared")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {

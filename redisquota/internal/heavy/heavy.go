@@ -1,5 +1,6 @@
-// Package heavy has fleets whose calls keep the server busy for as long as any: of each kind of quota, all that a call may have much
-// of. A test counts what the script does in them, and bench measures for how long it holds a server.
+// Package heavy has fleets whose calls keep the server busy for as long as any: of each kind of quota, all that
+// a call may have much of. A test counts what the script does in them, and bench measures for how long it holds
+// a server.
 package heavy
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Quotas are of each kind, at rates at which much happens in the half second for which slots are handed out, and several together.
+// Quotas are of each kind, at rates at which much happens in the half second for which slots are handed out,
+// and several together.
 var Quotas = []string{
 	"1000000/s even", "1000/s burst 1000", "400000 tokens/s burst 160000", "20000/s burst 8000 debt",
 	"1000/s log", "100000/s log", "100000/d log", "1000/s sliding", "1000/s window grid", "1000/s estimate", "60/m burst 4",
@@ -179,7 +181,8 @@ func (f *Fleet) tell() {
 	}
 }
 
-// told tells what members sent in each of the last 64 seconds, from the i-th part of it on. So much is kept for quotas that come later.
+// told tells what members sent in each of the last 64 seconds, from the i-th part of it on. So much is kept for
+// quotas that come later.
 func (f *Fleet) told(i int, ago time.Duration) (all []store.Own) {
 	for k := range f.parts() {
 		all = append(all, store.Own{In: -ago - time.Duration((i*f.parts()+k)%mostCosts)*time.Second, Cost: f.cost(1)})
@@ -200,8 +203,9 @@ func (f *Fleet) version(i int) quota.Quotas {
 	return qs
 }
 
-// versions: after members of one version have told as much as is kept, four others are about, each with other quotas. What was told is charged to these; their members
-// tell as much, give back, and ask for all that they want.
+// versions: after members of one version have told as much as is kept, four others are about, each with other
+// quotas. What was told is charged to these; their members tell as much, give back, and ask for all that they
+// want.
 func (f *Fleet) versions() {
 	for i, m := range f.members[:min((mostCosts+f.parts()-1)/f.parts(), len(f.members))] {
 		f.send(m, &store.Request{Own: f.told(i, 0)})

@@ -3,8 +3,8 @@ package keys
 
 import "strings"
 
-// In keys, braces of a prefix are escaped, since what is in braces tells the node of a cluster; and colons of a name, so that
-// prefix "a" and bucket "b:c" are not prefix "a:b" and bucket "c".
+// In keys, braces of a prefix are escaped, since what is in braces tells the node of a cluster; and colons of a
+// name, so that prefix "a" and bucket "b:c" are not prefix "a:b" and bucket "c".
 var (
 	inPrefix = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 	inName   = strings.NewReplacer("%", "%25", ":", "%3A")

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command soak shows what a fleet of processes that share quotas through a real server sends while things go wrong: it
-// starts a server and several processes of itself, has one fault after the other happen to them, merges what all processes
-// say that they sent, and checks that with arithmetic of its own.
+// Command soak shows what a fleet of processes that share quotas through a real server sends while things go
+// wrong: it starts a server and several processes of itself, has one fault after the other happen to them,
+// merges what all processes say that they sent, and checks that with arithmetic of its own.
 //
 //	go run ./internal/soak                            # a minute: the faults that cost most
 //	go run ./internal/soak -long                      # some ten minutes: all faults, with Closed and with Share
@@ -11,7 +11,8 @@
 // For each fault and each Outage it prints, of all quotas the worst:
 //
 //   - over: how many tokens went beyond what the quota grants, in any span;
-//   - rate: what went from two seconds after the fault on, as a part of what goes if all is sent as soon as the quota allows it;
+//   - rate: what went from two seconds after the fault on, as a part of what goes if all is sent as soon as the
+//     quota allows it;
 //   - back: after how long the rate, from then on, is 0.98;
 //   - standstill: the longest time without a sending after the fault began, less the outage;
 //   - share: by how much a process got more or less than the average, in the same time as rate.

@@ -11,12 +11,14 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// This file is the same in the soaks of redisquota and of filequota, which are modules of their own: TestTwins of internal/tests/rooms compares them.
+// This file is the same in the soaks of redisquota and of filequota, which are modules of their own: TestTwins
+// of internal/tests/rooms compares them.
 
-// rate is how much went in a span, as a part of what goes if all is sent as soon as the quota allows it, after what went before the span: how much
-// had gone on average in the last Per of the span, so that it does not matter where windows end. After a pause the second window of an estimate
-// lets go evenly what the first one lets go at once, so there are no two spans of it in which the same goes. It is not a number if Per
-// is too long to tell. Windows of the clock are those of a clock that is ahead by off.
+// rate is how much went in a span, as a part of what goes if all is sent as soon as the quota allows it, after
+// what went before the span: how much had gone on average in the last Per of the span, so that it does not
+// matter where windows end. After a pause the second window of an estimate lets go evenly what the first one
+// lets go at once, so there are no two spans of it in which the same goes. It is not a number if Per is too
+// long to tell. Windows of the clock are those of a clock that is ahead by off.
 func rate(q *quota.Quota, sends []sending, begin, end time.Time, off time.Duration) float64 {
 	from, to, per := begin.UnixMicro(), end.UnixMicro(), q.Per.Microseconds()
 	if to-from < 2*per {
@@ -33,8 +35,8 @@ func rate(q *quota.Quota, sends []sending, begin, end time.Time, off time.Durati
 	return gone(sends) / gone(ideal(q, sends, from, to, off))
 }
 
-// ideal is what goes in a span if all is sent as soon as the quota allows it, one by one, after what went before the span. A burst that is left
-// before it is not sent: a bucket that was lost has none.
+// ideal is what goes in a span if all is sent as soon as the quota allows it, one by one, after what went
+// before the span. A burst that is left before it is not sent: a bucket that was lost has none.
 func ideal(q *quota.Quota, sends []sending, from, to int64, off time.Duration) (all []sending) {
 	before, _ := slices.BinarySearchFunc(sends, from, func(s sending, at int64) int { return cmp.Compare(s.at, at) })
 	next := allows(q, sends[:before], off.Microseconds())
@@ -48,7 +50,8 @@ func ideal(q *quota.Quota, sends []sending, from, to int64, off time.Duration) (
 	return all
 }
 
-// allows returns what says when a quota allows one more, not before an instant, after sends and what it has said so far.
+// allows returns what says when a quota allows one more, not before an instant, after sends and what it has
+// said so far.
 func allows(q *quota.Quota, sends []sending, off int64) (next func(at int64) int64) {
 	per := q.Per.Microseconds()
 	switch q.Kind {

@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// A row of letters is what became of requests, one after the other: a lower one was served, an upper one refused, the letter
-// is the kind. The refusals of X are its own matter where chance does not explain them.
+// A row of letters is what became of requests, one after the other: a lower one was served, an upper one
+// refused, the letter is the kind. The refusals of X are its own matter where chance does not explain them.
 func TestUnservedKinds(t *testing.T) {
 	ten := strings.Repeat("a", 10)
 	for row, want := range map[string]bool{
@@ -121,8 +121,8 @@ func TestUnservedKindsAreBounded(t *testing.T) {
 
 func word(i int) string { return string(rune('a'+i/26)) + string(rune('a'+i%26)) }
 
-// Where each request has a path of its own, those count together whose paths are alike; one of them that is served tells
-// against it for all.
+// Where each request has a path of its own, those count together whose paths are alike; one of them that is
+// served tells against it for all.
 func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
 	for name, test := range map[string]struct {
 		path   func(i int) string

@@ -1,11 +1,12 @@
 package adaptive
 
-// behind is about a server that states what remained before the request which it answers. There a request is refused
-// each time one is said to remain, and none that is served hears that none remains. After two such refusals in a row
-// (see window.stands), answers to requests that were served count as if one less remained. Since others may have taken
-// the last one, it is asked for again later: after 2, 4, 8 … times that the limit was used up, see doubt. Or sooner, since
-// others may have gone: a look that finds all but its own request is of a server that counts it, or others came first. So the
-// last one is asked for after as many such looks in a row as there were refusals, mostFirst at most.
+// behind is about a server that states what remained before the request which it answers. There a request is
+// refused each time one is said to remain, and none that is served hears that none remains. After two such
+// refusals in a row (see window.stands), answers to requests that were served count as if one less remained.
+// Since others may have taken the last one, it is asked for again later: after 2, 4, 8 … times that the limit
+// was used up, see doubt. Or sooner, since others may have gone: a look that finds all but its own request is
+// of a server that counts it, or others came first. So the last one is asked for after as many such looks in a
+// row as there were refusals, mostFirst at most.
 type behind struct {
 	doubt
 	first uint // looks in a row that found all but their own request
@@ -21,8 +22,8 @@ const othersSeen = 0.5
 // steady reports whether a statement stands for what it says.
 func (b *behind) steady() bool { return b.skip == 0 }
 
-// serve takes in what a server states to remain when it serves a request, which was a look if probe says so, and returns what that stands for. Whole is
-// what remains of the whole limit after it.
+// serve takes in what a server states to remain when it serves a request, which was a look if probe says so,
+// and returns what that stands for. Whole is what remains of the whole limit after it.
 func (b *behind) serve(stated, whole int, probe bool) int {
 	if stated <= 0 {
 		*b = behind{}

@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// TestBehind: what a server says of what remains. A digit was said to a request that was served, R refused one where one had remained.
+// TestBehind: what a server says of what remains. A digit was said to a request that was served, R refused one
+// where one had remained.
 func TestBehind(t *testing.T) {
 	for said, want := range map[string]int{ // what a 3 stands for then
 		"1R":     3, // others may have taken it
@@ -53,8 +54,9 @@ func TestBehindIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A look that finds all of a limit of four but its own request (3) is of a server that counts it, or others came first. So after as many of these in a row as there were
-// refusals, eight at most, what the server says counts again.
+// A look that finds all of a limit of four but its own request (3) is of a server that counts it, or others
+// came first. So after as many of these in a row as there were refusals, eight at most, what the server says
+// counts again.
 func TestBehindOthersHaveGone(t *testing.T) {
 	for _, test := range []struct {
 		refusals int
@@ -105,7 +107,8 @@ func TestBehindIsKept(t *testing.T) {
 	}
 }
 
-// TestBehindOfDearRequests: that one remains does not let a request go that costs more. So its refusal says nothing of what the server counts.
+// TestBehindOfDearRequests: that one remains does not let a request go that costs more. So its refusal says
+// nothing of what the server counts.
 func TestBehindOfDearRequests(t *testing.T) {
 	b := newBucket(t, Config{})
 	tokens := func(remaining int) quota.Statement {

@@ -7,12 +7,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// blind is about a limit that is full again within a round trip. As many requests as it has tokens go in each, and are served, but what remains never shows
-// how much faster the limit comes back.
+// blind is about a limit that is full again within a round trip. As many requests as it has tokens go in each,
+// and are served, but what remains never shows how much faster the limit comes back.
 //
-// It is known by this: more came back within some round trips than two windows have. (A window lasts longer than five of them.) That is a rate which the limit
-// keeps. From then on requests are paced, so that more may be under way than remain, and each answer that finds the whole limit raises the rate: as the window of TCP, by one
-// request per round trip for each, until one is refused, and by one for all of a round trip after that, a hundredth with each answer at most.
+// It is known by this: more came back within some round trips than two windows have. (A window lasts longer
+// than five of them.) That is a rate which the limit keeps. From then on requests are paced, so that more may
+// be under way than remain, and each answer that finds the whole limit raises the rate: as the window of TCP,
+// by one request per round trip for each, until one is refused, and by one for all of a round trip after that,
+// a hundredth with each answer at most.
 //
 // In come outcomes (note, grow) and refusals; out comes the rate.
 type blind struct {
@@ -31,7 +33,8 @@ const blindTrips = 10
 // mayBeBlind reports whether so much is under way that more than two windows may come back within so many round trips.
 func (o *outcome) mayBeBlind() bool { return blindTrips*o.flight > 2*o.limit }
 
-// note takes in an outcome, and reports whether more came back than two windows have; and at which rate it comes back at least.
+// note takes in an outcome, and reports whether more came back than two windows have; and at which rate it
+// comes back at least.
 func (b *blind) note(o *outcome) (rate float64, ok bool) {
 	took, trip := o.now.Sub(b.from), o.now.Sub(o.sent)
 	if b.from == 0 || o.refused || o.failed || o.otherLimit || took > blindTrips*min(trip, b.trip) {
@@ -47,7 +50,8 @@ func (b *blind) note(o *outcome) (rate float64, ok bool) {
 	return rate, o.newest && o.limit > 0 && back > 2*o.limit && pace.Sane(rate) // answers that come at one instant show no rate
 }
 
-// grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of what was under way: nobody has tried it.
+// grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of
+// what was under way: nobody has tried it.
 func (b *blind) grow(o *outcome, rate float64) float64 {
 	trip := o.now.Sub(o.sent).Seconds()
 	if !b.on || o.failed || trip <= 0 || o.found() < o.limit {

@@ -58,8 +58,8 @@ func TestBlindFailures(t *testing.T) {
 	}
 }
 
-// TestBlindGrow: each answer that finds the whole limit raises the rate by one request per round trip, and by one for all of a round trip after a refusal; but not above twice
-// of what was under way.
+// TestBlindGrow: each answer that finds the whole limit raises the rate by one request per round trip, and by
+// one for all of a round trip after a refusal; but not above twice of what was under way.
 func TestBlindGrow(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -85,7 +85,8 @@ func TestBlindGrow(t *testing.T) {
 	}
 }
 
-// TestBlindGrowsToWhatCanBeComputedWith: answers that come within a nanosecond do not raise the rate beyond all bounds: what is no sane rate would not be saved.
+// TestBlindGrowsToWhatCanBeComputedWith: answers that come within a nanosecond do not raise the rate beyond all
+// bounds: what is no sane rate would not be saved.
 func TestBlindGrowsToWhatCanBeComputedWith(t *testing.T) {
 	r := refill{refills: true, rate: math.MaxInt32 - 1, fullSpan: time.Hour, maxHold: time.Hour, blind: blind{on: true}}
 	o := trips(time.Second, 1, 20, 19)
@@ -95,8 +96,10 @@ func TestBlindGrowsToWhatCanBeComputedWith(t *testing.T) {
 	}
 }
 
-// TestRaiseBeginsWhereAllIsFound: a paced request finds two tokens of a limit of two, whose resets are in whole seconds. More may have come back, so the rate is raised by a
-// quarter with each answer from then on. It is not where one token of two is found, nor where one may have been there before, nor where resets in finer steps say how fast the limit comes back.
+// TestRaiseBeginsWhereAllIsFound: a paced request finds two tokens of a limit of two, whose resets are in whole
+// seconds. More may have come back, so the rate is raised by a quarter with each answer from then on. It is not
+// where one token of two is found, nor where one may have been there before, nor where resets in finer steps
+// say how fast the limit comes back.
 func TestRaiseBeginsWhereAllIsFound(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {

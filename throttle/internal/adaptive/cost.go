@@ -88,8 +88,8 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	case soon && (refills && pace.Sane(w.refill.rate) || !refills && !another && spent >= 0):
 		p.learn(spent)
 	case another && p.known() && served && missing >= 0 && missing < p.of(kind):
-		// It has cost no more than is missing of the new window. Where so much must remain that one request goes in each
-		// window, there is nothing else to learn from.
+		// It has cost no more than is missing of the new window. Where so much must remain that one request
+		// goes in each window, there is nothing else to learn from.
 		p.skip()
 		p.count(kind)
 		p.learn(missing)

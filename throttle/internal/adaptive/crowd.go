@@ -8,23 +8,26 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file is about others who share a limit that comes back token by token: what is left to them, which part of the rate is
-// ours, and when the limit is shared as a stock, see stock.
+// This file is about others who share a limit that comes back token by token: what is left to them, which part
+// of the rate is ours, and when the limit is shared as a stock, see stock.
 
 const (
-	// A refusal in a crowd halves our part of the rate (crowdShare), as TCP does; an answer that leaves more than is kept for others makes it crowdRaise times as much.
+	// A refusal in a crowd halves our part of the rate (crowdShare), as TCP does; an answer that leaves more
+	// than is kept for others makes it crowdRaise times as much.
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
-	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of others: half of what it grows by.
+	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of
+	// others: half of what it grows by.
 	guessFalls = 0.95
 
-	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
-	// a small limit, a quarter.
+	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one
+	// instant are served; of a small limit, a quarter.
 	keptForOthers = 5
 
-	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is known well enough for the pace of what is kept
-	// back for others. If all is back within a step, the rate may be many times as high.
+	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is
+	// known well enough for the pace of what is kept back for others. If all is back within a step, the rate
+	// may be many times as high.
 	surelySteps = 4
 
 	// leastLikely is of how many tokens a limit is at least that is shared as a stock where others are only likely.
@@ -39,8 +42,8 @@ const (
 	crowdFlights = 2
 )
 
-// keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
-// it from those that are on their way.
+// keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever
+// remains is to take it from those that are on their way.
 func (r *refill) keep(limit int) int {
 	if !r.refills || r.crowd == 0 || !r.crowded {
 		return 0
@@ -48,8 +51,8 @@ func (r *refill) keep(limit int) int {
 	return min(limit/4, keptForOthers)
 }
 
-// leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and rest, more comes back meanwhile
-// than one of them is to take.
+// leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and
+// rest, more comes back meanwhile than one of them is to take.
 func (r *refill) leave(limit, inFlight int) int {
 	keep := r.keep(limit)
 	if keep == 0 {
@@ -58,7 +61,8 @@ func (r *refill) leave(limit, inFlight int) int {
 	return max(keep, crowdFlights*inFlight)
 }
 
-// joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has come back per second meanwhile.
+// joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has
+// come back per second meanwhile.
 func (r *refill) joinCrowd(o *outcome, back float64) {
 	if part := o.used.part(o.now, back); part < crowdPart && o.limit >= fewTokens {
 		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
@@ -66,16 +70,17 @@ func (r *refill) joinCrowd(o *outcome, back float64) {
 	}
 }
 
-// seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief began. What is missing was used, whatever came
-// back meanwhile.
+// seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief
+// began. What is missing was used, whatever came back meanwhile.
 func (r *refill) seeOthers(o *outcome) {
 	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
 		r.joinCrowd(o, 0)
 	}
 }
 
-// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it. Where
-// less is left than each leaves to the others, these are still there: a part of the rate alone does not use so much.
+// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is
+// measured from it. Where less is left than each leaves to the others, these are still there: a part of the
+// rate alone does not use so much.
 func (r *refill) share(o *outcome) {
 	switch keep := r.keep(o.limit); {
 	case o.remaining > keep:
@@ -92,8 +97,8 @@ func (r *refill) share(o *outcome) {
 	}
 }
 
-// leastInCrowd returns below which rate ours does not fall in a crowd: one who was refused by chance again and again would else not come
-// back for long after the others have gone.
+// leastInCrowd returns below which rate ours does not fall in a crowd: one who was refused by chance again and
+// again would else not come back for long after the others have gone.
 func (r *refill) leastInCrowd() float64 { return max(crowdLeast*r.crowdMost, slowestRate(r.maxHold)) }
 
 // shared reports whether the limit is shared as a stock: others are seen, and it comes back at an even rate.
@@ -134,11 +139,12 @@ func (r *refill) othersLikely(o *outcome) bool {
 	return o.limit >= leastLikely
 }
 
-// sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have changed. The last tokens of a log say that it
-// comes back far sooner.
+// sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have
+// changed. The last tokens of a log say that it comes back far sooner.
 const sooner = 16
 
-// evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is not known.
+// evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is
+// not known.
 func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	d := &r.drip
 	if d.known == 0 {
@@ -209,7 +215,8 @@ func (r *refill) believe(o *outcome) bool {
 	return r.refills
 }
 
-// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate explains raises it, by crowdRaise at most; a refusal lowers it a little.
+// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate
+// explains raises it, by crowdRaise at most; a refusal lowers it a little.
 func (r *refill) guess(refused bool) float64 {
 	if refused {
 		return min(max(guessFalls*r.crowdMost, slowestRate(r.maxHold)), math.MaxInt32)

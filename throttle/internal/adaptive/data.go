@@ -38,8 +38,9 @@ type Habits struct {
 	Floors     bool `json:"floors,omitzero"`
 	WholeSteps int  `json:"wholeSteps,omitzero"`
 
-	// Refill is the rate at which the limit comes back token by token, in tokens per second. Zero if the whole limit comes
-	// back at once. Raises says that the rate is raised now and then, since no answer shows that more comes back.
+	// Refill is the rate at which the limit comes back token by token, in tokens per second. Zero if the whole
+	// limit comes back at once. Raises says that the rate is raised now and then, since no answer shows that
+	// more comes back.
 	Refill float64 `json:"refill,omitzero"`
 	Raises bool    `json:"raises,omitzero"`
 

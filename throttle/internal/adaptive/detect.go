@@ -6,8 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// This file finds out whether a limit comes back token by token: refill.observe asks it in this order for each of the ways in
-// which a server gives itself away, see refill.
+// This file finds out whether a limit comes back token by token: refill.observe asks it in this order for each
+// of the ways in which a server gives itself away, see refill.
 
 // detect finds out whether the server gives itself away as one that refills.
 func (r *refill) detect(o *outcome, after *reset) {
@@ -29,7 +29,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 		r.beginRaise(o)
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
-		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
+		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell
+		// apart is no shorter than that.
 		r.start(o, since, max(o.lateBefore.Sub(since)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(since), cmp.Or(o.span, monotime.Longest)))
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
@@ -51,8 +52,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 	}
 }
 
-// more takes in an answer, and reports whether more came back before one reset than two windows have: the stated reset may be late
-// by a part of a window, and so a second one may have begun.
+// more takes in an answer, and reports whether more came back before one reset than two windows have: the
+// stated reset may be late by a part of a window, and so a second one may have begun.
 func (r *refill) more(o *outcome, after *reset) bool {
 	if r.risenOf != after.count {
 		r.risenOf, r.risen, r.risenSince = after.count, 0, o.now

@@ -8,12 +8,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// drip is at which rate a limit comes back, as its resets say: that of a bucket is the time until what is missing is back, so that
-// rate = missing/reset. Where so few tokens are there that Remaining hides what comes back between two requests, nothing else shows it.
+// drip is at which rate a limit comes back, as its resets say: that of a bucket is the time until what is
+// missing is back, so that rate = missing/reset. Where so few tokens are there that Remaining hides what comes
+// back between two requests, nothing else shows it.
 //
-// What is missing is known to one token, and the reset to its step. So each answer says an interval, and all of them are intersected.
-// Where they do not meet, the limit does not come back at an even rate, as a window does not, or the rate has changed: then the
-// latest interval counts. The rate is known if the reset that was stated first has come meanwhile.
+// What is missing is known to one token, and the reset to its step. So each answer says an interval, and all of
+// them are intersected. Where they do not meet, the limit does not come back at an even rate, as a window does
+// not, or the rate has changed: then the latest interval counts. The rate is known if the reset that was stated
+// first has come meanwhile.
 type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
@@ -39,7 +41,8 @@ const enoughMet = 6
 // was full, or its limit has changed.
 const enoughBroken = 4
 
-// note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down. After is the reset as the answer left it.
+// note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the
+// server rounds down. After is the reset as the answer left it.
 func (d *drip) note(o *outcome, after *reset) {
 	missing := float64(o.limit - o.remaining)
 	if o.limit <= 0 || missing < 1 || o.resetIn <= 0 {
@@ -70,8 +73,8 @@ func (d *drip) noteInstant(o *outcome) {
 	d.meet(o.now.Add(o.inMost+half), missing, surely, o.inLeast-half, o.inMost+half)
 }
 
-// meet intersects what was known with an answer: between surely and missing tokens are missing, and come back between early and late. If it does not meet that, the
-// rate is known from the reset on.
+// meet intersects what was known with an answer: between surely and missing tokens are missing, and come back
+// between early and late. If it does not meet that, the rate is known from the reset on.
 func (d *drip) meet(reset monotime.Time, missing, surely float64, early, late time.Duration) {
 	least, most := surely/late.Seconds(), math.Inf(1)
 	if early > 0 {
@@ -106,8 +109,9 @@ func (d *drip) bounds(now monotime.Time) (least, most float64) {
 	return d.least, d.most
 }
 
-// within reports whether the limit was full when the request came, and is full again within a round trip; and at which rate it comes back
-// then. Whoever has no more under way than remain uses a part of that. A log may have its next reset as near, but then it is not full.
+// within reports whether the limit was full when the request came, and is full again within a round trip; and
+// at which rate it comes back then. Whoever has no more under way than remain uses a part of that. A log may
+// have its next reset as near, but then it is not full.
 func (d *drip) within(o *outcome) (rate float64, ok bool) {
 	if o.resetIn <= 0 || o.resetIn > o.now.Sub(o.sent) || o.refused || o.found() < o.limit {
 		return 0, false

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// drops is an answer after so long: a request came to a limit of which so much remains then, and the reset comes in so long.
+// drops is an answer after so long: a request came to a limit of which so much remains then, and the reset
+// comes in so long.
 func drops(after time.Duration, limit, remaining int, refused bool, in, step time.Duration) *outcome {
 	return &outcome{sent: start.Add(after), now: start.Add(after), n: 1, limit: limit, remaining: remaining, refused: refused, resetIn: in, resetStep: step}
 }
@@ -50,8 +51,8 @@ func TestDrip(t *testing.T) {
 	}
 }
 
-// TestEvenRate: a rate is even once several answers in a row that say it to a factor of two agree, as differences or as instants; a log, whose reset comes
-// no later while more is missing, is not.
+// TestEvenRate: a rate is even once several answers in a row that say it to a factor of two agree, as
+// differences or as instants; a log, whose reset comes no later while more is missing, is not.
 func TestEvenRate(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	for _, test := range []struct {
@@ -148,8 +149,9 @@ func TestDripBroken(t *testing.T) {
 	}
 }
 
-// TestRefillWithin: a limit that is full each time, and again within a round trip, comes back token by token, so that more may be under
-// way than remain; a log of which the oldest leaves soon is no such limit, nor is a window.
+// TestRefillWithin: a limit that is full each time, and again within a round trip, comes back token by token,
+// so that more may be under way than remain; a log of which the oldest leaves soon is no such limit, nor is a
+// window.
 func TestRefillWithin(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -175,8 +177,8 @@ func TestRefillWithin(t *testing.T) {
 	}
 }
 
-// TestRefillFollows: the rate of a limit of few tokens follows what the resets say: down at once, and up with each answer when eight in
-// a row were served.
+// TestRefillFollows: the rate of a limit of few tokens follows what the resets say: down at once, and up with
+// each answer when eight in a row were served.
 func TestRefillFollows(t *testing.T) {
 	const ms = time.Millisecond
 	r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Minute}
@@ -220,7 +222,8 @@ func TestRefillFollows(t *testing.T) {
 	}
 }
 
-// TestRefillNoFasterThanResetsSay: the rate of a limit of many tokens is not above what resets say that were stated for as long as the first of them was to come.
+// TestRefillNoFasterThanResetsSay: the rate of a limit of many tokens is not above what resets say that were
+// stated for as long as the first of them was to come.
 func TestRefillNoFasterThanResetsSay(t *testing.T) {
 	const ms = time.Millisecond
 	r := refill{refills: true, rate: 68, fullSpan: time.Hour, maxHold: time.Minute}

@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// twoLimits is a server with limits of n each second and of 100 each ten minutes; each window begins with its first request. It states no reset.
+// twoLimits is a server with limits of n each second and of 100 each ten minutes; each window begins with its
+// first request. It states no reset.
 type twoLimits struct {
 	n           int
 	charges     bool // the short limit counts requests that the long one refuses
@@ -33,8 +34,9 @@ func (l *twoLimits) serve(at time.Duration) (short, long quota.Statement, ok boo
 	return quota.Statement{Name: "short", Limit: l.n, Remaining: l.n - l.short}, quota.Statement{Name: "long", Limit: 100, Remaining: 100 - l.long}, ok
 }
 
-// TestTwoLimits: how many requests are served and refused in an hour and a half by a server with two limits that states no reset; each request is made when it is
-// due. 100 may go in each ten minutes, but for one window that passes while it is not known how long it lasts.
+// TestTwoLimits: how many requests are served and refused in an hour and a half by a server with two limits
+// that states no reset; each request is made when it is due. 100 may go in each ten minutes, but for one window
+// that passes while it is not known how long it lasts.
 func TestTwoLimits(t *testing.T) {
 	both := func(short, long quota.Statement, _ int, _ bool) []quota.Statement {
 		return []quota.Statement{short, long}
@@ -98,8 +100,8 @@ func TestTwoLimits(t *testing.T) {
 	}
 }
 
-// TestTwoLimitsUsedUpTogether: of limits that a refusal says are used up, none of which is surely the one that refused, each look has failed: what one limit of one each ten
-// minutes costs in an hour and a half, two cost.
+// TestTwoLimitsUsedUpTogether: of limits that a refusal says are used up, none of which is surely the one that
+// refused, each look has failed: what one limit of one each ten minutes costs in an hour and a half, two cost.
 func TestTwoLimitsUsedUpTogether(t *testing.T) {
 	for n := range 3 {
 		b := newBucket(t, Config{})
@@ -123,7 +125,8 @@ func TestTwoLimitsUsedUpTogether(t *testing.T) {
 	}
 }
 
-// TestRefusedElsewhere: what a refusal says of a limit whose look it answers, of ten, which is back after two seconds; and of another one.
+// TestRefusedElsewhere: what a refusal says of a limit whose look it answers, of ten, which is back after two
+// seconds; and of another one.
 func TestRefusedElsewhere(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -154,7 +157,8 @@ func TestRefusedElsewhere(t *testing.T) {
 	}
 }
 
-// TestRefusedElsewhereResets: a limit that states its resets is not doubted, and does not come back more slowly, as another one refuses.
+// TestRefusedElsewhereResets: a limit that states its resets is not doubted, and does not come back more
+// slowly, as another one refuses.
 func TestRefusedElsewhereResets(t *testing.T) {
 	const s = time.Second
 	b := newBucket(t, Config{})
@@ -176,7 +180,8 @@ func TestRefusedElsewhereResets(t *testing.T) {
 	}
 }
 
-// TestRefusedElsewhereWhileRaised: a rate that is raised does not fall if another limit is stated to have refused the request; it does if nothing is stated.
+// TestRefusedElsewhereWhileRaised: a rate that is raised does not fall if another limit is stated to have
+// refused the request; it does if nothing is stated.
 func TestRefusedElsewhereWhileRaised(t *testing.T) {
 	for named, want := range map[bool]float64{true: 8, false: 2} {
 		b := newBucket(t, Config{})

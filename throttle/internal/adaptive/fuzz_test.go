@@ -51,7 +51,8 @@ func TestLearnAtRandom(t *testing.T) {
 	}
 }
 
-// TestPricesAtRandom: as TestLearnAtRandom, where all that is stated is of one limit, and nobody says what requests cost of it.
+// TestPricesAtRandom: as TestLearnAtRandom, where all that is stated is of one limit, and nobody says what
+// requests cost of it.
 func TestPricesAtRandom(t *testing.T) {
 	for seed := range whole.Or[uint64](100, 300) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestGrid: by how much instants move says the rate, within the bounds that are known, if enough were seen of late, and they agree.
+// TestGrid: by how much instants move says the rate, within the bounds that are known, if enough were seen of
+// late, and they agree.
 func TestGrid(t *testing.T) {
 	const ms = time.Millisecond
 	inf := math.Inf(1)

@@ -105,7 +105,8 @@ func TestHabitsOfAPrice(t *testing.T) {
 	}
 }
 
-// TestBurstIsLent: a silent server that has idled is sent the burst at once that an earlier run has found, and then nothing until that has come back.
+// TestBurstIsLent: a silent server that has idled is sent the burst at once that an earlier run has found, and
+// then nothing until that has come back.
 func TestBurstIsLent(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true, MaxHold: 15 * time.Minute})
 	b.Restart(true)
@@ -173,8 +174,8 @@ func TestFailuresAreKnownToRefuse(t *testing.T) {
 	}
 }
 
-// TestResumedRefillAwaitsTheReset: of an estimated window that was idle, nothing comes back before its first reset, and an earlier run saw how it comes
-// back then.
+// TestResumedRefillAwaitsTheReset: of an estimated window that was idle, nothing comes back before its first
+// reset, and an earlier run saw how it comes back then.
 func TestResumedRefillAwaitsTheReset(t *testing.T) {
 	for _, test := range []struct {
 		empty bool // a reset brought nothing, in the earlier run

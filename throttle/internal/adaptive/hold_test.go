@@ -24,7 +24,8 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
-// TestSilentHold: a server that says nothing is looked at again as a row of it says, if it has served one, however often it was refused.
+// TestSilentHold: a server that says nothing is looked at again as a row of it says, if it has served one,
+// however often it was refused.
 func TestSilentHold(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		b := newBucket(t, Config{})
@@ -48,7 +49,8 @@ func TestSilentHold(t *testing.T) {
 	}
 }
 
-// TestNearer: a hint that was rounded up is as near as the finer reset beside it, and twice as far with each refusal in a row.
+// TestNearer: a hint that was rounded up is as near as the finer reset beside it, and twice as far with each
+// refusal in a row.
 func TestNearer(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	spent := func(in, step time.Duration) quota.Statement {
@@ -89,8 +91,9 @@ func TestNearer(t *testing.T) {
 	}
 }
 
-// TestHintStretched: where nothing remains, one request looks after the hint of a refusal. If that is refused as well, hints are obeyed three times, and then
-// stretched by half each time, but not beyond the reset; until a look is served.
+// TestHintStretched: where nothing remains, one request looks after the hint of a refusal. If that is refused
+// as well, hints are obeyed three times, and then stretched by half each time, but not beyond the reset; until
+// a look is served.
 func TestHintStretched(t *testing.T) {
 	const s = time.Second
 	b := newBucket(t, Config{})
@@ -112,7 +115,8 @@ func TestHintStretched(t *testing.T) {
 	}
 }
 
-// TestAHintOfNothing: a server that refuses and says "ask now" says nothing. So the looks after a row are those after refusals without a hint.
+// TestAHintOfNothing: a server that refuses and says "ask now" says nothing. So the looks after a row are those
+// after refusals without a hint.
 func TestAHintOfNothing(t *testing.T) {
 	holds := func(a Answer) (all []time.Duration) {
 		b := newBucket(t, Config{Random: func() float64 { return 1 }})

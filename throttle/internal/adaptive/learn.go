@@ -250,8 +250,9 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	return s.config.within(hold, jitter)
 }
 
-// silentHold returns for how long nothing goes at a server that says nothing, and that has served something before:
-// until the look that what was served in a row calls for, see pace.Rate.Look; or as long as unsaid says. So many others wait to look in turns.
+// silentHold returns for how long nothing goes at a server that says nothing, and that has served something
+// before: until the look that what was served in a row calls for, see pace.Rate.Look; or as long as unsaid
+// says. So many others wait to look in turns.
 func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
 	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {

@@ -50,7 +50,8 @@ func TestLesson(t *testing.T) {
 	}
 }
 
-// TestLessonFromProcessToProcess: runs of a tool that end before they have seen anything themselves tell what they were told.
+// TestLessonFromProcessToProcess: runs of a tool that end before they have seen anything themselves tell what
+// they were told.
 func TestLessonFromProcessToProcess(t *testing.T) {
 	m := Memory{Rate: 2, Members: 10, Windows: []WindowMemory{{Limit: 20, Habits: Habits{Refill: 2}}}}
 	for range 5 {
@@ -105,7 +106,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestInheritAfterFailedLooks: who has looked in vain, and found nothing, takes over what others have found of a limit; who has found something does not.
+// TestInheritAfterFailedLooks: who has looked in vain, and found nothing, takes over what others have found of
+// a limit; who has found something does not.
 func TestInheritAfterFailedLooks(t *testing.T) {
 	const s = time.Second
 	for name, test := range map[string]struct {
@@ -135,9 +137,9 @@ func TestInheritAfterFailedLooks(t *testing.T) {
 	}
 }
 
-// TestInheritBeforeOverhear: what another process has learned is believed whether it comes before what the server said to that
-// process, or after. Both are the same: a limit of 100, used up, that comes back at 10/s and whose
-// resets are rounded down.
+// TestInheritBeforeOverhear: what another process has learned is believed whether it comes before what the
+// server said to that process, or after. Both are the same: a limit of 100, used up, that comes back at 10/s
+// and whose resets are rounded down.
 func TestInheritBeforeOverhear(t *testing.T) {
 	heard := step(0, 100, 10*time.Second)
 	inherit := func(b *bucket) {

@@ -7,8 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file measures the rate at which a limit comes back token by token, once that is believed: served requests raise it,
-// and refusals lower it.
+// This file measures the rate at which a limit comes back token by token, once that is believed: served
+// requests raise it, and refusals lower it.
 
 // servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
 const servedInRow = 8
@@ -30,7 +30,8 @@ func (r *refill) measure(o *outcome) {
 	r.measureRate(o)
 }
 
-// measureRate raises the rate to what was measured, lowers it after a refusal, and finds out whether the server does not refill after all.
+// measureRate raises the rate to what was measured, lowers it after a refusal, and finds out whether the server
+// does not refill after all.
 func (r *refill) measureRate(o *outcome) {
 	if o.sent < r.measuredFrom {
 		if !o.refused {
@@ -93,8 +94,8 @@ func (r *refill) measureRate(o *outcome) {
 	}
 }
 
-// beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with this answer; or if the token was there as soon as the
-// user says, the rate is just under what he says.
+// beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with
+// this answer; or if the token was there as soon as the user says, the rate is just under what he says.
 func (r *refill) beginRaise(o *outcome) {
 	switch r.raise.by = firstRaise; {
 	case o.limit != 1:
@@ -107,17 +108,19 @@ func (r *refill) beginRaise(o *outcome) {
 	}
 }
 
-// raiseWhole begins to raise the rate where a paced request finds all of a limit of two or three, so that more may have come back than Remaining can say: if the steps of
-// resets say nothing of the rate either, and requests go as slowly as a look at half a step.
+// raiseWhole begins to raise the rate where a paced request finds all of a limit of two or three, so that more
+// may have come back than Remaining can say: if the steps of resets say nothing of the rate either, and
+// requests go as slowly as a look at half a step.
 func (r *refill) raiseWhole(o *outcome) {
 	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= 0 && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
 		r.raise.by = gentleRaise
 	}
 }
 
-// awaitReset takes in that a paced request was refused, and reports whether that is no reason for a doubt. An earlier run saw how the limit comes back,
-// and that a reset brought nothing: as at an estimated window, of which nothing comes back before the first reset if nothing was used before. So the first
-// refusal has requests be paced from that reset on.
+// awaitReset takes in that a paced request was refused, and reports whether that is no reason for a doubt. An
+// earlier run saw how the limit comes back, and that a reset brought nothing: as at an estimated window, of
+// which nothing comes back before the first reset if nothing was used before. So the first refusal has requests
+// be paced from that reset on.
 func (r *refill) awaitReset(now, late monotime.Time) bool {
 	first := r.resumed && r.emptyReset && late > now
 	if r.resumed = false; first {
@@ -127,9 +130,10 @@ func (r *refill) awaitReset(now, late monotime.Time) bool {
 	return first
 }
 
-// follow has the rate follow what the resets say: it is not above that. Where Remaining does not show what comes back, at a limit of few tokens, and where the
-// limit is full again within a round trip, a rate below that is raised with each answer, once so many were served in a row that others are not likely to share
-// the limit.
+// follow has the rate follow what the resets say: it is not above that. Where Remaining does not show what
+// comes back, at a limit of few tokens, and where the limit is full again within a round trip, a rate below
+// that is raised with each answer, once so many were served in a row that others are not likely to share the
+// limit.
 func (r *refill) follow(o *outcome) {
 	if r.rate > r.drip.most { // rarely, once that is known
 		if _, most := r.drip.bounds(o.now); r.rate > most {

@@ -84,8 +84,9 @@ func TestMemoryRoundTrip(t *testing.T) {
 	}
 }
 
-// TestMemoryOfWhenTheWindowBegan: a later run knows when the window began that it loads, so that it looks at a whole number of steps after that, and not after it was
-// loaded. Of what does not say it, as older files, it waits for the end of the stated step.
+// TestMemoryOfWhenTheWindowBegan: a later run knows when the window began that it loads, so that it looks at a
+// whole number of steps after that, and not after it was loaded. Of what does not say it, as older files, it
+// waits for the end of the stated step.
 func TestMemoryOfWhenTheWindowBegan(t *testing.T) {
 	const ms = time.Millisecond
 	clock := wallClock()
@@ -115,7 +116,8 @@ func TestMemoryOfWhenTheWindowBegan(t *testing.T) {
 	}
 }
 
-// TestOverheardWindowBegan: a window of which another process was told began about now, and that is known to half a round trip of ours.
+// TestOverheardWindowBegan: a window of which another process was told began about now, and that is known to
+// half a round trip of ours.
 func TestOverheardWindowBegan(t *testing.T) {
 	const ms = time.Millisecond
 	b := newBucket(t, Config{})
@@ -126,7 +128,8 @@ func TestOverheardWindowBegan(t *testing.T) {
 	b.wantDue(10_020*ms - 6100*ms)
 }
 
-// TestMemoryLeavesOutAnOpenQuestion: a part of a limit is back at the reset. While the next answer may show that the rest is, too, no rate is saved.
+// TestMemoryLeavesOutAnOpenQuestion: a part of a limit is back at the reset. While the next answer may show
+// that the rest is, too, no rate is saved.
 func TestMemoryLeavesOutAnOpenQuestion(t *testing.T) {
 	const reset, span = 4 * time.Second, 4 * time.Second
 	for _, test := range []struct {
@@ -206,8 +209,8 @@ func TestRememberIsBoundedByMaxHold(t *testing.T) {
 	b.wantPaced()
 }
 
-// TestMemoryOfAPaceThatHasGrown: the pace grows while nobody asks, and while requests go more slowly than it for another reason. What is saved is what was
-// served, as of the latest request.
+// TestMemoryOfAPaceThatHasGrown: the pace grows while nobody asks, and while requests go more slowly than it
+// for another reason. What is saved is what was served, as of the latest request.
 func TestMemoryOfAPaceThatHasGrown(t *testing.T) {
 	clock := wallClock()
 	b := newBucket(t, Config{})
@@ -336,8 +339,8 @@ func TestShelfIsBounded(t *testing.T) {
 	}
 }
 
-// TestMemoryIsOfTheLatestAnswer: where a pace is known as well, what remains of a limit is of its latest answer, and not of the latest request: else what came back before that answer would be
-// counted twice.
+// TestMemoryIsOfTheLatestAnswer: where a pace is known as well, what remains of a limit is of its latest
+// answer, and not of the latest request: else what came back before that answer would be counted twice.
 func TestMemoryIsOfTheLatestAnswer(t *testing.T) {
 	var clock monotime.Clock
 	clock.Start()

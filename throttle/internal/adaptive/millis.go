@@ -11,10 +11,10 @@ import (
 // millis is whether resets that were read as seconds are milliseconds. Nothing in one answer tells the two apart, where
 // the reset is a bare number. The clock does: after half a second, 4980 milliseconds have become 4480.
 //
-// Several counters of seconds under one name may look so by chance. So answers are weighed. Each that fits milliseconds,
-// and not seconds, adds as many bits as the chance was small; one that does not fit milliseconds takes all bits away.
-// Two counters that answer in turns, to requests at an even pace, explain one such answer in each turn: the first one
-// in a row adds nothing.
+// Several counters of seconds under one name may look so by chance. So answers are weighed. Each that fits
+// milliseconds, and not seconds, adds as many bits as the chance was small; one that does not fit milliseconds
+// takes all bits away. Two counters that answer in turns, to requests at an even pace, explain one such answer
+// in each turn: the first one in a row adds nothing.
 type millis struct {
 	sent, heard monotime.Time // the server wrote an earlier answer between these
 	in          time.Duration // and stated this reset, read as seconds
@@ -28,7 +28,8 @@ type millis struct {
 }
 
 const (
-	// millisBits prove milliseconds; and as many more for each time that this was a mistake. See TestSecondsAreNotMillis.
+	// millisBits prove milliseconds; and as many more for each time that this was a mistake. See
+	// TestSecondsAreNotMillis.
 	millisBits = 16
 
 	// maxStrange is how many answers in a row that do not fit prove that resets are no milliseconds.

@@ -85,8 +85,9 @@ func (c *secondsCounter) reset(now float64) float64 {
 	return c.window - (x - c.window*float64(int(x/c.window)))
 }
 
-// TestSecondsAreNotMillis: resets in seconds are not taken for milliseconds, though several counters state them under one name, in turns or at random, and windows are
-// renewed early, clocks run off or jump, or a reset is always as far away.
+// TestSecondsAreNotMillis: resets in seconds are not taken for milliseconds, though several counters state them
+// under one name, in turns or at random, and windows are renewed early, clocks run off or jump, or a reset is
+// always as far away.
 func TestSecondsAreNotMillis(t *testing.T) {
 	const answers = 3000
 	seeds, wrong := whole.Or[uint64](1000, 20_000), 0

@@ -14,7 +14,8 @@ import (
 // Nobody knows what other clients have in flight, but they have as much as they use. Without the
 // estimate, each of several processes would spend all that the server says remains.
 //
-// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much must remain for that (room).
+// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much
+// must remain for that (room).
 type otherUsers struct {
 	began        monotime.Time // when the request went whose answer restored the limit
 	atStart      int           // Remaining at began; zero if no answer has spoken of it
@@ -27,8 +28,9 @@ type otherUsers struct {
 	siblings     bool          // other buckets of ours may draw on the limit: what they take is not others'
 }
 
-// begun reports whether a window has only just begun, of which so much is missing before the first request of ours. What is missing then was taken by others
-// that begin as we do, such as processes that were started together: at most a tenth; or few tokens of a small limit, and no more than a quarter.
+// begun reports whether a window has only just begun, of which so much is missing before the first request of
+// ours. What is missing then was taken by others that begin as we do, such as processes that were started
+// together: at most a tenth; or few tokens of a small limit, and no more than a quarter.
 func begun(limit, missing int) bool {
 	return 10*missing <= limit || 4*missing <= limit && missing <= maxPerOurToken
 }
@@ -99,8 +101,8 @@ func (u *otherUsers) join(v *otherUsers, remaining, inFlight int) {
 	}
 }
 
-// whole is the estimate at the end of a window, of which nothing remains. Where little of it was ours, and much is used, it is as if one
-// more token were ours.
+// whole is the estimate at the end of a window, of which nothing remains. Where little of it was ours, and much
+// is used, it is as if one more token were ours.
 func (u *otherUsers) whole() float64 {
 	if n := u.usedByUs; n < few && u.foundAtStart-n >= 2*few {
 		return min(float64(u.foundAtStart-n)/float64(n+1), maxPerOurToken)
@@ -127,7 +129,8 @@ func (u *otherUsers) used(o *outcome, inFlight int) used {
 	return used{since: u.began, ours: ours, all: u.atStart - o.remaining}
 }
 
-// part returns which part of what was used until now is ours, if the limit comes back at a rate meanwhile: 1 if few tokens were used.
+// part returns which part of what was used until now is ours, if the limit comes back at a rate meanwhile: 1 if
+// few tokens were used.
 func (u *used) part(now monotime.Time, rate float64) float64 {
 	all := float64(u.all) + rate*now.Sub(u.since).Seconds()
 	if u.since == 0 || all < few {
@@ -144,9 +147,11 @@ const few = 4
 // before they hear of ours.
 func (u *otherUsers) withOthers(n int) int { return n + int(2*u.perOurToken*float64(n)) }
 
-// room returns how much must remain at the instant t so that n tokens of ours may be in flight: n + roomForOthers · perOurToken · n. It is also for others
-// that are not seen yet: of processes that begin together, the one whose request comes first finds all that there is. Until most of what it sends next is
-// answered, which shows the others, one token may be theirs for each of ours, and another one sent before they hear of ours.
+// room returns how much must remain at the instant t so that n tokens of ours may be in flight: n +
+// roomForOthers · perOurToken · n. It is also for others that are not seen yet: of processes that begin
+// together, the one whose request comes first finds all that there is. Until most of what it sends next is
+// answered, which shows the others, one token may be theirs for each of ours, and another one sent before they
+// hear of ours.
 func (u *otherUsers) room(t monotime.Time, n int) int {
 	theirs := roomForOthers * u.perOurToken
 	if t < u.unseenUntil {
@@ -155,7 +160,8 @@ func (u *otherUsers) room(t monotime.Time, n int) int {
 	return n + int(theirs*float64(n))
 }
 
-// unseen returns when a request may go that may not before at, where it is kept back for others (crowded), at the instant t: no later than others may be unseen.
+// unseen returns when a request may go that may not before at, where it is kept back for others (crowded), at
+// the instant t: no later than others may be unseen.
 func (u *otherUsers) unseen(t, at monotime.Time, crowded bool) monotime.Time {
 	if crowded && t < u.unseenUntil {
 		return min(at, u.unseenUntil)
@@ -167,18 +173,20 @@ const (
 	// crowdFor is after how many served requests without a refusal others are taken to be gone.
 	crowdFor = 32
 
-	// roomForOthers is how many times as much as others used must remain for them, so that each client has about a third of its part of what remains in
-	// flight. With 2 times, of ten that begin together those that saw only some of the others sent far more than their part.
+	// roomForOthers is how many times as much as others used must remain for them, so that each client has
+	// about a third of its part of what remains in flight. With 2 times, of ten that begin together those that
+	// saw only some of the others sent far more than their part.
 	roomForOthers = 4
 
 	unseenPerToken = 1
 
-	// unseenTrips is for how many round trips others may be unseen: one until the next answers come, which may take much longer than the first did. What is
-	// answered slowly does not keep others back for longer than longestUnseen.
+	// unseenTrips is for how many round trips others may be unseen: one until the next answers come, which may
+	// take much longer than the first did. What is answered slowly does not keep others back for longer than
+	// longestUnseen.
 	unseenTrips   = 4
 	longestUnseen = time.Second
 
-	// leastUnseen is of how many tokens a limit is at least where that counts. With fewer, as many more were refused as fewer: a window that is used in
-	// several flights comes back in parts, as a bucket does.
+	// leastUnseen is of how many tokens a limit is at least where that counts. With fewer, as many more were
+	// refused as fewer: a window that is used in several flights comes back in parts, as a bucket does.
 	leastUnseen = 20
 )

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestOthersOfARefill: where others use a limit that comes back token by token, what may not be in flight beside theirs goes at the pace of the limit, one after
-// the other, however much remains; if the rate is hardly known, as of a limit that is back within a step, all of it goes a token's time after the answer.
+// TestOthersOfARefill: where others use a limit that comes back token by token, what may not be in flight
+// beside theirs goes at the pace of the limit, one after the other, however much remains; if the rate is hardly
+// known, as of a limit that is back within a step, all of it goes a token's time after the answer.
 func TestOthersOfARefill(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {

@@ -28,8 +28,9 @@ type outcome struct {
 
 	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant
 
-	// The same if it is stated in milliseconds: two instants between which it is, by the clock of the server if that is by which it was stated. And if it is, or is an
-	// instant in whatever step, two times from about when the server wrote the answer. All are zero otherwise.
+	// The same if it is stated in milliseconds: two instants between which it is, by the clock of the server if
+	// that is by which it was stated. And if it is, or is an instant in whatever step, two times from about
+	// when the server wrote the answer. All are zero otherwise.
 	resetEarly, resetLate monotime.Time
 	inLeast, inMost       time.Duration
 
@@ -56,9 +57,10 @@ func (o *outcome) found() int { return o.remaining + o.n }
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
 func (o *outcome) whole() bool { return 10*(o.found()+o.others) >= 9*o.limit }
 
-// refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It was if enough remains of this one. It was as
-// well if the whole of this one was there before the request, and surely not of another that is short: that is how a limit of one looks that has counted the request.
-// Where all that are short look so, it may be any of them: else none would ever be found to be used up.
+// refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It
+// was if enough remains of this one. It was as well if the whole of this one was there before the request, and
+// surely not of another that is short: that is how a limit of one looks that has counted the request. Where all
+// that are short look so, it may be any of them: else none would ever be found to be used up.
 func (o *outcome) refusedElsewhere(short, sure bool) bool {
 	if !o.refused || !short {
 		return false
@@ -66,9 +68,10 @@ func (o *outcome) refusedElsewhere(short, sure bool) bool {
 	return o.remaining >= max(o.n, 1) || sure && o.whole()
 }
 
-// rises reports whether more remains than can have come back since the round trip before, if the reset that was stated has not
-// come: whatever the algorithm, what is missing comes back at an even rate at the soonest. It requires that the answer is the
-// newest: then the server wrote it after all those of which leastThen is the least. Package counter looks closer.
+// rises reports whether more remains than can have come back since the round trip before, if the reset that was
+// stated has not come: whatever the algorithm, what is missing comes back at an even rate at the soonest. It
+// requires that the answer is the newest: then the server wrote it after all those of which leastThen is the
+// least. Package counter looks closer.
 func (o *outcome) rises() bool {
 	if o.earlyBefore <= o.now || o.refused {
 		return false
@@ -80,9 +83,10 @@ func (o *outcome) rises() bool {
 // manyResets: so many times as long as the farthest reset was away, many resets have come.
 const manyResets = 4
 
-// missingSince returns from when on what has come back now was missing, at the soonest; zero if something remained. That is when nothing remained first. But many resets may have come
-// since, if others took all each time, or a limit of one was used up again and again. Then it is as long before the latest reset as the farthest reset was away, and two of the steps in which
-// resets are stated.
+// missingSince returns from when on what has come back now was missing, at the soonest; zero if something
+// remained. That is when nothing remained first. But many resets may have come since, if others took all each
+// time, or a limit of one was used up again and again. Then it is as long before the latest reset as the
+// farthest reset was away, and two of the steps in which resets are stated.
 func (o *outcome) missingSince(step time.Duration) monotime.Time {
 	far := o.farIn + 2*step
 	if o.spentSince == 0 || far <= 0 || o.lateBefore.Sub(o.spentSince)/manyResets < far {

@@ -98,7 +98,8 @@ func TestOverlapIsBounded(t *testing.T) {
 	}
 }
 
-// TestSplitOff: the windows of a bucket of the server go to the other Server. What is in flight may draw on them, until it is answered.
+// TestSplitOff: the windows of a bucket of the server go to the other Server. What is in flight may draw on
+// them, until it is answered.
 func TestSplitOff(t *testing.T) {
 	var site Site
 	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
@@ -120,8 +121,8 @@ func TestSplitOff(t *testing.T) {
 	}
 }
 
-// TestSplitOffInFlight: what was in flight when the windows were split off counts for them until it is answered, and its answer has those
-// look again that wait for them.
+// TestSplitOffInFlight: what was in flight when the windows were split off counts for them until it is
+// answered, and its answer has those look again that wait for them.
 func TestSplitOffInFlight(t *testing.T) {
 	var site Site
 	var peers Peers[string]
@@ -233,8 +234,9 @@ func TestOverhearNextReset(t *testing.T) {
 	}
 }
 
-// TestOverhearOfTheWindowBefore: windows of two seconds whose resets are whole seconds look the same to processes whose clocks
-// differ. What was said of the one before is not taken for what is left of the one that has begun.
+// TestOverhearOfTheWindowBefore: windows of two seconds whose resets are whole seconds look the same to
+// processes whose clocks differ. What was said of the one before is not taken for what is left of the one that
+// has begun.
 func TestOverhearOfTheWindowBefore(t *testing.T) {
 	instant := func(remaining int, reset time.Duration) *quota.Statement {
 		st := step(remaining, 10, reset)
@@ -256,8 +258,8 @@ func TestOverhearOfTheWindowBefore(t *testing.T) {
 	}
 }
 
-// TestOverhearOfTheWindowBeforeOneOverheard: the same where this process knows the window that has begun from another one, whether it has seen an
-// earlier one itself or has heard of that, too.
+// TestOverhearOfTheWindowBeforeOneOverheard: the same where this process knows the window that has begun from
+// another one, whether it has seen an earlier one itself or has heard of that, too.
 func TestOverhearOfTheWindowBeforeOneOverheard(t *testing.T) {
 	instant := func(remaining int, at, now time.Duration) *quota.Statement {
 		st := step(remaining, 10, at-now)

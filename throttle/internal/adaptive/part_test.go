@@ -7,11 +7,13 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestCountApart: the Server of a counter that was told apart from others begins with what was said of the counter, and with what was found out of resets
-// before: that they are rounded down, as instants of a clock that may agree with ours, and when a window began.
+// TestCountApart: the Server of a counter that was told apart from others begins with what was said of the
+// counter, and with what was found out of resets before: that they are rounded down, as instants of a clock
+// that may agree with ours, and when a window began.
 func TestCountApart(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
-	// The windows of two counters began at 0, and last for 2 s. Date is 300 ms behind then, so that their reset is stated for 1.7 s.
+	// The windows of two counters began at 0, and last for 2 s. Date is 300 ms behind then, so that their reset
+	// is stated for 1.7 s.
 	said := func(b *bucket, remaining, limit int) quota.Statement {
 		date := b.now.Sub(start.Add(-300 * ms)).Truncate(s)
 		st := left(remaining, limit, 2*s-date)

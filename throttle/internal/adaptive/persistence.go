@@ -45,15 +45,17 @@ type result struct {
 }
 
 const (
-	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others are
-	// refused as well. That costs one refusal if they are. In a row of refusals, each flight after the first one needs a ratio that is as many times as great
-	// as a refusal was unlikely before the row, looksFrom times at most: so a row goes on where nearly all were refused before.
+	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
+	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
+	// first one needs a ratio that is as many times as great as a refusal was unlikely before the row,
+	// looksFrom times at most: so a row goes on where nearly all were refused before.
 	looksFrom = 20
 
 	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served.
 	ownFrom = 10_000
 
-	// closeLooks is the longest time between two looks at a server that says nothing, where some requests are likely never taken.
+	// closeLooks is the longest time between two looks at a server that says nothing, where some requests are
+	// likely never taken.
 	closeLooks = 5 * time.Second
 
 	// leastRatio and mostRatio bound the ratio. Once a request that was refused has been served (leastRatio), two
@@ -119,8 +121,8 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	return ofBucket, found
 }
 
-// row is the logarithm of how unlikely it is that all flights since a request was served, but the first one, were refused for their own sake. The share that was
-// refused before says so of one.
+// row is the logarithm of how unlikely it is that all flights since a request was served, but the first one,
+// were refused for their own sake. The share that was refused before says so of one.
 func (p *persistence) row() float64 {
 	return float64(p.flights-1) * min(-math.Log(p.share), math.Log(looksFrom))
 }
@@ -144,8 +146,9 @@ func (p *persistence) looking() bool {
 // likely reports whether it is likelier than not that the server never takes some requests.
 func (p *persistence) likely() bool { return p != nil && p.ratio > 0 }
 
-// draw returns where in line the request stands that is drawn, as a part of the line. The first draw is by chance. The golden ratio has
-// the next ones far from each other. Requests of one batch stand together: so a batch that is a tenth of the line is found within 16 draws.
+// draw returns where in line the request stands that is drawn, as a part of the line. The first draw is by
+// chance. The golden ratio has the next ones far from each other. Requests of one batch stand together: so a
+// batch that is a tenth of the line is found within 16 draws.
 func (p *persistence) draw(random func() float64) float64 {
 	if p == nil {
 		return random()

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// A row of letters is what became of requests, one after the other. A lower one was served, an upper one refused; a letter is
-// a claim, but for a, which is another one each time. Then X, a new one, is refused.
+// A row of letters is what became of requests, one after the other. A lower one was served, an upper one
+// refused; a letter is a claim, but for a, which is another one each time. Then X, a new one, is refused.
 func TestPersistence(t *testing.T) {
 	ten := strings.Repeat("a", 10)
 	thirty := strings.Repeat(ten, 3)
@@ -64,7 +64,8 @@ func TestPersistence(t *testing.T) {
 	}
 }
 
-// Refusals of requests that were under way together count as one: none of them says that the look of another was in vain.
+// Refusals of requests that were under way together count as one: none of them says that the look of another
+// was in vain.
 func TestPersistenceCountsAFlightOnce(t *testing.T) {
 	for _, together := range []bool{true, false} {
 		p := persistence{ratio: math.Log(ownFrom)}
@@ -88,8 +89,8 @@ func TestPersistenceCountsAFlightOnce(t *testing.T) {
 	}
 }
 
-// Nor do they say more than one of them could, since a window that is used up refuses all that were under way: here 20 of them, each of
-// which was refused before. Those of the next flights do.
+// Nor do they say more than one of them could, since a window that is used up refuses all that were under way:
+// here 20 of them, each of which was refused before. Those of the next flights do.
 func TestPersistenceHearsAFlightOnce(t *testing.T) {
 	p := persistence{}
 	for flight := range uint64(3) {
@@ -106,8 +107,8 @@ func TestPersistenceHearsAFlightOnce(t *testing.T) {
 	}
 }
 
-// A row of refusals goes on without a hold for as long as what was refused before explains it: the more, the longer. Of none that was served, as of few that were
-// refused, each flight takes evidence of 20 to 1.
+// A row of refusals goes on without a hold for as long as what was refused before explains it: the more, the
+// longer. Of none that was served, as of few that were refused, each flight takes evidence of 20 to 1.
 func TestPersistenceGoesOnWhereMostAreRefused(t *testing.T) {
 	for _, test := range []struct{ served, refused, want int }{
 		{0, 0, 3}, {31, 1, 3}, {8, 8, 10}, {8, 24, 23}, {4, 28, 44}, // (9.9 − 3.0)/log((served + refused + 2)/(refused + 1)), and one
@@ -148,8 +149,9 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Where some requests are likely never taken, a hint is not stretched, however often it is obeyed in vain, and looks at a server that says nothing come
-// after five seconds at most, until nothing was served for five minutes.
+// Where some requests are likely never taken, a hint is not stretched, however often it is obeyed in vain, and
+// looks at a server that says nothing come after five seconds at most, until nothing was served for five
+// minutes.
 func TestHoldsWhereSomeAreNeverTaken(t *testing.T) {
 	for _, test := range []struct {
 		ratio      float64
@@ -227,8 +229,9 @@ func TestPersistenceIsForgotten(t *testing.T) {
 	}
 }
 
-// Those before a request that went ahead and was served let others pass: once after two flights that were refused, and each time while refusals are likely to say
-// nothing of the bucket. Not after one that was refused itself.
+// Those before a request that went ahead and was served let others pass: once after two flights that were
+// refused, and each time while refusals are likely to say nothing of the bucket. Not after one that was refused
+// itself.
 func TestServedLetsOthersPass(t *testing.T) {
 	for _, test := range []struct {
 		flights      int

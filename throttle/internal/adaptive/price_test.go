@@ -37,7 +37,8 @@ func TestPriceOfKinds(t *testing.T) {
 	}
 }
 
-// Requests whose paths differ in what looks like an ID are of one kind, and so is what an earlier run has learned of others.
+// Requests whose paths differ in what looks like an ID are of one kind, and so is what an earlier run has
+// learned of others.
 func TestPriceOfPathsWithIDs(t *testing.T) {
 	path := func(i int) string { return "/threads/" + strconv.Itoa(10_000+i) + "/runs" }
 	learned := func(p *price) {
@@ -87,7 +88,8 @@ func TestPriceOfMethods(t *testing.T) {
 	}
 }
 
-// How much more must remain than requests cost in the mean: 2.5 standard deviations, of what each of them does and of the mean.
+// How much more must remain than requests cost in the mean: 2.5 standard deviations, of what each of them does
+// and of the mean.
 func TestPriceNeed(t *testing.T) {
 	p := price{mean: 100, variance: 16, learned: 16}
 	for _, test := range []struct{ n, inFlight, want int }{
@@ -126,8 +128,8 @@ func tokensLeft(remaining int, reset time.Duration) quota.Statement {
 	return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: remaining, Reset: reset, ResetKnown: true}
 }
 
-// One request after the other costs 1000 tokens. When that is known, one goes if 1000 are left for it beside what is in flight. Who
-// says what he costs is not asked.
+// One request after the other costs 1000 tokens. When that is known, one goes if 1000 are left for it beside
+// what is in flight. Who says what he costs is not asked.
 func TestPriceOfAWindow(t *testing.T) {
 	b := newBucket(t, Config{})
 	remaining := 10_000
@@ -227,7 +229,8 @@ func TestPriceIsHuge(t *testing.T) {
 	}
 }
 
-// Where the rate at which tokens come back is wrong, whatever the reason, a request looks after MaxHold, as at any limit.
+// Where the rate at which tokens come back is wrong, whatever the reason, a request looks after MaxHold, as at
+// any limit.
 func TestPriceOfASlowRefill(t *testing.T) {
 	b := newBucket(t, Config{MaxHold: time.Minute})
 	b.exchange(says(tokensLeft(0, time.Hour)))
@@ -245,8 +248,8 @@ func TestPriceOfALimitThatIsSpread(t *testing.T) {
 	b.wantDue(10 * time.Minute)
 }
 
-// Costs that differ thirtyfold do not have one request go in each window of a minute, for ever; nor does a price that is too high
-// by far.
+// Costs that differ thirtyfold do not have one request go in each window of a minute, for ever; nor does a
+// price that is too high by far.
 func TestPriceThatVariesALot(t *testing.T) {
 	const limit, roundTrip = 6000, 100 * time.Millisecond
 	for name, test := range map[string]struct {
@@ -328,8 +331,8 @@ func TestPriceOfAnswersThatDoNotSpeakOfIt(t *testing.T) {
 	}
 }
 
-// TestUnitOfWhichNothingIsGranted: a server states that it grants nothing of a unit, and serves all the same. That holds nothing, until
-// it refuses a request of which it says so.
+// TestUnitOfWhichNothingIsGranted: a server states that it grants nothing of a unit, and serves all the same.
+// That holds nothing, until it refuses a request of which it says so.
 func TestUnitOfWhichNothingIsGranted(t *testing.T) {
 	b := newBucket(t, Config{})
 	none := quota.Statement{Unit: "images", Reset: time.Hour, ResetKnown: true}

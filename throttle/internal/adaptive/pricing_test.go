@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPricing: a price is out as soon as no whole multiple of it is what was used, with as many of ours as were counted; once all are, others use the limit.
+// TestPricing: a price is out as soon as no whole multiple of it is what was used, with as many of ours as were
+// counted; once all are, others use the limit.
 func TestPricing(t *testing.T) {
 	type answer struct {
 		least, most float64

@@ -9,8 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// TestRaiseHeld: the rate that was held is that of two tokens over the time in which they came back: of two intervals at a limit of one, and of three at one
-// of more, of which part of a token may have been there. Where a round trip is as long as a token takes, or something remained, nothing is known of it.
+// TestRaiseHeld: the rate that was held is that of two tokens over the time in which they came back: of two
+// intervals at a limit of one, and of three at one of more, of which part of a token may have been there. Where
+// a round trip is as long as a token takes, or something remained, nothing is known of it.
 func TestRaiseHeld(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -76,8 +77,8 @@ func TestRaiseRefused(t *testing.T) {
 	}
 }
 
-// TestRaiseBesideOthers: while others are likely to share the limit, the rate grows a little with each answer, up to what was held; it is raised again once they
-// are taken to be gone.
+// TestRaiseBesideOthers: while others are likely to share the limit, the rate grows a little with each answer,
+// up to what was held; it is raised again once they are taken to be gone.
 func TestRaiseBesideOthers(t *testing.T) {
 	ra, rate, now := raise{by: 1, held: 10.5, others: crowdFor}, 10.0, start
 	if rate *= ra.grow(now, rate); math.Abs(rate-10*othersRaise) > 1e-9 {
@@ -103,7 +104,8 @@ func TestRaiseBesideOthers(t *testing.T) {
 	}
 }
 
-// strict is a bucket at a server that grants one token each 50 ms, and says of each that nothing remains for a second. So many requests were served.
+// strict is a bucket at a server that grants one token each 50 ms, and says of each that nothing remains for a
+// second. So many requests were served.
 func strict(t *testing.T, served int) *bucket {
 	t.Helper()
 	b := newBucket(t, Config{})
@@ -122,8 +124,9 @@ func spent(in time.Duration) quota.Statement {
 	return s
 }
 
-// TestSooner: a hint is not obeyed to its end where tokens were there long before the reset that was stated with it: the hold is as long as one takes, doubled with each
-// refusal in a row. After three of these the hint is obeyed.
+// TestSooner: a hint is not obeyed to its end where tokens were there long before the reset that was stated
+// with it: the hold is as long as one takes, doubled with each refusal in a row. After three of these the hint
+// is obeyed.
 func TestSooner(t *testing.T) {
 	const s = time.Second
 	refused := func(in, step time.Duration, stated ...quota.Statement) Answer {
@@ -169,7 +172,8 @@ func TestSooner(t *testing.T) {
 	}
 }
 
-// TestRefillBeginsRaise: the first token that is found early doubles the rate already; or it is just under what the user says, if the token was there as soon.
+// TestRefillBeginsRaise: the first token that is found early doubles the rate already; or it is just under what
+// the user says, if the token was there as soon.
 func TestRefillBeginsRaise(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -209,8 +213,9 @@ func TestRaiseIsBounded(t *testing.T) {
 	}
 }
 
-// TestRaiseOfALimitThatGrew: a limit that is not stated turns out to be four right after its rate began to be raised. So none of its requests was counted to find out how many
-// are on their way: the answer raises the rate by a quarter, and not without bounds.
+// TestRaiseOfALimitThatGrew: a limit that is not stated turns out to be four right after its rate began to be
+// raised. So none of its requests was counted to find out how many are on their way: the answer raises the rate
+// by a quarter, and not without bounds.
 func TestRaiseOfALimitThatGrew(t *testing.T) {
 	r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Hour, raise: raise{by: gentleRaise}}
 	r.observe(trips(time.Second, time.Millisecond, fewTokens, 0), &reset{}, time.Hour)

@@ -21,8 +21,8 @@ type recurrence struct {
 }
 
 const (
-	// longPhase is for how long nothing is served where a window is used up. Failures among requests that are served are
-	// told apart by what pacing does to them.
+	// longPhase is for how long nothing is served where a window is used up. Failures among requests that are
+	// served are told apart by what pacing does to them.
 	longPhase = time.Second
 	// leastRow is how many must be served in a row to be compared, and rowsDiffer is the part by which two rows may
 	// differ.

@@ -31,10 +31,12 @@ import (
 // faster, Remaining shows them, and they are spent at once. If most of the limit comes back in a
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
 //
-// It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
-// what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight, see share and leave; or
-// where resets say the rate, or the rate is guessed well enough, the limit is shared as a stock. And what paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
-// there from the start, or from when nothing remains first: else each would begin at the whole rate.
+// It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know
+// of each other, take what comes back. In such a crowd each looks for its part of the rate, and leaves a little
+// over, and as much as others have in flight, see share and leave; or where resets say the rate, or the rate is
+// guessed well enough, the limit is shared as a stock. And what paced requests have found before outlasts some
+// refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is there from
+// the start, or from when nothing remains first: else each would begin at the whole rate.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -87,11 +89,12 @@ type refill struct {
 }
 
 const (
-	// proven is as often as it counts that a paced request found something. So much faith outlasts four refusals in a row.
+	// proven is as often as it counts that a paced request found something. So much faith outlasts four
+	// refusals in a row.
 	proven = 8
 
-	// foundEarly is how often paced requests must have found something before the stated reset so that it says nothing of the next token, after a refusal has
-	// halved that.
+	// foundEarly is how often paced requests must have found something before the stated reset so that it says
+	// nothing of the next token, after a refusal has halved that.
 	foundEarly = 2
 )
 
@@ -99,8 +102,9 @@ const (
 // MaxHold is zero.
 func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 
-// timeFor returns how long n tokens take to come back: n/rate. An optimist expects the highest rate that is possible
-// after the first token; and while the rate is raised with each answer, n such answers: 1 + 1/raise + … + 1/raise^(n−1).
+// timeFor returns how long n tokens take to come back: n/rate. An optimist expects the highest rate that is
+// possible after the first token; and while the rate is raised with each answer, n such answers: 1 + 1/raise +
+// … + 1/raise^(n−1).
 func (r *refill) timeFor(n int, optimist bool) time.Duration {
 	switch {
 	case !optimist || n <= 1:
@@ -176,8 +180,9 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.countedSince, r.guessed = o.n, r.atMost/2
 }
 
-// doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where paced requests
-// have found something before, others are likely to have taken it, and each refusal halves how much that counts.
+// doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where
+// paced requests have found something before, others are likely to have taken it, and each refusal halves how
+// much that counts.
 func (r *refill) doubt() {
 	if r.finds > 1 {
 		r.finds /= 2
@@ -194,8 +199,8 @@ func (r *refill) wrong() {
 	r.doubtRefills.fail(1)
 }
 
-// early reports whether paced requests have found tokens long before the stated reset, which therefore says nothing of the next one: at a limit of few tokens
-// that comes back token by token.
+// early reports whether paced requests have found tokens long before the stated reset, which therefore says
+// nothing of the next one: at a limit of few tokens that comes back token by token.
 func (r *refill) early() bool {
 	return r.refills && (r.blind.on || r.raise.by > 0 && (r.finds >= foundEarly || r.raise.held > 0))
 }
@@ -203,8 +208,8 @@ func (r *refill) early() bool {
 // token returns how long one token takes to come back at most, as far as that was seen.
 func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate, r.raise.held)) }
 
-// stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of paced requests: of a
-// belief that begins later, it would say nothing.
+// stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of
+// paced requests: of a belief that begins later, it would say nothing.
 func (r *refill) stop() {
 	r.refills, r.resumed, r.finds, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0

@@ -50,8 +50,8 @@ func TestRefillDetected(t *testing.T) {
 	}
 }
 
-// TestRefillOfALog: the resets of a log are when the oldest request is forgotten. Where they move on, the limit is not full sooner than it was to be when
-// nothing remained.
+// TestRefillOfALog: the resets of a log are when the oldest request is forgotten. Where they move on, the limit
+// is not full sooner than it was to be when nothing remained.
 func TestRefillOfALog(t *testing.T) {
 	b := newBucket(t, Config{})
 	for n := 9; n >= 0; n-- {
@@ -68,8 +68,9 @@ func TestRefillOfALog(t *testing.T) {
 	}
 }
 
-// TestRefillOfALogAtItsEnd: a log is used up just before its oldest requests are forgotten, which is stated then and moves on by as little. It was far before, and so
-// it is no bucket of thousands per second. Of a reset that was stated two of its times ago nothing follows any more.
+// TestRefillOfALogAtItsEnd: a log is used up just before its oldest requests are forgotten, which is stated
+// then and moves on by as little. It was far before, and so it is no bucket of thousands per second. Of a reset
+// that was stated two of its times ago nothing follows any more.
 func TestRefillOfALogAtItsEnd(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -197,7 +198,8 @@ func TestRefillRaiseAnyRefusal(t *testing.T) {
 	}
 }
 
-// TestRefillCrowd: a refusal after which the reset has moved on is the doing of others. Then each halves its part of the rate, leaves a little over, and takes more where more than that remains.
+// TestRefillCrowd: a refusal after which the reset has moved on is the doing of others. Then each halves its
+// part of the rate, leaves a little over, and takes more where more than that remains.
 func TestRefillCrowd(t *testing.T) {
 	const s = time.Second
 	b := newBucket(t, Config{})
@@ -239,7 +241,8 @@ func TestRefillCrowd(t *testing.T) {
 	b.wantOpen(5)
 }
 
-// TestRefillBeginsInACrowd: where most of what was used was not ours, our part of the rate is that of what was used, from the start.
+// TestRefillBeginsInACrowd: where most of what was used was not ours, our part of the rate is that of what was
+// used, from the start.
 func TestRefillBeginsInACrowd(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -278,8 +281,8 @@ func TestRefillBeginsInACrowd(t *testing.T) {
 	}
 }
 
-// TestRefillEmptiedByOthers: where too little was used to tell as the refilling was noticed, others show when nothing remains. Whatever has come back
-// meanwhile, what is missing was used.
+// TestRefillEmptiedByOthers: where too little was used to tell as the refilling was noticed, others show when
+// nothing remains. Whatever has come back meanwhile, what is missing was used.
 func TestRefillEmptiedByOthers(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -331,7 +334,8 @@ func TestRefillEmptiedInSilence(t *testing.T) {
 	}
 }
 
-// TestRefillLeastInCrowd: refusals by chance do not lower our part of the rate without an end, nor does a first answer that is a refusal.
+// TestRefillLeastInCrowd: refusals by chance do not lower our part of the rate without an end, nor does a first
+// answer that is a refusal.
 func TestRefillLeastInCrowd(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
 	for range 20 {
@@ -372,7 +376,8 @@ func TestOthersUsed(t *testing.T) {
 	}
 }
 
-// TestRefillCrowdLeaves: in a crowd, each of two others has as much in flight as we have. What is not theirs goes at once, and then the pace counts.
+// TestRefillCrowdLeaves: in a crowd, each of two others has as much in flight as we have. What is not theirs
+// goes at once, and then the pace counts.
 func TestRefillCrowdLeaves(t *testing.T) {
 	for _, test := range []struct{ limit, inFlight, want int }{{20, 0, 5}, {20, 2, 5}, {20, 4, 8}, {8, 0, 2}, {8, 3, 6}, {3, 1, 0}} {
 		r := refill{refills: true, crowd: 1, crowded: true}
@@ -414,8 +419,8 @@ func TestRefillCrowdIsSearched(t *testing.T) {
 	}
 }
 
-// TestRefillStops: nothing of a crowd outlasts the belief that the limit comes back token by token, so that a belief which begins
-// later has the whole rate, and measures.
+// TestRefillStops: nothing of a crowd outlasts the belief that the limit comes back token by token, so that a
+// belief which begins later has the whole rate, and measures.
 func TestRefillStops(t *testing.T) {
 	const s = time.Second
 	crowd := func(t *testing.T) *bucket {
@@ -499,7 +504,8 @@ func TestRefillMore(t *testing.T) {
 	}
 }
 
-// TestRefillFaith: what paced requests have found outlasts refusals that do not say that others are there, and each halves it.
+// TestRefillFaith: what paced requests have found outlasts refusals that do not say that others are there, and
+// each halves it.
 func TestRefillFaith(t *testing.T) {
 	for found, want := range map[int]int{0: 2, 1: 2, 2: 3, proven: 5} {
 		r := refill{refills: true, rate: 1, finds: found}
@@ -523,7 +529,8 @@ func TestRefillFaith(t *testing.T) {
 	}
 }
 
-// TestRefillRefusedWithoutAWord: where refusals state nothing, two in a row of requests that were paced show that a limit does not refill.
+// TestRefillRefusedWithoutAWord: where refusals state nothing, two in a row of requests that were paced show
+// that a limit does not refill.
 func TestRefillRefusedWithoutAWord(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(0, 100, time.Minute)))
@@ -642,8 +649,8 @@ func TestEarlyProbe(t *testing.T) {
 	}
 }
 
-// TestFoundAll: each look before the reset that finds the whole limit halves the time to the next one; one that is refused ends that. What
-// is there after the reset says nothing.
+// TestFoundAll: each look before the reset that finds the whole limit halves the time to the next one; one that
+// is refused ends that. What is there after the reset says nothing.
 func TestFoundAll(t *testing.T) {
 	o := func(refused, probe bool, g guess, remaining int) *outcome {
 		return &outcome{sent: start, now: start, n: 1, limit: 10, remaining: remaining, refused: refused, probe: probe, guess: g, newest: true, spentSince: start.Add(-1)}
@@ -689,8 +696,9 @@ func TestGuessIsDoubted(t *testing.T) {
 	}
 }
 
-// TestRefillRaisesAgain: where one token is there at most, the rate is raised again 15 s after a raise has ended, as docs/learning-rules.md
-// promises, half as long again each time up to five minutes, and after 15 s once it has doubled or fallen.
+// TestRefillRaisesAgain: where one token is there at most, the rate is raised again 15 s after a raise has
+// ended, as docs/learning-rules.md promises, half as long again each time up to five minutes, and after 15 s
+// once it has doubled or fallen.
 func TestRefillRaisesAgain(t *testing.T) {
 	r := refill{refills: true, rate: 10, raise: raise{by: 1}, maxHold: time.Hour}
 	now := start
@@ -743,7 +751,8 @@ func TestRefillRaisesAgain(t *testing.T) {
 	}
 }
 
-// TestOthersAreNoRefill: what others took of a window that was restored is not missing, as it is of one that comes back bit by bit.
+// TestOthersAreNoRefill: what others took of a window that was restored is not missing, as it is of one that
+// comes back bit by bit.
 func TestOthersAreNoRefill(t *testing.T) {
 	for _, test := range []struct {
 		perOurToken float64
@@ -760,8 +769,8 @@ func TestOthersAreNoRefill(t *testing.T) {
 	}
 }
 
-// TestEarlyLooksReturn: at a limit of which nothing remains after each request, an early look that was refused is left out at the next two waits, and then made again: each
-// request that is served begins a new wait.
+// TestEarlyLooksReturn: at a limit of which nothing remains after each request, an early look that was refused
+// is left out at the next two waits, and then made again: each request that is served begins a new wait.
 func TestEarlyLooksReturn(t *testing.T) {
 	b := newBucket(t, Config{})
 	s := left(0, 1, time.Second)
@@ -780,8 +789,8 @@ func TestEarlyLooksReturn(t *testing.T) {
 	}
 }
 
-// TestRefillWithinARoundTrip: a part that is back before a reset which is nearer than a round trip says no more of the rate than the round trip does: how long ago the rest
-// was spent is not known better.
+// TestRefillWithinARoundTrip: a part that is back before a reset which is nearer than a round trip says no more
+// of the rate than the round trip does: how long ago the rest was spent is not known better.
 func TestRefillWithinARoundTrip(t *testing.T) {
 	const ms = time.Millisecond
 	sent := start.Add(time.Second)
@@ -796,10 +805,11 @@ func TestRefillWithinARoundTrip(t *testing.T) {
 	}
 }
 
-// TestRefillOfAResetThatIsAlwaysAsFar: a server always states the same time to the reset, in whole seconds. So an answer is about another reset if
-// it comes over a second after the one that was first about the reset before. The server is known to refill if that is over a second and half of the
-// time of one token: less may be two clocks that drift apart. So it depends on how close answers follow one another; but where they follow close,
-// the reset moves on again and again, by as much as time passes, which clocks do not.
+// TestRefillOfAResetThatIsAlwaysAsFar: a server always states the same time to the reset, in whole seconds. So
+// an answer is about another reset if it comes over a second after the one that was first about the reset
+// before. The server is known to refill if that is over a second and half of the time of one token: less may be
+// two clocks that drift apart. So it depends on how close answers follow one another; but where they follow
+// close, the reset moves on again and again, by as much as time passes, which clocks do not.
 func TestRefillOfAResetThatIsAlwaysAsFar(t *testing.T) {
 	const ms = time.Millisecond
 	const hour, month = time.Hour, 30 * 24 * time.Hour // of 99,999 tokens, half of one takes 18 ms and 12.96 s
@@ -834,7 +844,8 @@ func TestRefillOfAResetThatIsAlwaysAsFar(t *testing.T) {
 	}
 }
 
-// TestClocksThatDriftAreNoRefill: a reset that moves on again and again by a thousandth of the time that passes is that of a clock that goes wrong.
+// TestClocksThatDriftAreNoRefill: a reset that moves on again and again by a thousandth of the time that passes
+// is that of a clock that goes wrong.
 func TestClocksThatDriftAreNoRefill(t *testing.T) {
 	b := newBucket(t, Config{})
 	const month = 30 * 24 * time.Hour
@@ -847,8 +858,8 @@ func TestClocksThatDriftAreNoRefill(t *testing.T) {
 	}
 }
 
-// TestRefillBeforeAFineReset: a look that a hint allows finds a part of the limit well before a reset which is stated to the millisecond. The
-// limit comes back until that reset, and not within a millisecond.
+// TestRefillBeforeAFineReset: a look that a hint allows finds a part of the limit well before a reset which is
+// stated to the millisecond. The limit comes back until that reset, and not within a millisecond.
 func TestRefillBeforeAFineReset(t *testing.T) {
 	b := newBucket(t, Config{})
 	said := func(remaining int, reset time.Duration) (a Answer) {
@@ -865,7 +876,8 @@ func TestRefillBeforeAFineReset(t *testing.T) {
 	}
 }
 
-// TestRefillOfOneIsNoFasterThanARoundTrip: a limit of one is back early, and its reset is known to a round trip alone, while resets are near: nothing tells how much sooner than that it comes back.
+// TestRefillOfOneIsNoFasterThanARoundTrip: a limit of one is back early, and its reset is known to a round trip
+// alone, while resets are near: nothing tells how much sooner than that it comes back.
 func TestRefillOfOneIsNoFasterThanARoundTrip(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	o := &outcome{

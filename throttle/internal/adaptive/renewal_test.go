@@ -7,8 +7,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestRenewal: what shows that a refused request begins the window anew, and what does not. A window of 4 s was used up within 40 ms, by us and by others, and looks at
-// the reset are refused.
+// TestRenewal: what shows that a refused request begins the window anew, and what does not. A window of 4 s was
+// used up within 40 ms, by us and by others, and looks at the reset are refused.
 func TestRenewal(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	type look struct {
@@ -58,7 +58,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRenewalNext: looks come a sixteenth of a window late at first, and the later the more of them are refused, until one is served.
+// TestRenewalNext: looks come a sixteenth of a window late at first, and the later the more of them are
+// refused, until one is served.
 func TestRenewalNext(t *testing.T) {
 	const s = 16 * time.Second
 	for _, test := range []struct {
@@ -85,8 +86,9 @@ func TestRenewalNext(t *testing.T) {
 	}
 }
 
-// TestRenewalDue: at a server of 10 in 4 s, nothing goes before a window and a sixteenth after a refusal; nor after others were refused who found out when we did that nothing is
-// left. What is known of a limit goes with it.
+// TestRenewalDue: at a server of 10 in 4 s, nothing goes before a window and a sixteenth after a refusal; nor
+// after others were refused who found out when we did that nothing is left. What is known of a limit goes with
+// it.
 func TestRenewalDue(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	b := newBucket(t, Config{})

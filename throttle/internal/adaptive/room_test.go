@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestRoomIsNotMade: answers that leave Remaining as it was, to requests that went before a look was needed, make no room at a limit
-// that needs a look for each request.
+// TestRoomIsNotMade: answers that leave Remaining as it was, to requests that went before a look was needed,
+// make no room at a limit that needs a look for each request.
 func TestRoomIsNotMade(t *testing.T) {
 	for name, slow := range map[string]func(w *window){
 		"others use it": func(w *window) { w.others.perOurToken = 8; w.others.measured = true },
@@ -43,7 +43,8 @@ func TestRoomIsNotMade(t *testing.T) {
 	}
 }
 
-// TestNoRoomWhereAllIsSpread: where the whole limit is spread, each request needs a look, also while more is in flight than remains.
+// TestNoRoomWhereAllIsSpread: where the whole limit is spread, each request needs a look, also while more is in
+// flight than remains.
 func TestNoRoomWhereAllIsSpread(t *testing.T) {
 	for remaining := 1; remaining < 20; remaining++ {
 		s := &Server{}
@@ -64,7 +65,8 @@ func TestNoRoomWhereAllIsSpread(t *testing.T) {
 	}
 }
 
-// TestRoomOfTokens: as many requests as there is room for may go, of whatever kind and price, and of whatever kinds those in flight are.
+// TestRoomOfTokens: as many requests as there is room for may go, of whatever kind and price, and of whatever
+// kinds those in flight are.
 func TestRoomOfTokens(t *testing.T) {
 	const full = 100_000
 	roomy := 0

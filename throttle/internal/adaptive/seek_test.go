@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestSeek: when requests look whether a limit is restored, in seconds since the latest look that was served. The server states no reset.
+// TestSeek: when requests look whether a limit is restored, in seconds since the latest look that was served.
+// The server states no reset.
 func TestSeek(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -93,8 +94,8 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// TestSeekNoSoonerWhereNoLimitIsStated: a server that says of each request that none remains, and no limit, is asked once a second; and one that
-// states a limit of one no more often than each millisecond.
+// TestSeekNoSoonerWhereNoLimitIsStated: a server that says of each request that none remains, and no limit, is
+// asked once a second; and one that states a limit of one no more often than each millisecond.
 func TestSeekNoSoonerWhereNoLimitIsStated(t *testing.T) {
 	for limit, want := range []time.Duration{firstLook, shortestLook} {
 		b := newBucket(t, Config{})
@@ -142,8 +143,9 @@ func TestSeekPartEndsARow(t *testing.T) {
 	}
 }
 
-// TestSeekBunch: nothing was back after 9 s, and several after 10 s, in two windows in a row. A look that finds several then waits for 10 s again; one that finds
-// one, or several sooner, as where the log has become faster, waits for as long as a token takes.
+// TestSeekBunch: nothing was back after 9 s, and several after 10 s, in two windows in a row. A look that finds
+// several then waits for 10 s again; one that finds one, or several sooner, as where the log has become faster,
+// waits for as long as a token takes.
 func TestSeekBunch(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -178,7 +180,8 @@ func TestSeekEndsWhereResetsAreStated(t *testing.T) {
 	}
 }
 
-// TestSeekAfterOverhear: where another process heard of a reset, the look waits for it, whatever was seen while none was stated.
+// TestSeekAfterOverhear: where another process heard of a reset, the look waits for it, whatever was seen while
+// none was stated.
 func TestSeekAfterOverhear(t *testing.T) {
 	b := newBucket(t, Config{})
 	none := quota.Statement{Limit: 10}
@@ -194,7 +197,8 @@ func TestSeekAfterOverhear(t *testing.T) {
 	b.wantDue(59 * time.Second)
 }
 
-// TestSeekPartWithinASecond: where a look within less than a second finds a part, the limit was not full, so the next one comes no sooner, and no later.
+// TestSeekPartWithinASecond: where a look within less than a second finds a part, the limit was not full, so
+// the next one comes no sooner, and no later.
 func TestSeekPartWithinASecond(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(quota.Statement{Limit: 2}))
@@ -209,8 +213,8 @@ func TestSeekPartWithinASecond(t *testing.T) {
 	}
 }
 
-// TestSeekTokenNearlyBack: a token comes back every six seconds, and looks come a little later than that. So two are there in the end, which is no sign that
-// they come back sooner; but three are.
+// TestSeekTokenNearlyBack: a token comes back every six seconds, and looks come a little later than that. So
+// two are there in the end, which is no sign that they come back sooner; but three are.
 func TestSeekTokenNearlyBack(t *testing.T) {
 	for _, test := range []struct {
 		found int
@@ -225,9 +229,9 @@ func TestSeekTokenNearlyBack(t *testing.T) {
 	}
 }
 
-// TestSeekOthersHaveGone: a look after 1.7 s found one token of four, since others took the rest. The next one finds all four, so that a token takes less than
-// half a second: the looks come a second after the limit is used up from then on. A look after a pause does not tell when
-// all was back.
+// TestSeekOthersHaveGone: a look after 1.7 s found one token of four, since others took the rest. The next one
+// finds all four, so that a token takes less than half a second: the looks come a second after the limit is
+// used up from then on. A look after a pause does not tell when all was back.
 func TestSeekOthersHaveGone(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct{ took, want time.Duration }{{1700 * ms, time.Second}, {time.Hour, 3 * time.Second}} {
@@ -240,8 +244,9 @@ func TestSeekOthersHaveGone(t *testing.T) {
 	}
 }
 
-// TestSeekIsKept: the first run has used up a limit and looked after 1, 2, 3, 5, 8 and 12 s, when the limit was back. When the first look of a second run
-// comes, which hears that nothing remains; and when any request goes that the second run begins with.
+// TestSeekIsKept: the first run has used up a limit and looked after 1, 2, 3, 5, 8 and 12 s, when the limit was
+// back. When the first look of a second run comes, which hears that nothing remains; and when any request goes
+// that the second run begins with.
 func TestSeekIsKept(t *testing.T) {
 	const s = time.Second
 	none := quota.Statement{Limit: 10}
@@ -284,8 +289,8 @@ func TestSeekIsKept(t *testing.T) {
 	}
 }
 
-// TestSeekLate: a look that comes late, as nobody asked for more before, does not tell that the window is so long; whether its length is known, it has become
-// longer, or nothing is known.
+// TestSeekLate: a look that comes late, as nobody asked for more before, does not tell that the window is so
+// long; whether its length is known, it has become longer, or nothing is known.
 func TestSeekLate(t *testing.T) {
 	const s = time.Second
 	none, some := quota.Statement{Limit: 10}, quota.Statement{Limit: 10, Remaining: 9}
@@ -365,7 +370,8 @@ func TestSeekShorter(t *testing.T) {
 	}
 }
 
-// TestSeekOfAFile: whatever a file says, only spans of two minutes at most count; and a window that was not back when it was back before lasts longer.
+// TestSeekOfAFile: whatever a file says, only spans of two minutes at most count; and a window that was not
+// back when it was back before lasts longer.
 func TestSeekOfAFile(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct{ after, within, least, most time.Duration }{
@@ -391,8 +397,9 @@ func TestSeekOfAFile(t *testing.T) {
 	}
 }
 
-// TestSeekBitByBit: what several looks find is counted together. One at each of several late looks does not say that a token takes longer; two of two at each, that it takes half as
-// long, at the second look; and one at each later look, that it takes longer.
+// TestSeekBitByBit: what several looks find is counted together. One at each of several late looks does not say
+// that a token takes longer; two of two at each, that it takes half as long, at the second look; and one at
+// each later look, that it takes longer.
 func TestSeekBitByBit(t *testing.T) {
 	const late = 100 * time.Millisecond
 	l := seek{from: start, least: 10 * time.Second, most: 10 * time.Second}
@@ -439,7 +446,8 @@ func TestSeekCountsAnew(t *testing.T) {
 	t.Errorf("two at each of %d looks, and a token takes %v", mostBits, l.most)
 }
 
-// TestSeekWithinASecond: where two looks a second apart find all of a limit of two, the next one comes after half a second, and a part that is back at a look brings none sooner.
+// TestSeekWithinASecond: where two looks a second apart find all of a limit of two, the next one comes after
+// half a second, and a part that is back at a look brings none sooner.
 func TestSeekWithinASecond(t *testing.T) {
 	for left, want := range []time.Duration{time.Second, time.Second / 2} {
 		l := seek{from: start, least: time.Second, most: time.Second}

@@ -161,7 +161,8 @@ func TestSlowStartEnds(t *testing.T) {
 	}
 }
 
-// TestSlowStartAfterARow: where a server states nothing, a slow start begins again when as many are granted as were served before the first refusal.
+// TestSlowStartAfterARow: where a server states nothing, a slow start begins again when as many are granted as
+// were served before the first refusal.
 func TestSlowStartAfterARow(t *testing.T) {
 	for _, stated := range []bool{false, true} {
 		b := newBucket(t, Config{SlowStart: true})
@@ -337,8 +338,8 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestOverloadSleeps: while a window is known, no failure is taken for a refusal that says nothing, or that more remains, whatever failures were
-// found to mean. One that says that nothing remains may be.
+// TestOverloadSleeps: while a window is known, no failure is taken for a refusal that says nothing, or that
+// more remains, whatever failures were found to mean. One that says that nothing remains may be.
 func TestOverloadSleeps(t *testing.T) {
 	some, none := says(left(5, 10, time.Minute)), says(left(0, 10, time.Minute))
 	fails := func(a Answer) Answer { a.MayRefuse = true; return a }
@@ -430,8 +431,8 @@ func TestOverloadTrial(t *testing.T) {
 	}
 }
 
-// TestOverloadInVain: failures at a pace are failures after a minute at least, if enough are failures, and less than half is served of
-// what was usual: in the latest whole minute before, in a part of one, or at a pace.
+// TestOverloadInVain: failures at a pace are failures after a minute at least, if enough are failures, and less
+// than half is served of what was usual: in the latest whole minute before, in a part of one, or at a pace.
 func TestOverloadInVain(t *testing.T) {
 	for name, test := range map[string]struct {
 		usual          func(o *overload, n *sequence)
@@ -502,8 +503,8 @@ func attempts(o *overload, n *sequence, from monotime.Time, served, failed int, 
 	}
 }
 
-// TestOverloadUnserved: for how long nothing may be served in a trial, after so long of asking, and where nothing was served for so
-// long before.
+// TestOverloadUnserved: for how long nothing may be served in a trial, after so long of asking, and where
+// nothing was served for so long before.
 func TestOverloadUnserved(t *testing.T) {
 	for _, test := range []struct {
 		asked, lasted time.Duration
@@ -573,7 +574,8 @@ func TestOverloadHelps(t *testing.T) {
 	}
 }
 
-// TestOverloadShared: at a limit of which others take a half, a trial goes on; and without a pace, all but one of ten failed.
+// TestOverloadShared: at a limit of which others take a half, a trial goes on; and without a pace, all but one
+// of ten failed.
 func TestOverloadShared(t *testing.T) {
 	o, n := overload{begun: start}, sequence(0)
 	take := func(failed bool) (over bool) {
@@ -604,7 +606,8 @@ func TestOverloadShared(t *testing.T) {
 	t.Error("not over when three of four fail")
 }
 
-// TestOverloadBroken: after a trial in which nothing was served, the next one begins after MaxHold, or soon after something was served.
+// TestOverloadBroken: after a trial in which nothing was served, the next one begins after MaxHold, or soon
+// after something was served.
 func TestOverloadBroken(t *testing.T) {
 	for want, served := range map[time.Duration]bool{time.Hour: false, 2 * Patience: true} {
 		o := overload{broken: true, unsuccessful: 1, begun: start}
@@ -662,8 +665,8 @@ func TestOverloadRemembers(t *testing.T) {
 	}
 }
 
-// TestOverloadOutage: after a trial in which nothing was served any more, the next one begins once far more fail than in the trials before, from
-// when something is served again. In an outage none begins.
+// TestOverloadOutage: after a trial in which nothing was served any more, the next one begins once far more
+// fail than in the trials before, from when something is served again. In an outage none begins.
 func TestOverloadOutage(t *testing.T) {
 	for after, want := range map[string]bool{
 		"FFFFFFFFFFFF":         false,
@@ -683,7 +686,8 @@ func TestOverloadOutage(t *testing.T) {
 	}
 }
 
-// TestOverloadEndedTooEarly: a trial that failed begins again at once, if four times as many fail without a pace as in it.
+// TestOverloadEndedTooEarly: a trial that failed begins again at once, if four times as many fail without a
+// pace as in it.
 func TestOverloadEndedTooEarly(t *testing.T) {
 	for _, test := range []struct {
 		paced counted // answers of the trial
@@ -740,7 +744,8 @@ func TestRecurrenceLasted(t *testing.T) {
 	}
 }
 
-// TestRecurrence: as many are served each time before nothing is served for long. Of each row, how many were served in a second.
+// TestRecurrence: as many are served each time before nothing is served for long. Of each row, how many were
+// served in a second.
 func TestRecurrence(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -822,8 +827,8 @@ func TestOtherUsersRestored(t *testing.T) {
 	}
 }
 
-// TestOtherUsersUnseen: who finds all of a limit may be the first of several that begin together. A third of it goes at first; and the rest, once most of that is answered and
-// shows nobody else, or some round trips later.
+// TestOtherUsersUnseen: who finds all of a limit may be the first of several that begin together. A third of it
+// goes at first; and the rest, once most of that is answered and shows nobody else, or some round trips later.
 func TestOtherUsersUnseen(t *testing.T) {
 	const ms = time.Millisecond
 	flight := func(b *bucket) (all []*Ticket) {
@@ -878,7 +883,8 @@ func TestOtherUsersUnseen(t *testing.T) {
 	}
 }
 
-// TestOtherUsersUnseenOfARefill: that is so, too, where an earlier run has found how slowly the limit comes back: nobody waits for what comes back while enough is there.
+// TestOtherUsersUnseenOfARefill: that is so, too, where an earlier run has found how slowly the limit comes
+// back: nobody waits for what comes back while enough is there.
 func TestOtherUsersUnseenOfARefill(t *testing.T) {
 	const ms = time.Millisecond
 	clock := wallClock()
@@ -893,8 +899,8 @@ func TestOtherUsersUnseenOfARefill(t *testing.T) {
 	b.at(100 * ms).wantOpen(25)
 }
 
-// TestOtherUsersBegin: where few are missing at the first answer, others have just begun, too, and what remains is not taken at once; of a limit of which more is
-// missing, others may have gone long ago.
+// TestOtherUsersBegin: where few are missing at the first answer, others have just begun, too, and what remains
+// is not taken at once; of a limit of which more is missing, others may have gone long ago.
 func TestOtherUsersBegin(t *testing.T) {
 	for _, test := range []struct{ limit, remaining, want int }{
 		{38, 37, 37},  // nobody else
@@ -997,7 +1003,8 @@ func TestRefusalIsForgotten(t *testing.T) {
 	}
 }
 
-// TestPaceIsNotForgotten: what a server is believed to serve is not forgotten while requests go, however long it is ago.
+// TestPaceIsNotForgotten: what a server is believed to serve is not forgotten while requests go, however long
+// it is ago.
 func TestPaceIsNotForgotten(t *testing.T) {
 	b := newBucket(t, Config{})
 	refuseAtRate(b)
@@ -1036,8 +1043,8 @@ func TestHoldIsStretchedTo30Seconds(t *testing.T) {
 	}
 }
 
-// TestWindowIsTriedBesideAFlight: a silent server serves 100 in a minute. That a request finds out whether there are more, while others are on their way, does not make these
-// the first ones of the next window.
+// TestWindowIsTriedBesideAFlight: a silent server serves 100 in a minute. That a request finds out whether
+// there are more, while others are on their way, does not make these the first ones of the next window.
 func TestWindowIsTriedBesideAFlight(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
 	var window, used int

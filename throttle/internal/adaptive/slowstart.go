@@ -7,18 +7,20 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// slowStart bounds how many requests are in flight while nothing is known: one at first, and
-// one more with each answer, so that each answer lets two requests go (the slow start of TCP,
-// RFC 5681 section 3.1). Whatever is in flight when the first one is refused is refused as well. So where more than
-// slowStartSteep would go at once, the rate at which requests go rises by slowStartRise in each round trip at the most (as the congestion avoidance of TCP, section 3.2,
-// has one more segment in flight in each). But where fewer ask to go than may, each answer lets one more go, whatever was in flight, which TCP calls not validated
-// (RFC 7661): after 200 requests one by one, 201 may go at once. It ends with the first answer that states a limit, if it is known what requests cost of
-// it, or after slowStartAnswers answers.
+// slowStart bounds how many requests are in flight while nothing is known: one at first, and one more with each
+// answer, so that each answer lets two requests go (the slow start of TCP, RFC 5681 section 3.1). Whatever is
+// in flight when the first one is refused is refused as well. So where more than slowStartSteep would go at
+// once, the rate at which requests go rises by slowStartRise in each round trip at the most (as the congestion
+// avoidance of TCP, section 3.2, has one more segment in flight in each). But where fewer ask to go than may,
+// each answer lets one more go, whatever was in flight, which TCP calls not validated (RFC 7661): after 200
+// requests one by one, 201 may go at once. It ends with the first answer that states a limit, if it is known
+// what requests cost of it, or after slowStartAnswers answers.
 //
-// A server may be slow without refusing: a long poll, or requests that are answered only together. So
-// when nothing was answered for slowStartStep, one more goes, and twice as many may be in flight. That is so as well where requests end
-// sooner without an answer, one after the other, as their connections break or their callers wait no longer: nothing is learned from those.
-// After a refusal, until something is served again, it takes Patience, and no more may be in flight for that.
+// A server may be slow without refusing: a long poll, or requests that are answered only together. So when
+// nothing was answered for slowStartStep, one more goes, and twice as many may be in flight. That is so as well
+// where requests end sooner without an answer, one after the other, as their connections break or their callers
+// wait no longer: nothing is learned from those. After a refusal, until something is served again, it takes
+// Patience, and no more may be in flight for that.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
 	restart    sequence      // when it began: only requests granted later are counted
@@ -33,12 +35,14 @@ const (
 	// slowStartAnswers end a slow start at a server that states no limits.
 	slowStartAnswers = 256
 
-	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers would take 0.57 s for 400 requests of 10 ms, of which TestLearnLiesThatDoNotSlowDown allows 0.56 s, and hardly fewer requests
+	// slowStartSteep may be in flight before the rise is bounded. With 2, eight callers would take 0.57 s for
+	// 400 requests of 10 ms, of which TestLearnLiesThatDoNotSlowDown allows 0.56 s, and hardly fewer requests
 	// would be refused.
 	slowStartSteep = 4
 
-	// slowStartRise is by how many requests per second the rate may rise in a round trip. TestSlowStartCosts of internal/tests/learning
-	// has what it costs at a server without limits, and internal/tests/matrix/tried.md what it is worth at others.
+	// slowStartRise is by how many requests per second the rate may rise in a round trip. TestSlowStartCosts of
+	// internal/tests/learning has what it costs at a server without limits, and internal/tests/matrix/tried.md
+	// what it is worth at others.
 	slowStartRise = 50
 
 	// slowStartLeast is after how many answers at the most one more may be in flight, however short a round trip is.
@@ -82,8 +86,9 @@ func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
 // first reports whether a request that goes now is the first one after a refusal.
 func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
 
-// take counts a grant. The time without an answer begins with the first one after an answer, with each that goes anyway, and with one that goes after a pause: nothing was
-// in flight then, and nobody asked to go when one more might have gone.
+// take counts a grant. The time without an answer begins with the first one after an answer, with each that
+// goes anyway, and with one that goes after a pause: nothing was in flight then, and nobody asked to go when
+// one more might have gone.
 func (s *slowStart) take(now monotime.Time) {
 	if s.allowed == 0 {
 		return

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestSlowStartAfterAPause: after a request that ended without an answer, and a while in which nobody asked to go, one goes first again. Others wait for as long as they do at the
-// beginning, and where requests end without an answer one after the other, one more goes after that time.
+// TestSlowStartAfterAPause: after a request that ended without an answer, and a while in which nobody asked to
+// go, one goes first again. Others wait for as long as they do at the beginning, and where requests end without
+// an answer one after the other, one more goes after that time.
 func TestSlowStartAfterAPause(t *testing.T) {
 	for refused, step := range map[bool]time.Duration{false: slowStartStep, true: Patience} {
 		s := slowStart{allowed: 1, refused: refused}

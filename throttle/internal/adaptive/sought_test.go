@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestSought: what is known of a limit after others, each stated under the same name; of ten, something is back after three to four seconds.
+// TestSought: what is known of a limit after others, each stated under the same name; of ten, something is back
+// after three to four seconds.
 func TestSought(t *testing.T) {
 	const s = time.Second
 	ten := seek{from: start, least: 3 * s, most: 4 * s}
@@ -36,8 +37,8 @@ func TestSought(t *testing.T) {
 	}
 }
 
-// TestSoughtLongAgo: a limit of ten a second that is stated again after one of ten minutes, beside a client who takes a few of each ten, is looked at as before: its window
-// of ten minutes ago is over.
+// TestSoughtLongAgo: a limit of ten a second that is stated again after one of ten minutes, beside a client who
+// takes a few of each ten, is looked at as before: its window of ten minutes ago is over.
 func TestSoughtLongAgo(t *testing.T) {
 	for _, others := range []int{2, 4} {
 		b := newBucket(t, Config{})
@@ -69,7 +70,8 @@ func TestSoughtLongAgo(t *testing.T) {
 	}
 }
 
-// TestSoughtIsNotShared: what a window forgets of a limit that is stated in turns, a window that was split off from it keeps.
+// TestSoughtIsNotShared: what a window forgets of a limit that is stated in turns, a window that was split off
+// from it keeps.
 func TestSoughtIsNotShared(t *testing.T) {
 	p := parts{sought: sought{{10, seek{most: time.Second}}, {20, seek{most: time.Minute}}}}
 	own := p

@@ -13,7 +13,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// counted is what a Server knows that Count changes: all but what the passing of time tells, and what the resets say of a rate.
+// counted is what a Server knows that Count changes: all but what the passing of time tells, and what the
+// resets say of a rate.
 func (s *Server) counted() string {
 	text := fmt.Sprint(s.sequence, s.inFlight, s.statedAt, s.silent, s.successes, s.strays, s.Steady())
 	for _, w := range s.windows {
@@ -27,8 +28,8 @@ func (s *Server) counted() string {
 	return text
 }
 
-// TestCountIsLearn: two Servers see the same requests. One learns from all answers, the other counts what it may. They know the
-// same, but for what others use, whatever the order of the answers.
+// TestCountIsLearn: two Servers see the same requests. One learns from all answers, the other counts what it
+// may. They know the same, but for what others use, whatever the order of the answers.
 func TestCountIsLearn(t *testing.T) {
 	total, refills := 0, 0
 	for seed := range uint64(120) {
@@ -207,9 +208,9 @@ func TestSteadyNot(t *testing.T) {
 	}
 }
 
-// contradicted reports whether answers contradict each other of a server with some counters, of which so much remains at first.
-// Each counts down in the order in which requests come to it, and the answers to so many callers come in any order. Of five
-// requests, one is of the first counter.
+// contradicted reports whether answers contradict each other of a server with some counters, of which so much
+// remains at first. Each counts down in the order in which requests come to it, and the answers to so many
+// callers come in any order. Of five requests, one is of the first counter.
 func contradicted(seed uint64, callers int, left []int) bool {
 	r := rand.New(rand.NewPCG(seed, 7))
 	var s Server
@@ -244,8 +245,8 @@ func contradicted(seed uint64, callers int, left []int) bool {
 	return any
 }
 
-// TestOvertakenIsNoContradiction: answers that overtake one another are of one counter, whatever they say; and two counters are not taken for
-// one because of that.
+// TestOvertakenIsNoContradiction: answers that overtake one another are of one counter, whatever they say; and
+// two counters are not taken for one because of that.
 func TestOvertakenIsNoContradiction(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, callers := range []int{1, 2, 16, 64} {
@@ -259,8 +260,9 @@ func TestOvertakenIsNoContradiction(t *testing.T) {
 	}
 }
 
-// TestSteadyIsOpen: a request that may go without a look at the windows may go with one, too, whatever is in flight when a Server is
-// found Steady, and in whatever order answers come: of requests, of tokens, of both, and where others use most of the limit.
+// TestSteadyIsOpen: a request that may go without a look at the windows may go with one, too, whatever is in
+// flight when a Server is found Steady, and in whatever order answers come: of requests, of tokens, of both,
+// and where others use most of the limit.
 func TestSteadyIsOpen(t *testing.T) {
 	steady := 0
 	for seed := range uint64(300) {

@@ -7,20 +7,25 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// stock is how clients that do not know of each other share a limit that comes back bit by bit, at a rate that resets say, or that was seen. Each goes at a pace,
+// stock is how clients that do not know of each other share a limit that comes back bit by bit, at a rate that
+// resets say, or that was seen. Each goes at a pace,
 //
 //	rate · part^stockWeight · e^(stockSteep · (there/scale − 1))
 //
-// where rate is what comes back for all, part is ours of what is used, and there is what remains. So all are the slower the less remains, and are at one at
-// a stock of some tokens, whatever each takes its part for: if their sum is too large, less remains. One who finds much does not send all of that at once, since
-// others find it as well: see flight.
+// where rate is what comes back for all, part is ours of what is used, and there is what remains. So all are
+// the slower the less remains, and are at one at a stock of some tokens, whatever each takes its part for: if
+// their sum is too large, less remains. One who finds much does not send all of that at once, since others find
+// it as well: see flight.
 //
-// Where a quarter of the limit or more comes back in a round trip, what answers say is of long ago, and a pace that followed it closely would swing. There it is
+// Where a quarter of the limit or more comes back in a round trip, what answers say is of long ago, and a pace
+// that followed it closely would swing. There it is
 //
 //	rate · part · e^((there − limit/2)/(rate · round trip))
 //
-// That begins once others are certain. Each token that is used moves the reset on by the time in which one comes back; a reset that has moved on by more than our
-// tokens explain was moved by others. Coarse and uneven resets do not show that, nor does it show who has much under way: there it begins once others are likely, see refill.othersLikely.
+// That begins once others are certain. Each token that is used moves the reset on by the time in which one
+// comes back; a reset that has moved on by more than our tokens explain was moved by others. Coarse and uneven
+// resets do not show that, nor does it show who has much under way: there it begins once others are likely, see
+// refill.othersLikely.
 //
 // In come answers (note) and requests (take); out comes when a request may go (due).
 type stock struct {
@@ -56,7 +61,8 @@ type reading struct {
 	inLeast, inMost       time.Duration
 }
 
-// The numbers are those of the careful readers of buckets in internal/tests/simulation/read_test.go, as a search has found them.
+// The numbers are those of the careful readers of buckets in internal/tests/simulation/read_test.go, as a
+// search has found them.
 const (
 	stockSteep  = 3.84
 	stockWeight = 0.563
@@ -83,14 +89,16 @@ const (
 )
 
 const (
-	// crowdPart is which part of what was used is ours at most where others are taken to share the limit from the start.
+	// crowdPart is which part of what was used is ours at most where others are taken to share the limit from
+	// the start.
 	crowdPart = 0.7
 
 	// crowdLeast is our part of the rate at least.
 	crowdLeast = 1.0 / 32
 )
 
-// note takes in an answer, and between which bounds the rate is. It reports whether others are certain to use the limit.
+// note takes in an answer, and between which bounds the rate is. It reports whether others are certain to use
+// the limit.
 func (s *stock) note(o *reading, least, most float64) (others bool) {
 	if !o.refused {
 		s.ours, s.used = min(s.ours+o.n, maxTokens), min(s.used+o.n, maxTokens)
@@ -119,8 +127,9 @@ func (s *stock) note(o *reading, least, most float64) (others bool) {
 	return others
 }
 
-// seesOthers reports whether the reset has moved on by more than our tokens explain. What is in flight may have been counted. A limit that may have been full
-// meanwhile, if all was ours, says nothing: then the reset has moved on with time.
+// seesOthers reports whether the reset has moved on by more than our tokens explain. What is in flight may have
+// been counted. A limit that may have been full meanwhile, if all was ours, says nothing: then the reset has
+// moved on with time.
 func (s *stock) seesOthers(o *reading) (others bool) {
 	flight := max(o.flight-o.n, 0)
 	if o.resetLate == 0 {
@@ -143,7 +152,8 @@ func (s *stock) seesOthers(o *reading) (others bool) {
 	return others && s.pricing.none(o.limit)
 }
 
-// refute finds out which prices do not explain by how much the reset has moved on since the answer before. Where the limit may have been full meanwhile, if all was ours, that says nothing.
+// refute finds out which prices do not explain by how much the reset has moved on since the answer before.
+// Where the limit may have been full meanwhile, if all was ours, that says nothing.
 func (s *stock) refute(o *reading, flight int) {
 	fewest, all := 0, s.used+flight
 	if !o.refused {
@@ -213,7 +223,8 @@ func (s *stock) there(t monotime.Time, limit, inFlight int) float64 {
 	return min(float64(limit), s.level+s.rate()*s.part*max(since, 0)) - float64(inFlight)
 }
 
-// pace returns how many tokens a second are ours where so many are there, and by which power of e that grows in a second.
+// pace returns how many tokens a second are ours where so many are there, and by which power of e that grows in
+// a second.
 func (s *stock) pace(there float64, limit int) (perSecond, grows float64) {
 	if s.stale {
 		return s.rate() * s.part * math.Exp((there-float64(limit)/2)/s.inTrip()), s.rate() * s.part / s.inTrip()
@@ -244,9 +255,10 @@ func (s *stock) take(t monotime.Time, limit, inFlight int) {
 	s.credit--
 }
 
-// due returns when n may go, not before t, if ahead tokens go before, and of the limit some are in flight, and some reserved for others of ours. Where answers
-// have to come first, it is when a token is back, to look again; an optimist does not wait for these. Whatever is known, and whether answers come or not, our part is crowdLeast of the rate
-// at least, and MaxHold is not exceeded.
+// due returns when n may go, not before t, if ahead tokens go before, and of the limit some are in flight, and
+// some reserved for others of ours. Where answers have to come first, it is when a token is back, to look
+// again; an optimist does not wait for these. Whatever is known, and whether answers come or not, our part is
+// crowdLeast of the rate at least, and MaxHold is not exceeded.
 func (s *stock) due(t monotime.Time, ahead, n, limit, inFlight, reserve int, maxHold time.Duration, optimist bool) monotime.Time {
 	rate, taken := s.rate(), inFlight+reserve
 	there := s.there(t, limit, taken)

@@ -10,8 +10,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestStockAtRandom: whatever answers say, our part is between crowdLeast and all, nothing is infinite or no number, an optimist waits no longer, and whoever waits
-// waits no longer than our least part and MaxHold say, also for answers that do not come.
+// TestStockAtRandom: whatever answers say, our part is between crowdLeast and all, nothing is infinite or no
+// number, an optimist waits no longer, and whoever waits waits no longer than our least part and MaxHold say,
+// also for answers that do not come.
 func TestStockAtRandom(t *testing.T) {
 	limits := []int{1, 2, 3, 4, 20, 1000, 1e6, math.MaxInt32, maxTokens}
 	speeds := []float64{1e-9, 1e-3, 0.5, 1, 7, 1000, 1e6, 1e9, math.MaxInt32}

@@ -10,7 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestStockPace: all are the slower the less remains, and three that have a third each take together what comes back where about five tokens remain.
+// TestStockPace: all are the slower the less remains, and three that have a third each take together what comes
+// back where about five tokens remain.
 func TestStockPace(t *testing.T) {
 	for _, test := range []struct {
 		part, there float64
@@ -32,7 +33,8 @@ func TestStockPace(t *testing.T) {
 	}
 }
 
-// read is an answer of a limit of 20 that comes back in 20 seconds: so much remains of it, and the reset comes at an instant.
+// read is an answer of a limit of 20 that comes back in 20 seconds: so much remains of it, and the reset comes
+// at an instant.
 func read(at time.Duration, remaining int, reset time.Duration) *reading {
 	return &reading{
 		sent: start.Add(at), now: start.Add(at), n: 1, flight: 1, limit: 20, remaining: remaining, newest: true,
@@ -43,7 +45,8 @@ func read(at time.Duration, remaining int, reset time.Duration) *reading {
 // oneToken is that ours cost one token, and no other price.
 const oneToken = pricing(math.MaxUint64)
 
-// TestStockSeesOthers: others are certain where the reset has moved on by a token more than ours explain, and nowhere else.
+// TestStockSeesOthers: others are certain where the reset has moved on by a token more than ours explain, and
+// nowhere else.
 func TestStockSeesOthers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -83,7 +86,8 @@ func TestStockSeesOthers(t *testing.T) {
 		}
 	}
 
-	// At half a token a second at least, one of ours explains two seconds. What it has not moved the reset by is not left for others to use.
+	// At half a token a second at least, one of ours explains two seconds. What it has not moved the reset by
+	// is not left for others to use.
 	k := stock{pricing: oneToken}
 	k.note(read(0, 10, 10*s), 0.5, 0.7)
 	k.note(read(s, 9, 11*s), 0.5, 0.7)
@@ -98,7 +102,8 @@ func TestStockSeesOthers(t *testing.T) {
 	}
 }
 
-// TestStockPricing: while what the reset moves on by is so many times what we count, it may be a price that nobody says. Others are certain once no price explains it.
+// TestStockPricing: while what the reset moves on by is so many times what we count, it may be a price that
+// nobody says. Others are certain once no price explains it.
 func TestStockPricing(t *testing.T) {
 	const s = time.Second
 	type change = func(*reading)
@@ -146,7 +151,8 @@ func TestStockPricing(t *testing.T) {
 	}
 }
 
-// TestStockEven: the limit is one to be shared so where its rate is known closely, it is of some tokens, and a round trip is short beside it.
+// TestStockEven: the limit is one to be shared so where its rate is known closely, it is of some tokens, and a
+// round trip is short beside it.
 func TestStockEven(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -204,7 +210,8 @@ func TestStockTrip(t *testing.T) {
 	}
 }
 
-// TestStockPart: our part is that of what is used, about; what others have used is what came back, less ours and what remains.
+// TestStockPart: our part is that of what is used, about; what others have used is what came back, less ours
+// and what remains.
 func TestStockPart(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -242,7 +249,8 @@ func TestStockPart(t *testing.T) {
 	}
 }
 
-// TestStockDue: a request goes as the pace says; not beyond what may be in flight; and no later than our least part, and MaxHold, say.
+// TestStockDue: a request goes as the pace says; not beyond what may be in flight; and no later than our least
+// part, and MaxHold, say.
 func TestStockDue(t *testing.T) {
 	const s = time.Second
 	even := stock{least: 1, most: 1, part: 0.5, level: 20, at: start, trip: s, credited: start.Add(-s)}
@@ -327,8 +335,8 @@ func (k *tank) take(now monotime.Time) Answer {
 	return Answer{Refused: !ok, Statements: []quota.Statement{st}}
 }
 
-// TestStockInACrowd: who is alone never shares a limit as a stock. Who is not does, soon after the rate is known, and takes about half beside one who takes half;
-// and all again once the other one is gone.
+// TestStockInACrowd: who is alone never shares a limit as a stock. Who is not does, soon after the rate is
+// known, and takes about half beside one who takes half; and all again once the other one is gone.
 func TestStockInACrowd(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		b, k := newBucket(t, Config{}), &tank{limit: 10}
@@ -359,8 +367,8 @@ func TestStockInACrowd(t *testing.T) {
 	}
 }
 
-// TestStockSteady: what goes at a glance has gone as well; what costs more than a token does not go at the pace of single ones; and a limit that does not come back
-// bit by bit is no stock.
+// TestStockSteady: what goes at a glance has gone as well; what costs more than a token does not go at the pace
+// of single ones; and a limit that does not come back bit by bit is no stock.
 func TestStockSteady(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(10, 20, 10*time.Second)))
@@ -430,7 +438,8 @@ func TestStockOfACrowd(t *testing.T) {
 	}
 }
 
-// TestStockGuess: a guess at the rate grows while more is back than it explains, by a tenth with each answer, and no further than that shows. It falls by a twentieth with each refusal.
+// TestStockGuess: a guess at the rate grows while more is back than it explains, by a tenth with each answer,
+// and no further than that shows. It falls by a twentieth with each refusal.
 func TestStockGuess(t *testing.T) {
 	const s = time.Second
 	r := refill{refills: true, rate: 1, crowd: crowdFor, crowded: true, crowdMost: 2, step: s, fullSpan: 20 * s, maxHold: time.Minute}
@@ -466,7 +475,8 @@ func TestStockGuess(t *testing.T) {
 	}
 }
 
-// TestStockDoubts: where resets are coarse, two refusals in a row that others do not explain end the belief that what is shared comes back bit by bit.
+// TestStockDoubts: where resets are coarse, two refusals in a row that others do not explain end the belief
+// that what is shared comes back bit by bit.
 func TestStockDoubts(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -495,8 +505,8 @@ func TestStockDoubts(t *testing.T) {
 	}
 }
 
-// TestStockFarAway: where much of the limit comes back in a round trip, the pace is our part of the rate where half of the limit is there, and e times as much where as much more is there as
-// comes back in a round trip.
+// TestStockFarAway: where much of the limit comes back in a round trip, the pace is our part of the rate where
+// half of the limit is there, and e times as much where as much more is there as comes back in a round trip.
 func TestStockFarAway(t *testing.T) {
 	s := stock{stale: true, least: 100, most: 100, part: 0.25, trip: 40 * time.Millisecond}
 	for there, want := range map[float64]float64{5: 25, 9: 25 * math.E, 1: 25 / math.E} {

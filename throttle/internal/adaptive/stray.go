@@ -13,11 +13,11 @@ type strays struct {
 }
 
 const (
-	// strayWeight is how many requests must be served for each stray in the long run: more refusals than one in 13 are no
-	// accident.
+	// strayWeight is how many requests must be served for each stray in the long run: more refusals than one in
+	// 13 are no accident.
 	strayWeight = 12
-	// maxStrays is how many strays may come at once. Where two of 100 are refused by chance, half as many did once in some
-	// 500 strays.
+	// maxStrays is how many strays may come at once. Where two of 100 are refused by chance, half as many did
+	// once in some 500 strays.
 	maxStrays = 8
 	// enoughSlow is how many strays in a row show that the pace is not the reason of refusals.
 	enoughSlow = 3

@@ -8,9 +8,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// TestStrays: which refusals are those of something in front of the server. A dot was served, with something left; 0 was the
-// last of a window; r is a refusal that states nothing, R one that states something; and - is one that was served and states
-// nothing.
+// TestStrays: which refusals are those of something in front of the server. A dot was served, with something
+// left; 0 was the last of a window; r is a refusal that states nothing, R one that states something; and - is
+// one that was served and states nothing.
 func TestStrays(t *testing.T) {
 	for _, test := range []struct{ answers, want string }{
 		{".r", "s"},
@@ -47,7 +47,8 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestStrayHold: a stray is not sent again before its own hint, or before a hold that doubles; and nobody else waits for it.
+// TestStrayHold: a stray is not sent again before its own hint, or before a hold that doubles; and nobody else
+// waits for it.
 func TestStrayHold(t *testing.T) {
 	b := newBucket(t, Config{MaxHold: time.Minute})
 	b.exchange(says(left(5, 10, time.Hour)))
@@ -62,8 +63,8 @@ func TestStrayHold(t *testing.T) {
 	b.wantDue(0)
 }
 
-// TestStrayAndPace: where a pace was learned, a refusal is a stray unless the pace has risen; and three in a row show that the
-// pace was never the reason.
+// TestStrayAndPace: where a pace was learned, a refusal is a stray unless the pace has risen; and three in a
+// row show that the pace was never the reason.
 func TestStrayAndPace(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(5, 10, time.Hour)))

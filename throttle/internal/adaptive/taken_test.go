@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestSawWindow: a limit was seen to be a window if others use it, and a probe found far more than can have come back bit by bit.
+// TestSawWindow: a limit was seen to be a window if others use it, and a probe found far more than can have
+// come back bit by bit.
 func TestSawWindow(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	// A window of 80 in 11 s, used up within 80 ms. 40 ms after the next one began, half of it is there.
@@ -40,8 +41,8 @@ func TestSawWindow(t *testing.T) {
 	}
 }
 
-// TestTakenWindowDoesNotRefill: who comes to a window after others finds a part of it, and does not take it for one that comes back bit by
-// bit; without others, it does.
+// TestTakenWindowDoesNotRefill: who comes to a window after others finds a part of it, and does not take it for
+// one that comes back bit by bit; without others, it does.
 func TestTakenWindowDoesNotRefill(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -62,8 +63,9 @@ func TestTakenWindowDoesNotRefill(t *testing.T) {
 	}
 }
 
-// TestWindowThatOthersUseUp: who finds nothing of a window that has just begun, since others were faster, does not take the limit for one that comes back
-// token by token, if the reset had stayed where it was while nothing remained, or if a window came back as a whole before.
+// TestWindowThatOthersUseUp: who finds nothing of a window that has just begun, since others were faster, does
+// not take the limit for one that comes back token by token, if the reset had stayed where it was while nothing
+// remained, or if a window came back as a whole before.
 func TestWindowThatOthersUseUp(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	coarse := func(remaining int, reset time.Duration) quota.Statement {
@@ -106,8 +108,8 @@ func TestWindowThatOthersUseUp(t *testing.T) {
 	}
 }
 
-// TestTakenInWholeSeconds: likewise where resets are in whole seconds, if refusals ask to be left alone until then. A window of 50 in 2 s is used up within 10 ms; 40 ms after the
-// next one began, half of it is there.
+// TestTakenInWholeSeconds: likewise where resets are in whole seconds, if refusals ask to be left alone until
+// then. A window of 50 in 2 s is used up within 10 ms; 40 ms after the next one began, half of it is there.
 func TestTakenInWholeSeconds(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, hint := range []time.Duration{0, s, 2 * s} {

@@ -7,14 +7,16 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// told is a refusal of a tenant: when the request was sent, how long the answer took, and what it says; a negative hold is none.
+// told is a refusal of a tenant: when the request was sent, how long the answer took, and what it says; a
+// negative hold is none.
 type told struct {
 	tenant int
 	at     time.Duration
 	hold   time.Duration
 }
 
-// TestTenants: everybody is held if two tenants are told the same within a second, for no longer than both; and never by one.
+// TestTenants: everybody is held if two tenants are told the same within a second, for no longer than both; and
+// never by one.
 func TestTenants(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	for name, test := range map[string]struct {

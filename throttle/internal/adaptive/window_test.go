@@ -156,9 +156,9 @@ func TestNoProbeNoJitter(t *testing.T) {
 	}
 }
 
-// TestWindowLongQueue: what needs more than one window waits for the windows that follow; for a part of one, until it is
-// known that the limit does not come back token by token. A span that is not stated is at least as long as the wait
-// for a reset was, and no longer than from one reset to the next.
+// TestWindowLongQueue: what needs more than one window waits for the windows that follow; for a part of one,
+// until it is known that the limit does not come back token by token. A span that is not stated is at least as
+// long as the wait for a reset was, and no longer than from one reset to the next.
 func TestWindowLongQueue(t *testing.T) {
 	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	for _, test := range []struct {
@@ -367,8 +367,8 @@ func TestJudgeProbe(t *testing.T) {
 	}
 }
 
-// TestLoserWaitsForTheReset: where others take all of each window before a request looks, the next one looks at the reset that is stated, and
-// after a second at most if that is nearer, however often that happens.
+// TestLoserWaitsForTheReset: where others take all of each window before a request looks, the next one looks at
+// the reset that is stated, and after a second at most if that is nearer, however often that happens.
 func TestLoserWaitsForTheReset(t *testing.T) {
 	for _, window := range []time.Duration{time.Minute, time.Second, 50 * time.Millisecond} {
 		b := newBucket(t, Config{})
@@ -382,7 +382,8 @@ func TestLoserWaitsForTheReset(t *testing.T) {
 	}
 }
 
-// TestLoserAtAReset: who has lost at many stated resets does not stay away for long because an answer states none that is still to come.
+// TestLoserAtAReset: who has lost at many stated resets does not stay away for long because an answer states
+// none that is still to come.
 func TestLoserAtAReset(t *testing.T) {
 	for _, last := range []quota.Statement{left(0, 10, 0), left(0, 10, -time.Minute), {Limit: 10}} {
 		b := newBucket(t, Config{})
@@ -400,7 +401,8 @@ func TestLoserAtAReset(t *testing.T) {
 	}
 }
 
-// TestNearResetsForEver: a server that refuses all, and says each time that the reset is near, is asked ever more rarely.
+// TestNearResetsForEver: a server that refuses all, and says each time that the reset is near, is asked ever
+// more rarely.
 func TestNearResetsForEver(t *testing.T) {
 	for _, reset := range []time.Duration{20 * time.Millisecond, time.Second} {
 		b := newBucket(t, Config{})
@@ -469,8 +471,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestWindowOfWhichNoAnswerSpeaksAnyMore: a limit that is stated while it is used up, or to another process, and one that is stated always. After the reset
-// of the former, requests do not go one at a time.
+// TestWindowOfWhichNoAnswerSpeaksAnyMore: a limit that is stated while it is used up, or to another process,
+// and one that is stated always. After the reset of the former, requests do not go one at a time.
 func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
 	hour, minute := left(0, 10, 5*time.Second), left(50, 60, time.Minute)
 	hour.Name, minute.Name = "hour", "minute"
@@ -492,7 +494,8 @@ func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
 	}
 }
 
-// TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one hears of none.
+// TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
+// hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(quota.Statement{Limit: 10, Remaining: 5}))

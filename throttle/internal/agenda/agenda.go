@@ -1,5 +1,5 @@
-// Package agenda says when something is to be looked at again: each thing at an instant of its own ([Agenda]), or once when all is done ([Once]), and a whole
-// line not too often ([Looks]).
+// Package agenda says when something is to be looked at again: each thing at an instant of its own ([Agenda]),
+// or once when all is done ([Once]), and a whole line not too often ([Looks]).
 //
 // In come instants, and how much there is to look at; out comes when. The package knows nothing of what is looked at.
 package agenda
@@ -96,7 +96,8 @@ func (a *Agenda[K]) remove(i int) {
 	a.settle(i)
 }
 
-// settle has what is at i, if anything, take its place. It is not done by container/heap, which would allocate for each item that is added.
+// settle has what is at i, if anything, take its place. It is not done by container/heap, which would allocate
+// for each item that is added.
 func (a *Agenda[K]) settle(i int) {
 	for i < len(a.items) {
 		least := i

@@ -9,7 +9,8 @@ const maxPart = 64
 // Star is in place of what differs.
 const Star = "*"
 
-// How says which parts of a path make no difference, beside those that look like an ID. Of a path of one part, no other does.
+// How says which parts of a path make no difference, beside those that look like an ID. Of a path of one part,
+// no other does.
 type How int
 
 // The parts that make no difference.
@@ -54,8 +55,9 @@ func Fits(stars, path string, how How) bool {
 	}
 }
 
-// Cut cuts the first part off a path, and the slash behind it. More says whether anything follows. A colon before a method, as Google's APIs
-// write it at the end of a path, is like a slash: /models/flash:countTokens has the parts of /models/flash/countTokens.
+// Cut cuts the first part off a path, and the slash behind it. More says whether anything follows. A colon
+// before a method, as Google's APIs write it at the end of a path, is like a slash: /models/flash:countTokens
+// has the parts of /models/flash/countTokens.
 func Cut(path string) (part, rest string, more bool) {
 	part, rest, more = strings.Cut(path, "/")
 	if i := strings.LastIndexByte(part, ':'); !more && i > 0 && isMethod(part[i+1:]) {
@@ -64,7 +66,8 @@ func Cut(path string) (part, rest string, more bool) {
 	return part, rest, more
 }
 
-// isMethod reports whether a text is a verb in lower camel case, as Google asks for it (AIP-136): letters, of which the first is a small one.
+// isMethod reports whether a text is a verb in lower camel case, as Google asks for it (AIP-136): letters, of
+// which the first is a small one.
 func isMethod(text string) bool {
 	for i := range len(text) {
 		if b := text[i]; (b < 'a' || b > 'z') && (i == 0 || b < 'A' || b > 'Z') {
@@ -79,8 +82,8 @@ func starred(part string, how How, some, more bool) bool {
 	return LooksLikeID(part) || how == Last && some && !more || how == Before && more || how == After && some
 }
 
-// LooksLikeID reports whether a part of a path (see Cut) is rather one of many than a word: a number, a UUID, a hash, a token, an
-// address, a date, a text that is not fit for a word.
+// LooksLikeID reports whether a part of a path (see Cut) is rather one of many than a word: a number, a UUID, a
+// hash, a token, an address, a date, a text that is not fit for a word.
 func LooksLikeID(part string) bool {
 	digits, hex := 0, 0
 	for i := range len(part) {

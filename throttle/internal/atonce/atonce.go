@@ -1,8 +1,8 @@
-// Package atonce keeps what lets claims of a bucket go at once: without the bucket's lock, or with it, but without a look at
-// all that could delay them.
+// Package atonce keeps what lets claims of a bucket go at once: without the bucket's lock, or with it, but
+// without a look at all that could delay them.
 //
-// In come what the bucket finds when it is looked at as a whole (Set), grants and their ends; out comes in which way the next
-// claim may be granted. The package does not know what could delay a claim.
+// In come what the bucket finds when it is looked at as a whole (Set), grants and their ends; out comes in
+// which way the next claim may be granted. The package does not know what could delay a claim.
 package atonce
 
 import (
@@ -22,7 +22,8 @@ const (
 	Free               // without the lock: nothing could
 )
 
-// A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may be called at any time.
+// A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may
+// be called at any time.
 type Gate struct {
 	way    atomic.Uint32
 	ends   atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm or tell, and so nobody waits for one
@@ -34,8 +35,8 @@ type Gate struct {
 // Way returns how the next claim is granted.
 func (g *Gate) Way() Way { return Way(g.way.Load()) }
 
-// Set sets how claims go, and whether grants end without the lock. It requires that the lock is held. It stores only what is new: a store
-// that other processors must see costs as much as a lock.
+// Set sets how claims go, and whether grants end without the lock. It requires that the lock is held. It stores
+// only what is new: a store that other processors must see costs as much as a lock.
 func (g *Gate) Set(w Way, ends bool) {
 	if g.Way() != w {
 		g.way.Store(uint32(w))
@@ -66,8 +67,8 @@ func (g *Gate) Recent(now monotime.Time, span time.Duration) bool {
 	return last != 0 && int64(now)-last < int64(span)
 }
 
-// Grant grants n requests without the lock, and reports whether it did. If not, another goroutine may have counted them as under way for a
-// moment, and its claim may wait for their end.
+// Grant grants n requests without the lock, and reports whether it did. If not, another goroutine may have
+// counted them as under way for a moment, and its claim may wait for their end.
 func (g *Gate) Grant(now monotime.Time, n int) bool {
 	g.count.Add(int64(n))
 	if g.Way() != Free { // read again: a goroutine that changes it calls Take after that
@@ -78,9 +79,10 @@ func (g *Gate) Grant(now monotime.Time, n int) bool {
 	return true
 }
 
-// End ends a grant of n requests without the lock, and reports whether it did: not of several that were served, since one number cannot say how
-// many grants and how many requests these are. Served says that its request was served. Late says that another goroutine has changed the bucket
-// meanwhile: then its claim may wait for this end.
+// End ends a grant of n requests without the lock, and reports whether it did: not of several that were served,
+// since one number cannot say how many grants and how many requests these are. Served says that its request was
+// served. Late says that another goroutine has changed the bucket meanwhile: then its claim may wait for this
+// end.
 func (g *Gate) End(n int, served bool) (ended, late bool) {
 	if !g.ends.Load() || served && n > 1 {
 		return false, false
@@ -92,8 +94,8 @@ func (g *Gate) End(n int, served bool) (ended, late bool) {
 	return true, !g.ends.Load()
 }
 
-// Take returns how many requests were granted and have not ended, of those that went without the lock; fewer than none if
-// they were granted with it. It forgets them. It requires that the lock is held.
+// Take returns how many requests were granted and have not ended, of those that went without the lock; fewer
+// than none if they were granted with it. It forgets them. It requires that the lock is held.
 func (g *Gate) Take() int {
 	n := g.count.Load()
 	if n != 0 {

@@ -1,8 +1,8 @@
-// Package bell wakes who waits, when the lock under which that was decided is free again: who is woken takes that lock next, and would
-// have to wait for it.
+// Package bell wakes who waits, when the lock under which that was decided is free again: who is woken takes
+// that lock next, and would have to wait for it.
 //
-// In come bells that are to be rung ([List.Add]), with the lock held; they are taken with it ([List.Take]), and rung without it
-// ([Bell.Ring]). The package knows nothing of what is waited for.
+// In come bells that are to be rung ([List.Add]), with the lock held; they are taken with it ([List.Take]), and
+// rung without it ([Bell.Ring]). The package knows nothing of what is waited for.
 package bell
 
 import (
@@ -36,7 +36,8 @@ const (
 // Never is a time that does not pass.
 const Never time.Duration = math.MaxInt64
 
-// WaitOr waits until the bell is rung, a time has passed, or one of the channels has something to say, and returns which. Each channel may be nil.
+// WaitOr waits until the bell is rung, a time has passed, or one of the channels has something to say, and
+// returns which. Each channel may be nil.
 func (b *Bell) WaitOr(left time.Duration, ended, canceled <-chan struct{}) Event {
 	var expired <-chan time.Time
 	switch {
@@ -60,7 +61,8 @@ func (b *Bell) WaitOr(left time.Duration, ended, canceled <-chan struct{}) Event
 	}
 }
 
-// List is bells that are to be rung, in the order in which they were added. The zero List is empty. It has no lock of its own.
+// List is bells that are to be rung, in the order in which they were added. The zero List is empty. It has no
+// lock of its own.
 type List struct{ first, last *Bell }
 
 // Add adds a bell, which is in no List.
@@ -80,7 +82,8 @@ func (l *List) Take() (first *Bell) {
 	return first
 }
 
-// Ring rings a bell that was taken from a List, and those behind it. B may be nil. Who waits for a bell may use it for something else at once.
+// Ring rings a bell that was taken from a List, and those behind it. B may be nil. Who waits for a bell may use
+// it for something else at once.
 func (b *Bell) Ring() {
 	for b != nil {
 		next := b.next

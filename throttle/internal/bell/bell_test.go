@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestRing: bells are rung in the order in which they were added, each once, and may be added again as soon as they have rung.
+// TestRing: bells are rung in the order in which they were added, each once, and may be added again as soon as
+// they have rung.
 func TestRing(t *testing.T) {
 	var l List
 	bells := []Bell{New(), New(), New()}

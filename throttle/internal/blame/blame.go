@@ -1,9 +1,9 @@
 // Package blame keeps account of what the waiters of a line wait for, and for how long.
 //
-// In comes what a line waits for, whenever that changes: a [Cause], or its turn in the line above. Out comes, for a waiter
-// that joined at one instant and left at another, how long each Cause lasted in between ([Part]). Each instant counts for
-// one Cause, so the parts add up to the wait, exactly. A line waits for what the first in line waits for, as far as was
-// known at the time; the package does not know how that is found.
+// In comes what a line waits for, whenever that changes: a [Cause], or its turn in the line above. Out comes,
+// for a waiter that joined at one instant and left at another, how long each Cause lasted in between ([Part]).
+// Each instant counts for one Cause, so the parts add up to the wait, exactly. A line waits for what the first
+// in line waits for, as far as was known at the time; the package does not know how that is found.
 //
 // A change costs as much whatever the number of waiters and of earlier changes, and so do a waiter's beginning and end:
 // an account has a sum for each Cause, and a waiter what the sums were when it joined. There are few causes: in a tree,
@@ -103,8 +103,8 @@ type Book struct {
 	rows [order.Rows]*account // nil if no waiter asks
 }
 
-// open begins the account of a row, and those above, unless they are kept already. Until the first Look, the line is held.
-// For each open there must be a close.
+// open begins the account of a row, and those above, unless they are kept already. Until the first Look, the
+// line is held. For each open there must be a close.
 func (b *Book) open(now monotime.Time, row int) *account {
 	var above *account
 	if b.Above != nil {
@@ -143,7 +143,8 @@ type Stay struct {
 	parts  []Part        // what the waiter has waited for
 }
 
-// Begin begins the stay of a waiter in a row of the line of b. It reports whether a Look is to follow, since nobody of that row has asked before.
+// Begin begins the stay of a waiter in a row of the line of b. It reports whether a Look is to follow, since
+// nobody of that row has asked before.
 func (s *Stay) Begin(now monotime.Time, b *Book, row int) (first bool) {
 	first = b.rows[row] == nil
 	*s = Stay{book: b, row: row, before: b.open(now, row).sums(now, nil)}
@@ -188,7 +189,8 @@ func (s *Stay) End(now monotime.Time) {
 	s.over, s.left = true, now
 }
 
-// Moved adds the stay to parts, and then the time from its end until the waiter, which was sent to another line, was there.
+// Moved adds the stay to parts, and then the time from its end until the waiter, which was sent to another
+// line, was there.
 func (s *Stay) Moved(parts []Part, until monotime.Time) []Part {
 	if s.book == nil {
 		return parts
@@ -204,7 +206,8 @@ func (s *Stay) AddTo(parts []Part) []Part {
 	return parts
 }
 
-// Add adds p to parts, which has each cause once, the longest first; of two that lasted as long, that which was added first.
+// Add adds p to parts, which has each cause once, the longest first; of two that lasted as long, that which was
+// added first.
 func Add(parts []Part, p Part) []Part {
 	if p.For <= 0 {
 		return parts
@@ -218,8 +221,8 @@ func Add(parts []Part, p Part) []Part {
 	return parts
 }
 
-// Look is a look at the first waiters of the rows of a line, from the best rank on: what the first one of them that cannot
-// go waits for, others wait for behind it. Each row counts once. The zero Look keeps no account.
+// Look is a look at the first waiters of the rows of a line, from the best rank on: what the first one of them
+// that cannot go waits for, others wait for behind it. Each row counts once. The zero Look keeps no account.
 type Look struct {
 	book *Book
 	now  monotime.Time

@@ -11,7 +11,8 @@ import (
 // Timeout is how long a call may take.
 const Timeout = 250 * time.Millisecond
 
-// OverdueAfter is when a call that has not returned counts as failed. A function that heeds its context has returned then.
+// OverdueAfter is when a call that has not returned counts as failed. A function that heeds its context has
+// returned then.
 const OverdueAfter = Timeout + 50*time.Millisecond
 
 // ErrOverdue is the error of a call that does not return.
@@ -26,7 +27,8 @@ func TookTooLong(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// InTime calls f in a goroutine of its own, and returns its error; ErrOverdue if f does not return, and an error that says so if f panics.
+// InTime calls f in a goroutine of its own, and returns its error; ErrOverdue if f does not return, and an
+// error that says so if f panics.
 func InTime(f func(ctx context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() {

@@ -12,8 +12,8 @@ type panicked struct {
 	at    string // the function, and its line
 }
 
-// Ended returns the error of a call that has ended: err, or if it panicked with a value, an error that says so. It is to be called by the
-// deferred function that recovers.
+// Ended returns the error of a call that has ended: err, or if it panicked with a value, an error that says so.
+// It is to be called by the deferred function that recovers.
 func Ended(value any, err error) error {
 	if value == nil {
 		return err

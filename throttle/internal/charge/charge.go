@@ -1,7 +1,8 @@
-// Package charge keeps what only some grants have: costs in other units than requests, corrected costs, and what they hold until
-// they end.
+// Package charge keeps what only some grants have: costs in other units than requests, corrected costs, and
+// what they hold until they end.
 //
-// In come what was claimed and what became of it; out come costs and slots. The package does not know who was granted what, or why.
+// In come what was claimed and what became of it; out come costs and slots. The package does not know who was
+// granted what, or why.
 package charge
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// Extra is what a grant has that costs other units than requests, holds slots, or was settled. A nil *Extra is that of a grant which
-// costs requests only.
+// Extra is what a grant has that costs other units than requests, holds slots, or was settled. A nil *Extra is
+// that of a grant which costs requests only.
 type Extra struct {
 	limit.Charged
 	Uses      []lease.Use   // of slots of a Store

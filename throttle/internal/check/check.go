@@ -19,9 +19,9 @@ import (
 // OfStore says of each field that does nothing without a Store whether it is set, and of the Store.
 type OfStore struct{ Store, StoreName, SlotLife, Outage, StoreEvent, Fresh bool }
 
-// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas: a Reserve
-// that is no share; an Outage or a Spend that is none of the constants; durations that were probably meant to be in another
-// unit; fields that want a Store; and a Store that is a nil pointer.
+// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas:
+// a Reserve that is no share; an Outage or a Spend that is none of the constants; durations that were probably
+// meant to be in another unit; fields that want a Store; and a Store that is a nil pointer.
 func Fields(limiter any, reserve float64, outage, spend string, set OfStore) error {
 	var wrong []error
 	if !(reserve >= 0 && reserve < 1) {
@@ -55,8 +55,8 @@ func Outage[O ~string](o O) lease.Outage { return outages[string(o)] }
 // Spend returns what a throttle.Spend stands for.
 func Spend[S ~string](s S) adaptive.Spend { return spends[string(s)] }
 
-// Claim returns what is wrong with a throttle.Claim: a bound that was probably meant to be in another unit, or costs in requests, for which
-// there is N.
+// Claim returns what is wrong with a throttle.Claim: a bound that was probably meant to be in another unit, or
+// costs in requests, for which there is N.
 func Claim(maxWait time.Duration, costs quota.Costs) error {
 	if why := fields.BareNumber(maxWait, time.Microsecond); why != "" {
 		return fields.Invalid(errors.New("throttle: Claim.MaxWait is " + why))

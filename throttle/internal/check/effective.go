@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Of a field that bounds something, zero stands for a default or for no bound, the largest value for no bound, and what is
-// negative for a bound of zero.
+// Of a field that bounds something, zero stands for a default or for no bound, the largest value for no bound,
+// and what is negative for a bound of zero.
 
 // Bound returns the effective value of a field that bounds a duration, if zero stands for no bound.
 func Bound(d time.Duration) time.Duration {
@@ -21,8 +21,8 @@ func Bound(d time.Duration) time.Duration {
 	return min(max(d, 0), monotime.Longest)
 }
 
-// MaxWait returns for how long a claim may wait: zero if there is no bound, negative if it must not wait. A negative MaxQueue says so
-// too.
+// MaxWait returns for how long a claim may wait: zero if there is no bound, negative if it must not wait. A
+// negative MaxQueue says so too.
 func MaxWait(ofClaim, ofLimiter time.Duration, maxQueue int) time.Duration {
 	if maxQueue < 0 {
 		return -1
@@ -38,7 +38,8 @@ func ClaimsOr(ofClaim, ofLimiter time.Duration) time.Duration {
 	return ofLimiter
 }
 
-// Bounds are what bounds the wait of a claim. Its instants are of the clock that stands still while the machine sleeps: see [monotime.Clock.Awake].
+// Bounds are what bounds the wait of a claim. Its instants are of the clock that stands still while the machine
+// sleeps: see [monotime.Clock.Awake].
 type Bounds struct {
 	MaxWait  time.Duration // of the claim, else of the bucket; zero if there is no bound
 	AtOnce   bool          // it must not wait, but for a store's next reply
@@ -58,7 +59,8 @@ func (b *Bounds) Patience(now monotime.Time) time.Duration {
 	return 0
 }
 
-// Expires returns until when a claim may wait that was first made at from; zero if there is no bound, or if it must not wait.
+// Expires returns until when a claim may wait that was first made at from; zero if there is no bound, or if it
+// must not wait.
 func Expires(from monotime.Time, maxWait time.Duration) monotime.Time {
 	if d := Bound(maxWait); d > 0 && d != monotime.Unbounded {
 		return from.Add(d)
@@ -71,8 +73,8 @@ func MaxHold(d time.Duration) time.Duration {
 	return min(Bound(cmp.Or(d, 15*time.Minute)), monotime.Longest)
 }
 
-// MaxReset returns how far away a reset is that may be waited for, within MaxStandstill and MaxWait; zero if there is no
-// bound, or if nobody waits.
+// MaxReset returns how far away a reset is that may be waited for, within MaxStandstill and MaxWait; zero if
+// there is no bound, or if nobody waits.
 func MaxReset(maxStandstill, maxWait time.Duration) time.Duration {
 	if d := min(Bound(maxStandstill), Bound(maxWait)); d != monotime.Unbounded {
 		return d
@@ -80,7 +82,8 @@ func MaxReset(maxStandstill, maxWait time.Duration) time.Duration {
 	return 0
 }
 
-// Spacing returns how long one token of qs takes where requests are to come evenly spaced; zero if no quota says that, or only one of another unit does.
+// Spacing returns how long one token of qs takes where requests are to come evenly spaced; zero if no quota
+// says that, or only one of another unit does.
 func Spacing(qs quota.Quotas) (most time.Duration) {
 	for _, q := range qs {
 		if q.Burst == 1 && q.N > 0 && (q.Unit == "" || q.Unit == quota.Requests) {

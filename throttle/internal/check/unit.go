@@ -18,8 +18,8 @@ func Misspelled(costs quota.Costs, qs quota.Quotas) (unit string, meant quota.Qu
 	return unit, meant, ok
 }
 
-// Spelled returns costs with the units of the quotas in place of those that were probably meant to be these. Where costs
-// have both, the right one counts. Costs are not changed.
+// Spelled returns costs with the units of the quotas in place of those that were probably meant to be these.
+// Where costs have both, the right one counts. Costs are not changed.
 func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 	for {
 		unit, q, ok := Misspelled(costs, qs)
@@ -36,9 +36,10 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 	}
 }
 
-// Unit says what is wrong with the unit of a claim of n requests, and the name of the quota that it is not fit for, what was
-// claimed, and in which unit, empty for requests: a unit of costs is nearly that of the quota; or the claim is bare, of Wait or
-// Allow, and the quota is of something else than requests. Why is empty if the claim is fit.
+// Unit says what is wrong with the unit of a claim of n requests, and the name of the quota that it is not fit
+// for, what was claimed, and in which unit, empty for requests: a unit of costs is nearly that of the quota; or
+// the claim is bare, of Wait or Allow, and the quota is of something else than requests. Why is empty if the
+// claim is fit.
 func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (name string, cost int, unit, why string) {
 	if len(costs) > 0 {
 		if unit, q, ok := Misspelled(costs, qs); ok {
@@ -54,7 +55,8 @@ func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (name string, co
 	return "", 0, "", ""
 }
 
-// NotInRequests returns the first quota on which requests alone do not draw, or that wants to know when they end; nil if none.
+// NotInRequests returns the first quota on which requests alone do not draw, or that wants to know when they
+// end; nil if none.
 func NotInRequests(qs quota.Quotas) *quota.Quota {
 	for i := range qs {
 		if q := &qs[i]; q.N > 0 && (q.Unit != "" || q.Kind.Concurrent()) {

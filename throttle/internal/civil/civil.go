@@ -1,10 +1,11 @@
 // Package civil has windows that begin at midnight of days of the calendar: days and weeks as the clocks of a time zone
 // show them, months, years.
 //
-// In come instants, in nanoseconds since 1970; out come the instants between which a window lies. A window begins with a
-// day, and a day at the first instant at which the clocks show its date, or a later one. That is midnight, unless clocks
-// are put forward then. Where they are put back over midnight, the day has begun already. So windows follow one another
-// without a gap, whatever is done to clocks. The package knows nothing of what goes in a window.
+// In come instants, in nanoseconds since 1970; out come the instants between which a window lies. A window
+// begins with a day, and a day at the first instant at which the clocks show its date, or a later one. That is
+// midnight, unless clocks are put forward then. Where they are put back over midnight, the day has begun
+// already. So windows follow one another without a gap, whatever is done to clocks. The package knows nothing
+// of what goes in a window.
 package civil
 
 import "time"
@@ -29,8 +30,8 @@ func Weeks(from int, zone *time.Location) *Windows {
 	return Days(7, from-4, zone) // 1970 began on a Thursday
 }
 
-// Months returns windows of 1, 2, 3, 4, 6 or 12 months, of which one begins in January, on that day of the month, or on the
-// last one if the month is shorter.
+// Months returns windows of 1, 2, 3, 4, 6 or 12 months, of which one begins in January, on that day of the
+// month, or on the last one if the month is shorter.
 func Months(months, from int, zone *time.Location) *Windows {
 	return &Windows{months: months, from: from, zone: zone}
 }
@@ -86,8 +87,8 @@ func (w *Windows) begin(number int64) int64 {
 	return w.midnight(last.AddDate(0, 0, min(w.from-last.Day(), 0)))
 }
 
-// midnight returns the first instant at which the clocks of the zone show a date, or a later one. The date is given as its
-// midnight by UTC.
+// midnight returns the first instant at which the clocks of the zone show a date, or a later one. The date is
+// given as its midnight by UTC.
 func (w *Windows) midnight(date time.Time) int64 {
 	if w.zone == time.UTC {
 		return date.UnixNano()

@@ -47,9 +47,9 @@ func windows(zone *time.Location) map[string]struct {
 	}
 }
 
-// TestWindowsAgainstTheCalendar walks through years in quarters of an hour, in zones whose clocks were changed in every way:
-// by an hour, half an hour, two hours, over midnight in both directions, over a whole day. Windows begin where, and only
-// where, clocks show the first date of a window for the first time.
+// TestWindowsAgainstTheCalendar walks through years in quarters of an hour, in zones whose clocks were changed
+// in every way: by an hour, half an hour, two hours, over midnight in both directions, over a whole day.
+// Windows begin where, and only where, clocks show the first date of a window for the first time.
 func TestWindowsAgainstTheCalendar(t *testing.T) {
 	for name, years := range map[string][2]int{
 		"UTC":                 {1996, 2004}, // leap years
@@ -103,7 +103,8 @@ type shown struct {
 	d    int
 }
 
-// step is a quarter of an hour, but that clocks are changed a minute later, too; an hour by day, when no window begins, unless all is wanted.
+// step is a quarter of an hour, but that clocks are changed a minute later, too; an hour by day, when no window
+// begins, unless all is wanted.
 func step(at time.Time, zone *time.Location) time.Duration {
 	switch at.Minute() % 15 {
 	case 0:

@@ -82,7 +82,8 @@ func (y *said) meets(x *said) bool {
 	return y.early <= x.late.Add(slack) && x.early <= y.late.Add(slack)
 }
 
-// replaces reports whether y is the latest answer in place of x. Of two that were under way at once, the one counts that leaves less.
+// replaces reports whether y is the latest answer in place of x. Of two that were under way at once, the one
+// counts that leaves less.
 func (y *said) replaces(x *said, granted uint64) bool {
 	another := y.limit != 0 && y.limit != x.limit
 	return granted > x.heard || x.now == 0 || another || y.remaining <= x.remaining || !y.meets(x)
@@ -126,9 +127,9 @@ func (c *chain) without(l *leaf) {
 	}
 }
 
-// unit is whether the clock has proved that a reset which is stated as a bare number is in the unit in which it was read:
-// milliseconds are told from seconds by their size, so that few of them are read as seconds. Then each reset that is
-// stated is before the one that was stated earlier.
+// unit is whether the clock has proved that a reset which is stated as a bare number is in the unit in which it
+// was read: milliseconds are told from seconds by their size, so that few of them are read as seconds. Then
+// each reset that is stated is before the one that was stated earlier.
 type unit struct {
 	stayed int // how often the reset stayed where it was, for proofAfter
 	back   int // how often it went back

@@ -1,21 +1,23 @@
-// Package counter finds out which requests of one bucket a server counts together, from the numbers of its answers alone.
+// Package counter finds out which requests of one bucket a server counts together, from the numbers of its
+// answers alone.
 //
-// A server may count each route on its own and call all of these limits by one name, as X does and as express-rate-limit
-// does where it is mounted per router. Taken for one counter, the tightest route would hold all. Answers then contradict
-// each other, since one counter never does this (chain.go):
+// A server may count each route on its own and call all of these limits by one name, as X does and as
+// express-rate-limit does where it is mounted per router. Taken for one counter, the tightest route would hold
+// all. Answers then contradict each other, since one counter never does this (chain.go):
 //
 //   - Limits: it states another limit, and then the first one again.
 //   - Back: its reset is before one that was stated earlier and has not come yet.
 //   - Rises: more remains than can have come back since.
 //
-// In come answers: the class of the request (verb and path), when it went and when its answer came, and what the answer
-// states ([Router.Hear]). Out come the counter to which the class belongs, and which claims belong to another one from now
-// on ([Change]). Classes are told apart by a leaf of a tree of paths, where what looks like an id is a star (leaf.go). A
-// leaf moves to another counter after two contradictions, and two counters whose answers agree become one (move.go). What
-// contradicts itself within a leaf is several instances of the server (instances.go).
+// In come answers: the class of the request (verb and path), when it went and when its answer came, and what
+// the answer states ([Router.Hear]). Out come the counter to which the class belongs, and which claims belong
+// to another one from now on ([Change]). Classes are told apart by a leaf of a tree of paths, where what looks
+// like an id is a star (leaf.go). A leaf moves to another counter after two contradictions, and two counters
+// whose answers agree become one (move.go). What contradicts itself within a leaf is several instances of the
+// server (instances.go).
 //
-// The package is a state machine: it has no lock and no clock, and knows nothing of buckets. What it remembers is bounded:
-// 256 leaves and 64 counters. What is beyond belongs to the first counter.
+// The package is a state machine: it has no lock and no clock, and knows nothing of buckets. What it remembers
+// is bounded: 256 leaves and 64 counters. What is beyond belongs to the first counter.
 package counter
 
 import (
@@ -131,8 +133,8 @@ func (r *Router) Has(name string) bool {
 	return r != nil && slices.ContainsFunc(r.counters, func(c *counter) bool { return c.name == name })
 }
 
-// Of returns the name of the counter on which a request is expected to draw. A request of a kind that was not seen before
-// gets a counter of its own until it is answered, unless all that resemble it have one in common.
+// Of returns the name of the counter on which a request is expected to draw. A request of a kind that was not
+// seen before gets a counter of its own until it is answered, unless all that resemble it have one in common.
 func (r *Router) Of(verb, path string) string {
 	if l := r.leafOf(verb, path); l != nil {
 		return l.counter.name
@@ -259,8 +261,8 @@ func (r *Router) hearLimit(l *leaf, y *said, granted uint64) bool {
 	return true
 }
 
-// maxFlips is how often a leaf may state a limit that it has stated before, and another one in between. Of several limits
-// that hold for a request, some servers state the one that is nearest to its end.
+// maxFlips is how often a leaf may state a limit that it has stated before, and another one in between. Of
+// several limits that hold for a request, some servers state the one that is nearest to its end.
 const maxFlips = 2
 
 // isOdd reports whether a leaf states another limit than its counter.
@@ -339,8 +341,8 @@ func (r *Router) hearNumbers(l *leaf, y *said, granted uint64) {
 	}
 }
 
-// The points of a leaf: for belonging to its counter. Each answer with which a leaf is compared counts against it once, so
-// that the restart of a server, which contradicts all that was stated before it, moves nothing.
+// The points of a leaf: for belonging to its counter. Each answer with which a leaf is compared counts against
+// it once, so that the restart of a server, which contradicts all that was stated before it, moves nothing.
 const (
 	agreement     = 1
 	contradiction = -2

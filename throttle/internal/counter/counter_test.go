@@ -71,8 +71,8 @@ func (h *history) groups(paths ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestStatedIsTheLeast: of answers that were under way at once, the one that leaves less is what is known of a leaf that gets a counter of its own,
-// in whatever order they come.
+// TestStatedIsTheLeast: of answers that were under way at once, the one that leaves less is what is known of a
+// leaf that gets a counter of its own, in whatever order they come.
 func TestStatedIsTheLeast(t *testing.T) {
 	var h history
 	for i, a := range []answer{
@@ -302,8 +302,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestUnseen asks for paths that were not seen before: they belong to all that are as long and begin and end alike, or are
-// on their own until they are answered.
+// TestUnseen asks for paths that were not seen before: they belong to all that are as long and begin and end
+// alike, or are on their own until they are answered.
 func TestUnseen(t *testing.T) {
 	h := split()
 	if got, want := h.groups("/a/x/c", "/a/y/c", "/b/y/c", "/b/x/d", "/a/c"), "/a/x/c /a/y/c, /b/y/c, /b/x/d, /a/c"; !strings.HasPrefix(got, "/a/x/c /a/y/c,") || h.Of("GET", "/b/y/c") != h.Of("GET", "/b/x/c") {
@@ -322,8 +322,8 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestLook asks as TestUnseen does, and for paths of all kinds: what Look says is what Of says, where that makes no counter,
-// and nothing is remembered of it.
+// TestLook asks as TestUnseen does, and for paths of all kinds: what Look says is what Of says, where that
+// makes no counter, and nothing is remembered of it.
 func TestLook(t *testing.T) {
 	h := split()
 	for _, path := range []string{"/a/x/c", "/a/y/c", "/b/y/c", "/a/12345/c", "/b/x/d", "/a/c", "", "/1/2/3", "/a/x/c/d/e/f/g/h/i/j"} {
@@ -412,8 +412,8 @@ func TestReunite(t *testing.T) {
 	}
 }
 
-// TestInstances has one kind of request meet several instances of a server: what they allow together is what the emptiest
-// does; and while some are empty nothing, until the latest reset of these.
+// TestInstances has one kind of request meet several instances of a server: what they allow together is what
+// the emptiest does; and while some are empty nothing, until the latest reset of these.
 func TestInstances(t *testing.T) {
 	var h history
 	var got []string

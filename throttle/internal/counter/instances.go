@@ -8,14 +8,15 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// instances are several processes of a server behind a balancer, each with a window of its own for what the server calls
-// one limit. Requests of one kind meet now this one, now that one, and resets go to and fro.
+// instances are several processes of a server behind a balancer, each with a window of its own for what the
+// server calls one limit. Requests of one kind meet now this one, now that one, and resets go to and fro.
 //
-// In come answers (hear), from when a kind of request contradicted itself by Back: routes never do that. Each answer is of
-// the slot whose reset it states. Out comes whether there are instances (found), and what all of them allow together
-// (statement): as much as the emptiest, and while some are empty nothing until the latest reset of these. An instance of
-// which nothing was heard since its reset is full. So every instance grants its whole limit in each of its windows, and
-// none refuses, however the balancer deals; being wrong costs time, and no refusals.
+// In come answers (hear), from when a kind of request contradicted itself by Back: routes never do that. Each
+// answer is of the slot whose reset it states. Out comes whether there are instances (found), and what all of
+// them allow together (statement): as much as the emptiest, and while some are empty nothing until the latest
+// reset of these. An instance of which nothing was heard since its reset is full. So every instance grants its
+// whole limit in each of its windows, and none refuses, however the balancer deals; being wrong costs time, and
+// no refusals.
 type instances struct {
 	slots    []slot
 	previous int // slot of the answer before; -1 if it is gone

@@ -88,7 +88,8 @@ func isStar(part string, depth int) bool {
 	return depth == 0 && len(part) > maxPart || depth > 0 && alike.LooksLikeID(part)
 }
 
-// below returns the place of a part below n, and makes it if there is none. It returns nil if there are too many leaves.
+// below returns the place of a part below n, and makes it if there is none. It returns nil if there are too
+// many leaves.
 func (r *Router) below(n *node, part string, depth int) *node {
 	if isStar(part, depth) {
 		return r.starOf(n)
@@ -122,8 +123,8 @@ func (r *Router) starOf(n *node) *node {
 	return n.star
 }
 
-// collapse makes one star of the places below n: they are names of users, or the like. Only those stay that are known to
-// be counted elsewhere than most of them.
+// collapse makes one star of the places below n: they are names of users, or the like. Only those stay that are
+// known to be counted elsewhere than most of them.
 func (r *Router) collapse(n *node) {
 	n.full = true
 	r.starOf(n)
@@ -211,9 +212,9 @@ func (r *Router) forget(l *leaf) {
 	}
 }
 
-// expected returns the counter to which a new leaf is taken to belong: the one for all, while there is no other; that of
-// all leaves that are as long and have its verb, its first and its last part, if they have one in common, since a part
-// between these may be the name of a user; else a new one.
+// expected returns the counter to which a new leaf is taken to belong: the one for all, while there is no
+// other; that of all leaves that are as long and have its verb, its first and its last part, if they have one
+// in common, since a part between these may be the name of a user; else a new one.
 func (r *Router) expected(l *leaf) (c *counter) {
 	if c = r.recall(l); c != nil {
 		return c

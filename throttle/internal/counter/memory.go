@@ -11,8 +11,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Memory is what a Router has learned, as data that is saved for a later run of the program. Routes are digests, since a path
-// may contain a credential.
+// Memory is what a Router has learned, as data that is saved for a later run of the program. Routes are
+// digests, since a path may contain a credential.
 type Memory struct {
 	Name     string   `json:"name,omitempty"` // of the limit
 	Counters []Known  `json:"counters,omitempty"`
@@ -45,7 +45,8 @@ type former struct {
 // maxText bounds names and digests in what is read.
 const maxText = 256
 
-// Memory returns what is known, nil if that is one counter and one instance. Key returns the key of the counter of a name.
+// Memory returns what is known, nil if that is one counter and one instance. Key returns the key of the counter
+// of a name.
 func (r *Router) Memory(now monotime.Time, clock *monotime.Clock, key func(name string) string) *Memory {
 	if r == nil {
 		return nil
@@ -107,7 +108,8 @@ func (r *Router) unmet() (all []*former) {
 	return all
 }
 
-// Router returns a Router that begins with what an earlier run knew; nil if that is nothing. What is beyond its bounds is left out.
+// Router returns a Router that begins with what an earlier run knew; nil if that is nothing. What is beyond its
+// bounds is left out.
 func (m *Memory) Router(now monotime.Time, clock *monotime.Clock) *Router {
 	if m == nil || len(m.Name) > maxText {
 		return nil

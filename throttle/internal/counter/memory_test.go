@@ -39,8 +39,8 @@ func kept(t *testing.T, r *Router, now monotime.Time, clock *monotime.Clock) *Ro
 	return m.Router(now, clock)
 }
 
-// TestMemoryOfRoutes: routes that were told apart are told apart from the beginning, and have their keys; so they are if a run in between has
-// not met them.
+// TestMemoryOfRoutes: routes that were told apart are told apart from the beginning, and have their keys; so
+// they are if a run in between has not met them.
 func TestMemoryOfRoutes(t *testing.T) {
 	var clock monotime.Clock
 	clock.Start()

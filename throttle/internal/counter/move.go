@@ -14,8 +14,8 @@ const (
 	oneCounter  = 4
 )
 
-// move moves a leaf to another counter: one of its limit that says nearly the same as the leaf; for a leaf that only its
-// limit tells from its counter, one that the leaf does not contradict; else a new one.
+// move moves a leaf to another counter: one of its limit that says nearly the same as the leaf; for a leaf that
+// only its limit tells from its counter, one that the leaf does not contradict; else a new one.
 func (r *Router) move(l *leaf, byNumbers bool) {
 	from, y, to := l.counter, &l.latest, (*counter)(nil)
 	for _, d := range r.counters {
@@ -106,8 +106,8 @@ func (r *Router) reunite(l *leaf) {
 	first.byNumbers = false
 }
 
-// compare looks whether an answer of one counter might as well be one of another: if answers of the two alternate, and each
-// says a little less than the one before.
+// compare looks whether an answer of one counter might as well be one of another: if answers of the two
+// alternate, and each says a little less than the one before.
 func (r *Router) compare(c *counter, y *said, granted uint64) {
 	for _, d := range r.counters {
 		if d == c || d.isNew || d.limit != c.limit || d.latest.now == 0 || d.latest.late <= y.now {

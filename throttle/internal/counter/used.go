@@ -5,8 +5,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Stated is what was stated last of a counter, and what was used of it since the first answer about the same reset. A counter that nobody else knows of any
-// more begins with that.
+// Stated is what was stated last of a counter, and what was used of it since the first answer about the same
+// reset. A counter that nobody else knows of any more begins with that.
 type Stated struct {
 	quota.Statement               // as the answer has it
 	Sent, Heard     monotime.Time // when the request went, and when its answer came; zero if nothing was stated
@@ -58,8 +58,9 @@ type used struct {
 	ours    int // what has been answered since, with the first one, has cost so much
 }
 
-// note takes in the answer to a request that was granted then. Where more remains than before, another window has begun, whatever is known of resets:
-// those of short windows are nearer to each other than whole seconds tell apart.
+// note takes in the answer to a request that was granted then. Where more remains than before, another window
+// has begun, whatever is known of resets: those of short windows are nearer to each other than whole seconds
+// tell apart.
 func (u *used) note(y *said, granted uint64) {
 	rises := granted > u.least.heard && y.remaining+y.n > u.least.remaining+1
 	if u.first.now == 0 || y.limit != u.first.limit || !y.meets(&u.first) || rises {

@@ -2,8 +2,8 @@ package counter
 
 import "testing"
 
-// TestStatedUse: what is stated of a counter comes with what was used of it since its window began, in whatever order answers come, and with what was used of
-// all counters.
+// TestStatedUse: what is stated of a counter comes with what was used of it since its window began, in whatever
+// order answers come, and with what was used of all counters.
 func TestStatedUse(t *testing.T) {
 	var h history
 	for _, a := range []answer{

@@ -1,14 +1,16 @@
-// Package expect says what a claim is expected to cost in units of which it does not say it: what others of its kind turned
-// out to cost. Of one kind are claims with the same verb, and with paths that differ in what looks like an ID.
+// Package expect says what a claim is expected to cost in units of which it does not say it: what others of its
+// kind turned out to cost. Of one kind are claims with the same verb, and with paths that differ in what looks
+// like an ID.
 //
-// In come claims that go (Ticket.Begin), what their requests turn out to cost (Ticket.Settle), and that they have ended
-// (Ticket.End). Out come, for each kind and unit, the mean cost (Cost); how much more must be there, since what is under way
-// may cost more than its means (Spare); and until when others are to show first what claims of the kind cost (Until).
+// In come claims that go (Ticket.Begin), what their requests turn out to cost (Ticket.Settle), and that they
+// have ended (Ticket.End). Out come, for each kind and unit, the mean cost (Cost); how much more must be there,
+// since what is under way may cost more than its means (Spare); and until when others are to show first what
+// claims of the kind cost (Until).
 //
-// The mean and the variance are weighted: of n costs, the latest counts 1/n, but no less than has half of the weight be that
-// of the latest 32 (D. H. D. West, Updating mean and variance estimates, 1979, with weights that fade). Few costs say little of
-// how much they vary: one more, as far from the mean as zero is, counts beside them. A kind of which nothing is known is
-// expected to cost what all kinds together do.
+// The mean and the variance are weighted: of n costs, the latest counts 1/n, but no less than has half of the
+// weight be that of the latest 32 (D. H. D. West, Updating mean and variance estimates, 1979, with weights that
+// fade). Few costs say little of how much they vary: one more, as far from the mean as zero is, counts beside
+// them. A kind of which nothing is known is expected to cost what all kinds together do.
 package expect
 
 import (
@@ -23,25 +25,26 @@ import (
 )
 
 const (
-	// halfLife is how many costs have half of the weight of a mean: as many tell it to a tenth if costs vary by a factor of ten,
-	// and what requests cost changes with the hours.
+	// halfLife is how many costs have half of the weight of a mean: as many tell it to a tenth if costs vary by
+	// a factor of ten, and what requests cost changes with the hours.
 	halfLife = 32
 
-	// margin is how many standard deviations all that is under way may cost more than was thought before the quota is in debt by
-	// more than one mean cost. Few costs tell the deviation badly, and most costs are skewed, so that it is more than normal costs
-	// would need: see TestExpect of package throttle. There, with 3.5, several of 100 half hours have a larger debt, and with 4.5 less
-	// than 95 of 100 of the quota is used.
+	// margin is how many standard deviations all that is under way may cost more than was thought before the
+	// quota is in debt by more than one mean cost. Few costs tell the deviation badly, and most costs are
+	// skewed, so that it is more than normal costs would need: see TestExpect of package throttle. There, with
+	// 3.5, several of 100 half hours have a larger debt, and with 4.5 less than 95 of 100 of the quota is used.
 	margin = 3.75
 
-	// enough is from how many costs on as many claims may be under way as the quota and Spare let go: from when their mean is
-	// known to a tenth.
+	// enough is from how many costs on as many claims may be under way as the quota and Spare let go: from when
+	// their mean is known to a tenth.
 	enough = halfLife
 
-	// patience is how long a kind of which little is known waits for a word of what it costs, until twice as many may be under
-	// way. It is that of a slow start after a refusal: see package adaptive.
+	// patience is how long a kind of which little is known waits for a word of what it costs, until twice as
+	// many may be under way. It is that of a slow start after a refusal: see package adaptive.
 	patience = 5 * time.Second
 
-	// dust is the largest mean that counts as zero, in tokens: however many costs of zero come, they bring no mean down to it.
+	// dust is the largest mean that counts as zero, in tokens: however many costs of zero come, they bring no
+	// mean down to it.
 	dust = 0.01
 
 	// maxKinds bounds how many kinds are remembered: those that came latest.
@@ -104,7 +107,8 @@ func (k *Kinds) Of(verb, path string) *Kind {
 	return kind
 }
 
-// Begun calls f for the kind of which a claim has gone, so that others of it are to wait for what that one costs; once for each such claim at most.
+// Begun calls f for the kind of which a claim has gone, so that others of it are to wait for what that one
+// costs; once for each such claim at most.
 func (k *Kinds) Begun(now monotime.Time, f func(now monotime.Time, kind *Kind)) {
 	if kind := k.begun; kind != nil {
 		k.begun = nil
@@ -136,8 +140,8 @@ func (k *Kind) Any() *Kind {
 	return &k.of.all
 }
 
-// Cost returns the mean cost in a unit, in whole tokens: rounded up, or any number of claims that cost less than one could be
-// under way at once. It is zero if it is not known.
+// Cost returns the mean cost in a unit, in whole tokens: rounded up, or any number of claims that cost less
+// than one could be under way at once. It is zero if it is not known.
 func (k *Kind) Cost(unit string) int {
 	if c := k.known(unit); c != nil {
 		return whole(math.Ceil(c.mean - dust))
@@ -145,9 +149,10 @@ func (k *Kind) Cost(unit string) int {
 	return 0
 }
 
-// Spare returns how much must be there beside the mean cost of a claim: what all that is under way, and the claim, may cost
-// more than was thought, less the debt of one mean cost that is put up with. All of them vary by what each does, and by how
-// far the mean may be off, which is the same for each; and others of the kind went when the mean was another.
+// Spare returns how much must be there beside the mean cost of a claim: what all that is under way, and the
+// claim, may cost more than was thought, less the debt of one mean cost that is put up with. All of them vary
+// by what each does, and by how far the mean may be off, which is the same for each; and others of the kind
+// went when the mean was another.
 func (k *Kind) Spare(unit string) int {
 	c := k.known(unit)
 	one := c.spread()
@@ -163,9 +168,10 @@ func (k *Kind) Spare(unit string) int {
 	return whole(math.Ceil(margin*math.Sqrt(variance) - c.mean + risen))
 }
 
-// Until returns how long the claim is to wait for others of its kind, zero if enough is known of what they cost. Else at first one
-// goes, then two more for each cost that was said, and one more for each that was served without a word of it; and twice as many
-// after patience. An instant that has passed is no wait. An answer may come before.
+// Until returns how long the claim is to wait for others of its kind, zero if enough is known of what they
+// cost. Else at first one goes, then two more for each cost that was said, and one more for each that was
+// served without a word of it; and twice as many after patience. An instant that has passed is no wait. An
+// answer may come before.
 func (k *Kind) Until(unit string) (at monotime.Time) {
 	c := k.in(unit)
 	switch {
@@ -208,8 +214,8 @@ func (k *Kind) make(unit string) *cost {
 	return c
 }
 
-// ask is make for a unit of which a claim does not say what it costs. If there are too many, the unit takes the place of one that
-// no claim has asked for: answers may name more units than the quotas have.
+// ask is make for a unit of which a claim does not say what it costs. If there are too many, the unit takes the
+// place of one that no claim has asked for: answers may name more units than the quotas have.
 func (k *Kind) ask(unit string) *cost {
 	c := k.make(unit)
 	if i := slices.IndexFunc(k.costs, func(c cost) bool { return !c.asked }); c == nil && i >= 0 {

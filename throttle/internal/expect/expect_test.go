@@ -179,7 +179,8 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestTicket: what is said last before the end counts, else what is said first after it; of a request that was not done, nothing.
+// TestTicket: what is said last before the end counts, else what is said first after it; of a request that was
+// not done, nothing.
 func TestTicket(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   func(t *Ticket)
@@ -256,7 +257,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Answers that name many units keep no unit of a quota out, neither one that the quotas have from the beginning nor a later one.
+// Answers that name many units keep no unit of a quota out, neither one that the quotas have from the beginning
+// nor a later one.
 func TestUnitsOfAnswers(t *testing.T) {
 	for range 20 { // each order of a map
 		var ks Kinds

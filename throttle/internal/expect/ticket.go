@@ -44,8 +44,8 @@ func Begin(now monotime.Time, kind *Kind, unsaid quota.Costs) (t Ticket) {
 	return t
 }
 
-// Settle notes what the request has cost. What is said last before its end counts, else what is said first after that. It
-// reports whether claims that wait for others of their kind may go now.
+// Settle notes what the request has cost. What is said last before its end counts, else what is said first
+// after that. It reports whether claims that wait for others of their kind may go now.
 func (t *Ticket) Settle(now monotime.Time, costs quota.Costs) (news bool) {
 	if t.kind == nil || t.ended && t.costs != nil {
 		return false
@@ -92,7 +92,8 @@ func (t *Ticket) Unheard() (costs quota.Costs) {
 	return costs
 }
 
-// End notes that the request has ended. Void says that it was not done: then nothing is learned. It reports what Settle does.
+// End notes that the request has ended. Void says that it was not done: then nothing is learned. It reports
+// what Settle does.
 func (t *Ticket) End(now monotime.Time, void bool) (news bool) {
 	if t.kind == nil || t.ended {
 		return false

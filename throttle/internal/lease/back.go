@@ -22,8 +22,8 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 	l.unsent.giveBack(s.id, cost)
 }
 
-// giveBackSoon is giveBack of a part of a claim that cost less: the store is told at once if all of these are large, since
-// those who wait may go earlier then.
+// giveBackSoon is giveBack of a part of a claim that cost less: the store is told at once if all of these are
+// large, since those who wait may go earlier then.
 func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int) {
 	l.giveBack(now, s, cost)
 	l.settledLow = now
@@ -49,8 +49,8 @@ func (l *Lease) expire(now monotime.Time) {
 	}
 }
 
-// shorten has slots in hand be used no longer than a request tells that is made now: where SlotLife fell, the store counts on that. Those of which nobody knows exactly
-// enough when they are go back.
+// shorten has slots in hand be used no longer than a request tells that is made now: where SlotLife fell, the
+// store counts on that. Those of which nobody knows exactly enough when they are go back.
 func (l *Lease) shorten(now monotime.Time) {
 	if l.slots.slotLife == l.slotLife {
 		return
@@ -102,10 +102,12 @@ func (l *Lease) trim(now monotime.Time, line Line) {
 	}
 }
 
-// returnFarSlots gives back the slots in hand that are far ahead if the head of the line needs one of them: the same call asks
-// again, and what it gets is not later. Far is a tenth of the Horizon, and this happens once in so long at most; if claims
-// settle low, which brings room all the time, it is what is not near to a store, and twice as often. Of many members that hear of the same room few find any: so where they are more than
-// 40, each does so that much more seldom, but each second or so: up to a thousand of them together make 1600 such calls a second at the most.
+// returnFarSlots gives back the slots in hand that are far ahead if the head of the line needs one of them: the
+// same call asks again, and what it gets is not later. Far is a tenth of the Horizon, and this happens once in
+// so long at most; if claims settle low, which brings room all the time, it is what is not near to a store, and
+// twice as often. Of many members that hear of the same room few find any: so where they are more than 40, each
+// does so that much more seldom, but each second or so: up to a thousand of them together make 1600 such calls
+// a second at the most.
 func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 	reach := 2 * slot.Near(Horizon)
 	if l.settledLow != 0 && now.Sub(l.settledLow) < Horizon {
@@ -127,12 +129,14 @@ func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 	}
 }
 
-// known is until when there may be slots, by the latest reply: a Horizon after the last of which the store knows, for round trips.
+// known is until when there may be slots, by the latest reply: a Horizon after the last of which the store
+// knows, for round trips.
 func (l *Lease) known() monotime.Time { return l.last.end.Add(Horizon) }
 
-// returnUnknown gives back the slots in hand that are farther ahead than any of which the store knows: whoever waited for what a broken store once
-// said, would go on to wait when that is right again. Where the store has lost slots that it is still to be told of, it does not know the last one. What
-// counts is the earliest instant that a slot may have: the reply that had it may have taken longer than this one.
+// returnUnknown gives back the slots in hand that are farther ahead than any of which the store knows: whoever
+// waited for what a broken store once said, would go on to wait when that is right again. Where the store has
+// lost slots that it is still to be told of, it does not know the last one. What counts is the earliest instant
+// that a slot may have: the reply that had it may have taken longer than this one.
 func (l *Lease) returnUnknown(now monotime.Time, reply *store.Reply) {
 	last := l.known()
 	if n := len(l.slots.list); n == 0 || l.slots.list[n-1].from <= last || reply.Lost || len(l.unsent.own) > 0 {

@@ -65,8 +65,8 @@ func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, u
 	}
 }
 
-// binding returns the name of the quota for which a slot has to be waited, by the latest reply. If the store did not say, or no
-// quota binds, it is the first one: whoever waits is told of a quota all the same.
+// binding returns the name of the quota for which a slot has to be waited, by the latest reply. If the store
+// did not say, or no quota binds, it is the first one: whoever waits is told of a quota all the same.
 func (l *Lease) binding() string {
 	switch {
 	case l.last.bound >= 0 && l.last.bound < len(l.names):
@@ -138,8 +138,8 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 	return true
 }
 
-// dueAlone puts due off, if that is earlier, until the part suffices that goes without the store. What costs more than the part may go, at best, when the
-// store is back.
+// dueAlone puts due off, if that is earlier, until the part suffices that goes without the store. What costs
+// more than the part may go, at best, when the store is back.
 func (l *Lease) dueAlone(now monotime.Time, due *limit.Due, ahead *limit.Demand, n []int, urgent, optimist bool) {
 	var buf costs
 	at, of := l.outage.when(due.At, l.cost(buf[:0], ahead, urgent), n)

@@ -75,9 +75,10 @@ type Lease struct {
 	trips  roundTrips
 	wake   monotime.Time // when the owner is to call Tick; zero if not
 
-	// What the store is to be told. A call that failed may have arrived: what it told of slots is
-	// told again, and it asks again for the same, unchanged and with the same serial. So it does mostOldTries times by quotas that were replaced meanwhile. With that serial nothing else is told of
-	// slots, nor asked: the store would take it for what it knows.
+	// What the store is to be told. A call that failed may have arrived: what it told of slots is told again,
+	// and it asks again for the same, unchanged and with the same serial. So it does mostOldTries times by
+	// quotas that were replaced meanwhile. With that serial nothing else is told of slots, nor asked: the store
+	// would take it for what it knows.
 	unsent     slotReport
 	sent       slotReport
 	asked      []store.Ask
@@ -182,11 +183,12 @@ const manyParts = 64
 // New returns a Lease without quotas.
 func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 
-// Set replaces the quotas, which have all defaults written out. A share of each quota is reserved
-// for urgent claims. Only quotas that live in a store count. All slots in hand go back, as slots of the quotas that take over from
-// those of before: else each change would cost what a Horizon holds, at the rate of before. So does what a call gets that is under way, or has failed
-// and comes again. What went is known of a quota that takes over from another one, as it does in the store, and the store is told of it.
-// Where only a rate changes, by a little, soon after another change, slots stay in hand until changesEvery after that one.
+// Set replaces the quotas, which have all defaults written out. A share of each quota is reserved for urgent
+// claims. Only quotas that live in a store count. All slots in hand go back, as slots of the quotas that take
+// over from those of before: else each change would cost what a Horizon holds, at the rate of before. So does
+// what a call gets that is under way, or has failed and comes again. What went is known of a quota that takes
+// over from another one, as it does in the store, and the store is told of it. Where only a rate changes, by a
+// little, soon after another change, slots stay in hand until changesEvery after that one.
 func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 	had, forAll := l.quotas, l.forAll
 	if l.none = !slices.ContainsFunc(qs, func(q quota.Quota) bool { return Stored(&q) }); !l.none {
@@ -213,13 +215,14 @@ func (l *Lease) Set(now monotime.Time, qs quota.Quotas, reserve float64) {
 	l.change(now, had, from)
 }
 
-// changesEvery is how often slots in hand go back at most for a rate that changes by a little. A store hands out none before those that are near: so each time, that much
-// of the rate is lost, and a call is made.
+// changesEvery is how often slots in hand go back at most for a rate that changes by a little. A store hands
+// out none before those that are near: so each time, that much of the rate is lost, and a call is made.
 const changesEvery = Horizon / 5
 
-// staysFor is how far ahead slots in hand stay that were handed out by other quotas, if these differ in their rate at most, by a fifth; else zero. Where it differs by a fifth these are the
-// slots that are near, so that no more goes by the faster one than what comes back in a fifth of that time; where it differs by less, so many more. Else each change would cost what
-// is near, for each of the processes.
+// staysFor is how far ahead slots in hand stay that were handed out by other quotas, if these differ in their
+// rate at most, by a fifth; else zero. Where it differs by a fifth these are the slots that are near, so that
+// no more goes by the faster one than what comes back in a fifth of that time; where it differs by less, so
+// many more. Else each change would cost what is near, for each of the processes.
 func staysFor(qs, then quota.Quotas) time.Duration {
 	d := monotime.Longest
 	same := slices.EqualFunc(qs, then, func(p, q quota.Quota) bool {

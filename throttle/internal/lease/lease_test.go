@@ -384,8 +384,8 @@ func TestNextTellsBack(t *testing.T) {
 	}
 }
 
-// TestNextTellsInTurns: what is too much for one request is told with the next ones, each of which is made at once, all of it once and in
-// order. While there is more that went without the store, nothing is asked for.
+// TestNextTellsInTurns: what is too much for one request is told with the next ones, each of which is made at
+// once, all of it once and in order. While there is more that went without the store, nothing is asked for.
 func TestNextTellsInTurns(t *testing.T) {
 	for _, test := range []struct {
 		quotas string
@@ -457,8 +457,9 @@ func TestAskNotBefore(t *testing.T) {
 	}
 }
 
-// TestNextReturnsFar: when the store may have earlier slots, those that are further ahead than a tenth of a Horizon go back
-// if the first claim needs one of them, once in so long; a twentieth if claims have cost less lately. Among many members, each does so more seldom.
+// TestNextReturnsFar: when the store may have earlier slots, those that are further ahead than a tenth of a
+// Horizon go back if the first claim needs one of them, once in so long; a twentieth if claims have cost less
+// lately. Among many members, each does so more seldom.
 func TestNextReturnsFar(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
@@ -504,8 +505,8 @@ func TestNextReturnsFar(t *testing.T) {
 	}
 }
 
-// TestStepSlowEvents: the owner is told of slow round trips when three of them were too slow in a row, and of one that was
-// slow between others never.
+// TestStepSlowEvents: the owner is told of slow round trips when three of them were too slow in a row, and of
+// one that was slow between others never.
 func TestStepSlowEvents(t *testing.T) {
 	for name, c := range map[string]struct {
 		took []time.Duration
@@ -667,8 +668,8 @@ func TestStepEffects(t *testing.T) {
 	equal(t, "state", l.State(at(s)), &State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
 }
 
-// TestStepReturnsWhatIsUnknown: slots beyond the last one of which the store knows go back: it was broken when it handed them out. So nothing waits for
-// them, unless the store has lost them and is not told of all yet.
+// TestStepReturnsWhatIsUnknown: slots beyond the last one of which the store knows go back: it was broken when
+// it handed them out. So nothing waits for them, unless the store has lost them and is not told of all yet.
 func TestStepReturnsWhatIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply store.Reply
@@ -695,7 +696,8 @@ func TestStepReturnsWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// TestStepKeepsWhatCameLate: a slot whose reply took longer than the next one is no slot of which the store does not know.
+// TestStepKeepsWhatCameLate: a slot whose reply took longer than the next one is no slot of which the store
+// does not know.
 func TestStepKeepsWhatCameLate(t *testing.T) {
 	l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: s})
 	l.Set(0, parse(t, "9/m log"), 0)
@@ -736,8 +738,8 @@ func TestStepLostAndNew(t *testing.T) {
 	}
 }
 
-// TestStepLostTellsWhatWent: a store that has lost the bucket is told of all that went of slots from before the loss, also
-// of what went after it; and of no slot of its own, if it has only forgotten the member.
+// TestStepLostTellsWhatWent: a store that has lost the bucket is told of all that went of slots from before the
+// loss, also of what went after it; and of no slot of its own, if it has only forgotten the member.
 func TestStepLostTellsWhatWent(t *testing.T) {
 	for name, c := range map[string]struct {
 		known time.Duration // at 2 s
@@ -759,8 +761,8 @@ func TestStepLostTellsWhatWent(t *testing.T) {
 	}
 }
 
-// TestStepLostTellsWhatWentByOtherQuotas: a store that has lost the bucket is told also of what this process's quotas do not count, or no longer, where those of others do, or of this process
-// before they were replaced.
+// TestStepLostTellsWhatWentByOtherQuotas: a store that has lost the bucket is told also of what this process's
+// quotas do not count, or no longer, where those of others do, or of this process before they were replaced.
 func TestStepLostTellsWhatWentByOtherQuotas(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, then string   // of the process; nothing is replaced if then is empty
@@ -795,8 +797,9 @@ func TestStepLostTellsWhatWentByOtherQuotas(t *testing.T) {
 	}
 }
 
-// TestStepLostIsToldOnce: what a store that lost the bucket does not know is told once, in as many requests as it takes. Only with the last of them the member says that it has
-// told all: of another life of the bucket it tells all anew.
+// TestStepLostIsToldOnce: what a store that lost the bucket does not know is told once, in as many requests as
+// it takes. Only with the last of them the member says that it has told all: of another life of the bucket it
+// tells all anew.
 func TestStepLostIsToldOnce(t *testing.T) {
 	l := newLease(t, "900/10s log", 0)
 	call(t, l, s, queue(1), store.Reply{Slots: in(0), Bound: -1, Members: 1, Sharing: 3, Life: 7})
@@ -833,8 +836,10 @@ func TestStepLostIsToldOnce(t *testing.T) {
 	equal(t, "shared by, where none has left any more", all.Request.Sharing, 3)
 }
 
-// TestHeardLost: who hears that the store has lost the bucket calls it at once, since the store waits for what members know. If a call is under way, so it does after the reply, which may
-// be of before the loss: also a process that has no other reply, and one for which the store was out of reach; one that was refused, and would ask later, within a quarter of the Horizon.
+// TestHeardLost: who hears that the store has lost the bucket calls it at once, since the store waits for what
+// members know. If a call is under way, so it does after the reply, which may be of before the loss: also a
+// process that has no other reply, and one for which the store was out of reach; one that was refused, and
+// would ask later, within a quarter of the Horizon.
 func TestHeardLost(t *testing.T) {
 	never := func(*testing.T, *Lease) {}
 	known := func(t *testing.T, l *Lease) {
@@ -900,7 +905,8 @@ func TestHeardLost(t *testing.T) {
 	})
 }
 
-// TestStepLostTellsBesideAWindowBeyondAllBounds: a store that speaks of a window of 292 years does not have a process forget what others count for an hour.
+// TestStepLostTellsBesideAWindowBeyondAllBounds: a store that speaks of a window of 292 years does not have a
+// process forget what others count for an hour.
 func TestStepLostTellsBesideAWindowBeyondAllBounds(t *testing.T) {
 	l := newLease(t, "100/m log", 0)
 	others := append([]quota.Quotas{parse(t, "1000/h log")}, quota.Quotas{{Kind: quota.SlidingLog, N: 1, Per: math.MaxInt64}})
@@ -912,8 +918,8 @@ func TestStepLostTellsBesideAWindowBeyondAllBounds(t *testing.T) {
 	equal(t, "own", told.Request.Own, []store.Own{{In: -300 * s, Cost: []int{2}}})
 }
 
-// TestStepLostTellsWhatALongerWindowKnew: what others count for ten seconds does not have a process forget what went by a quota of its own that counted for a
-// minute, and was replaced a moment ago.
+// TestStepLostTellsWhatALongerWindowKnew: what others count for ten seconds does not have a process forget what
+// went by a quota of its own that counted for a minute, and was replaced a moment ago.
 func TestStepLostTellsWhatALongerWindowKnew(t *testing.T) {
 	l := newLease(t, "9/s log", 0)
 	others := []quota.Quotas{parse(t, "20/10s log")}
@@ -930,8 +936,9 @@ func TestStepLostTellsWhatALongerWindowKnew(t *testing.T) {
 	equal(t, "own", told.Request.Own, []store.Own{{In: -16 * s, Cost: []int{2}}, {In: -2 * s, Cost: []int{1}}})
 }
 
-// TestStepLostTellsShortWindowsWhatTheyCount: where others count for a day what this process's quota counts for a minute, a store that has lost the bucket is told of the latest minute as if there
-// were no others. What is older, in a cell of three quarters of an hour, does not fill the minute.
+// TestStepLostTellsShortWindowsWhatTheyCount: where others count for a day what this process's quota counts for
+// a minute, a store that has lost the bucket is told of the latest minute as if there were no others. What is
+// older, in a cell of three quarters of an hour, does not fill the minute.
 func TestStepLostTellsShortWindowsWhatTheyCount(t *testing.T) {
 	l := newLease(t, "100/m log", 0)
 	others := []quota.Quotas{parse(t, "1000/d log")}
@@ -951,7 +958,8 @@ func TestStepLostTellsShortWindowsWhatTheyCount(t *testing.T) {
 	equal(t, "own", told.Request.Own, want)
 }
 
-// TestStepLostForEver: a store that says in each reply, or in each other one, or beside it in news, that it has lost what it knew is not called all the time, whatever it says of the bucket's life.
+// TestStepLostForEver: a store that says in each reply, or in each other one, or beside it in news, that it has
+// lost what it knew is not called all the time, whatever it says of the bucket's life.
 func TestStepLostForEver(t *testing.T) {
 	for name, reply := range map[string]func(n int) store.Reply{
 		"one life":       func(int) store.Reply { return store.Reply{Lost: true, Known: 1, Life: 7} },
@@ -1004,8 +1012,8 @@ func TestStepAfterSet(t *testing.T) {
 	}
 }
 
-// TestSetGivesBack: when quotas are replaced, slots in hand go back, and those that a call gets that is under way, or has
-// failed and comes again, as slots of the quotas that take over.
+// TestSetGivesBack: when quotas are replaced, slots in hand go back, and those that a call gets that is under
+// way, or has failed and comes again, as slots of the quotas that take over.
 func TestSetGivesBack(t *testing.T) {
 	for _, c := range []struct {
 		sets []string
@@ -1053,8 +1061,8 @@ func TestSetGivesBack(t *testing.T) {
 	}
 }
 
-// TestSetNoneGivesBack: when there are no quotas any more, slots in hand go back, and those that a call under way gets, and what went without slots is told.
-// After that the store is told of no quotas.
+// TestSetNoneGivesBack: when there are no quotas any more, slots in hand go back, and those that a call under
+// way gets, and what went without slots is told. After that the store is told of no quotas.
 func TestSetNoneGivesBack(t *testing.T) {
 	l := newLease(t, "9/s burst 5, 3 in flight", 0)
 	stock(t, l, 10*ms, 20*ms)
@@ -1079,8 +1087,8 @@ func TestSetNoneGivesBack(t *testing.T) {
 	equal(t, "asks by new ones", len(next.Request.Asks), 1)
 }
 
-// TestSetWhereStoreFails: quotas of which a store cannot do anything are not all that it is ever told of: ten more times, and then it hears of the ones
-// that took over, and of what it was told with the others.
+// TestSetWhereStoreFails: quotas of which a store cannot do anything are not all that it is ever told of: ten
+// more times, and then it hears of the ones that took over, and of what it was told with the others.
 func TestSetWhereStoreFails(t *testing.T) {
 	l := newLease(t, "9/m log, 900/s burst 5", 0)
 	l.Settle(at(0), nil, quota.Costs{quota.Requests: 3}, nil, false)
@@ -1109,7 +1117,8 @@ func TestSetWhereStoreFails(t *testing.T) {
 	equal(t, "then", []int{len(next.Request.Asks), int(next.Request.Serial - old.Serial)}, []int{1, 1})
 }
 
-// TestSetGivesBackParts: two parts of a slot go back as one, and of what a store hands out again and again no more than was asked for.
+// TestSetGivesBackParts: two parts of a slot go back as one, and of what a store hands out again and again no
+// more than was asked for.
 func TestSetGivesBackParts(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	call(t, l, 0, queue(1, 1, 1), store.Reply{Slots: []store.Slot{{ID: 7, Count: 3}}, Bound: -1})
@@ -1126,7 +1135,8 @@ func TestSetGivesBackParts(t *testing.T) {
 	equal(t, "repeated", told.Request.Back, []store.Part{{Slot: 8, Cost: []int{2}}})
 }
 
-// TestSetOften: where only a rate changes by a little, soon after another change, slots in hand stay until a tenth of a second after that one.
+// TestSetOften: where only a rate changes by a little, soon after another change, slots in hand stay until a
+// tenth of a second after that one.
 func TestSetOften(t *testing.T) {
 	for text, stays := range map[string]bool{
 		"110/s burst 5": true, "96/s burst 5": true, "95/s burst 5": false, "110/s burst 4": false, "100/s burst 4, 7/m log": false, "100/2s burst 4": false, "100/s log": false, "9 in flight": false,
@@ -1150,8 +1160,8 @@ func TestSetOften(t *testing.T) {
 	}
 }
 
-// TestSetByALittle: where only a rate changes by a little, slots in hand stay which are so near that hardly more goes by the faster one; they are slots of
-// the new quotas.
+// TestSetByALittle: where only a rate changes by a little, slots in hand stay which are so near that hardly
+// more goes by the faster one; they are slots of the new quotas.
 func TestSetByALittle(t *testing.T) {
 	for _, c := range []struct {
 		quotas, sets string // one after the other, with a semicolon

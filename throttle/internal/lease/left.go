@@ -14,8 +14,9 @@ import (
 // leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over from.
 func (l *Lease) leftKnown(i int) bool { return l.last.left != nil && l.last.left[i] >= 0 }
 
-// stillLeft is how much of a window may be left at an instant: when the outage began, say. If there are others, they have used it since the last
-// reply: at the whole rate, and as much at once beside that as they were seen to use lately; or of a window that has soon passed, all at once.
+// stillLeft is how much of a window may be left at an instant: when the outage began, say. If there are others,
+// they have used it since the last reply: at the whole rate, and as much at once beside that as they were seen
+// to use lately; or of a window that has soon passed, all at once.
 func (l *Lease) stillLeft(i int, at monotime.Time) int {
 	left, q := l.last.left[i], &l.quotas[i]
 	switch {
@@ -31,8 +32,9 @@ func (l *Lease) stillLeft(i int, at monotime.Time) int {
 	return int(max(float64(left)-used, 0))
 }
 
-// hearLeft takes in how much of each window a reply says is left. A process that asked for nothing takes no more into an outage than it knew of
-// before, of itself and of others: they ask meanwhile, and may use it at once.
+// hearLeft takes in how much of each window a reply says is left. A process that asked for nothing takes no
+// more into an outage than it knew of before, of itself and of others: they ask meanwhile, and may use it at
+// once.
 func (l *Lease) hearLeft(now monotime.Time, r *store.Request, reply *store.Reply) {
 	left, asked := slices.Clone(reply.Left), len(r.Asks) > 0
 	l.hearAtOnce(now, r, reply)
@@ -51,7 +53,8 @@ func (l *Lease) hearLeft(now monotime.Time, r *store.Request, reply *store.Reply
 	l.last.left = left
 }
 
-// hearAhead takes in that others have got slots so far ahead. In an outage it does nothing: those slots were got after the outage had begun.
+// hearAhead takes in that others have got slots so far ahead. In an outage it does nothing: those slots were
+// got after the outage had begun.
 func (l *Lease) hearAhead(now monotime.Time, ahead time.Duration) {
 	if ahead > 0 && l.last.at != 0 && l.outage.since == 0 {
 		l.far = farNews{now, now.Add(min(ahead, monotime.Longest))}
@@ -59,8 +62,9 @@ func (l *Lease) hearAhead(now monotime.Time, ahead time.Duration) {
 	}
 }
 
-// takeFar takes what news told of slots far ahead as a reply would say it. The process that got these slots found a quota used up, and nobody here knows which one.
-// So nothing counts as left of a window, unless a much shorter one may have been used up instead.
+// takeFar takes what news told of slots far ahead as a reply would say it. The process that got these slots
+// found a quota used up, and nobody here knows which one. So nothing counts as left of a window, unless a much
+// shorter one may have been used up instead.
 func (l *Lease) takeFar() {
 	if l.far.end > l.last.end {
 		l.last.end, l.last.endAt = l.far.end, l.far.at
@@ -80,12 +84,13 @@ type atOnce struct {
 	at monotime.Time
 }
 
-// soonOver is how long a window is at most of which all that others have used may have been used at once, as far as the first reply says. Of a longer
-// one a process that is new would stand still for too long in an outage.
+// soonOver is how long a window is at most of which all that others have used may have been used at once, as
+// far as the first reply says. Of a longer one a process that is new would stand still for too long in an
+// outage.
 const soonOver = time.Minute
 
-// hearAtOnce takes in what others used since the last reply, beyond the whole rate: the most in two Per is remembered, since they may do
-// it again, as with each window that begins.
+// hearAtOnce takes in what others used since the last reply, beyond the whole rate: the most in two Per is
+// remembered, since they may do it again, as with each window that begins.
 func (l *Lease) hearAtOnce(now monotime.Time, r *store.Request, reply *store.Reply) {
 	if len(l.atOnce) != len(l.quotas) {
 		l.atOnce = make([]atOnce, len(l.quotas))

@@ -16,8 +16,8 @@ type Level struct {
 	Rate            float64       // tokens that come back in a second, one by one
 }
 
-// Levels returns how much is left of each of the quotas that are a limit: of those in a store what l has in hand, and of the others
-// what the stack has. L is nil if there is no store.
+// Levels returns how much is left of each of the quotas that are a limit: of those in a store what l has in
+// hand, and of the others what the stack has. L is nil if there is no store.
 func Levels(now monotime.Time, qs quota.Quotas, s limit.Stack, l *Lease) (levels []Level) {
 	var inHand []int
 	if l != nil {

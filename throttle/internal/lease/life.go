@@ -5,7 +5,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// mostSharing is how many processes shared a bucket lately at the most: so many have something to tell when a store has lost it.
+// mostSharing is how many processes shared a bucket lately at the most: so many have something to tell when a
+// store has lost it.
 type mostSharing struct {
 	most, second int           // second is the most since at
 	at           monotime.Time // when it was the most last
@@ -29,7 +30,8 @@ func (m *mostSharing) note(now monotime.Time, n int, parted bool) {
 	}
 }
 
-// among returns how many shared the bucket lately at once, if so many do now; zero if one has left, which nobody counts.
+// among returns how many shared the bucket lately at once, if so many do now; zero if one has left, which
+// nobody counts.
 func (m *mostSharing) among(now monotime.Time, n int) int {
 	if m.parted != 0 && now.Sub(m.parted) < store.SharesFor {
 		return 0
@@ -37,8 +39,8 @@ func (m *mostSharing) among(now monotime.Time, n int) int {
 	return max(m.most, n)
 }
 
-// lost notes with each reply how many shared the bucket until it came, if it says that the store has lost the bucket. Who has not asked again in SharesFor
-// counts no more.
+// lost notes with each reply how many shared the bucket until it came, if it says that the store has lost the
+// bucket. Who has not asked again in SharesFor counts no more.
 func (m *mostSharing) lost(now monotime.Time, n int, lost bool) {
 	switch {
 	case lost:

@@ -17,8 +17,9 @@ type Call struct {
 	made    monotime.Time
 }
 
-// At returns the request, which is sent at an instant. A process may have been stopped since the request was made: to the store, that is not to look like
-// a clock that was set. A process that does not hear news does not know who came since the last reply, and so not how many share the bucket.
+// At returns the request, which is sent at an instant. A process may have been stopped since the request was
+// made: to the store, that is not to look like a clock that was set. A process that does not hear news does not
+// know who came since the last reply, and so not how many share the bucket.
 func (c *Call) At(sent monotime.Time, hears bool) *store.Request {
 	if !hears {
 		c.Request.Sharing = 0
@@ -97,13 +98,14 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 	}
 }
 
-// callsEvery is how often a process calls at least that waits for slots in hand: half of the time for which its quotas count after a call,
-// while two versions of a program are about.
+// callsEvery is how often a process calls at least that waits for slots in hand: half of the time for which its
+// quotas count after a call, while two versions of a program are about.
 const callsEvery = 5 * time.Second
 
-// stayKnown has a call made while slots in hand are far ahead and the last reply is old: callsEvery, so that the quotas by which this process
-// asks go on to count; and with Share a quarter of how far ahead the last slot was, by that reply or by news since, since in an outage nobody could know how much farther ahead
-// those are that others have got since.
+// stayKnown has a call made while slots in hand are far ahead and the last reply is old: callsEvery, so that
+// the quotas by which this process asks go on to count; and with Share a quarter of how far ahead the last slot
+// was, by that reply or by news since, since in an outage nobody could know how much farther ahead those are
+// that others have got since.
 func (l *Lease) stayKnown(now monotime.Time) {
 	n := len(l.slots.list)
 	if n == 0 {
@@ -122,12 +124,14 @@ func (l *Lease) stayKnown(now monotime.Time) {
 	}
 }
 
-// mostOldTries is how often a request is repeated by quotas that were replaced since it was made. What it may have got lapses after that, and stays charged: so an outage
-// of two or three seconds costs nothing. A store that fails because of these quotas is told of those of now that much later.
+// mostOldTries is how often a request is repeated by quotas that were replaced since it was made. What it may
+// have got lapses after that, and stays charged: so an outage of two or three seconds costs nothing. A store
+// that fails because of these quotas is told of those of now that much later.
 const mostOldTries = 10
 
-// request returns a request that tells the store what there is to tell, and asks for nothing. Again reports whether it repeats one
-// that failed: then it is to ask for the same. Quotas that were replaced meanwhile are repeated mostOldTries times: the store may fail because of them.
+// request returns a request that tells the store what there is to tell, and asks for nothing. Again reports
+// whether it repeats one that failed: then it is to ask for the same. Quotas that were replaced meanwhile are
+// repeated mostOldTries times: the store may fail because of them.
 func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
 	switch old := l.serialUsed && l.sentVersion != l.version; {
 	case !old:
@@ -182,8 +186,8 @@ func (l *Lease) sendOf() {
 	}
 }
 
-// mostParts bounds how many costs a request tells of, of all quotas together, so that a store is not busy with it for long. What is more
-// comes with the next requests, at once.
+// mostParts bounds how many costs a request tells of, of all quotas together, so that a store is not busy with
+// it for long. What is more comes with the next requests, at once.
 const mostParts = 64
 
 // split returns the first part of it, with so many instants at most, and the rest.

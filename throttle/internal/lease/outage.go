@@ -63,10 +63,12 @@ type outage struct {
 	went  used          // what went without the store, and it was not told; nil before anything may
 }
 
-// part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a window it
-// uses no more than it used when the outage began, and its part of what was left then. So all processes together use no more than N, whoever
-// of them used it, since what each sends anew has left its own window. Windows of the clock see no more than what was left. What costs more than the part of a burst
-// waits for the store: all processes might send such a thing at the same instant. So it does with Debt, but of a process that is alone.
+// part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a
+// window it uses no more than it used when the outage began, and its part of what was left then. So all
+// processes together use no more than N, whoever of them used it, since what each sends anew has left its own
+// window. Windows of the clock see no more than what was left. What costs more than the part of a burst waits
+// for the store: all processes might send such a thing at the same instant. So it does with Debt, but of a
+// process that is alone.
 type part struct {
 	of    []int // which quotas say what a claim costs of it
 	pace  *slot.Bucket
@@ -85,8 +87,8 @@ func (o *outage) reset() { o.parts, o.went = nil, nil }
 // the same instants, so each stays under its part.
 const safely = 0.9
 
-// begin lets claims go without slots from now on: with Share, of each quota the part that one of so many members has. The quotas by which
-// others asked hold, too, while two versions of a program are about.
+// begin lets claims go without slots from now on: with Share, of each quota the part that one of so many
+// members has. The quotas by which others asked hold, too, while two versions of a program are about.
 func (o *outage) begin(now monotime.Time, l *Lease) {
 	o.went = newUsed(l.quotas, true)
 	if l.config.Outage != Share {
@@ -157,8 +159,9 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	return p
 }
 
-// remember has a part be no more than what this process used of a window before, and its part of what was left. Of a window of the clock it
-// is that part alone: what this process sent longer than Per ago may have been in the window before, and is then no room in this one.
+// remember has a part be no more than what this process used of a window before, and its part of what was left.
+// Of a window of the clock it is that part alone: what this process sent longer than Per ago may have been in
+// the window before, and is then no room in this one.
 func (p *part) remember(l *Lease, q *quota.Quota, i int) {
 	n, since := l.sharing(), l.outage.since
 	p.used, p.even, p.until = l.used[i], leftOf(q.N, n), l.settled(q)
@@ -185,8 +188,9 @@ func (p *part) cost(n []int) (most int) {
 	return most
 }
 
-// AbovePart returns what a claim costs, and what goes at once while the store cannot be reached, if the claim costs more than that: then only the
-// store's return lets it go, and nobody knows when that is. Else it is empty.
+// AbovePart returns what a claim costs, and what goes at once while the store cannot be reached, if the claim
+// costs more than that: then only the store's return lets it go, and nobody knows when that is. Else it is
+// empty.
 func (l *Lease) AbovePart(now monotime.Time, d *limit.Demand, urgent bool) string {
 	var buf costs
 	cost := l.cost(buf[:0], d, urgent)
@@ -203,8 +207,8 @@ func (l *Lease) AbovePart(now monotime.Time, d *limit.Demand, urgent bool) strin
 	return ""
 }
 
-// hearWhoCame takes in how many share the bucket since a member came; zero if none did. This process is not among them if it asked
-// for nothing in a while.
+// hearWhoCame takes in how many share the bucket since a member came; zero if none did. This process is not
+// among them if it asked for nothing in a while.
 func (l *Lease) hearWhoCame(now monotime.Time, n int) {
 	if n <= 0 {
 		return
@@ -215,18 +219,20 @@ func (l *Lease) hearWhoCame(now monotime.Time, n int) {
 	l.came = cameNews{now, max(n, l.came.sharing)}
 }
 
-// sharing is how many processes share the bucket, with this one: no fewer than before a loss, after which the store counts only who has asked since.
+// sharing is how many processes share the bucket, with this one: no fewer than before a loss, after which the
+// store counts only who has asked since.
 func (l *Lease) sharing() int { return max(l.counted(), l.shared.before) }
 
 // counted is how many do as far as the last reply said, and news since.
 func (l *Lease) counted() int { return max(l.last.sharing, l.came.sharing) }
 
-// far is how far ahead slots are of which it is asked how far they are, and how long a window is for which nobody waits to be safe.
+// far is how far ahead slots are of which it is asked how far they are, and how long a window is for which
+// nobody waits to be safe.
 const far = 8 * Horizon
 
-// lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
-// others may since have got some that are farther ahead: a quarter of what it said, of which no news tells; or if no news came, as much as the reply is old, while
-// the ones it spoke of last.
+// lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in
+// the last reply, others may since have got some that are farther ahead: a quarter of what it said, of which no
+// news tells; or if no news came, as much as the reply is old, while the ones it spoke of last.
 func (l *Lease) lastSlot() monotime.Time {
 	ahead := max(l.last.end.Sub(l.last.endAt), 0)
 	more := min(max(l.outage.began.Sub(l.last.endAt), 0), ahead)
@@ -236,9 +242,9 @@ func (l *Lease) lastSlot() monotime.Time {
 	return l.last.end.Add(more)
 }
 
-// aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,
-// who may have got some until the outage began; with Open those that this process may have. Ok is false if claims do not
-// go without the store.
+// aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any
+// member has, who may have got some until the outage began; with Open those that this process may have. Ok is
+// false if claims do not go without the store.
 func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 	if l.outage.since == 0 || !l.config.Outage.lets() || l.config.Outage == Share && l.last.at == 0 {
 		return 0, false
@@ -256,19 +262,22 @@ func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 	return max(l.outage.since, l.last.at.Add(Horizon+l.slotLife)), true
 }
 
-// sleptFor is how long ago the last failed call is at the most while a process runs: twice what one takes, and the time until the next one.
+// sleptFor is how long ago the last failed call is at the most while a process runs: twice what one takes, and
+// the time until the next one.
 const sleptFor = 2 * (longestCall + probeEvery)
 
-// wakeUp puts the part off until a call has failed, if this process did not run for a while: the store may be back, and have handed out that part to others. A
-// call from before says nothing: it fails since its time is over.
+// wakeUp puts the part off until a call has failed, if this process did not run for a while: the store may be
+// back, and have handed out that part to others. A call from before says nothing: it fails since its time is
+// over.
 func (l *Lease) wakeUp(now monotime.Time) {
 	if o := &l.outage; o.since != 0 && !l.overdue && o.woke == 0 && now.Sub(o.tried) > sleptFor {
 		o.woke = now
 	}
 }
 
-// settled is from when on each process may have its even part of a window: what went by slots of the store has left. What went without it
-// since then is no more than even parts, since each process's pace begins with nothing.
+// settled is from when on each process may have its even part of a window: what went by slots of the store has
+// left. What went without it since then is no more than even parts, since each process's pace begins with
+// nothing.
 func (l *Lease) settled(q *quota.Quota) monotime.Time {
 	from, counts := l.last.end, newUsage(q).Per
 	if l.sharing() > 1 {
@@ -336,13 +345,15 @@ func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of 
 	return when, of
 }
 
-// alone reports whether claims went without the store, here or elsewhere, since it is out of reach: others may have noticed that sooner.
+// alone reports whether claims went without the store, here or elsewhere, since it is out of reach: others may
+// have noticed that sooner.
 func (l *Lease) alone(now monotime.Time) bool {
 	return l.outage.since != 0 && l.config.Outage.lets() && (now.Sub(l.outage.since) >= Horizon/2 || now.Sub(l.outage.began) >= Horizon*3/4)
 }
 
-// owed is what this process owes of each quota, since more went than was in its part, and has not come back; nil if it owes nothing. It owes that
-// beside what empties these buckets. A store need not know all that did: what went longer ago than a bucket takes to be full is not told.
+// owed is what this process owes of each quota, since more went than was in its part, and has not come back;
+// nil if it owes nothing. It owes that beside what empties these buckets. A store need not know all that did:
+// what went longer ago than a bucket takes to be full is not told.
 func (l *Lease) owed(now monotime.Time) (empty, owed []int) {
 	for i := range l.quotas[:min(len(l.quotas), len(l.outage.parts))] {
 		if l.quotas[i].Kind != quota.TokenBucket {

@@ -70,9 +70,10 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestOutageOfAStoreThatHangs: the part of a process begins half a second, and SlotLife, after the first call that is not answered was sent: a store
-// that hangs has served nobody since. But of a process that did not run itself nobody knows when the store was gone. From 3/8 of a second after that call
-// on, the store is told that others may have begun.
+// TestOutageOfAStoreThatHangs: the part of a process begins half a second, and SlotLife, after the first call
+// that is not answered was sent: a store that hangs has served nobody since. But of a process that did not run
+// itself nobody knows when the store was gone. From 3/8 of a second after that call on, the store is told that
+// others may have begun.
 func TestOutageOfAStoreThatHangs(t *testing.T) {
 	for took, began := range map[time.Duration]time.Duration{0: 0, 100 * ms: 0, 250 * ms: 0, 300 * ms: 0, 301 * ms: 4 * ms, 380 * ms: 320 * ms, 400 * ms: 400 * ms, s: s} {
 		l := newLease(t, "10/s burst 10", 0)
@@ -90,8 +91,9 @@ func TestOutageOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless it comes within the SlotLife that the user has set; or, where
-// only slots let claims go, unless its slots are of use. The next call is made at once; where claims go meanwhile, it asks for nothing, and so its late reply, without
+// TestOutageOfASlowStore: a reply that comes after its call counted as failed ends no outage, unless it comes
+// within the SlotLife that the user has set; or, where only slots let claims go, unless its slots are of use.
+// The next call is made at once; where claims go meanwhile, it asks for nothing, and so its late reply, without
 // slots, ends the outage no more. The reply that comes in time does end it.
 func TestOutageOfASlowStore(t *testing.T) {
 	expired, none := in(0), []store.Slot(nil)
@@ -164,7 +166,8 @@ func TestOutageHand(t *testing.T) {
 	}
 }
 
-// TestOutageProbesAStoreThatHangs: a call that has hung for longer than calls are apart is followed by the next one at once.
+// TestOutageProbesAStoreThatHangs: a call that has hung for longer than calls are apart is followed by the next
+// one at once.
 func TestOutageProbesAStoreThatHangs(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{0: 200 * ms, 150 * ms: 200 * ms, 250 * ms: 250 * ms} {
 		l := newLease(t, "9/s burst 5", 0)
@@ -206,9 +209,10 @@ func TestOutageProbes(t *testing.T) {
 	equal(t, "events", events, []Event{{Kind: Down, Err: errDown}, {Kind: Back, After: 800 * ms}})
 }
 
-// TestOutageOver: what the store is told, when it is back after two seconds, of 30 requests that
-// went without it half a second ago: all that a quota still counts, with the first call that arrives; and with the next one what the part of a
-// bucket still owes beside what empties it: 30 went from it where 13.5 had come, of which 13.5 have come since.
+// TestOutageOver: what the store is told, when it is back after two seconds, of 30 requests that went without
+// it half a second ago: all that a quota still counts, with the first call that arrives; and with the next one
+// what the part of a bucket still owes beside what empties it: 30 went from it where 13.5 had come, of which
+// 13.5 have come since.
 func TestOutageOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
@@ -243,8 +247,8 @@ func TestOutageOver(t *testing.T) {
 	}
 }
 
-// TestOutageWindow: what a process sends of a short window without the store is what it used before, or nothing if windows are those of the clock;
-// and when what others used has left, its even part.
+// TestOutageWindow: what a process sends of a short window without the store is what it used before, or nothing
+// if windows are those of the clock; and when what others used has left, its even part.
 func TestOutageWindow(t *testing.T) {
 	for _, test := range []struct {
 		quotas string
@@ -282,8 +286,9 @@ func TestOutageWindow(t *testing.T) {
 	}
 }
 
-// TestOutageAfterWhatLeft: what had left the window of a process before the outage began, others may have got, and slots as
-// much farther ahead as the last reply is old. Of what was left, they have used all of a short window, and of a longer one at the whole rate.
+// TestOutageAfterWhatLeft: what had left the window of a process before the outage began, others may have got,
+// and slots as much farther ahead as the last reply is old. Of what was left, they have used all of a short
+// window, and of a longer one at the whole rate.
 func TestOutageAfterWhatLeft(t *testing.T) {
 	for _, c := range []struct {
 		quotas        string
@@ -336,8 +341,8 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 	}
 }
 
-// TestHowFarAhead: while slots in hand are far ahead, the store is asked how far, each quarter of that; and every five seconds, so that the
-// quotas by which this process asks go on to count.
+// TestHowFarAhead: while slots in hand are far ahead, the store is asked how far, each quarter of that; and
+// every five seconds, so that the quotas by which this process asks go on to count.
 func TestHowFarAhead(t *testing.T) {
 	for _, test := range []struct {
 		mode  Outage
@@ -419,7 +424,8 @@ func TestOutageAmong(t *testing.T) {
 	} {
 		equal(t, name, among(c.reply, s, 2*s, c.heard), c.want)
 	}
-	// A store that has lost the bucket counts only who has asked since; for a minute all count that it counted before, also if it loses the bucket once more.
+	// A store that has lost the bucket counts only who has asked since; for a minute all count that it counted
+	// before, also if it loses the bucket once more.
 	l := newLease(t, "10/s burst 10", 0)
 	for i, r := range []struct {
 		at      time.Duration
@@ -441,8 +447,9 @@ func TestOutageAmong(t *testing.T) {
 	equal(t, "due", due(l, s, 1), 2600*ms)
 }
 
-// TestOutageAfterNewsOfSlotsAhead: what news says of slots far ahead counts as if a reply had said it, when it came: the part begins after these, and nothing is
-// left of a window. A reply to a request that was sent before may not know of them.
+// TestOutageAfterNewsOfSlotsAhead: what news says of slots far ahead counts as if a reply had said it, when it
+// came: the part begins after these, and nothing is left of a window. A reply to a request that was sent before
+// may not know of them.
 func TestOutageAfterNewsOfSlotsAhead(t *testing.T) {
 	for name, c := range map[string]struct {
 		heard, sent time.Duration // of the news, and of the request of the last reply, which comes 10 ms later
@@ -474,7 +481,8 @@ func TestOutageAfterNewsOfSlotsAhead(t *testing.T) {
 	}
 }
 
-// TestOutageLeftOfAnotherN: of a window that takes over from one of another N, as much more or less is left, whatever a store says.
+// TestOutageLeftOfAnotherN: of a window that takes over from one of another N, as much more or less is left,
+// whatever a store says.
 func TestOutageLeftOfAnotherN(t *testing.T) {
 	for _, c := range []struct{ had, left, n, want int }{
 		{100, 40, 150, 90},
@@ -560,8 +568,9 @@ func TestSlotLife(t *testing.T) {
 	}
 }
 
-// TestSlotLifeIsSeenToFall: after a round trip that took much less than those before, two calls are made at once, though nothing is wanted: SlotLife falls with the
-// third. That happens once in a Horizon. A fourth call tells the store of it.
+// TestSlotLifeIsSeenToFall: after a round trip that took much less than those before, two calls are made at
+// once, though nothing is wanted: SlotLife falls with the third. That happens once in a Horizon. A fourth call
+// tells the store of it.
 func TestSlotLifeIsSeenToFall(t *testing.T) {
 	const ms = time.Millisecond
 	l, now := New(Config{}), at(time.Second)
@@ -583,8 +592,9 @@ func TestSlotLifeIsSeenToFall(t *testing.T) {
 	equal(t, "calls", fmt.Sprint(calls), want)
 }
 
-// TestSlotsInHandAreUsedAsTheLatestRequestSays: what a request asks for as SlotLife holds for the slots that came before, too. One of which it is not known well enough when it is,
-// goes back with that request, and so does what comes back of one that was in use, if it is too late by then.
+// TestSlotsInHandAreUsedAsTheLatestRequestSays: what a request asks for as SlotLife holds for the slots that
+// came before, too. One of which it is not known well enough when it is, goes back with that request, and so
+// does what comes back of one that was in use, if it is too late by then.
 func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
 	const ms = time.Millisecond
 	l, now := New(Config{}), at(time.Second)
@@ -615,8 +625,9 @@ func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
 	equal(t, "goes back of that", fmt.Sprint(l.unsent.back), "[{1 [1]}]")
 }
 
-// TestOutageOfWhoSlept: a process that did not run for a while in an outage sends nothing of its part before it has tried the store again, which may be back, and
-// have handed out that part to others. What it tried before it slept says nothing.
+// TestOutageOfWhoSlept: a process that did not run for a while in an outage sends nothing of its part before it
+// has tried the store again, which may be back, and have handed out that part to others. What it tried before
+// it slept says nothing.
 func TestOutageOfWhoSlept(t *testing.T) {
 	for name, c := range map[string]struct {
 		until  time.Duration // when it runs again, after 12 s
@@ -653,8 +664,8 @@ func TestOutageOfWhoSlept(t *testing.T) {
 	}
 }
 
-// TestOutageOthersAtOnce: what others were seen to use at once they may have used again since the last reply. The quotas are of 100 in ten seconds, among
-// two; the outage begins with the last reply.
+// TestOutageOthersAtOnce: what others were seen to use at once they may have used again since the last reply.
+// The quotas are of 100 in ten seconds, among two; the outage begins with the last reply.
 func TestOutageOthersAtOnce(t *testing.T) {
 	type told struct {
 		at   time.Duration
@@ -687,7 +698,8 @@ func TestOutageOthersAtOnce(t *testing.T) {
 	}
 }
 
-// TestOutageLeft: what is left of a window by a reply to a process that asked for nothing, beside others: no more than it knew, since they use it.
+// TestOutageLeft: what is left of a window by a reply to a process that asked for nothing, beside others: no
+// more than it knew, since they use it.
 func TestOutageLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks, sharing int

@@ -36,8 +36,9 @@ func (l *Lease) TellHold(now monotime.Time) { l.wakeBy(now) }
 // StoreKnowsHold notes that the store knows of a hold, which need not be told.
 func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
 
-// Heard takes in news, and reports whether to call Next. If the store has lost the bucket it is told at once what is known
-// here, or once it can be reached; and after the call under way, whose reply may be of before the loss. If a person has ended a hold or a debt it is asked at once.
+// Heard takes in news, and reports whether to call Next. If the store has lost the bucket it is told at once
+// what is known here, or once it can be reached; and after the call under way, whose reply may be of before the
+// loss. If a person has ended a hold or a debt it is asked at once.
 func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	l.earlierRoom = l.earlierRoom || n.Room || n.Released
 	l.hearWhoCame(now, n.Sharing)
@@ -96,8 +97,9 @@ func (l *Lease) DownSince() monotime.Time {
 	return l.outage.since
 }
 
-// Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits for. While
-// the store cannot be reached, nobody knows for how long: then it counts for how long that has lasted.
+// Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
+// for. While the store cannot be reached, nobody knows for how long: then it counts for how long that has
+// lasted.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
 	since, near := l.DownSince(), d.At.Sub(now) <= bound
 	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &Waiter{Demand: demand, Urgent: urgent}) {

@@ -77,8 +77,9 @@ func TestSerialAfterLostReply(t *testing.T) {
 	}
 }
 
-// TestAgain: a call that failed may have got slots. So the next one asks for the same, with the same serial, whatever waits meanwhile, and what
-// comes then is used as far as it has not passed. But where claims went without the store, it is told of that first.
+// TestAgain: a call that failed may have got slots. So the next one asks for the same, with the same serial,
+// whatever waits meanwhile, and what comes then is used as far as it has not passed. But where claims went
+// without the store, it is told of that first.
 func TestAgain(t *testing.T) {
 	l := newLease(t, "100/s burst 100", 0)
 	call(t, l, 0, queue(1), store.Reply{Members: 1, Bound: -1})
@@ -129,8 +130,8 @@ func TestAgain(t *testing.T) {
 	equal(t, "the slot that came too early", third.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}})
 }
 
-// TestLateAgain: a call that repeats another one is overdue, and its reply comes all the same, with what the other asked for: for fewer costs, and
-// for none of the claims because of which the call was made.
+// TestLateAgain: a call that repeats another one is overdue, and its reply comes all the same, with what the
+// other asked for: for fewer costs, and for none of the claims because of which the call was made.
 func TestLateAgain(t *testing.T) {
 	l := newLease(t, "100/s burst 100", 0)
 	lost := l.Next(at(0), 0, queue(1))

@@ -52,7 +52,8 @@ func slotLifeFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
 	return slotLife
 }
 
-// probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
+// probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after
+// one that took longer, at once.
 const probeEvery = 200 * time.Millisecond
 
 // longestCall is how long a call takes at the most before it counts as failed.
@@ -67,8 +68,8 @@ type roundTrips struct {
 	lookedSince monotime.Time // that instant
 }
 
-// lookAgain reports whether to make a call to see whether the store is near again, now that one was short: SlotLife falls
-// with the third that is. It counts as made; of a span, two are.
+// lookAgain reports whether to make a call to see whether the store is near again, now that one was short:
+// SlotLife falls with the third that is. It counts as made; of a span, two are.
 func (r *roundTrips) lookAgain(now monotime.Time, span time.Duration) bool {
 	if r.lookedSince == 0 || now.Sub(r.lookedSince) >= span {
 		r.looked, r.lookedSince = 0, now

@@ -44,8 +44,9 @@ func aboveBurst(qs quota.Quotas, cost []int) (debt []int) {
 	return debt
 }
 
-// dropDebt takes out of hand the debt of a slot of which something is left, and returns it. A slot above a burst was handed out when the
-// burst was there. So only a claim that takes all of it may get into debt: others find no more than the burst.
+// dropDebt takes out of hand the debt of a slot of which something is left, and returns it. A slot above a
+// burst was handed out when the burst was there. So only a claim that takes all of it may get into debt: others
+// find no more than the burst.
 func (h *heldSlots) dropDebt(s *heldSlot) (dropped []int) {
 	if s.debt == nil {
 		return nil

@@ -35,8 +35,9 @@ var errNoReply = errors.New("throttle: the store returned no reply")
 // span cuts what a store says to what can be reckoned with.
 func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longest) }
 
-// Step takes in how a call has ended that was sent at an instant: with a reply or with an error. Or the call is overdue: it does
-// not return, counts as failed, and Step is called once more when it has ended. No other call is made before.
+// Step takes in how a call has ended that was sent at an instant: with a reply or with an error. Or the call is
+// overdue: it does not return, counts as failed, and Step is called once more when it has ended. No other call
+// is made before.
 func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error, overdue bool) (e Effects) {
 	slept := !l.overdue && sent != 0 && now.Sub(sent) > sleptFor // else it counted as failed in time
 	l.calling, l.overdue = overdue, overdue
@@ -103,8 +104,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	return e
 }
 
-// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of reach: the outage goes on. A SlotLife that the
-// user has set for such a store gives replies as much time. Where nothing goes without slots, a reply is late only if its slots are of no use.
+// inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of
+// reach: the outage goes on. A SlotLife that the user has set for such a store gives replies as much time.
+// Where nothing goes without slots, a reply is late only if its slots are of no use.
 func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply) bool {
 	if l.config.Outage.lets() {
 		return took <= max(longestCall, l.config.SlotLife)
@@ -122,9 +124,10 @@ func (l *Lease) trip(took time.Duration) {
 	}
 }
 
-// lookAgain has a call made at once if the last one took so much less than those before that the store may be near again: SlotLife falls with
-// the third such call, and who has slots for a while would make that a second later. It costs two calls in a Horizon at most, and one more that tells
-// the store of the fall, which goes by what was asked for last.
+// lookAgain has a call made at once if the last one took so much less than those before that the store may be
+// near again: SlotLife falls with the third such call, and who has slots for a while would make that a second
+// later. It costs two calls in a Horizon at most, and one more that tells the store of the fall, which goes by
+// what was asked for last.
 func (l *Lease) lookAgain(now monotime.Time, asked time.Duration) {
 	if 2*l.slotLife <= asked {
 		l.mustCall = true
@@ -192,7 +195,8 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 	return got
 }
 
-// decline gives back the slots of a reply to what was asked before the quotas were replaced, as slots of the quotas that took over.
+// decline gives back the slots of a reply to what was asked before the quotas were replaced, as slots of the
+// quotas that took over.
 func (l *Lease) decline(r *store.Request, reply *store.Reply) {
 	got := make([]int, len(r.Asks))
 	for _, o := range reply.Slots {
@@ -211,7 +215,8 @@ func (l *Lease) decline(r *store.Request, reply *store.Reply) {
 	}
 }
 
-// granted returns how often a slot of a reply may be used, and counts it in got, of each ask: never more than was asked for, whatever the store says.
+// granted returns how often a slot of a reply may be used, and counts it in got, of each ask: never more than
+// was asked for, whatever the store says.
 func granted(r *store.Request, o *store.Slot, got []int) int {
 	if o.Ask < 0 || o.Ask >= len(got) {
 		return 0
@@ -267,10 +272,10 @@ func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
 	return none
 }
 
-// askLater has the store not be asked again at once if it had nothing at all. It returns when to ask
-// again for claims in line; zero if at once. That is sooner than Next, a quarter of the time until then, since others may
-// give back slots that are earlier, of which no news comes: 13 calls in a Horizon in which nothing is handed out. A store that has lost the bucket waits for a Horizon
-// to be told what is known here.
+// askLater has the store not be asked again at once if it had nothing at all. It returns when to ask again for
+// claims in line; zero if at once. That is sooner than Next, a quarter of the time until then, since others may
+// give back slots that are earlier, of which no news comes: 13 calls in a Horizon in which nothing is handed
+// out. A store that has lost the bucket waits for a Horizon to be told what is known here.
 func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.Time) {
 	if len(got) == 0 || !slot.Empty(got) || len(l.unsent.own) > 0 {
 		return 0
@@ -287,8 +292,9 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 	return 0
 }
 
-// beganBy is when an outage began of which a process hears now, by a call that failed: when the call was sent. But a process that hears of it later than a call
-// may take did not run meanwhile, and the store may have served others until now. So the outage begins later by four times what the news is late, and at the latest
+// beganBy is when an outage began of which a process hears now, by a call that failed: when the call was sent.
+// But a process that hears of it later than a call may take did not run meanwhile, and the store may have
+// served others until now. So the outage begins later by four times what the news is late, and at the latest
 // now: a timer that is late by a little makes little difference.
 func beganBy(now, sent monotime.Time) monotime.Time {
 	return min(sent.Add(4*max(now.Sub(sent)-longestCall, 0)), now)
@@ -328,7 +334,8 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 	l.outage, l.err = outage{}, nil
 }
 
-// hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told what it has lost: not if that is told already, in several requests.
+// hearLife takes in the life of a bucket, and how many share it. It reports whether the store is to be told
+// what it has lost: not if that is told already, in several requests.
 func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply) (lost bool) {
 	l.heardLost = l.heardLost && !reply.Lost
 	lost = reply.Lost && (reply.Life != l.life || reply.Life == r.Life)
@@ -348,15 +355,17 @@ func (l *Lease) hearLife(now monotime.Time, r *store.Request, reply *store.Reply
 	return lost
 }
 
-// lostLately reports whether the store has said within a Horizon that it has lost the bucket: it may say so for ever, in replies and in news.
+// lostLately reports whether the store has said within a Horizon that it has lost the bucket: it may say so for
+// ever, in replies and in news.
 func (l *Lease) lostLately(now monotime.Time) bool {
 	return l.lostAt != 0 && now.Sub(l.lostAt) < Horizon
 }
 
-// lost notes that the store no longer knows the slots that it has handed out. They may be used all the same; nothing
-// goes back of any. The store, which has known the bucket for so long, is told of them, and of what went before; of all that
-// went if the bucket is new since the last request that was answered, since what went after the loss was of slots from before.
-// A store that does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
+// lost notes that the store no longer knows the slots that it has handed out. They may be used all the same;
+// nothing goes back of any. The store, which has known the bucket for so long, is told of them, and of what
+// went before; of all that went if the bucket is new since the last request that was answered, since what went
+// after the loss was of slots from before. A store that does not say for how long hands out nothing for the
+// next Horizon, and all beyond that anew: those slots are dropped.
 func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effects) {
 	if !l.config.Fresh || answered != 0 { // else that it is new is no news
 		e.Events = append(e.Events, Event{Kind: Lost})

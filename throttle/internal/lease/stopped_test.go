@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// sendStopped makes a call of a member that may not run for a while: before the request is written, or before the reply is read. What takes long may fail
-// though a reply is there, and may have counted as failed before.
+// sendStopped makes a call of a member that may not run for a while: before the request is written, or before
+// the reply is read. What takes long may fail though a reply is there, and may have counted as failed before.
 func (m *member) sendStopped(c *Call, asked []*claim) {
 	sent := m.clock()
 	if m.wakes == 0 && m.stopsFor > 0 && m.now >= m.stops {
@@ -49,8 +49,8 @@ func (m *member) sendStopped(c *Call, asked []*claim) {
 	})
 }
 
-// stopped has one or two of five members, which all want more than there is, not run for 0.1 to 10 s, from some instant of a call on. Replies may be lost, and the store may be down
-// meanwhile.
+// stopped has one or two of five members, which all want more than there is, not run for 0.1 to 10 s, from some
+// instant of a call on. Replies may be lost, and the store may be down meanwhile.
 func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, costs []int) error {
 	t.Helper()
 	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 7)), quotas: parse(t, text), fails: seed%2 > 0, slotLife: EffectiveSlotLife(parse(t, text), slotLife)}
@@ -90,7 +90,8 @@ func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, cos
 	return definition.Check(f.quotas[0], f.ledger.Epoch, f.slotLife, sent)
 }
 
-// TestFleetStopped: no more is sent than each quota allows, at whatever instant some processes are stopped, and for however long, while nothing goes without slots.
+// TestFleetStopped: no more is sent than each quota allows, at whatever instant some processes are stopped, and
+// for however long, while nothing goes without slots.
 func TestFleetStopped(t *testing.T) {
 	for _, c := range []struct {
 		quotas string

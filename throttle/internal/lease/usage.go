@@ -101,8 +101,9 @@ func (u used) add(at monotime.Time, cost []int, sign int) {
 	}
 }
 
-// takenOver is what is remembered when there are other quotas, of which each takes over from one of before. One that does not knows what went
-// lately in its unit: what went is the same, and a store that lost the bucket is to be told of it.
+// takenOver is what is remembered when there are other quotas, of which each takes over from one of before. One
+// that does not knows what went lately in its unit: what went is the same, and a store that lost the bucket is
+// to be told of it.
 func (u used) takenOver(qs, had quota.Quotas, from []int, all []lately) used {
 	n := newUsed(qs, false)
 	for i, of := range from {
@@ -138,7 +139,8 @@ func (u *usage) copy(o *usage) {
 	}
 }
 
-// lately is what went in a unit, where some count it for longer than the quotas of now: others, who go by other quotas, or this process a while ago.
+// lately is what went in a unit, where some count it for longer than the quotas of now: others, who go by other
+// quotas, or this process a while ago.
 type lately struct {
 	usage
 	unit string
@@ -152,7 +154,8 @@ func latelyOf(all []lately, unit string) int {
 	return slices.IndexFunc(all, func(o lately) bool { return o.unit == unit })
 }
 
-// remember has what goes be remembered for as long as quotas count it, if this process's own do not; and what went, as far as used, which is of these other quotas, knows.
+// remember has what goes be remembered for as long as quotas count it, if this process's own do not; and what
+// went, as far as used, which is of these other quotas, knows.
 func (l *Lease) remember(now monotime.Time, qs quota.Quotas, used used, of quota.Quotas) {
 	l.lately = slices.DeleteFunc(l.lately, func(o lately) bool { return o.till <= now })
 	for i := range qs {
@@ -204,7 +207,8 @@ func (l *Lease) costIn(unit string, cost []int) (n int) {
 	return n
 }
 
-// wentBefore is what went until an instant, as far as it is remembered: by the quotas of now what they still count, and by what counts for longer, in longer cells, only what is older.
+// wentBefore is what went until an instant, as far as it is remembered: by the quotas of now what they still
+// count, and by what counts for longer, in longer cells, only what is older.
 func (l *Lease) wentBefore(now, until monotime.Time) (all []own) {
 	rest := slices.Clone(l.used)
 	for k := range l.lately {
@@ -232,7 +236,8 @@ func (l *Lease) wentBefore(now, until monotime.Time) (all []own) {
 	return append(all, rest.before(now, until)...)
 }
 
-// olderThan returns what went until an instant, but for the latest n: what else is in a cell with these went at older or before.
+// olderThan returns what went until an instant, but for the latest n: what else is in a cell with these went at
+// older or before.
 func (u *usage) olderThan(n int64, older, until monotime.Time) (all []own) {
 	for i, e := range slices.Backward(u.Live()) {
 		went := e.Number - u.Before(i)
@@ -249,9 +254,9 @@ func (u *usage) olderThan(n int64, older, until monotime.Time) (all []own) {
 	return all
 }
 
-// takesOver returns from which of those before, counted from an index, each quota takes over: from one of the same Unit, and the same Kind and
-// Per, or Kind; else from one that counts what went lately, if it does so, too. It is -1 if from none. A store has a ledger for each kind; but what
-// went is the same.
+// takesOver returns from which of those before, counted from an index, each quota takes over: from one of the
+// same Unit, and the same Kind and Per, or Kind; else from one that counts what went lately, if it does so,
+// too. It is -1 if from none. A store has a ledger for each kind; but what went is the same.
 func takesOver(qs, had quota.Quotas, first int) (from []int) {
 	from = slices.Repeat([]int{-1}, len(qs))
 	find := func(same func(p, q *quota.Quota) bool) {
@@ -345,7 +350,8 @@ func toStore(all []own, now monotime.Time) (told []store.Own) {
 	return told
 }
 
-// leftOf is how much of a window a process may take in an outage, of what was left of it when the store was reached last.
+// leftOf is how much of a window a process may take in an outage, of what was left of it when the store was
+// reached last.
 func leftOf(left, members int) int64 {
 	return int64(float64(max(left, 0)) * safely / float64(max(members, 1)))
 }

@@ -141,8 +141,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeAboveTheBurst: of a slot above the burst, claims that do not take all of it find the burst at most, whatever comes back of it. The
-// store is told of the rest, and that is in hand no more.
+// TestTakeAboveTheBurst: of a slot above the burst, claims that do not take all of it find the burst at most,
+// whatever comes back of it. The store is told of the rest, and that is in hand no more.
 func TestTakeAboveTheBurst(t *testing.T) {
 	take := func(ns ...int) []int { return ns }
 	for name, c := range map[string]struct {
@@ -285,7 +285,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSettleLarge: what a claim cost less goes back to the store at once if it is much, unless it suffices here for another claim.
+// TestSettleLarge: what a claim cost less goes back to the store at once if it is much, unless it suffices here
+// for another claim.
 func TestSettleLarge(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas     string

@@ -61,7 +61,8 @@ func (s *sender) send(r *rand.Rand) {
 	s.went = append(s.went, wentOnce{s.now, unit, n})
 }
 
-// lacks returns what a store that lost the bucket now would not be told of the i-th quota, although another one of its unit still counts it; empty if nothing.
+// lacks returns what a store that lost the bucket now would not be told of the i-th quota, although another one
+// of its unit still counts it; empty if nothing.
 func (s *sender) lacks(i int) string {
 	q := s.l.quotas[i]
 	told := s.l.wentBefore(s.now, s.now)
@@ -88,8 +89,8 @@ func (s *sender) lacks(i int) string {
 	return ""
 }
 
-// TestWentIsTold: a store that lost the bucket is told of no less than went in the span of any quota that this process knew, since it knew the quota, however often its own are
-// replaced.
+// TestWentIsTold: a store that lost the bucket is told of no less than went in the span of any quota that this
+// process knew, since it knew the quota, however often its own are replaced.
 func TestWentIsTold(t *testing.T) {
 	texts := []string{
 		"100/s log", "100/10s log", "200/m sliding", "300/m window grid", "300/30s estimate", "1000/h log", "20/s burst 5", "50 tokens/m log",

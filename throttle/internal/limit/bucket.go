@@ -24,8 +24,9 @@ type bucket struct {
 	at    monotime.Time // that instant
 	rate  float64       // tokens a second
 
-	// So many went at that instant, and are not in the ledger yet; zero if all are. When the bucket is full again, they make no
-	// difference any more, and need not be entered at all: that is most of what a grant of takeNow costs.
+	// So many went at that instant, and are not in the ledger yet; zero if all are. When the bucket is full
+	// again, they make no difference any more, and need not be entered at all: that is most of what a grant of
+	// takeNow costs.
 	late int
 }
 
@@ -87,7 +88,8 @@ func (b *bucket) Take(due, now monotime.Time, n int) {
 	b.ledger.ReserveN(at, n)
 }
 
-// takeNow is When and Take of n that go now, or not at all, by one call of the ledger at most. It reports whether they go.
+// takeNow is When and Take of n that go now, or not at all, by one call of the ledger at most. It reports
+// whether they go.
 func (b *bucket) takeNow(now monotime.Time, n int) bool {
 	left := b.tokensAt(now)
 	if n > b.burst || left < float64(n) {

@@ -102,8 +102,9 @@ func TestBucketGive(t *testing.T) {
 	}
 }
 
-// TestBucketMirrorsTheLedger: what the bucket says of its ledger is what that says, to the last bit, after any history, of any
-// instant, also of one before the latest change. It is what the ledger says, too, of a bucket that knows Take alone, which enters at once what goes.
+// TestBucketMirrorsTheLedger: what the bucket says of its ledger is what that says, to the last bit, after any
+// history, of any instant, also of one before the latest change. It is what the ledger says, too, of a bucket
+// that knows Take alone, which enters at once what goes.
 func TestBucketMirrorsTheLedger(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 18))

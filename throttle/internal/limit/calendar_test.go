@@ -10,7 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// civilQuotas are quotas whose windows begin on days of the calendar, with the number of the window in which a date lies.
+// civilQuotas are quotas whose windows begin on days of the calendar, with the number of the window in which a
+// date lies.
 var civilQuotas = []struct {
 	q  quota.Quota
 	of func(y int, m time.Month, d int) int
@@ -37,8 +38,8 @@ func dayNumber(y int, m time.Month, d int) int {
 	return int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-// TestCalendarAgainstDefinition sends through years, at random: the instant that When returns is the first nanosecond at
-// which the dates of what went leave room, by the clocks of the zone.
+// TestCalendarAgainstDefinition sends through years, at random: the instant that When returns is the first
+// nanosecond at which the dates of what went leave room, by the clocks of the zone.
 func TestCalendarAgainstDefinition(t *testing.T) {
 	needs64(t)
 	for seed := range whole.Or[uint64](12, 30) {
@@ -152,7 +153,8 @@ func TestCalendarTakesOver(t *testing.T) {
 	}
 }
 
-// TestCalendarSpread: what is left of a month lasts until its end, if the rest is spread, and no gap is longer than asked for.
+// TestCalendarSpread: what is left of a month lasts until its end, if the rest is spread, and no gap is longer
+// than asked for.
 func TestCalendarSpread(t *testing.T) {
 	spread := 0
 	for seed := range uint64(200) {

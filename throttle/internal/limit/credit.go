@@ -2,9 +2,10 @@ package limit
 
 import "github.com/gopacer/pacer/throttle/internal/monotime"
 
-// Credit is what a late timer would cost a claim that comes back at once: it was released late, so that it comes too late for the
-// next token, too. So a claim that comes within Lag after a late release counts from when that was due, up to Lag back. More than
-// the quota grants in Lag does not go for that in any span, however long such claims go on: each counts from Lag ago at the earliest.
+// Credit is what a late timer would cost a claim that comes back at once: it was released late, so that it
+// comes too late for the next token, too. So a claim that comes within Lag after a late release counts from
+// when that was due, up to Lag back. More than the quota grants in Lag does not go for that in any span,
+// however long such claims go on: each counts from Lag ago at the earliest.
 //
 // In come grants (Note); out comes from when a claim counts (From). The zero Credit is none.
 type Credit struct{ due, released monotime.Time }

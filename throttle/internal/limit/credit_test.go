@@ -32,8 +32,8 @@ func TestCredit(t *testing.T) {
 	}
 }
 
-// TestCreditBound: a bucket whose one waiter comes back at once, and whose timers are late, grants all of the rate, and no more in
-// any second than the rate, the burst and what comes back in Lag.
+// TestCreditBound: a bucket whose one waiter comes back at once, and whose timers are late, grants all of the
+// rate, and no more in any second than the rate, the burst and what comes back in Lag.
 func TestCreditBound(t *testing.T) {
 	const rate = 10_000
 	var c Credit

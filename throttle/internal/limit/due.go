@@ -62,8 +62,8 @@ func (d *Due) Reported() monotime.Time { return max(d.At, d.Said) }
 // later puts d off until at, because of a quota.
 func (d *Due) later(at monotime.Time, q *quota.Quota) { d.Until(at, at, CauseOf(q), q.Name) }
 
-// first puts d off until others have shown first what claims cost of a quota, at the latest at an instant. Their answers may come any
-// moment: see Stack.Due.
+// first puts d off until others have shown first what claims cost of a quota, at the latest at an instant.
+// Their answers may come any moment: see Stack.Due.
 func (d *Due) first(at monotime.Time, q *quota.Quota, optimist bool) {
 	switch {
 	case at <= d.At:

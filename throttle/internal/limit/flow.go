@@ -6,12 +6,13 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// Turn is how much a claim costs its flow, in a bucket that has these quotas: the time in which what it draws comes back, of
-// the quota of which that is the longest. So flows whose claims cost different units are compared by what they keep from
-// others, as in dominant resource fair queueing (Ghodsi et al., SIGCOMM 2012). A claim that draws on no such quota costs as
-// many requests of the fastest one; without any, its N. All that is divided by the weight of the flow. One that the server
-// refused so often that it lost its place costs its flow eight times as much: one that is refused always takes few turns of
-// those that could be served. All defaults of qs must be written out.
+// Turn is how much a claim costs its flow, in a bucket that has these quotas: the time in which what it draws
+// comes back, of the quota of which that is the longest. So flows whose claims cost different units are
+// compared by what they keep from others, as in dominant resource fair queueing (Ghodsi et al., SIGCOMM 2012).
+// A claim that draws on no such quota costs as many requests of the fastest one; without any, its N. All that
+// is divided by the weight of the flow. One that the server refused so often that it lost its place costs its
+// flow eight times as much: one that is refused always takes few turns of those that could be served. All
+// defaults of qs must be written out.
 func (d *Demand) Turn(qs quota.Quotas, weight int, lostPlace bool) float64 {
 	cost := d.cost(qs) / float64(max(weight, 1))
 	if lostPlace {
@@ -115,7 +116,8 @@ func (a *Line) AddTo(ahead *Ahead, row int, flow string) {
 	}
 }
 
-// FullQueue returns the first quota on which the claim draws and of which those ahead need as much as its Queue; nil if none.
+// FullQueue returns the first quota on which the claim draws and of which those ahead need as much as its
+// Queue; nil if none.
 func (d *Demand) FullQueue(qs quota.Quotas, ahead *Demand) *quota.Quota {
 	for i := range qs {
 		if q := &qs[i]; q.Queue > 0 && d.In(q) > 0 && ahead.In(q) >= q.Queue {

@@ -13,8 +13,8 @@ import (
 // estimate (quota.EstimatedWindow), N in the last Per, where what went in that time is taken to
 // be what went in the running window and a share of what went in the window before it.
 //
-// Windows are of one length, or they are windows of the calendar, of which Per is the length at most. Of a quota.Plain, which
-// has such windows, what is left may be spread: see sliding.
+// Windows are of one length, or they are windows of the calendar, of which Per is the length at most. Of a
+// quota.Plain, which has such windows, what is left may be spread: see sliding.
 type Grid struct {
 	steady
 	Counts
@@ -112,8 +112,9 @@ func (g *Grid) Follow(c *monotime.Clock) {
 	}
 }
 
-// shift moves the windows after the wall clock was set. What went in the window that ran then, and in the one before it,
-// counts in those that run by the new clock, so that no setting of the clock brings tokens back before a window begins.
+// shift moves the windows after the wall clock was set. What went in the window that ran then, and in the one
+// before it, counts in those that run by the new clock, so that no setting of the clock brings tokens back
+// before a window begins.
 func (g *Grid) shift(p *monotime.Phase) {
 	t := max(p.Since, g.Last)
 	g.advance(t)
@@ -228,8 +229,8 @@ func (g *Grid) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool {
 // setSpread implements spreading.
 func (g *Grid) setSpread(spread func(int, time.Duration) Spread) { g.spread = spread(int(g.n), g.per) }
 
-// afterSetting is When after the clock was set, for a claim that nothing is ahead of: no more than 2N in any Per, and no wait
-// for the end of a window for longer than Per after the last that went in it.
+// afterSetting is When after the clock was set, for a claim that nothing is ahead of: no more than 2N in any
+// Per, and no wait for the end of a window for longer than Per after the last that went in it.
 func (g *Grid) afterSetting(t monotime.Time, n int64) monotime.Time {
 	for {
 		at := g.alone(t, n)
@@ -242,8 +243,8 @@ func (g *Grid) afterSetting(t monotime.Time, n int64) monotime.Time {
 	}
 }
 
-// room returns when n more are no more than 2N in the last Per, not before t; or when the setting matters no more, where
-// windows of the calendar may be shorter than Per.
+// room returns when n more are no more than 2N in the last Per, not before t; or when the setting matters no
+// more, where windows of the calendar may be shorter than Per.
 func (g *Grid) room(t monotime.Time, n int64) monotime.Time {
 	return min(max(t, g.lately.until), g.lately.room(t, g.per, g.Current, g.Previous, n, 2*g.n))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// lately is what went in the windows of a Grid that may lie in the last Per. While the clock is not set, any Per touches two
-// windows, so that no more than 2N go in it. After a setting it may touch more: then it is counted, by windows, how much
-// went in the last Per.
+// lately is what went in the windows of a Grid that may lie in the last Per. While the clock is not set, any
+// Per touches two windows, so that no more than 2N go in it. After a setting it may touch more: then it is
+// counted, by windows, how much went in the last Per.
 type lately struct {
 	until    monotime.Time // from then on all is as if the clock had never been set
 	carried  bool          // the window that runs was another one before the clock was set
@@ -36,8 +36,8 @@ func (l *lately) set(t, start monotime.Time, per time.Duration) {
 	}
 }
 
-// over reports whether the window that runs is over for t by how long ago the last went in it: it may have become longer
-// than Per when the clock was set.
+// over reports whether the window that runs is over for t by how long ago the last went in it: it may have
+// become longer than Per when the clock was set.
 func (l *lately) over(t monotime.Time, per time.Duration) bool {
 	return l.carried && t >= l.current.Add(per)
 }
@@ -51,8 +51,8 @@ func (l *lately) next(t monotime.Time, previous int64, per time.Duration) {
 	l.carried, l.previous = false, l.current
 }
 
-// room returns when n more are no more than most in Per, not before t, after so much in the window that runs and in the one
-// before it.
+// room returns when n more are no more than most in Per, not before t, after so much in the window that runs
+// and in the one before it.
 func (l *lately) room(t monotime.Time, per time.Duration, current, previous, n, most int64) monotime.Time {
 	all := append([]went{{current, l.current}, {previous, l.previous}}, l.older...)
 	for {

@@ -20,8 +20,8 @@ func (s *settable) Read(start time.Time) (int64, time.Duration) {
 func (s *settable) Asleep() (time.Duration, bool) { return 0, true }
 func (s *settable) Stops() bool                   { return true }
 
-// TestGridWhenTheClockIsSet: whenever, however often and by how much the wall clock is set, no more than 2N go in any Per,
-// and who asks for a token gets one within a Per. What When says is so.
+// TestGridWhenTheClockIsSet: whenever, however often and by how much the wall clock is set, no more than 2N go
+// in any Per, and who asks for a token gets one within a Per. What When says is so.
 func TestGridWhenTheClockIsSet(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.ClockWindow, quota.EstimatedWindow} {
 		for seed := range uint64(400) {
@@ -33,7 +33,8 @@ func TestGridWhenTheClockIsSet(t *testing.T) {
 	}
 }
 
-// Windows of the calendar differ in length. What holds of a Per holds of the shortest for what goes, and of the longest for waits.
+// Windows of the calendar differ in length. What holds of a Per holds of the shortest for what goes, and of the
+// longest for waits.
 func TestCalendarWhenTheClockIsSet(t *testing.T) {
 	for _, test := range []struct {
 		q                 quota.Quota

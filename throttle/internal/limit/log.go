@@ -107,8 +107,8 @@ func (l *Log) Insert(at monotime.Time, n int) {
 	}
 }
 
-// Join is Insert of what need not be known to the instant: it joins what is so near, before or after it. So however much
-// goes, there are no more than two such entries in so long.
+// Join is Insert of what need not be known to the instant: it joins what is so near, before or after it. So
+// however much goes, there are no more than two such entries in so long.
 func (l *Log) Join(at monotime.Time, n int, near time.Duration) {
 	cell := l.Cell
 	l.Cell = max(cell, near)

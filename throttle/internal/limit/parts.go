@@ -26,9 +26,10 @@ func (ps Parts) In(unit string) (n int) {
 	return n
 }
 
-// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one above
-// quota.MaxN as that, and an empty unit is quota.Requests. It returns the corrected parts, what is to be charged now (more), and what is to
-// be taken back (less): the latest charges first, each as of the instant at which it was made.
+// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one
+// above quota.MaxN as that, and an empty unit is quota.Requests. It returns the corrected parts, what is to be
+// charged now (more), and what is to be taken back (less): the latest charges first, each as of the instant at
+// which it was made.
 func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, more quota.Costs, less Parts) {
 	more = quota.Costs{}
 	for unit, n := range spent {
@@ -86,8 +87,8 @@ type Charged struct {
 	parts   Parts       // what was charged; nil if that is the Demand
 }
 
-// Guess has c be charged what the claim is expected to cost in units of which it does not say it, and returns what the claim
-// costs then.
+// Guess has c be charged what the claim is expected to cost in units of which it does not say it, and returns
+// what the claim costs then.
 func (c *Charged) Guess(costs quota.Costs) *Demand {
 	c.guessed = costs
 	d := c.Demand

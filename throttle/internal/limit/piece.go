@@ -8,9 +8,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Piece returns how many bytes should be claimed at once, at most, where they flow by quotas of which a share is reserved: of each
-// quota in bytes what comes in a fortieth of a second, and half of what it grants at once. So there is room for what comes while a
-// timer is late, and others have their turn soon. All defaults of qs must be written out.
+// Piece returns how many bytes should be claimed at once, at most, where they flow by quotas of which a share
+// is reserved: of each quota in bytes what comes in a fortieth of a second, and half of what it grants at once.
+// So there is room for what comes while a timer is late, and others have their turn soon. All defaults of qs
+// must be written out.
 func Piece(qs quota.Quotas, share float64) int {
 	least := int64(quota.MaxN)
 	for i := range qs {

@@ -29,10 +29,10 @@ type Heard interface {
 	States(now monotime.Time, unit string, n int, per time.Duration) bool
 }
 
-// Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its
-// limits. Each other quota takes over the limits of an old one of the same kind and unit, if any
-// is left, or of a kind that remembers the same: first of all that at its own place. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
-// Spread says how a limit of so many tokens is spread that comes back after so long.
+// Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its limits. Each
+// other quota takes over the limits of an old one of the same kind and unit, if any is left, or of a kind that
+// remembers the same: first of all that at its own place. The wall clock was at wall, in nanoseconds since
+// 1970, at instant 0. Spread says how a limit of so many tokens is spread that comes back after so long.
 func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64, spread func(int, time.Duration) Spread) {
 	made, old := make(Stack, len(qs)), slices.Clone(*s)
 	var left quota.Quotas
@@ -116,9 +116,9 @@ func (e *entry) guesses(d *Demand) bool {
 	return d.Silent > 0 && e.all != nil && e.quota.Unit != "" && !e.quota.Kind.Concurrent() && !d.says(e.quota.Unit)
 }
 
-// asks is what one claim waits for: its cost; or what it is expected to cost, and as much more as what is under way may, but
-// no more than ever is there, since the rest can be a debt; or one token if it does not say what it costs, and it was seen that claims may cost more
-// than they say.
+// asks is what one claim waits for: its cost; or what it is expected to cost, and as much more as what is under
+// way may, but no more than ever is there, since the rest can be a debt; or one token if it does not say what
+// it costs, and it was seen that claims may cost more than they say.
 func (e *entry) asks(d *Demand) int {
 	n := e.cost(d)
 	if e.guesses(d) && n > 0 {
@@ -142,8 +142,8 @@ func (s Stack) Expect(d *Demand, costs quota.Costs) {
 // InUnits reports whether some quota is in another unit than requests.
 func (s Stack) InUnits() bool { return s.Silent(&Demand{}) > 0 }
 
-// Most returns the most that a quota in a unit grants at once or in its Per: of those with a limit the largest, or most if that is
-// larger.
+// Most returns the most that a quota in a unit grants at once or in its Per: of those with a limit the largest,
+// or most if that is larger.
 func (s Stack) Most(unit string, most int) int {
 	for i := range s {
 		if e := &s[i]; e.all != nil && e.quota.Unit == unit {
@@ -230,8 +230,8 @@ func (s Stack) Follow(c *monotime.Clock) {
 	}
 }
 
-// Awaits returns until when others of the kind of d are to show first what they cost, and the quota which needs that; zero if enough
-// is known of that. An instant that has passed is no wait.
+// Awaits returns until when others of the kind of d are to show first what they cost, and the quota which needs
+// that; zero if enough is known of that. An instant that has passed is no wait.
 func (s Stack) Awaits(d *Demand) (until monotime.Time, q *quota.Quota) {
 	if d.Silent == 0 {
 		return 0, nil
@@ -290,11 +290,11 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 	return ok && at <= now
 }
 
-// Due puts due off, if that is earlier, until the quotas grant d, or what is left of them to claims that are not urgent does.
-// It takes no copy: a Due is large, and a goroutine that waits should need little of a stack. If d does not draw on a quota, it goes when those ahead
-// have gone that do. Nobody knows when a wait for
-// what is in flight ends: to set a timer, it counts as the longest span; for a projection, which
-// is optimistic, it does not count. Heard may be nil.
+// Due puts due off, if that is earlier, until the quotas grant d, or what is left of them to claims that are
+// not urgent does. It takes no copy: a Due is large, and a goroutine that waits should need little of a stack.
+// If d does not draw on a quota, it goes when those ahead have gone that do. Nobody knows when a wait for what
+// is in flight ends: to set a timer, it counts as the longest span; for a projection, which is optimistic, it
+// does not count. Heard may be nil.
 func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
 	from := due.At
 	if d.Silent == 0 && !unreserved && s.dueOfBucket(due, ahead, d) {
@@ -338,7 +338,8 @@ func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, op
 	}
 }
 
-// dueOfBucket is Due where all there is is one token bucket of requests, in a third of the instructions. It reports whether that is so.
+// dueOfBucket is Due where all there is is one token bucket of requests, in a third of the instructions. It
+// reports whether that is so.
 func (s Stack) dueOfBucket(due *Due, ahead, d *Demand) bool {
 	if len(s) != 1 || s[0].quota.Unit != "" || d.N <= 0 {
 		return false
@@ -357,7 +358,8 @@ func (s Stack) dueOfBucket(due *Due, ahead, d *Demand) bool {
 	return true
 }
 
-// IsOneBucket reports whether TakeNow is all that there is to do for claims in requests: there is one token bucket at most.
+// IsOneBucket reports whether TakeNow is all that there is to do for claims in requests: there is one token
+// bucket at most.
 func (s Stack) IsOneBucket() bool {
 	if len(s) == 0 {
 		return true

@@ -11,10 +11,10 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TooLarge returns the unit of the quota of that name, and says what a cost is, what that quota grants at once, of which a share is
-// reserved, and which quotas in its place would grant a cost that is above that: with the same name and the same queue, and if that
-// makes a token bucket of another kind, with what the bucket admits. If there is no such quota, it says the cost alone. All defaults
-// of qs must be written out.
+// TooLarge returns the unit of the quota of that name, and says what a cost is, what that quota grants at once,
+// of which a share is reserved, and which quotas in its place would grant a cost that is above that: with the
+// same name and the same queue, and if that makes a token bucket of another kind, with what the bucket admits.
+// If there is no such quota, it says the cost alone. All defaults of qs must be written out.
 func TooLarge(qs quota.Quotas, name string, cost int, share float64) (unit, why string) {
 	i := slices.IndexFunc(qs, func(q quota.Quota) bool { return q.Name == name })
 	if i < 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Used is what went of a quota and is not back yet, as data: it may be written as JSON, and charged in a later run of the
-// program to a quota of the same unit. It says nothing of how much the quota grants.
+// Used is what went of a quota and is not back yet, as data: it may be written as JSON, and charged in a later
+// run of the program to a quota of the same unit. It says nothing of how much the quota grants.
 type Used struct {
 	Unit string        `json:"unit,omitempty"`
 	Kind string        `json:"kind"`
@@ -35,8 +35,8 @@ type charge struct {
 	n  int64
 }
 
-// remembering is a limit that says what a new one has to be charged to be as strict as it is: in windows of the clock exactly
-// as strict, else no less.
+// remembering is a limit that says what a new one has to be charged to be as strict as it is: in windows of the
+// clock exactly as strict, else no less.
 type remembering interface {
 	charges(now monotime.Time) []charge
 }
@@ -114,9 +114,9 @@ func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 	return all
 }
 
-// Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one of the same
-// unit, kind and span; else to one of the same unit and kind; else to one of the same unit. Charge reports whether there
-// was any.
+// Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one
+// of the same unit, kind and span; else to one of the same unit and kind; else to one of the same unit. Charge
+// reports whether there was any.
 func (s Stack) Charge(now monotime.Time, all []Used, clock *monotime.Clock) (any bool) {
 	alike := [...]func(u *Used, q *quota.Quota) bool{
 		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind.String() && u.Span == spanOf(q) },
@@ -149,8 +149,8 @@ func (e *entry) remembers() bool {
 	return ok && spanOf(e.quota) > shortest
 }
 
-// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a bucket may owe as
-// much as it holds.
+// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a
+// bucket may owe as much as it holds.
 func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 	last, left := clock.At(u.At), min(int64(math.MaxInt), quota.MaxN)
 	if e.quota.Kind == quota.TokenBucket {
@@ -168,8 +168,8 @@ func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 	}
 }
 
-// Pruned returns those of all that may still count, if they are in order: no longer than their spans, twice, since the last of
-// them went. What says an instant to come is taken to be of now.
+// Pruned returns those of all that may still count, if they are in order: no longer than their spans, twice,
+// since the last of them went. What says an instant to come is taken to be of now.
 func Pruned(all []Used, now time.Time) []Used {
 	var left []Used
 	for _, u := range all[:min(len(all), maxUsed)] {

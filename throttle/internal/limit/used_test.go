@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestUsedOutlivesTheProcess makes a random history, has another process take over what went, and asks both when tokens may
-// go: in windows, the same instants; of a bucket, less than a token later; and never earlier.
+// TestUsedOutlivesTheProcess makes a random history, has another process take over what went, and asks both
+// when tokens may go: in windows, the same instants; of a bucket, less than a token later; and never earlier.
 func TestUsedOutlivesTheProcess(t *testing.T) {
 	for name, q := range map[string]quota.Quota{
 		"plain":           {N: 20, Per: time.Hour},

@@ -51,8 +51,8 @@ func packed(t, start monotime.Time, per time.Duration, room, all, ahead, n int64
 	return t, true
 }
 
-// windowsUntil returns in the how manieth window after the one that runs n tokens may go after ahead others; zero if they may in
-// that one.
+// windowsUntil returns in the how manieth window after the one that runs n tokens may go after ahead others;
+// zero if they may in that one.
 func windowsUntil(room, all, ahead, n int64) int64 {
 	if ahead+n <= room {
 		return 0

@@ -13,8 +13,9 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Farewell calls stop, which Listen has returned, unless it is nil. Then it tells the store what next returns, each in time, until that
-// is nil or leaves; told is called after each. While a call is overdue, it makes no other.
+// Farewell calls stop, which Listen has returned, unless it is nil. Then it tells the store what next returns,
+// each in time, until that is nil or leaves; told is called after each. While a call is overdue, it makes no
+// other.
 func Farewell(to store.Store, stop func(), overdue bool, next func() *store.Request, told func()) error {
 	if stop != nil {
 		if err := Stop(stop); err != nil {
@@ -39,8 +40,8 @@ func Farewell(to store.Store, stop func(), overdue bool, next func() *store.Requ
 	return nil
 }
 
-// All has all leave, one after the other, and returns their errors. It ends with one that took too long, or when those that failed took so long together:
-// the others would fail for the same reason.
+// All has all leave, one after the other, and returns their errors. It ends with one that took too long, or
+// when those that failed took so long together: the others would fail for the same reason.
 func All[T any](all []T, leave func(T) error) error {
 	var errs []error
 	var failing time.Duration
@@ -67,17 +68,20 @@ type Tries struct {
 // Due reports whether to call Listen.
 func (t *Tries) Due(now monotime.Time) bool { return now >= t.next }
 
-// longestWait is until when Listen is called again at the latest: for so long news may be missed that the store has again.
+// longestWait is until when Listen is called again at the latest: for so long news may be missed that the store
+// has again.
 const longestWait = time.Minute
 
-// fail notes a failure: Listen is called again with the next call, then after a second at the earliest, after two, four and so on.
+// fail notes a failure: Listen is called again with the next call, then after a second at the earliest, after
+// two, four and so on.
 func (t *Tries) fail(now monotime.Time) {
 	t.next, t.wait = now.Add(t.wait), min(max(2*t.wait, time.Second), longestWait)
 }
 
-// Listen has news called with what the store tells of a bucket. If nothing else holds the target, it can be collected. Stop
-// is nil if that failed, and only then. However often it is called, the store is stopped once: a Limiter that was closed is collected later, and both call it. The tries
-// count a store that panics as well; one that has no news is not called again.
+// Listen has news called with what the store tells of a bucket. If nothing else holds the target, it can be
+// collected. Stop is nil if that failed, and only then. However often it is called, the store is stopped once:
+// a Limiter that was closed is collected later, and both call it. The tries count a store that panics as well;
+// one that has no news is not called again.
 func Listen[T any](tries *Tries, now monotime.Time, to store.Store, bucket string, target *T, news func(*T, store.News)) (stop func()) {
 	tries.fail(now) // unless Listen returns
 	held := weak.Make(target)

@@ -106,8 +106,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestListen: news reach the target while something else holds it. There is something to stop unless the store fails; it is asked again with the next
-// call then, and later and later, but never if it has no news.
+// TestListen: news reach the target while something else holds it. There is something to stop unless the store
+// fails; it is asked again with the next call then, and later and later, but never if it has no news.
 func TestListen(t *testing.T) {
 	type target struct{ heard []store.News }
 	const s = time.Second

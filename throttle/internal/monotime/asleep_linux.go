@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// asleep is by how much CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC: see clock_gettime(2). Both are there since Linux 2.6.39.
+// asleep is by how much CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC: see clock_gettime(2). Both are there since
+// Linux 2.6.39.
 func asleep() (d time.Duration, ok bool) {
 	const monotonic, boottime = 1, 7
 	awake, ok1 := clock(monotonic)

@@ -22,8 +22,8 @@ func (c *Clock) Start() {
 	}
 }
 
-// StartCertain is Start of a clock for which no setting of the wall clock is sleep of the machine, also where nobody knows how
-// long it has slept: see watch.
+// StartCertain is Start of a clock for which no setting of the wall clock is sleep of the machine, also where
+// nobody knows how long it has slept: see watch.
 func (c *Clock) StartCertain() {
 	if !c.Started() {
 		c.StartBy(certainly{})
@@ -56,7 +56,8 @@ func (c *Clock) Glance() Time { return Time(time.Since(c.start)) + Time(c.watch.
 // of contexts go by. Only instants that lie between the same sleeps are comparable.
 func (c *Clock) Awake(t Time) Time { return t - Time(c.watch.slept.Load()) }
 
-// AwakeAt is Awake for an instant of the past, less what the machine had slept by then: AwakeAt(t) is what Awake(t) was at t.
+// AwakeAt is Awake for an instant of the past, less what the machine had slept by then: AwakeAt(t) is what
+// Awake(t) was at t.
 func (c *Clock) AwakeAt(t Time) Time { return t - Time(c.watch.sleptBy(t)) }
 
 // Phase returns how windows of the wall clock lie now. It is another pointer after the wall clock was set.

@@ -2,15 +2,16 @@ package monotime
 
 import "time"
 
-// Timer has a function called with its argument when its time has come, or a [Nap] has passed: then it is to be set again. The zero
-// Timer is not set. It has no lock of its own.
+// Timer has a function called with its argument when its time has come, or a [Nap] has passed: then it is to be
+// set again. The zero Timer is not set. It has no lock of its own.
 type Timer[T any] struct {
 	timer *time.Timer
 	at    Time // when it fires, on the clock that Set goes by; zero after Stop
 }
 
-// Set has f(of) called, by a goroutine of its own, in d, and not when the Timer was set for before. F and of are the same each time. Now is
-// read from a clock that stands still while the machine sleeps, as timers do: see [Clock.Awake].
+// Set has f(of) called, by a goroutine of its own, in d, and not when the Timer was set for before. F and of
+// are the same each time. Now is read from a clock that stands still while the machine sleeps, as timers do:
+// see [Clock.Awake].
 func (t *Timer[T]) Set(now Time, d time.Duration, f func(T), of T) {
 	at := now.Add(min(d, Nap))
 	switch {
@@ -29,7 +30,8 @@ func (t *Timer[T]) Set(now Time, d time.Duration, f func(T), of T) {
 	t.at = at
 }
 
-// deepen makes room on the stack of a new goroutine while nothing is on it: to move what is there later costs as much as all that f does.
+// deepen makes room on the stack of a new goroutine while nothing is on it: to move what is there later costs
+// as much as all that f does.
 //
 //go:noinline
 func deepen(i uint) byte {

@@ -8,8 +8,9 @@ import (
 	"unsafe"
 )
 
-// TestTimer: it is set for one instant at a time, the latest; it calls once, after a nap at the latest; it knows whether it is set, and who stops it
-// hears of it. To set it once more, for the same instant or for another, allocates nothing.
+// TestTimer: it is set for one instant at a time, the latest; it calls once, after a nap at the latest; it
+// knows whether it is set, and who stops it hears of it. To set it once more, for the same instant or for
+// another, allocates nothing.
 func TestTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -73,7 +74,8 @@ func TestTimer(t *testing.T) {
 	})
 }
 
-// TestTimerHasRoom: what a Timer calls has room for some calls within calls, without a move of what is on the stack already.
+// TestTimerHasRoom: what a Timer calls has room for some calls within calls, without a move of what is on the
+// stack already.
 func TestTimerHasRoom(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		var timer Timer[*bool]

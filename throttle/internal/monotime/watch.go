@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// Nap is for how long a timer may be set at most: it goes by the monotonic clock, and sleeps on for as long as it had to
-// when the machine wakes up. What was due meanwhile goes then at the latest.
+// Nap is for how long a timer may be set at most: it goes by the monotonic clock, and sleeps on for as long as
+// it had to when the machine wakes up. What was due meanwhile goes then at the latest.
 const Nap = 30 * time.Second
 
 // watch notices that the machine has slept, or that the wall clock was set. Both show as a jump of the wall clock
 // against the monotonic one, for which whoever reads a Clock looks now and then.
 //
-// Linux says for how long it has slept; the rest of a jump is a setting of the clock. Windows counts sleep in its
-// monotonic clock. Elsewhere a jump forward of 2 s and more is taken for sleep, of a day at most: that machines sleep is
-// common, and that clocks are set so far forward is not. What else the wall clock does moves windows of the clock alone.
+// Linux says for how long it has slept; the rest of a jump is a setting of the clock. Windows counts sleep in
+// its monotonic clock. Elsewhere a jump forward of 2 s and more is taken for sleep, of a day at most: that
+// machines sleep is common, and that clocks are set so far forward is not. What else the wall clock does moves
+// windows of the clock alone.
 type watch struct {
 	next  atomic.Int64 // when to look again, on the monotonic clock
 	slept atomic.Int64 // for how long the machine has slept since the start
@@ -59,7 +60,8 @@ type Phase struct {
 	Since Time  // since when; zero if it was so from the start
 }
 
-// Source says what a machine's clocks say. Tests have their own, since in a bubble of testing/synctest no machine sleeps.
+// Source says what a machine's clocks say. Tests have their own, since in a bubble of testing/synctest no
+// machine sleeps.
 type Source interface {
 	// Read reads both clocks: the wall clock in nanoseconds since 1970, and the monotonic one since an instant.
 	Read(start time.Time) (wall int64, awake time.Duration)

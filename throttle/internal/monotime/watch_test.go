@@ -19,8 +19,8 @@ func (m *machine) Read(start time.Time) (int64, time.Duration) {
 func (m *machine) Asleep() (time.Duration, bool) { return m.slept, m.knows }
 func (m *machine) Stops() bool                   { return m.stops }
 
-// TestClockSleep: time goes on while a machine sleeps, if the system says so, or if the wall clock says it and the system
-// may not know; and only the windows of the wall clock move when it is set.
+// TestClockSleep: time goes on while a machine sleeps, if the system says so, or if the wall clock says it and
+// the system may not know; and only the windows of the wall clock move when it is set.
 func TestClockSleep(t *testing.T) {
 	const linux, darwin, windows = 0, 1, 2
 	for name, test := range map[string]struct {
@@ -113,8 +113,8 @@ func TestSystemSleep(t *testing.T) {
 	}
 }
 
-// TestClockNaps: what an instant was by the time in which programs run, however often the machine has slept since; of the
-// latest naps alone, which bounds the memory.
+// TestClockNaps: what an instant was by the time in which programs run, however often the machine has slept
+// since; of the latest naps alone, which bounds the memory.
 func TestClockNaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &machine{knows: true, stops: true}

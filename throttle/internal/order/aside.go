@@ -8,12 +8,12 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Aside is waiters that stand beside a line, while others go. The zero Aside is empty. Those of one kind and row that wait for the
-// same thing are a group, whose flows go in turns as those of a row of a Queue.
+// Aside is waiters that stand beside a line, while others go. The zero Aside is empty. Those of one kind and
+// row that wait for the same thing are a group, whose flows go in turns as those of a row of a Queue.
 //
-// Until says of a waiter until when it stands aside; an instant that has passed is not at all, and zero is not at all whatever
-// others of its group do. It may change: then Await is to be called. Of a group one comes back at a time, since those that go
-// change what the others wait for.
+// Until says of a waiter until when it stands aside; an instant that has passed is not at all, and zero is not
+// at all whatever others of its group do. It may change: then Await is to be called. Of a group one comes back
+// at a time, since those that go change what the others wait for.
 type Aside[K comparable, W Waiter[W]] struct {
 	groups map[K][]*group[K, W]
 	due    agenda.Agenda[*group[K, W]] // when the first of a group is to come back; of none if that is back already
@@ -70,8 +70,8 @@ func (a *Aside[K, W]) Remove(b Beside[K, W]) {
 	}
 }
 
-// Await has the first of each group of a kind come back when it may. It is called when one that came back has left, or what they
-// wait for has changed.
+// Await has the first of each group of a kind come back when it may. It is called when one that came back has
+// left, or what they wait for has changed.
 func (a *Aside[K, W]) Await(kind K, until func(W) monotime.Time) {
 	for _, g := range a.groups[kind] {
 		a.due.Set(g, max(until(g.first().w), 1))

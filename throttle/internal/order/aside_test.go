@@ -22,8 +22,9 @@ func (s *stander) Before(o *stander) bool { return compare(&s.guest, &o.guest) <
 // group is what tells groups apart.
 func (s *stander) group() string { return fmt.Sprint(s.kind, s.row, s.thing) }
 
-// TestAside has waiters step aside, leave and come back at random. By the definition the first of a group, by rank, comes back at its
-// instant, unless one came back after the last Await; and all of a group whose instant is zero.
+// TestAside has waiters step aside, leave and come back at random. By the definition the first of a group, by
+// rank, comes back at its instant, unless one came back after the last Await; and all of a group whose instant
+// is zero.
 func TestAside(t *testing.T) {
 	for seed := range whole.Or[uint64](50, 100) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -36,8 +36,9 @@ func (e *Entry[W]) Follows(n int) bool {
 	return e != nil
 }
 
-// Ahead calls f for those who go before the waiter at e, but for no more than most, and reports whether there are more. If there are more of
-// its flow, f is called for those next before it, which takes no look at other flows and rows; else for the first of all.
+// Ahead calls f for those who go before the waiter at e, but for no more than most, and reports whether there
+// are more. If there are more of its flow, f is called for those next before it, which takes no look at other
+// flows and rows; else for the first of all.
 func (q *Queue[W]) Ahead(e *Entry[W], most int, f func(W)) (more bool) {
 	n, o := 0, e.prev
 	for o != nil && n < most {
@@ -62,7 +63,8 @@ func (q *Queue[W]) Ahead(e *Entry[W], most int, f func(W)) (more bool) {
 	return false
 }
 
-// tag is the start tag of the waiter at e: exact for the first of its flow, else a sum that may be rounded. It searches from the end of the flow.
+// tag is the start tag of the waiter at e: exact for the first of its flow, else a sum that may be rounded. It
+// searches from the end of the flow.
 func (e *Entry[W]) tag() float64 {
 	if e == e.of.first {
 		return e.of.start
@@ -74,8 +76,8 @@ func (e *Entry[W]) tag() float64 {
 	return tag - e.charge
 }
 
-// insert puts e in its order. It searches from both ends at once: new claims belong near the back, and those that have an
-// old place near the front.
+// insert puts e in its order. It searches from both ends at once: new claims belong near the back, and those
+// that have an old place near the front.
 func (f *flow[W]) insert(e *Entry[W], fromFront bool) *Entry[W] {
 	ahead := func(o *Entry[W]) bool { // goes before e
 		if fromFront {

@@ -23,8 +23,8 @@ func (c *caller) String() string         { return fmt.Sprintf("%d of %q", c.numb
 func (c *caller) before(o *caller) int   { return compare(&c.guest, &o.guest) }
 func charged(c *caller) (charge float64) { return float64(c.charge) }
 
-// turns is a row by definition: for each flow a tag, which grows by what is served; a flow that comes begins at the tag of
-// what was served last, if its own is not later.
+// turns is a row by definition: for each flow a tag, which grows by what is served; a flow that comes begins at
+// the tag of what was served last, if its own is not later.
 type turns struct {
 	now     int
 	tags    map[string]int // of flows that were served since somebody waits
@@ -109,8 +109,8 @@ func (m *turns) order() (in []*caller) {
 	return in
 }
 
-// TestFlowsAgainstADefinition joins, serves and removes at random, in three rows, and compares each look at the Queue with
-// the definition of turns.
+// TestFlowsAgainstADefinition joins, serves and removes at random, in three rows, and compares each look at the
+// Queue with the definition of turns.
 func TestFlowsAgainstADefinition(t *testing.T) {
 	for seed := range whole.Or[uint64](7, 20) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -166,8 +166,8 @@ func TestFlowsAgainstADefinition(t *testing.T) {
 	}
 }
 
-// compareAhead asks of each waiter who goes before it, as many as three: if there are more of its flow, those next before it, else the first of
-// all, which are as many as go before it.
+// compareAhead asks of each waiter who goes before it, as many as three: if there are more of its flow, those
+// next before it, else the first of all, which are as many as go before it.
 func compareAhead(t *testing.T, q *Queue[*caller], at map[*caller]*Entry[*caller], model [Rows]*turns) {
 	t.Helper()
 	const most = 3
@@ -256,8 +256,8 @@ func compareWithDefinition(t *testing.T, q *Queue[*caller], at map[*caller]*Entr
 	}
 }
 
-// TestNewcomerGoesWithinAsManyGrantsAsFlows: whatever the costs and the weights, one waiter of each other flow goes before
-// it at most, however many wait.
+// TestNewcomerGoesWithinAsManyGrantsAsFlows: whatever the costs and the weights, one waiter of each other flow
+// goes before it at most, however many wait.
 func TestNewcomerGoesWithinAsManyGrantsAsFlows(t *testing.T) {
 	for _, others := range []int{1, 3, 50} {
 		r := rand.New(rand.NewPCG(uint64(others), 2))
@@ -292,8 +292,8 @@ func TestNewcomerGoesWithinAsManyGrantsAsFlows(t *testing.T) {
 	}
 }
 
-// TestSharesOfBackloggedFlows: at any instant since two flows wait, what they got, each ÷ its weight, differs by no more than
-// one charge of each.
+// TestSharesOfBackloggedFlows: at any instant since two flows wait, what they got, each ÷ its weight, differs
+// by no more than one charge of each.
 func TestSharesOfBackloggedFlows(t *testing.T) {
 	for seed := range whole.Or[uint64](8, 20) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -328,8 +328,8 @@ func TestSharesOfBackloggedFlows(t *testing.T) {
 	}
 }
 
-// TestOneByOneIsRemembered: flows of which one waits at a time, which comes again at once, get no more than one of which many
-// wait; and flows of which each comes once cannot keep it waiting for ever.
+// TestOneByOneIsRemembered: flows of which one waits at a time, which comes again at once, get no more than one
+// of which many wait; and flows of which each comes once cannot keep it waiting for ever.
 func TestOneByOneIsRemembered(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		var q Queue[*caller]
@@ -370,8 +370,8 @@ func TestOneByOneIsRemembered(t *testing.T) {
 	}
 }
 
-// TestNewcomerAfterTooManyAreRemembered: where more flows than are remembered got much, which is forgotten then, a newcomer
-// does not wait until a flow of small charges has caught up with them.
+// TestNewcomerAfterTooManyAreRemembered: where more flows than are remembered got much, which is forgotten
+// then, a newcomer does not wait until a flow of small charges has caught up with them.
 func TestNewcomerAfterTooManyAreRemembered(t *testing.T) {
 	var q Queue[*caller]
 	at := map[*caller]*Entry[*caller]{}
@@ -402,8 +402,8 @@ func TestNewcomerAfterTooManyAreRemembered(t *testing.T) {
 	}
 }
 
-// TestChargesThatAreLostInRounding: beside tags that are so huge that a charge does not change them, a newcomer goes after one
-// waiter of each other flow all the same.
+// TestChargesThatAreLostInRounding: beside tags that are so huge that a charge does not change them, a newcomer
+// goes after one waiter of each other flow all the same.
 func TestChargesThatAreLostInRounding(t *testing.T) {
 	var q Queue[*caller]
 	at := map[*caller]*Entry[*caller]{}

@@ -1,25 +1,28 @@
-// Package order keeps waiters in the order in which they are to go: by rank, in one row for each priority; and within a row
-// the flows in turns.
+// Package order keeps waiters in the order in which they are to go: by rank, in one row for each priority; and
+// within a row the flows in turns.
 //
-// In come waiters, which know their row, their flow, and who of two goes first ([Waiter]), and what each is charged; out
-// come the first of each row, and all in order. Some stand beside the line for a while ([Aside]), until instants that come in. The package knows
-// nothing of what they wait for. [Pass] says who of them are to stand elsewhere to show whether the first ones are refused whatever happens.
+// In come waiters, which know their row, their flow, and who of two goes first ([Waiter]), and what each is
+// charged; out come the first of each row, and all in order. Some stand beside the line for a while ([Aside]),
+// until instants that come in. The package knows nothing of what they wait for. [Pass] says who of them are to
+// stand elsewhere to show whether the first ones are refused whatever happens.
 //
 // # Turns of flows
 //
-// The flows of a row go by start-time fair queueing (Goyal, Vin and Cheng, "Start-time Fair Queuing", SIGCOMM 1996), after
-// the fair queueing of Demers, Keshav and Shenker (SIGCOMM 1989). A flow has a start tag. That of the waiter that was served
-// last is the virtual time of the row. With each waiter that is served, the tag of its flow grows by its charge: its cost ÷
-// the weight of the flow. A flow that comes begins at the virtual time, or where it was, if that is later. The flow with the
-// least tag goes next, and of equals the one whose first waiter has the better rank.
+// The flows of a row go by start-time fair queueing (Goyal, Vin and Cheng, "Start-time Fair Queuing", SIGCOMM
+// 1996), after the fair queueing of Demers, Keshav and Shenker (SIGCOMM 1989). A flow has a start tag. That of
+// the waiter that was served last is the virtual time of the row. With each waiter that is served, the tag of
+// its flow grows by its charge: its cost ÷ the weight of the flow. A flow that comes begins at the virtual
+// time, or where it was, if that is later. The flow with the least tag goes next, and of equals the one whose
+// first waiter has the better rank.
 //
 //   - Of two flows of which some wait all the time, neither gets ahead by more than one charge of each.
 //   - A flow that comes goes after one waiter at most of each other flow.
 //   - A waiter that leaves unserved is not charged: those behind it move up.
 //
-// A flow is kept while somebody of it waits, and after that until the others have caught up with what it got. Of the latter
-// no more than [Remembered] are kept: beyond that the virtual time goes on to the least of their tags, or of those who wait. So flows of which
-// each comes once cannot keep others waiting for ever. When nobody waits, all is forgotten.
+// A flow is kept while somebody of it waits, and after that until the others have caught up with what it got.
+// Of the latter no more than [Remembered] are kept: beyond that the virtual time goes on to the least of their
+// tags, or of those who wait. So flows of which each comes once cannot keep others waiting for ever. When
+// nobody waits, all is forgotten.
 package order
 
 import (
@@ -92,7 +95,8 @@ func (q *Queue[W]) Nth(n int) (w W, ok bool) {
 	return w, false
 }
 
-// Leaving is InOrder where waiters that were yielded may be removed: they are not charged, so those behind them move up.
+// Leaving is InOrder where waiters that were yielded may be removed: they are not charged, so those behind them
+// move up.
 func (q *Queue[W]) Leaving() iter.Seq[W] { return q.inOrder(true) }
 
 func (q *Queue[W]) inOrder(leaving bool) iter.Seq[W] {
@@ -130,8 +134,8 @@ func (q *Queue[W]) Any(matches func(W) bool) bool {
 	return false
 }
 
-// AllBefore reports whether somebody waits in a row, and all have a better rank than some waiter: before says so of one. It
-// says no if there are more flows than it looks at.
+// AllBefore reports whether somebody waits in a row, and all have a better rank than some waiter: before says
+// so of one. It says no if there are more flows than it looks at.
 func (q *Queue[W]) AllBefore(row int, before func(W) bool) bool {
 	const most = 64
 	n := 0
@@ -154,7 +158,8 @@ func (q *Queue[W]) LastWhere(matches func(W) bool) (last W) {
 	return last
 }
 
-// Precedes reports whether w, which is not in the Queue and would join its flow at the end, goes before the waiter at e.
+// Precedes reports whether w, which is not in the Queue and would join its flow at the end, goes before the
+// waiter at e.
 func (q *Queue[W]) Precedes(w W, e *Entry[W]) bool {
 	r := q.rows[e.w.Row()]
 	if name := w.Flow(); w.Row() == e.w.Row() && name != e.of.name {
@@ -165,8 +170,9 @@ func (q *Queue[W]) Precedes(w W, e *Entry[W]) bool {
 	return w.Before(e.w)
 }
 
-// Before leaves of heads, the first waiters of the rows, those that must go before w, which is not in the Queue: the first of its
-// row, unless w would be that, and of the others those with a better rank than the first of its row would have then.
+// Before leaves of heads, the first waiters of the rows, those that must go before w, which is not in the
+// Queue: the first of its row, unless w would be that, and of the others those with a better rank than the
+// first of its row would have then.
 func (q *Queue[W]) Before(w W, heads []W) []W {
 	first := w
 	e := q.rows[w.Row()].first()
@@ -188,8 +194,9 @@ func (q *Queue[W]) InTurns(row int, flow string) bool {
 	return r != nil && (len(r.active) > 1 || len(r.active) == 1 && r.active[0].name != flow)
 }
 
-// Others calls f for waiters of other flows in a row that surely go before one that would join this flow at its end: for no
-// more than most. Before says who has a better rank than that one, which counts where tags are equal and not rounded.
+// Others calls f for waiters of other flows in a row that surely go before one that would join this flow at its
+// end: for no more than most. Before says who has a better rank than that one, which counts where tags are
+// equal and not rounded.
 func (q *Queue[W]) Others(row int, flow string, most int, before func(W) bool, f func(W)) {
 	r := q.rows[row]
 	const rounding = 1 - 1e-9 // tags are sums, of which the order of the terms may differ
@@ -212,8 +219,9 @@ func (q *Queue[W]) Others(row int, flow string, most int, before func(W) bool, f
 	}
 }
 
-// Insert puts w into its row, in its order within its flow, among equals to the front or to the back. It is charged what
-// charge says when it is served: a positive number. Displaced is the waiter that was the first of the row, if w is that now.
+// Insert puts w into its row, in its order within its flow, among equals to the front or to the back. It is
+// charged what charge says when it is served: a positive number. Displaced is the waiter that was the first of
+// the row, if w is that now.
 func (q *Queue[W]) Insert(w W, charge float64, fromFront bool) (e *Entry[W], displaced W, ok bool) {
 	if q.rows[w.Row()] == nil {
 		q.rows[w.Row()] = newRow[W]()
@@ -227,7 +235,8 @@ func (q *Queue[W]) Insert(w W, charge float64, fromFront bool) (e *Entry[W], dis
 	return e, displaced, false
 }
 
-// Recharge sets anew what each waiter is charged, where the measure of it has changed. What the flows got before is forgotten.
+// Recharge sets anew what each waiter is charged, where the measure of it has changed. What the flows got
+// before is forgotten.
 func (q *Queue[W]) Recharge(charge func(W) float64) {
 	for _, r := range q.rows {
 		r.recharge(charge)

@@ -157,7 +157,8 @@ func TestInOrderWhileWaitersLeave(t *testing.T) {
 	}
 }
 
-// TestRank: a claim counts as an ageing earlier for each step above the normal priority, and as one later for each below.
+// TestRank: a claim counts as an ageing earlier for each step above the normal priority, and as one later for
+// each below.
 func TestRank(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -172,8 +173,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// A waiter that belongs near an end of a row finds its place in a few steps, however long the row is, and from whichever end it
-// was said to come.
+// A waiter that belongs near an end of a row finds its place in a few steps, however long the row is, and from
+// whichever end it was said to come.
 func TestInsertIsFlat(t *testing.T) {
 	for _, n := range []int{100, 10_000} {
 		var q Queue[*counted]
@@ -247,7 +248,8 @@ func TestNth(t *testing.T) {
 	}
 }
 
-// TestBefore has one that is not in the Queue beside the first of each row: it goes behind the first of its row, and behind whom that goes.
+// TestBefore has one that is not in the Queue beside the first of each row: it goes behind the first of its
+// row, and behind whom that goes.
 func TestBefore(t *testing.T) {
 	var q Queue[*guest]
 	first := []*guest{{rank: 5, number: 1, row: 0}, {rank: 3, number: 2, row: 1}, {rank: 8, number: 3, row: 2}}
@@ -267,8 +269,9 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestBeforeIsTheOrderOfGoing has one more join queues that are drawn at random, and all go, as Limiters let them: each time the best rank of the
-// first of the rows. Those that Before names go before it, up to the first of its row; and all those, if it is the first itself.
+// TestBeforeIsTheOrderOfGoing has one more join queues that are drawn at random, and all go, as Limiters let
+// them: each time the best rank of the first of the rows. Those that Before names go before it, up to the first
+// of its row; and all those, if it is the first itself.
 func TestBeforeIsTheOrderOfGoing(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -15,24 +15,27 @@ type Standing struct {
 	apart   bool
 }
 
-// At is the Standing of a waiter with a rank, that has let others pass so often. Refused is its latest attempt that was refused, the larger the later; zero if none was.
-// One that is apart stays where it is.
+// At is the Standing of a waiter with a rank, that has let others pass so often. Refused is its latest attempt
+// that was refused, the larger the later; zero if none was. One that is apart stays where it is.
 func At(rank monotime.Time, passed int, refused uint64, apart bool) Standing {
 	return Standing{rank, passed, refused, apart}
 }
 
 const (
-	// mostPass is how many pass at the most: enough to tell a request that is always refused, see package adaptive, and few to wait for.
+	// mostPass is how many pass at the most: enough to tell a request that is always refused, see package
+	// adaptive, and few to wait for.
 	mostPass = 40
 
 	// leastPass is how many must be there to pass: fewer tell nothing.
 	leastPass = 8
 )
 
-// Pass returns who of a line is to stand elsewhere from now on, and with which rank, after one of a rank went ahead of those before it and was
-// served, while some of them were refused. As many as mostPass, of those behind it, or half of all where fewer stand there, pass all that stood before it and have let others pass
-// fewer times than so often, and those that were refused. Of these, the one that was refused last goes first, when three of five have passed, and so alone: that it is refused again
-// says the more the fewer others were refused since.
+// Pass returns who of a line is to stand elsewhere from now on, and with which rank, after one of a rank went
+// ahead of those before it and was served, while some of them were refused. As many as mostPass, of those
+// behind it, or half of all where fewer stand there, pass all that stood before it and have let others pass
+// fewer times than so often, and those that were refused. Of these, the one that was refused last goes first,
+// when three of five have passed, and so alone: that it is refused again says the more the fewer others were
+// refused since.
 func Pass[W comparable](line iter.Seq[W], rank monotime.Time, times int, of func(W) Standing) iter.Seq2[W, monotime.Time] {
 	return func(yield func(W, monotime.Time) bool) {
 		if times <= 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Letters are those in line, at ranks 10, 20, …: lower ones were not refused, of upper ones the later in the alphabet was refused the later. One of a rank
-// went ahead of them and was served. Wanted is the line after that.
+// Letters are those in line, at ranks 10, 20, …: lower ones were not refused, of upper ones the later in the
+// alphabet was refused the later. One of a rank went ahead of them and was served. Wanted is the line after
+// that.
 func TestPass(t *testing.T) {
 	for _, test := range []struct {
 		line  string

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// spareMost bounds how many more entries a row keeps for later than waiters stand in it: one that never gets empty, or a few that come and go, make none
-// anew, and a long line leaves nothing behind.
+// spareMost bounds how many more entries a row keeps for later than waiters stand in it: one that never gets
+// empty, or a few that come and go, make none anew, and a long line leaves nothing behind.
 const spareMost = 4
 
 // row is the waiters of one priority. A nil row is empty.
@@ -142,8 +142,8 @@ func (r *row[W]) serve(e *Entry[W]) {
 	}
 }
 
-// after is the tag of a flow that had this one, when a waiter was served. It is a later one even where the charge is lost in
-// rounding, beside huge tags.
+// after is the tag of a flow that had this one, when a waiter was served. It is a later one even where the
+// charge is lost in rounding, beside huge tags.
 func after(tag, charge float64) float64 {
 	if sum := tag + charge; sum > tag {
 		return sum
@@ -151,8 +151,9 @@ func after(tag, charge float64) float64 {
 	return math.Nextafter(tag, math.Inf(1))
 }
 
-// advance moves the virtual time forward, and forgets the flows that are not ahead of it any more. Somebody waits. The time
-// does not pass the tags of those who do: else one that comes would wait until all of them had caught up.
+// advance moves the virtual time forward, and forgets the flows that are not ahead of it any more. Somebody
+// waits. The time does not pass the tags of those who do: else one that comes would wait until all of them had
+// caught up.
 func (r *row[W]) advance(to float64) {
 	r.now = max(r.now, to)
 	for len(r.ahead) > 0 && (r.ahead[0].start <= r.now || len(r.ahead) > Remembered) {

@@ -1,6 +1,7 @@
 // Package outbox tells events one after the other, with no lock held.
 //
-// In come events; out go calls of a function, in the order of the events. The package does not know what they are about.
+// In come events; out go calls of a function, in the order of the events. The package does not know what they
+// are about.
 package outbox
 
 // Outbox is events that were not told yet. The zero Outbox is empty. It is protected by a lock of its owner.
@@ -12,8 +13,9 @@ type Outbox[E any] struct {
 // Add adds an event.
 func (o *Outbox[E]) Add(e E) { o.events = append(o.events, e) }
 
-// Tell calls f for each event; if f is nil, the events are dropped. It requires that the lock is held, and releases the lock
-// during each call, also if f panics. If another goroutine tells events, that one tells these, too.
+// Tell calls f for each event; if f is nil, the events are dropped. It requires that the lock is held, and
+// releases the lock during each call, also if f panics. If another goroutine tells events, that one tells
+// these, too.
 func (o *Outbox[E]) Tell(f func(E), unlock, lock func()) {
 	if o.telling {
 		return

@@ -7,15 +7,17 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// burst is how many requests a server that states nothing serves at once when it has idled, beyond the rate at which it serves.
-// A later run of a program may send so many before it keeps to the rate, if all has come back meanwhile.
+// burst is how many requests a server that states nothing serves at once when it has idled, beyond the rate at
+// which it serves. A later run of a program may send so many before it keeps to the rate, if all has come back
+// meanwhile.
 //
-// Nobody knows whether all comes back at once or bit by bit. So the burst is lent: the requests that follow go when they
-// would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
+// Nobody knows whether all comes back at once or bit by bit. So the burst is lent: the requests that follow go
+// when they would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
 //
-// In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved (memory), and in a later run whether
-// requests may go at once (allows), and whether little can have gathered while requests went more slowly (small). Requests that are granted while nothing is known are not counted, so that a large
-// burst is found to be smaller than it is.
+// In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved
+// (memory), and in a later run whether requests may go at once (allows), and whether little can have gathered
+// while requests went more slowly (small). Requests that are granted while nothing is known are not counted, so
+// that a large burst is found to be smaller than it is.
 type burst struct {
 	since  monotime.Time // the first request
 	served int           // from then to the first refusal
@@ -61,10 +63,12 @@ func (b *burst) memory(rate float64) int {
 	return int(max(float64(b.served)-rate*b.took.Seconds(), 0))
 }
 
-// small reports whether the server serves few at once: before anything was refused, few were served, however fast they went.
+// small reports whether the server serves few at once: before anything was refused, few were served, however
+// fast they went.
 func (b *burst) small() bool { return b.took > 0 && max(b.served, b.lent) < provenServed }
 
-// resume takes over what an earlier run has found, of a server that has idled for so long. It reports whether the burst may go at once.
+// resume takes over what an earlier run has found, of a server that has idled for so long. It reports whether
+// the burst may go at once.
 func (b *burst) resume(size int, rate float64, idle time.Duration) bool {
 	b.lent = min(max(size, 0), mostCounted)
 	if idle > monotime.Seconds(float64(b.lent)/rate) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestBurstThatIsRefused: what an earlier run has found may go at once when all of it has come back, and is forgotten if it is refused.
+// TestBurstThatIsRefused: what an earlier run has found may go at once when all of it has come back, and is
+// forgotten if it is refused.
 func TestBurstThatIsRefused(t *testing.T) {
 	kept := Memory{Rate: 10, Growth: 0.2, At: start, Burst: 5}
 	var r Rate

@@ -6,11 +6,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// cuts counts how often in a row a pace was lowered although that did not help: it was soon refused again. The pace follows what was served, so it is
-// soon low enough, if the pace is the reason of the refusals at all. So after maxCuts it stays. But these may have come within a second of a fall of the limit, when what was
-// measured was still of the time before it: then the pace stays too high, and each eight requests or so one is refused. So one more cut is made firstCutGap after the latest
-// one, and each further one after twice as long, where sameEpisode were served before the refusal. A server that refuses so many at random that fewer are served in a row would have the pace lowered
-// ever more.
+// cuts counts how often in a row a pace was lowered although that did not help: it was soon refused again. The
+// pace follows what was served, so it is soon low enough, if the pace is the reason of the refusals at all. So
+// after maxCuts it stays. But these may have come within a second of a fall of the limit, when what was
+// measured was still of the time before it: then the pace stays too high, and each eight requests or so one is
+// refused. So one more cut is made firstCutGap after the latest one, and each further one after twice as long,
+// where sameEpisode were served before the refusal. A server that refuses so many at random that fewer are
+// served in a row would have the pace lowered ever more.
 type cuts struct {
 	count  int
 	latest monotime.Time
@@ -23,7 +25,8 @@ const (
 	firstCutGap = 10 * time.Second
 )
 
-// another reports whether the pace is to be lowered once more after a refusal before which so many tokens were served, and counts that.
+// another reports whether the pace is to be lowered once more after a refusal before which so many tokens were
+// served, and counts that.
 func (c *cuts) another(now monotime.Time, served int) bool {
 	switch {
 	case c.count < maxCuts:

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestCuts: four at once, and then one after 10 s, and each further one after twice as long, if so many were served before the refusal; but for one of them.
+// TestCuts: four at once, and then one after 10 s, and each further one after twice as long, if so many were
+// served before the refusal; but for one of them.
 func TestCuts(t *testing.T) {
 	var c cuts
 	for i, test := range []struct {

@@ -8,21 +8,25 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// formerRate has the pace try more than what was measured. First, a rate that once held, after the limit of a silent server fell: nobody says when it
-// rises. The trials come at growing distances. So a trial comes at most half as long after a rise as the fall lasted, and the
-// one after it not much later than that again; and there are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
-// known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace for which nobody
-// asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
+// formerRate has the pace try more than what was measured. First, a rate that once held, after the limit of a
+// silent server fell: nobody says when it rises. The trials come at growing distances. So a trial comes at most
+// half as long after a rise as the fall lasted, and the one after it not much later than that again; and there
+// are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
+// known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace
+// for which nobody asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
 //
-// A limit may also rise above all that ever held, and what was measured may be too low. So where no former rate is to be tried, twice
-// the pace is: 30 seconds after a rate was measured, and half as long again after each trial that fails, up to five minutes.
+// A limit may also rise above all that ever held, and what was measured may be too low. So where no former rate
+// is to be tried, twice the pace is: 30 seconds after a rate was measured, and half as long again after each
+// trial that fails, up to five minutes.
 //
-// After a fall, what was measured is often too low: a bucket of few tokens is full again long before a hold of a second is over. Then nothing but trials is refused for
-// minutes. So the middle of the pace and of what was refused (ceiling) is tried, each time soon after the pace fell or a trial ended, until the ceiling is near. It is the pace if it is
-// served for middleHeld, and else the ceiling. A ceiling may be too low, as a refusal may have another reason: a trial of the former rate that goes far beyond it sets it anew.
+// After a fall, what was measured is often too low: a bucket of few tokens is full again long before a hold of
+// a second is over. Then nothing but trials is refused for minutes. So the middle of the pace and of what was
+// refused (ceiling) is tried, each time soon after the pace fell or a trial ended, until the ceiling is near.
+// It is the pace if it is served for middleHeld, and else the ceiling. A ceiling may be too low, as a refusal
+// may have another reason: a trial of the former rate that goes far beyond it sets it anew.
 //
-// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold). Out comes when a trial is
-// due (due), which pace it has (during), and whether it has shown enough (holds).
+// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold).
+// Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough (holds).
 type formerRate struct {
 	rate   float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
 	next   monotime.Time // when the next trial is due; zero if there is nothing to try
@@ -32,7 +36,8 @@ type formerRate struct {
 	tried  float64       // for how many seconds requests have gone as fast as the trial allows
 	held   bool          // the latest trial ended well, and no rate was measured since
 	up     bool          // what is to be tried is twice the pace
-	// refused is when the pace was refused last, in a trial or not: the next trial of twice the pace is not sooner than that is ago.
+	// refused is when the pace was refused last, in a trial or not: the next trial of twice the pace is not
+	// sooner than that is ago.
 	refused monotime.Time
 	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
 	middle  bool          // what is to be tried is the middle of the pace and of ceiling
@@ -44,8 +49,8 @@ type formerRate struct {
 const (
 	// heldFor is for how long a rate must be served to count: what is served of a burst is no rate.
 	heldFor = 20 * time.Second
-	// fallen is the share of the former rate below which the former rate is tried. Above it, the pace rises soon enough by
-	// itself.
+	// fallen is the share of the former rate below which the former rate is tried. Above it, the pace rises
+	// soon enough by itself.
 	fallen = 0.8
 	// firstGap is how long after a fall the first trial is due; or as long as firstTokens take, if that is longer. Each
 	// further gap is gapGrowth times as long, up to longestGap.
@@ -53,24 +58,27 @@ const (
 	firstTokens = 8
 	gapGrowth   = 1.35
 	longestGap  = 24 * time.Hour
-	// riseBy is how many times the pace is tried where no former rate is. firstUp, upGrowth and longestUp are firstGap, gapGrowth and
-	// longestGap for that: of a dozen an hour each may be refused five times, and that is a refusal a minute.
+	// riseBy is how many times the pace is tried where no former rate is. firstUp, upGrowth and longestUp are
+	// firstGap, gapGrowth and longestGap for that: of a dozen an hour each may be refused five times, and that
+	// is a refusal a minute.
 	riseBy    = 2
 	firstUp   = 30 * time.Second
 	upGrowth  = 1.5
 	longestUp = 5 * time.Minute
-	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial comes soon, where no trial has held meanwhile.
-	// It bounds the trials of a former rate that was never right: a dozen an hour.
+	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial
+	// comes soon, where no trial has held meanwhile. It bounds the trials of a former rate that was never
+	// right: a dozen an hour.
 	gapForgotten = 10 * time.Minute
-	// longRow is how many times the pace before a trial must have been served in it, beyond what goes at once after idling, if the trial is
-	// refused, to be taken for the rate. Less may have gathered before.
+	// longRow is how many times the pace before a trial must have been served in it, beyond what goes at once
+	// after idling, if the trial is refused, to be taken for the rate. Less may have gathered before.
 	longRow = 1.3
-	// wide is how many times the pace the ceiling must be for the middle to be tried, middleGap after the pace fell or a trial ended, or after firstTokens. The middle must be served for
-	// middleHeld to be the pace.
+	// wide is how many times the pace the ceiling must be for the middle to be tried, middleGap after the pace
+	// fell or a trial ended, or after firstTokens. The middle must be served for middleHeld to be the pace.
 	wide       = 1.25
 	middleGap  = 4 * time.Second
 	middleHeld = 4 * time.Second
-	// beyond is how many times the ceiling a trial of the former rate must have reached to show that the ceiling was too low.
+	// beyond is how many times the ceiling a trial of the former rate must have reached to show that the
+	// ceiling was too low.
 	beyond = 2
 )
 
@@ -106,7 +114,8 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 	f.refused = now
 }
 
-// seen takes in a rate that was served for so long, from one refusal to the next one: so nothing that had gathered before is in it.
+// seen takes in a rate that was served for so long, from one refusal to the next one: so nothing that had
+// gathered before is in it.
 func (f *formerRate) seen(rate float64, over time.Duration) {
 	if over >= heldFor {
 		f.rate = max(f.rate, rate)
@@ -124,8 +133,8 @@ func Later(gap time.Duration) time.Duration {
 	return min(time.Duration(upGrowth*float64(gap)), longestUp)
 }
 
-// again reports whether the former rate is tried, and not twice the pace. The middle may have raised the pace so near to
-// the former rate that it has not fallen any more: the former rate is tried next all the same.
+// again reports whether the former rate is tried, and not twice the pace. The middle may have raised the pace
+// so near to the former rate that it has not fallen any more: the former rate is tried next all the same.
 func (f *formerRate) again(pace float64) bool { return f.fallenTo(pace) || !f.up && pace < f.rate }
 
 // goal is what is tried if the pace is so much.
@@ -189,7 +198,8 @@ func (f *formerRate) endMiddle() bool {
 	return true
 }
 
-// hold ends a trial that was not refused: the pace is so much from now on. If it was of the former rate, the next fall is a new one, however soon it comes: a neighbour that comes and goes would else have the trials
+// hold ends a trial that was not refused: the pace is so much from now on. If it was of the former rate, the
+// next fall is a new one, however soon it comes: a neighbour that comes and goes would else have the trials
 // come ever later.
 func (f *formerRate) hold(now monotime.Time, pace float64) {
 	f.trial = false

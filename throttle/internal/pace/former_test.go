@@ -67,7 +67,8 @@ func TestFormerRateNote(t *testing.T) {
 	}
 }
 
-// TestFormerRateSeen: what is served from one refusal to the one that ends a trial is a rate that held, if that is long enough.
+// TestFormerRateSeen: what is served from one refusal to the one that ends a trial is a rate that held, if that
+// is long enough.
 func TestFormerRateSeen(t *testing.T) {
 	for _, test := range []struct {
 		before time.Duration // from the refusal to the trial of four seconds
@@ -86,8 +87,8 @@ func TestFormerRateSeen(t *testing.T) {
 	}
 }
 
-// TestFormerRateForgets: where the pace has risen by itself, another fall soon after a trial continues the row of trials, and a later one begins a new row. Where a trial has held, each fall
-// does.
+// TestFormerRateForgets: where the pace has risen by itself, another fall soon after a trial continues the row
+// of trials, and a later one begins a new row. Where a trial has held, each fall does.
 func TestFormerRateForgets(t *testing.T) {
 	for _, test := range []struct {
 		held        bool
@@ -126,7 +127,8 @@ func TestFormerRateGapIsBounded(t *testing.T) {
 	}
 }
 
-// TestFormerRateTriesTheMiddle: of the pace and of what was refused, soon after the pace fell or a trial ended, until both are near; and the former rate when it is due.
+// TestFormerRateTriesTheMiddle: of the pace and of what was refused, soon after the pace fell or a trial ended,
+// until both are near; and the former rate when it is due.
 func TestFormerRateTriesTheMiddle(t *testing.T) {
 	f := formerRate{rate: 100}
 	f.note(start, 10, time.Second, 8, 32)
@@ -160,7 +162,8 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 	}
 }
 
-// fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial. One was refused long ago, and nothing goes at once after idling.
+// fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial. One was refused long ago, and nothing
+// goes at once after idling.
 func fallenTo1() Rate {
 	s := Rate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}, burst: burst{took: 1}}
 	s.Take(start, start, 1)
@@ -168,7 +171,8 @@ func fallenTo1() Rate {
 	return s
 }
 
-// ask has requests go in an open trial until so long after its start, as fast as the pace allows, or at most every so often.
+// ask has requests go in an open trial until so long after its start, as fast as the pace allows, or at most
+// every so often.
 func (r *Rate) ask(until, every time.Duration) {
 	for last := start; ; {
 		now := max(r.Due(last, 0, 1, false), last.Add(every))
@@ -257,8 +261,8 @@ func TestFormerRateLittleDemand(t *testing.T) {
 	}
 }
 
-// TestFormerRateRise: twice the pace is tried where it has not fallen, ever more rarely as long as that is refused, and soon again if it
-// is not.
+// TestFormerRateRise: twice the pace is tried where it has not fallen, ever more rarely as long as that is
+// refused, and soon again if it is not.
 func TestFormerRateRise(t *testing.T) {
 	f := formerRate{}
 	f.note(start, 10, heldFor, 10, 0)
@@ -294,7 +298,8 @@ func TestFormerRateRise(t *testing.T) {
 	}
 }
 
-// TestRateTrialOfABucket: what had gathered before a trial is no rate, and what is served from one refusal to the next one is.
+// TestRateTrialOfABucket: what had gathered before a trial is no rate, and what is served from one refusal to
+// the next one is.
 func TestRateTrialOfABucket(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -326,7 +331,8 @@ func TestRateTrialOfABucket(t *testing.T) {
 	}
 }
 
-// TestRateDebt: what a trial took beyond the rate is missing afterwards, if the next request is refused as well, whether the server says for how long it refuses or not.
+// TestRateDebt: what a trial took beyond the rate is missing afterwards, if the next request is refused as
+// well, whether the server says for how long it refuses or not.
 func TestRateDebt(t *testing.T) {
 	end := start.Add(2 * time.Second)
 	for _, test := range []struct {

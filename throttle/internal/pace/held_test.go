@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestHeld: half of what a hold has kept back goes at once after it, if the server is known to serve as much at once, and half as much after each time that is refused.
+// TestHeld: half of what a hold has kept back goes at once after it, if the server is known to serve as much at
+// once, and half as much after each time that is refused.
 func TestHeld(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -39,7 +40,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestHeldIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one is refused long afterwards.
+// TestHeldIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one
+// is refused long afterwards.
 func TestHeldIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		gone   int
@@ -59,7 +61,8 @@ func TestHeldIsRefused(t *testing.T) {
 	}
 }
 
-// TestHeldIsRefusedSoon: less is made up for if a request is refused no later after a hold than the hold was long, unless another refusal came shortly before the hold.
+// TestHeldIsRefusedSoon: less is made up for if a request is refused no later after a hold than the hold was
+// long, unless another refusal came shortly before the hold.
 func TestHeldIsRefusedSoon(t *testing.T) {
 	const hold = 2 * time.Second
 	for _, test := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Kept is for how long a rate is kept that nobody asks for. As long after a refusal, while requests are served, the beginnings of a measurement are
-// out of date.
+// Kept is for how long a rate is kept that nobody asks for. As long after a refusal, while requests are served,
+// the beginnings of a measurement are out of date.
 const Kept = 24 * time.Hour
 
 // Memory is what is kept of a Rate for a later run.
@@ -45,8 +45,9 @@ func (r *Rate) Memory() (m Memory, known bool) {
 	return Memory{Rate: rate, Growth: r.growth, At: r.lastGrant, Former: r.former.rate, Burst: r.burst.memory(rate)}, true
 }
 
-// seen is the rate that the server was seen to serve, when the latest request went. The pace grows with time, also while nobody asks and while
-// something else delays requests. So no more of that counts than was served since the latest refusal; and nothing of what is tried.
+// seen is the rate that the server was seen to serve, when the latest request went. The pace grows with time,
+// also while nobody asks and while something else delays requests. So no more of that counts than was served
+// since the latest refusal; and nothing of what is tried.
 func (r *Rate) seen() float64 {
 	if r.former.trial {
 		return r.rate
@@ -55,7 +56,8 @@ func (r *Rate) seen() float64 {
 	return min(r.rateAt(r.lastGrant), max(r.rate, float64(r.servedSince)/took.Seconds()))
 }
 
-// Resume takes over what was kept, if it is not too old and says a rate, which is slowest at least. Known reports whether it does, and atOnce whether a burst may go.
+// Resume takes over what was kept, if it is not too old and says a rate, which is slowest at least. Known
+// reports whether it does, and atOnce whether a burst may go.
 func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atOnce bool) {
 	idle := now.Sub(m.At)
 	if !Sane(m.Rate) || !(m.Growth >= 0) || idle >= Kept {

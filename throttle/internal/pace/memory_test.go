@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestResumeMeasures: a refusal ends a measurement that began with the run. Else runs that end before the second refusal would learn nothing, and each would
-// find the limit anew.
+// TestResumeMeasures: a refusal ends a measurement that began with the run. Else runs that end before the
+// second refusal would learn nothing, and each would find the limit anew.
 func TestResumeMeasures(t *testing.T) {
 	for _, test := range []struct {
 		served int // in 4 s

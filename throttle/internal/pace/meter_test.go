@@ -41,7 +41,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterOfAnotherPart: what was served before the rate became another part of itself does not say what is served since.
+// TestMeterOfAnotherPart: what was served before the rate became another part of itself does not say what is
+// served since.
 func TestMeterOfAnotherPart(t *testing.T) {
 	r := Rate{rate: 10, meter: meter{from: start, served: 1000}}
 	if r.Scale(0.1); r.meter != (meter{}) {

@@ -1,13 +1,15 @@
 // Package pace finds the rate of a server that refuses some requests and states nothing that explains it.
 //
-// The rate at which the server serves while it also refuses is a rate that it allows, whatever it counts. So requests go at just under this
-// rate. The pace rises, to find out whether more is allowed, and it rises more slowly each time a rise was refused.
+// The rate at which the server serves while it also refuses is a rate that it allows, whatever it counts. So
+// requests go at just under this rate. The pace rises, to find out whether more is allowed, and it rises more
+// slowly each time a rise was refused.
 //
-// In come refusals ([Rate.Refuse]), what was served ([Rate.Serve]) and grants ([Rate.Take]). Out come when a request may go ([Rate.Due]) and
-// when to look again after a refusal ([Rate.Look]). What was learned is kept for a later run ([Rate.Memory], [Rate.Resume]).
+// In come refusals ([Rate.Refuse]), what was served ([Rate.Serve]) and grants ([Rate.Take]). Out come when a
+// request may go ([Rate.Due]) and when to look again after a refusal ([Rate.Look]). What was learned is kept
+// for a later run ([Rate.Memory], [Rate.Resume]).
 //
-// The package is a state machine, which is given the instant: it has no lock, no clock and no timer. It does not know what requests ask for, who waits,
-// or which limits the server states.
+// The package is a state machine, which is given the instant: it has no lock, no clock and no timer. It does
+// not know what requests ask for, who waits, or which limits the server states.
 //
 //   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
 //   - cuts.go: how often the pace is lowered although that does not help.
@@ -15,7 +17,8 @@
 //   - meter.go: what is served from one refusal to the next one.
 //   - held.go: what a hold has kept back goes after it.
 //   - row.go: what is served in a row, and when to look again after it.
-//   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which all goes at once.
+//   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which
+//     all goes at once.
 //   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
 package pace
 
@@ -27,8 +30,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Rate is what was found out about one server. Nothing is known before the first refusal: the zero Rate knows nothing, and to set a Rate to
-// zero is to forget all.
+// Rate is what was found out about one server. Nothing is known before the first refusal: the zero Rate knows
+// nothing, and to set a Rate to zero is to forget all.
 type Rate struct {
 	measuredFrom monotime.Time // the latest refusal, or the end of a pause in asking
 	servedSince  int           // tokens served since measuredFrom
@@ -103,8 +106,8 @@ const (
 	provenServed = 16
 	// longestDebt bounds for how long nothing goes because more went before than the rate.
 	longestDebt = 10 * time.Second
-	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than what the server was seen to
-	// allow.
+	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than
+	// what the server was seen to allow.
 	risen = 0.03
 	// maxOverPace bounds the pace that was refused, as a multiple of the served rate, where
 	// both are averaged.
@@ -138,8 +141,8 @@ func (r *Rate) grown(d float64) float64 {
 	return math.Exp(r.growth * d * (1 + acceleration*r.growth/maxGrowth*d))
 }
 
-// mostAt returns the highest rate that is possible at t. If a trial of the former rate is under way, or due by then, it is not
-// refused, and the rate grows afterwards.
+// mostAt returns the highest rate that is possible at t. If a trial of the former rate is under way, or due by
+// then, it is not refused, and the rate grows afterwards.
 func (r *Rate) mostAt(t monotime.Time) float64 {
 	d := max(t.Sub(r.setAt), 0).Seconds()
 	switch {
@@ -151,8 +154,8 @@ func (r *Rate) mostAt(t monotime.Time) float64 {
 	return r.rate * r.grown(d)
 }
 
-// Due returns when n tokens may go, not before t, if ahead tokens go before. The rate rises meanwhile, until something is refused: an
-// optimist expects that of the time in which others go before, too.
+// Due returns when n tokens may go, not before t, if ahead tokens go before. The rate rises meanwhile, until
+// something is refused: an optimist expects that of the time in which others go before, too.
 func (r *Rate) Due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
 	if r.rate == 0 || r.burst.allows(ahead+n) {
 		return t
@@ -170,7 +173,8 @@ func (r *Rate) Due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
 	if optimist {
 		rateAt, from = r.mostAt, max(r.pacedTo, t)
 	}
-	// What is needed, over the rate at an end of the search, is an end from the other side. Mostly one step is left between these.
+	// What is needed, over the rate at an end of the search, is an end from the other side. Mostly one step is
+	// left between these.
 	low := need / rateAt(from.Add(monotime.Seconds(in)))
 	high := need / rateAt(from.Add(monotime.Seconds(low)))
 	for range 16 { // they go when d · rateAt(d) is what they need, at the soonest, since the rate is lower until then
@@ -230,9 +234,9 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 	r.episodes[0], r.episodeCount, r.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
 }
 
-// Serve counts n tokens that were served. Late says that the request was on its way when the latest refusal came. If the server
-// did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered. Earlier says that
-// it went before the latest one that was to go alone.
+// Serve counts n tokens that were served. Late says that the request was on its way when the latest refusal
+// came. If the server did not say for how long it refuses, it belongs to the row before, and the episode begins
+// when the last of these is answered. Earlier says that it went before the latest one that was to go alone.
 func (r *Rate) Serve(now monotime.Time, n int, late, earlier bool) {
 	r.burst.serve(n)
 	r.meter.serve(n, late)
@@ -271,22 +275,26 @@ func (r *Rate) Count(n int) {
 	r.window.count(n)
 }
 
-// Alone reports whether requests are to go one at a time from one of n tokens on that goes now, since it shows whether a window has begun, or has more than before.
+// Alone reports whether requests are to go one at a time from one of n tokens on that goes now, since it shows
+// whether a window has begun, or has more than before.
 func (r *Rate) Alone(now monotime.Time, n int) bool { return r.window.alone(now, n) }
 
 // Open reports whether a window has begun of which it is known how many it has: so it is known what may go.
 func (r *Rate) Open() bool { return r.window.open() }
 
-// Window returns how many tokens the server serves in each window that it does not state, and how long a window lasts, if that was seen.
+// Window returns how many tokens the server serves in each window that it does not state, and how long a window
+// lasts, if that was seen.
 func (r *Rate) Window() (size int, lasts time.Duration, known bool) {
 	return r.window.size, r.window.lasts(r.window.least), r.window.known()
 }
 
-// RowOver reports, once in a row and while no rate is known, whether as many are served or in flight as the row before had: more would be refused.
+// RowOver reports, once in a row and while no rate is known, whether as many are served or in flight as the row
+// before had: more would be refused.
 func (r *Rate) RowOver(inFlight int) bool { return r.rate == 0 && r.row.over(inFlight) }
 
-// Look returns for how long nothing goes after the n-th refusal in a row, if the server does not say, and whether what was served before shows that. Later says
-// that looks for buckets may be left out. So many others wait to look in turns.
+// Look returns for how long nothing goes after the n-th refusal in a row, if the server does not say, and
+// whether what was served before shows that. Later says that looks for buckets may be left out. So many others
+// wait to look in turns.
 func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time.Duration, ok bool) {
 	if hold, ok := r.window.look(now, n); ok {
 		return hold, hold > 0
@@ -333,9 +341,11 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
 func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
 
-// endTrial ends a trial with a refusal. The rate is what it was before; or, after a long row, that of the row: then the limit has risen, but not as far. Where refusals are hinted, the row
-// counts only if little can have gathered before; else the rate is just under what was served since the refusal before, if that is more. What went beyond the rate is only missing
-// if the next request is refused as well: of a bucket, which serves it, nothing is; and a hint says when it is back.
+// endTrial ends a trial with a refusal. The rate is what it was before; or, after a long row, that of the row:
+// then the limit has risen, but not as far. Where refusals are hinted, the row counts only if little can have
+// gathered before; else the rate is just under what was served since the refusal before, if that is more. What
+// went beyond the rate is only missing if the next request is refused as well: of a bucket, which serves it,
+// nothing is; and a hint says when it is back.
 func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 	at := r.rateAt(now)
 	before := r.rate * now.Sub(r.setAt).Seconds()

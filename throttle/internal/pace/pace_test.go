@@ -29,7 +29,8 @@ func refusedAtRate() (r Rate) {
 	return r
 }
 
-// TestRate: the rate is just under that at which the server served while it refused, and a request goes when the pace lets it, not later: it rises meanwhile.
+// TestRate: the rate is just under that at which the server served while it refused, and a request goes when
+// the pace lets it, not later: it rises meanwhile.
 func TestRate(t *testing.T) {
 	var unknown Rate
 	if at := unknown.Due(start, 5, 5, false); at != start || unknown.Known() || !unknown.Fresh() {
@@ -156,7 +157,8 @@ func TestRateExtraRefusals(t *testing.T) {
 	}
 }
 
-// TestRateIsCutInVain: a pace that is refused whatever it is is lowered four times, and then not before a cut is ten seconds ago.
+// TestRateIsCutInVain: a pace that is refused whatever it is is lowered four times, and then not before a cut
+// is ten seconds ago.
 func TestRateIsCutInVain(t *testing.T) {
 	s := Rate{}
 	now, wait := start, 10*time.Millisecond

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestRateAtRandom: of a server that serves so many in each window, and whose hints are not true now and then, no window is seen that lasts longer than requests have
-// gone, and none is put off for longer than the windows take that those before it need. Nothing panics, and no hold is negative.
+// TestRateAtRandom: of a server that serves so many in each window, and whose hints are not true now and then,
+// no window is seen that lasts longer than requests have gone, and none is put off for longer than the windows
+// take that those before it need. Nothing panics, and no hold is negative.
 func TestRateAtRandom(t *testing.T) {
 	const longest = time.Minute // of a hold
 	for seed := range uint64(300) {

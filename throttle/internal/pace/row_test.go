@@ -11,7 +11,8 @@ import (
 // unpaced is the time of a token where no pace is known.
 const unpaced = monotime.Longest
 
-// next returns for how long nothing goes after the n-th refusal in a row, where holds double as long as the row says nothing.
+// next returns for how long nothing goes after the n-th refusal in a row, where holds double as long as the row
+// says nothing.
 func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
 	if hold, ok := r.look(now, n, later, unpaced, 0); ok {
 		return hold
@@ -33,8 +34,10 @@ func (r *row) holds(now monotime.Time, n int, token time.Duration, others int) (
 	return all
 }
 
-// TestRowLooks: after a row that a silent server served, the first two looks are those of a bucket. Each later one comes after half
-// as long again as nothing was served, at a whole second of the row, no later than a usual window, and than half a minute after the one before; once nothing was served for five minutes, however much later that is.
+// TestRowLooks: after a row that a silent server served, the first two looks are those of a bucket. Each later
+// one comes after half as long again as nothing was served, at a whole second of the row, no later than a usual
+// window, and than half a minute after the one before; once nothing was served for five minutes, however much
+// later that is.
 func TestRowLooks(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -75,7 +78,8 @@ func TestRowLooks(t *testing.T) {
 	}
 }
 
-// TestRowLooksAtAPace: a pace that was refused when it had risen says when a bucket has a token. So the first look comes then, if that is sooner.
+// TestRowLooksAtAPace: a pace that was refused when it had risen says when a bucket has a token. So the first
+// look comes then, if that is sooner.
 func TestRowLooksAtAPace(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -121,7 +125,8 @@ func TestRowLooksAtAPace(t *testing.T) {
 	}
 }
 
-// TestRowLooksCloser: a look in vain weighs less where many are served. So a window of which many were served in a row is looked for at shorter distances, as far as others wait to look in turns.
+// TestRowLooksCloser: a look in vain weighs less where many are served. So a window of which many were served
+// in a row is looked for at shorter distances, as far as others wait to look in turns.
 func TestRowLooksCloser(t *testing.T) {
 	for _, test := range []struct {
 		served, others int
@@ -184,8 +189,8 @@ func TestRowLooksLate(t *testing.T) {
 	looks(100, 200)
 }
 
-// TestRowOver: a row is expected to end where the one before did, if that had as many as a row must have to be compared. That is said once in
-// a row, and counts what is in flight.
+// TestRowOver: a row is expected to end where the one before did, if that had as many as a row must have to be
+// compared. That is said once in a row, and counts what is in flight.
 func TestRowOver(t *testing.T) {
 	var r row
 	now := start

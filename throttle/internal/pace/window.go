@@ -6,24 +6,30 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// window recognizes a window that nobody states: the server serves as many requests each time, and serves again as long after the first of them each
-// time. From then on, as many go in each turn, and the next turn begins when the window does. So nothing is refused, and all of a window can
-// go at once; a pace would spread it.
+// window recognizes a window that nobody states: the server serves as many requests each time, and serves again
+// as long after the first of them each time. From then on, as many go in each turn, and the next turn begins
+// when the window does. So nothing is refused, and all of a window can go at once; a pace would spread it.
 //
-// A turn begins with the first request that is served after a refusal, and has all that are served until the next turn begins. If two turns have
-// exactly as many, the window is longer than the time from the beginning of a turn to the last refusal before the next one (least), and no longer than the time
-// to the next turn (most). Nobody configures other windows than whole seconds; so it is a whole number of seconds, if there is one between
-// these. If there are several, the one in the middle is tried.
+// A turn begins with the first request that is served after a refusal, and has all that are served until the
+// next turn begins. If two turns have exactly as many, the window is longer than the time from the beginning of
+// a turn to the last refusal before the next one (least), and no longer than the time to the next turn (most).
+// Nobody configures other windows than whole seconds; so it is a whole number of seconds, if there is one
+// between these. If there are several, the one in the middle is tried.
 //
-// Turns at a bucket may be alike, too. But a bucket fills all the time, so that it would have served looks within the hold. So a turn counts only if nothing was
-// served at a look, or a hint said so, at which a bucket would have had something (sudden).
+// Turns at a bucket may be alike, too. But a bucket fills all the time, so that it would have served looks
+// within the hold. So a turn counts only if nothing was served at a look, or a hint said so, at which a bucket
+// would have had something (sudden).
 //
-// A window that slides gives back requests one by one, as they went. So a turn may be refused before it is over, and go on soon; and the turns
-// after it begin a little later (slack). A limit may fall: then a turn has less, which is believed once. A limit may rise: so a turn goes on until one is
-// refused, first after firstUp, and then as seldom as twice a pace is tried. What is served when the window may be over is the first of the next turn: else two windows would be taken for one. Where turns are refused again and again, there is no such window.
+// A window that slides gives back requests one by one, as they went. So a turn may be refused before it is
+// over, and go on soon; and the turns after it begin a little later (slack). A limit may fall: then a turn has
+// less, which is believed once. A limit may rise: so a turn goes on until one is refused, first after firstUp,
+// and then as seldom as twice a pace is tried. What is served when the window may be over is the first of the
+// next turn: else two windows would be taken for one. Where turns are refused again and again, there is no such
+// window.
 //
-// In come grants (take), what was served (serve, count), refusals (refuse) and hints (hint). Out come whether a window is known (known), when a request may go
-// (due), whether one that goes is to go alone (alone), and for how long nothing goes after a refusal (look).
+// In come grants (take), what was served (serve, count), refusals (refuse) and hints (hint). Out come whether a
+// window is known (known), when a request may go (due), whether one that goes is to go alone (alone), and for
+// how long nothing goes after a refusal (look).
 type window struct {
 	turn        turn
 	size        int           // tokens of the latest turn; if a window is known, of each
@@ -54,7 +60,8 @@ type turn struct {
 }
 
 const (
-	// suddenBy is how many times what a bucket would have served a turn must have. A look shows something only if nothing was served for a suddenBy-th of the time from the first refusal to the next turn.
+	// suddenBy is how many times what a bucket would have served a turn must have. A look shows something only
+	// if nothing was served for a suddenBy-th of the time from the first refusal to the next turn.
 	suddenBy = 4
 
 	// mostStumbles is how many turns in a row may be refused before they are over.
@@ -109,8 +116,8 @@ func (w *window) open() bool {
 	return w.known() && w.turn.before == 0 && w.turn.refused == 0 && !w.turn.beyond
 }
 
-// alone reports whether requests are to go one at a time from one of n tokens on that goes now: it begins a turn, of which nobody knows whether the window has begun; or nobody
-// knows whether there is more.
+// alone reports whether requests are to go one at a time from one of n tokens on that goes now: it begins a
+// turn, of which nobody knows whether the window has begun; or nobody knows whether there is more.
 func (w *window) alone(now monotime.Time, n int) bool { return w.begins(now) || w.full(now, n) }
 
 // take counts a grant of n tokens.
@@ -135,7 +142,8 @@ func (w *window) count(n int) {
 	}
 }
 
-// serve takes in that n tokens were served. Late says that the request was on its way when the latest refusal came, and earlier that it went before the latest one that was to go alone.
+// serve takes in that n tokens were served. Late says that the request was on its way when the latest refusal
+// came, and earlier that it went before the latest one that was to go alone.
 func (w *window) serve(now monotime.Time, n int, late, earlier bool) {
 	t := &w.turn
 	switch {
@@ -200,8 +208,9 @@ func (w *window) end(now monotime.Time) {
 // retry has the next turn that goes on until one is refused be so far away.
 func (w *window) retry(now monotime.Time, gap time.Duration) { w.gap, w.next = gap, now.Add(gap) }
 
-// isSudden reports whether a bucket that is still empty so long after the first refusal would have far less than a turn when the next one began, and whether the turn
-// was over soon enough to be that of a window: in half of the time to the next one, or in two thirds once three turns had as many.
+// isSudden reports whether a bucket that is still empty so long after the first refusal would have far less
+// than a turn when the next one began, and whether the turn was over soon enough to be that of a window: in
+// half of the time to the next one, or in two thirds once three turns had as many.
 func (w *window) isSudden(empty, waited, lasted time.Duration) bool {
 	soon := 2*waited > lasted || w.alike > 1 && 3*waited > lasted
 	return w.size >= leastRow && lasted >= time.Second && soon && suddenBy*empty > waited && empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
@@ -264,7 +273,8 @@ func (w *window) fits() bool {
 	return w.sudden && turnsDiffer*(t.served-w.size) <= w.size && turnsDiffer*(w.size-t.granted) <= w.size
 }
 
-// look returns for how long nothing goes after the n-th refusal in a row; zero if looks are to come soon and ever more rarely. Ok says that the window, or a hint, shows it.
+// look returns for how long nothing goes after the n-th refusal in a row; zero if looks are to come soon and
+// ever more rarely. Ok says that the window, or a hint, shows it.
 func (w *window) look(now monotime.Time, n int) (hold time.Duration, ok bool) {
 	t := &w.turn
 	known := w.known()

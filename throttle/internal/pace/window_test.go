@@ -90,8 +90,9 @@ func sliding(limit int, span time.Duration) func(now monotime.Time) bool {
 	}
 }
 
-// TestWindow: where as many are served in each window, and nothing else, a window is known after the second. From then on, as many go at once in each, and
-// nothing is refused but one request now and then that finds out whether there are more.
+// TestWindow: where as many are served in each window, and nothing else, a window is known after the second.
+// From then on, as many go at once in each, and nothing is refused but one request now and then that finds out
+// whether there are more.
 func TestWindow(t *testing.T) {
 	limit, lasts := 20, 7*time.Second
 	hints := map[string]func(now monotime.Time) time.Duration{
@@ -137,7 +138,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowSlides: of a window that slides, requests come back one by one. There are a few refusals where a turn comes a little too soon, and then turns begin later.
+// TestWindowSlides: of a window that slides, requests come back one by one. There are a few refusals where a
+// turn comes a little too soon, and then turns begin later.
 func TestWindowSlides(t *testing.T) {
 	c := client{now: start, admits: sliding(50, 4*time.Second)}
 	c.run(start.Add(20 * time.Second))
@@ -172,8 +174,9 @@ func TestWindowSlides(t *testing.T) {
 	}
 }
 
-// TestWindowHintTooLong: a server that asks to be left alone for an hour serves again after ten seconds, when a request goes since nothing is held for longer. What was not true says
-// nothing of the window: else each turn would come an hour after the one before.
+// TestWindowHintTooLong: a server that asks to be left alone for an hour serves again after ten seconds, when a
+// request goes since nothing is held for longer. What was not true says nothing of the window: else each turn
+// would come an hour after the one before.
 func TestWindowHintTooLong(t *testing.T) {
 	limit, lasts := 20, 10*time.Second
 	c := client{now: start, admits: fixed(&limit, &lasts), hint: func(monotime.Time) time.Duration { return time.Hour }, longest: 10 * time.Second}
@@ -267,7 +270,8 @@ func TestWindowDue(t *testing.T) {
 	}
 }
 
-// TestWindowNear: a hint is over, and the server says that it takes no step more. So looks come soon, and not after half of the row.
+// TestWindowNear: a hint is over, and the server says that it takes no step more. So looks come soon, and not
+// after half of the row.
 func TestWindowNear(t *testing.T) {
 	var r Rate
 	r.serve(start)
@@ -289,7 +293,8 @@ func TestWindowNear(t *testing.T) {
 	}
 }
 
-// TestWindowSlack: requests that come back one by one have the turns begin a tenth of a second later each time, and by a second at most.
+// TestWindowSlack: requests that come back one by one have the turns begin a tenth of a second later each time,
+// and by a second at most.
 func TestWindowSlack(t *testing.T) {
 	w := window{size: 50, alike: 1, sudden: true, least: 3 * time.Second, most: 4 * time.Second, turn: turn{from: start, granted: 10, served: 10}}
 	var got []int64
@@ -305,7 +310,8 @@ func TestWindowSlack(t *testing.T) {
 	}
 }
 
-// TestWindowThatEndsWhileItIsTried: what is served beyond a turn when the window may be over is the first of the next turn, and not more of this one.
+// TestWindowThatEndsWhileItIsTried: what is served beyond a turn when the window may be over is the first of
+// the next turn, and not more of this one.
 func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
 	w := window{size: 10, alike: 1, sudden: true, least: 59 * time.Second, most: 60 * time.Second, next: at(30 * time.Second)}
@@ -320,8 +326,9 @@ func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	}
 }
 
-// TestWindowThatBeganBeforeItsTurn: windows begin by the clock, and a caller who has paused begins in the middle of one. So what a turn has is used up, and the next window begins, sooner
-// than a window lasts: that says nothing about how long it does.
+// TestWindowThatBeganBeforeItsTurn: windows begin by the clock, and a caller who has paused begins in the
+// middle of one. So what a turn has is used up, and the next window begins, sooner than a window lasts: that
+// says nothing about how long it does.
 func TestWindowThatBeganBeforeItsTurn(t *testing.T) {
 	const limit, lasts = 1000, time.Minute
 	first := start - start%monotime.Time(lasts) + monotime.Time(lasts)
@@ -352,7 +359,8 @@ func TestWindowThatBeganBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// Turns that are served for more than half of the window show it once three had as many, and not after two; nor if they take more than two thirds.
+// Turns that are served for more than half of the window show it once three had as many, and not after two; nor
+// if they take more than two thirds.
 func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 	for _, test := range []struct {
 		used  time.Duration // until the first refusal, of seven seconds
@@ -379,8 +387,8 @@ func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 	}
 }
 
-// TestWindowIsTriedWhileOthersAreOnTheirWay: what went before the request beyond a turn is of that turn, also if it is served when the window may be over; and what goes beside it is of
-// the next one.
+// TestWindowIsTriedWhileOthersAreOnTheirWay: what went before the request beyond a turn is of that turn, also
+// if it is served when the window may be over; and what goes beside it is of the next one.
 func TestWindowIsTriedWhileOthersAreOnTheirWay(t *testing.T) {
 	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
 	w := window{size: 100, alike: 1, sudden: true, least: 59 * time.Second, most: 60 * time.Second, next: at(30 * time.Second)}

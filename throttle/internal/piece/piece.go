@@ -1,7 +1,7 @@
 // Package piece reads and writes bytes piece by piece, each of which is paid for.
 //
-// In come a reader or a writer, and who grants bytes (a [Payer]); what flows is what was granted. The package does not know how
-// bytes are granted, nor what waits for that.
+// In come a reader or a writer, and who grants bytes (a [Payer]); what flows is what was granted. The package
+// does not know how bytes are granted, nor what waits for that.
 package piece
 
 import (
@@ -21,8 +21,8 @@ type Payer interface {
 	Flown(n int)
 }
 
-// Reader reads from another reader. A piece is read first, and handed on when it is paid for: so it is known how large it is, and a
-// source that has nothing to read holds nothing that others could use.
+// Reader reads from another reader. A piece is read first, and handed on when it is paid for: so it is known
+// how large it is, and a source that has nothing to read holds nothing that others could use.
 type Reader struct {
 	left []byte // what was read and could not be paid for
 	err  error  // what the source returned with it

@@ -41,8 +41,8 @@ func (p *payer) Flown(n int) {
 	p.paid -= p.last - n
 }
 
-// A text moves through a Reader and through Write, each of which may fail at any piece: all of it comes, in order and once, and as much
-// as has come is paid for.
+// A text moves through a Reader and through Write, each of which may fail at any piece: all of it comes, in
+// order and once, and as much as has come is paid for.
 func TestPieces(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -15,8 +15,8 @@ import (
 )
 
 // JSON returns the JSON of v: structs in the order of their exported fields, whose names begin with a small
-// letter; durations, to about three digits, and errors as text. Fields that are zero are left out, but for those with a tag "json", which
-// is their name. Those with the tag "-" are left out in any case.
+// letter; durations, to about three digits, and errors as text. Fields that are zero are left out, but for
+// those with a tag "json", which is their name. Those with the tag "-" are left out in any case.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := write(&b, reflect.ValueOf(v))

@@ -22,8 +22,8 @@ type Refusal struct {
 	Behind   [2]error      // what is behind all that
 }
 
-// inFlight is throttle.CauseInFlight. What is waited for then is mostly the work of others; but an answer that nobody reads
-// or closes counts until MaxUnread, and nothing else would say so.
+// inFlight is throttle.CauseInFlight. What is waited for then is mostly the work of others; but an answer that
+// nobody reads or closes counts until MaxUnread, and nothing else would say so.
 const inFlight = "in_flight"
 
 // slowStart is throttle.CauseSlowStart, which has no Wait.

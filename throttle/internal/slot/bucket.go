@@ -28,9 +28,9 @@ type Bucket struct {
 	far      []farRun // the other slots, in their order
 }
 
-// farRun is a slot before which there may be others; or if there are too many of them, slots that are near together, between which
-// there are none. To what is before and after them, such slots are as one at the instant at: if the bucket is full again at full before
-// it, then work after the later of full and at.
+// farRun is a slot before which there may be others; or if there are too many of them, slots that are near
+// together, between which there are none. To what is before and after them, such slots are as one at the
+// instant at: if the bucket is full again at full before it, then work after the later of full and at.
 type farRun struct {
 	first, last monotime.Time
 	n           int
@@ -66,7 +66,8 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, slotLife, horizon time.Du
 	b.follow(now, slotLife)
 }
 
-// bear reckons with slots that may be used until slotLife after their instants. Where the burst is too small for that, T is longer.
+// bear reckons with slots that may be used until slotLife after their instants. Where the burst is too small
+// for that, T is longer.
 func (b *Bucket) bear(slotLife time.Duration) {
 	b.per = b.quota.Per
 	b.tolerance = b.Work(b.quota.Burst) - slotLife
@@ -76,9 +77,11 @@ func (b *Bucket) bear(slotLife time.Duration) {
 	}
 }
 
-// change has as many tokens be there as before, but no more than the burst of q: so nobody gains by a quota that changes to and fro. As many may be
-// there as if all had gone as late as it may. The numbers change at an instant up to which all near slots are handed out, since what came back before
-// each of them is not known. So a change to a slower rate lets as much more go as the faster one brings in that long: those slots stand anyway.
+// change has as many tokens be there as before, but no more than the burst of q: so nobody gains by a quota
+// that changes to and fro. As many may be there as if all had gone as late as it may. The numbers change at an
+// instant up to which all near slots are handed out, since what came back before each of them is not known. So
+// a change to a slower rate lets as much more go as the faster one brings in that long: those slots stand
+// anyway.
 func (b *Bucket) change(at monotime.Time, q *quota.Quota) {
 	was, most, slotLife := *b, b.quota.Burst, b.slotLife
 	if b.per > b.quota.Per {
@@ -113,8 +116,9 @@ func micros(d time.Duration) time.Duration {
 	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
-// follow has the slots from now on be used until slotLife. What may have gone late up to now has the server's bucket be full again at full +
-// slotLife. That stays as it was where slotLife becomes shorter; and where it becomes longer, if the burst bears it.
+// follow has the slots from now on be used until slotLife. What may have gone late up to now has the server's
+// bucket be full again at full + slotLife. That stays as it was where slotLife becomes shorter; and where it
+// becomes longer, if the burst bears it.
 func (b *Bucket) follow(now monotime.Time, slotLife time.Duration) {
 	shorter := b.slotLife - slotLife
 	b.slotLife = slotLife
@@ -190,7 +194,8 @@ func (b *Bucket) Take(now, slot monotime.Time, n int) {
 	}
 }
 
-// remember has a slot be one of the far ones, and reports whether it is: not if it is between slots that are remembered as one.
+// remember has a slot be one of the far ones, and reports whether it is: not if it is between slots that are
+// remembered as one.
 func (b *Bucket) remember(slot monotime.Time, n int) bool {
 	i := sort.Search(len(b.far), func(i int) bool { return b.far[i].last > slot })
 	if i < len(b.far) && b.far[i].first < slot {
@@ -225,16 +230,17 @@ func (b *Bucket) join(apart time.Duration) {
 	b.far = joined
 }
 
-// asOne has a slot be one of several. If its debt is above the burst it bears less than alone, by the rest of the debt: so it is right
-// whatever the burst is later.
+// asOne has a slot be one of several. If its debt is above the burst it bears less than alone, by the rest of
+// the debt: so it is right whatever the burst is later.
 func (f *farRun) asOne() {
 	if !f.several {
 		f.several, f.bears = true, f.at.Add(-f.work)
 	}
 }
 
-// pace has slots that are remembered as one take as long as at another rate. All slots of a run take as long for each token: else nobody
-// knew by how much each of them becomes slower or faster. The last of them may be all that is slower, or the first all that is faster.
+// pace has slots that are remembered as one take as long as at another rate. All slots of a run take as long
+// for each token: else nobody knew by how much each of them becomes slower or faster. The last of them may be
+// all that is slower, or the first all that is faster.
 func (f *farRun) pace(work time.Duration) {
 	if more := work - f.work; more > 0 {
 		f.bears = max(f.bears.Add(-more), f.first.Add(-work))
@@ -267,8 +273,8 @@ func (b *Bucket) Overdraw(now monotime.Time, n int) {
 	b.charge(at, at, b.Work(n))
 }
 
-// Count charges a slot that the bucket need not have granted. It leaves the bucket empty at most, after the last such slot, and
-// nothing comes back of it.
+// Count charges a slot that the bucket need not have granted. It leaves the bucket empty at most, after the
+// last such slot, and nothing comes back of it.
 func (b *Bucket) Count(slot monotime.Time, n int) {
 	if slot <= b.assumed {
 		return // a bucket that is empty has paid for all before
@@ -305,7 +311,8 @@ func (b *Bucket) Give(now, slot monotime.Time, n int) {
 	}
 }
 
-// Passed implements Ledger. Whether far slots that are remembered as one remain right with what comes back of one of them is not known.
+// Passed implements Ledger. Whether far slots that are remembered as one remain right with what comes back of
+// one of them is not known.
 func (b *Bucket) Passed(_, slot monotime.Time) bool {
 	for _, f := range b.far {
 		if f.several && f.first <= slot && slot <= f.last {
@@ -357,7 +364,8 @@ func (b *Bucket) Release(t monotime.Time, _ int) {
 	b.assumed = min(b.assumed, t)
 }
 
-// Left implements Ledger. Nobody needs to know it of a bucket: what is used in turns, at its rate, needs none of the burst.
+// Left implements Ledger. Nobody needs to know it of a bucket: what is used in turns, at its rate, needs none
+// of the burst.
 func (b *Bucket) Left(monotime.Time) int { return 0 }
 
 // Room returns how much may go at now. It is the burst at most, also with Debt.

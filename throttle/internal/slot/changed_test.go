@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestLedgersOfAQuotaThatChangesToAndFro: a quota becomes another one and what it was, three times. Then each cost waits for as long as if
-// nothing had happened, but for what time gave back.
+// TestLedgersOfAQuotaThatChangesToAndFro: a quota becomes another one and what it was, three times. Then each
+// cost waits for as long as if nothing had happened, but for what time gave back.
 func TestLedgersOfAQuotaThatChangesToAndFro(t *testing.T) {
 	for _, test := range []struct {
 		quota, other string
@@ -67,7 +67,8 @@ func TestLedgersOfAQuotaThatChangesToAndFro(t *testing.T) {
 	}
 }
 
-// change is an instant from which on so many tokens come back a second, and the burst is larger by more. It counts after what was handed out before.
+// change is an instant from which on so many tokens come back a second, and the burst is larger by more. It
+// counts after what was handed out before.
 type change struct {
 	at         monotime.Time
 	rate, more float64
@@ -79,7 +80,8 @@ type sent struct {
 	changes int
 }
 
-// missing is how many tokens of a bucket are missing before each slot, and how many at an instant after all of them, where the quota changes.
+// missing is how many tokens of a bucket are missing before each slot, and how many at an instant after all of
+// them, where the quota changes.
 func missing(changes []change, slots []sent, end monotime.Time) (before []float64, left float64) {
 	order := make([]int, len(slots))
 	for i := range order {
@@ -119,8 +121,9 @@ func lastNear(b *Bucket, now monotime.Time) monotime.Time {
 	return last
 }
 
-// TestBucketWhoseQuotaChanges hands out slots at random instants, gives some back, and changes the rate, the burst or both: a plain bucket that
-// changes behind the last near slot has as much in it, and no slot is too early, or makes another one earlier than it was.
+// TestBucketWhoseQuotaChanges hands out slots at random instants, gives some back, and changes the rate, the
+// burst or both: a plain bucket that changes behind the last near slot has as much in it, and no slot is too
+// early, or makes another one earlier than it was.
 func TestBucketWhoseQuotaChanges(t *testing.T) {
 	const dust = 0.1 // tokens: each change rounds to a microsecond
 	joins, gives := 0, 0

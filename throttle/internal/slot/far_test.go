@@ -18,7 +18,8 @@ func tokenBucket(n int, per time.Duration, burst int, debt bool) quota.Quota {
 	return quota.Quota{N: n, Per: per, Burst: burst, Debt: debt, Kind: quota.TokenBucket}
 }
 
-// early is by how much each slot is before it may be, by a plain bucket with the numbers of b that is full at an instant.
+// early is by how much each slot is before it may be, by a plain bucket with the numbers of b that is full at
+// an instant.
 func early(b *Bucket, full monotime.Time, slots []handed) []time.Duration {
 	order, by := make([]int, len(slots)), make([]time.Duration, len(slots))
 	for i := range order {
@@ -40,8 +41,8 @@ func tooEarly(b *Bucket, full monotime.Time, slots []handed) time.Duration {
 	return max(slices.Max(append(early(b, full, slots), 0)), 0)
 }
 
-// TestFarSlotsAgainstPlainBucket hands out near and far slots, some of which come back, with debts: none is too early by a plain bucket,
-// though far ones are remembered as one.
+// TestFarSlotsAgainstPlainBucket hands out near and far slots, some of which come back, with debts: none is too
+// early by a plain bucket, though far ones are remembered as one.
 func TestFarSlotsAgainstPlainBucket(t *testing.T) {
 	severals := 0
 	for seed := range whole.Or[uint64](12, 30) {
@@ -96,8 +97,8 @@ func TestFarSlotsAgainstPlainBucket(t *testing.T) {
 	}
 }
 
-// TestFarSlotsAtALowerRate: far slots are remembered as one; then the quota becomes slower. What is handed out before them does not
-// make them worse than they are.
+// TestFarSlotsAtALowerRate: far slots are remembered as one; then the quota becomes slower. What is handed out
+// before them does not make them worse than they are.
 func TestFarSlotsAtALowerRate(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 78))
@@ -126,7 +127,8 @@ func TestFarSlotsAtALowerRate(t *testing.T) {
 	}
 }
 
-// TestFarSlotsThatMembersTellOf: whatever members tell of slots to come, the peaks stay in order, and so do the far slots.
+// TestFarSlotsThatMembersTellOf: whatever members tell of slots to come, the peaks stay in order, and so do the
+// far slots.
 func TestFarSlotsThatMembersTellOf(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 80))
@@ -223,8 +225,8 @@ func TestFarSlotsThatAreHostile(t *testing.T) {
 	}
 }
 
-// TestFarSlotsWhoseQuotaChanges: far slots with debts are remembered as one; then the burst, the rate or both change, some times. What is
-// handed out before them does not make them worse than they are.
+// TestFarSlotsWhoseQuotaChanges: far slots with debts are remembered as one; then the burst, the rate or both
+// change, some times. What is handed out before them does not make them worse than they are.
 func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
 	severals := 0
 	for seed := range whole.Or[uint64](40, 100) * *times {

@@ -25,8 +25,8 @@ type grid struct {
 	ahead         time.Duration // slots of the running window that are no farther ahead are handed out in their order
 }
 
-// farSlots are a slot before which there may be others; or if there are too many of them, slots of one window that are no further apart
-// than near ones. Nothing is handed out between these.
+// farSlots are a slot before which there may be others; or if there are too many of them, slots of one window
+// that are no further apart than near ones. Nothing is handed out between these.
 type farSlots struct {
 	first, last monotime.Time
 	n           int
@@ -184,8 +184,8 @@ func (g *grid) Give(now, slot monotime.Time, n int) {
 	g.near.Give(now, slot, n)
 }
 
-// Passed implements Ledger. Whether far slots that are remembered as one remain right with what comes back of one of them, or in an
-// estimate of one before them, is not known.
+// Passed implements Ledger. Whether far slots that are remembered as one remain right with what comes back of
+// one of them, or in an estimate of one before them, is not known.
 func (g *grid) Passed(_, slot monotime.Time) bool {
 	for _, f := range g.far {
 		if f.first < f.last && slot <= f.last && (slot >= f.first || g.near.Estimates()) {

@@ -42,16 +42,16 @@ type Ledger interface {
 	// Give takes back n of a slot that were not used.
 	Give(now, slot monotime.Time, n int)
 
-	// Passed reports whether what Give takes back of a slot to come would be of no use at the slot's instant: later slots
-	// were handed out, and none is handed out before these any more.
+	// Passed reports whether what Give takes back of a slot to come would be of no use at the slot's instant:
+	// later slots were handed out, and none is handed out before these any more.
 	Passed(now, slot monotime.Time) bool
 
 	// Set changes the numbers of the quota, at now. A slot may be used until slotLife after its instant.
 	// Slots that are near are handed out in their order; before those that are farther there may be others.
 	Set(now monotime.Time, q quota.Quota, slotLife, horizon time.Duration)
 
-	// Fall says when slotLife becomes shorter, and what it becomes then, as far as is known: what is handed out for later reckons with it. The instant is zero
-	// if it does not.
+	// Fall says when slotLife becomes shorter, and what it becomes then, as far as is known: what is handed out
+	// for later reckons with it. The instant is zero if it does not.
 	Fall(at monotime.Time, to time.Duration)
 
 	// Assume makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
@@ -61,8 +61,8 @@ type Ledger interface {
 	// Trust ends what Assume has assumed up to an instant: all that went was told, at now.
 	Trust(now, assumed monotime.Time)
 
-	// Release ends what was charged up to t beyond what the quota grants, and what Assume has assumed. What was handed out
-	// stays charged: most is the largest N by which that was. Nothing is handed out before t.
+	// Release ends what was charged up to t beyond what the quota grants, and what Assume has assumed. What was
+	// handed out stays charged: most is the largest N by which that was. Nothing is handed out before t.
 	Release(t monotime.Time, most int)
 
 	// Append appends what was charged to b, but for what Set tells. Restore reads it, in a
@@ -71,8 +71,8 @@ type Ledger interface {
 	Restore(r *varint.Reader)
 }
 
-// Near is how far ahead near slots are, at most: a twentieth of the horizon. Near slots are handed out in their order. Before others
-// there may be more, so that what comes back is of use to those who wait.
+// Near is how far ahead near slots are, at most: a twentieth of the horizon. Near slots are handed out in their
+// order. Before others there may be more, so that what comes back is of use to those who wait.
 func Near(horizon time.Duration) time.Duration { return horizon / 20 }
 
 // New returns the ledger of q. The wall clock was at wall, in nanoseconds since 1970, at

@@ -154,7 +154,8 @@ func TestLedgersAssumeUsed(t *testing.T) {
 	}
 }
 
-// TestLedgersAssumeUsedUpTo: what went after all that is assumed is charged beside that, also where slots may be used later since.
+// TestLedgersAssumeUsedUpTo: what went after all that is assumed is charged beside that, also where slots may
+// be used later since.
 func TestLedgersAssumeUsedUpTo(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.SlidingLog, quota.FixedWindow} {
 		few, more := quota.Quota{N: 10, Per: time.Second, Kind: kind}, quota.Quota{N: 20, Per: time.Second, Kind: kind}
@@ -184,8 +185,8 @@ func TestLedgersOverdraw(t *testing.T) {
 	}
 }
 
-// TestLedgersOverdrawnStaySmall: however often something goes for which no slot was handed out, in whatever order it is told, a ledger
-// takes no more bytes; and what it hands out is still right, all that went counted.
+// TestLedgersOverdrawnStaySmall: however often something goes for which no slot was handed out, in whatever
+// order it is told, a ledger takes no more bytes; and what it hands out is still right, all that went counted.
 func TestLedgersOverdrawnStaySmall(t *testing.T) {
 	qs, err := quota.Parse("20/h log, 20/h window, 50/h sliding 16")
 	if err != nil {

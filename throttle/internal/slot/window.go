@@ -106,8 +106,9 @@ func (w *window) Take(now, slot monotime.Time, n int) {
 	w.log.Insert(slot, n)
 }
 
-// coarse is in how many parts of Per it is known when something went for which no slot was handed out. Slots make no more entries than
-// there are tokens; but as much may go without them as members say, each time at another instant.
+// coarse is in how many parts of Per it is known when something went for which no slot was handed out. Slots
+// make no more entries than there are tokens; but as much may go without them as members say, each time at
+// another instant.
 const coarse = 1000
 
 // Overdraw implements Ledger.
@@ -120,8 +121,8 @@ func (w *window) Overdraw(now monotime.Time, n int) {
 // Give implements Ledger.
 func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
 
-// Passed implements Ledger. An entry counts from its first slot until Per after its last one: slots that joined the entry, or an earlier
-// one, may have left no room for this one.
+// Passed implements Ledger. An entry counts from its first slot until Per after its last one: slots that joined
+// the entry, or an earlier one, may have left no room for this one.
 func (w *window) Passed(_, slot monotime.Time) bool {
 	live := w.log.Live()
 	later := sort.Search(len(live), func(i int) bool { return live[i].First > slot })
@@ -180,8 +181,9 @@ func (w *window) Trust(_, _ monotime.Time) {
 	w.assumed = nil
 }
 
-// Release implements Ledger. Of what is beyond N, the latest goes. An entry of which a part is still to come does not count as gone: that part is
-// handed out for when what came before has left. Alone it has no more than N either.
+// Release implements Ledger. Of what is beyond N, the latest goes. An entry of which a part is still to come
+// does not count as gone: that part is handed out for when what came before has left. Alone it has no more than
+// N either.
 func (w *window) Release(t monotime.Time, most int) {
 	w.Trust(t, t)
 	w.log.Purge(t)

@@ -43,8 +43,8 @@ func (n *names) restore(places map[string]int, of []string) {
 	}
 }
 
-// recall returns the name on which an earlier run expected a request to draw, if it knew more of the parts than the depth up to which this run
-// knows them.
+// recall returns the name on which an earlier run expected a request to draw, if it knew more of the parts than
+// the depth up to which this run knows them.
 func (n *names) recall(parts []string, depth int) (name string, ok bool) {
 	if len(n.before) == 0 {
 		return "", false

@@ -1,5 +1,5 @@
-// Package together knows which requests of one bucket a server counts together: by the names that it gives to what requests drew on
-// (names.go), or, where it gives none, by the numbers of its answers (package counter).
+// Package together knows which requests of one bucket a server counts together: by the names that it gives to
+// what requests drew on (names.go), or, where it gives none, by the numbers of its answers (package counter).
 //
 // In come answers (Named, Hear). Out comes the name under which a request counts (Of), and which claims belong under
 // another name from now on. Names are those of the server, or of counters.
@@ -42,8 +42,8 @@ func (t *Table) Of(verb, path string) string {
 // Look returns the name of the counter of a request that is not made; empty if the request would get one of its own.
 func (t *Table) Look(verb, path string) string { return t.counters.Look(verb, path) }
 
-// Named takes in that an answer names what its request drew on, of which nothing is left if it is spent. It returns the name under which such
-// requests count, and whether they need a bucket of their own.
+// Named takes in that an answer names what its request drew on, of which nothing is left if it is spent. It
+// returns the name under which such requests count, and whether they need a bucket of their own.
 func (t *Table) Named(verb, path, name string, spent bool) (of string, own bool) {
 	if t.names == nil {
 		t.names, t.counters = newNames(name), nil
@@ -58,7 +58,8 @@ func (t *Table) Suspect(name string) {
 	}
 }
 
-// Calm reports whether several counters are looked for no longer, since answers have not contradicted each other for long.
+// Calm reports whether several counters are looked for no longer, since answers have not contradicted each
+// other for long.
 func (t *Table) Calm() bool {
 	calm := t.counters.Calm()
 	if calm {
@@ -88,8 +89,8 @@ type memory struct {
 // maxMemory is how many bytes Load reads: more than Save writes of 256 routes and 64 counters, or of 1024 places.
 const maxMemory = 64 << 10
 
-// Save returns what is known for a later run of the program, as JSON; nil if that is nothing. Key returns under which key what is
-// learned of a counter is saved.
+// Save returns what is known for a later run of the program, as JSON; nil if that is nothing. Key returns under
+// which key what is learned of a counter is saved.
 func (t *Table) Save(now monotime.Time, clock *monotime.Clock, key func(name string) string) json.RawMessage {
 	m := memory{Counters: t.counters.Memory(now, clock, key)}
 	if n := t.names; n != nil {
@@ -106,8 +107,9 @@ func (t *Table) Save(now monotime.Time, clock *monotime.Clock, key func(name str
 	return text
 }
 
-// Load takes over what an earlier run has saved, if nothing is known yet. It reports whether anything was: whether requests belong under several names, and
-// whether answers must be heard. What is no such text is nothing.
+// Load takes over what an earlier run has saved, if nothing is known yet. It reports whether anything was:
+// whether requests belong under several names, and whether answers must be heard. What is no such text is
+// nothing.
 func (t *Table) Load(text json.RawMessage, now monotime.Time, clock *monotime.Clock) (split, hear bool) {
 	var m memory
 	if t.names != nil || t.counters != nil || len(text) > maxMemory || json.Unmarshal(text, &m) != nil {

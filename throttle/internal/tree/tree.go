@@ -160,8 +160,8 @@ func (n *Node[V]) DigestOf(name string) string {
 	return (&Node[V]{Parent: n, Key: name, Named: true}).Digest()
 }
 
-// Digest stands for the path of n in what is saved, unless Saved does. The digests of two nodes differ, whatever is in their
-// keys: %q writes a list of texts so that it can be read again.
+// Digest stands for the path of n in what is saved, unless Saved does. The digests of two nodes differ,
+// whatever is in their keys: %q writes a list of texts so that it can be read again.
 func (n *Node[V]) Digest() string {
 	if n.Saved != "" {
 		return n.Saved
@@ -270,7 +270,8 @@ func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
 	}
 }
 
-// soon is how many nodes there are when a pass is to begin that ends before there is no room. A small one is not looked at in parts.
+// soon is how many nodes there are when a pass is to begin that ends before there is no room. A small one is
+// not looked at in parts.
 func soon(room int) int {
 	if room <= SweepFrom {
 		return room
@@ -281,10 +282,11 @@ func soon(room int) int {
 // fewLooks is at how many nodes SweepSome looks. Until it has looked at all, the tree grows by an eighth.
 const fewLooks = 8
 
-// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes, until a pass has looked at all,
-// which says when the next pass is due. A pass that ends when the room is nearly used up says which nodes go: when there is no room any more,
-// each call forgets a few of them. Only if too many of them were used since, or if the room is small, the whole is done at once; but if
-// nearly all were in use the last time, only after a pass which has found that this has changed.
+// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes,
+// until a pass has looked at all, which says when the next pass is due. A pass that ends when the room is
+// nearly used up says which nodes go: when there is no room any more, each call forgets a few of them. Only if
+// too many of them were used since, or if the room is small, the whole is done at once; but if nearly all were
+// in use the last time, only after a pass which has found that this has changed.
 func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	if t.count > room && !t.stuck {
 		if len(t.going) == 0 {
@@ -341,7 +343,8 @@ func (t *Tree[V]) forgetSome(left int, k Keeper[V]) {
 // has reports whether n was not taken out.
 func (t *Tree[V]) has(n *Node[V]) bool { return n == t.newest || n.newer != nil }
 
-// look looks at so many nodes, and forgets those of them that nobody has used since the pass before, if nothing is lost by that.
+// look looks at so many nodes, and forgets those of them that nobody has used since the pass before, if nothing
+// is lost by that.
 func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
 	used.setNew(true)
 	for ; most > 0 && t.next != nil; most-- {
@@ -365,8 +368,9 @@ func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
 	}
 }
 
-// gather notes n, which was used last at that instant, if it is among so many that go first. It counts as what is the worst and the latest
-// among it and all below it, which were gathered before, and comes after these, so that it may be forgotten with them.
+// gather notes n, which was used last at that instant, if it is among so many that go first. It counts as what
+// is the worst and the latest among it and all below it, which were gathered before, and comes after these, so
+// that it may be forgotten with them.
 func (t *Tree[V]) gather(n *Node[V], last int64, most int, k Keeper[V]) {
 	v := victim[V]{n: n, usedItself: last, used: max(last, n.latestBelow), loss: n.worstBelow, depth: n.depth}
 	if v.loss < InUse {

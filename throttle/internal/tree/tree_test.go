@@ -223,7 +223,8 @@ func (c *counter) Loss(v *thing) Loss {
 	return c.keeper.Loss(v)
 }
 
-// Requests wait for Nodes, so it neither sorts nor makes paths: whatever there is, it makes the result and nothing else.
+// Requests wait for Nodes, so it neither sorts nor makes paths: whatever there is, it makes the result and
+// nothing else.
 func TestNodesOnlyCollects(t *testing.T) {
 	for _, n := range []int{10, 10_000} {
 		var tr Tree[*thing]
@@ -240,8 +241,9 @@ func TestNodesOnlyCollects(t *testing.T) {
 	}
 }
 
-// Where things are in use, no call looks at more than a few of them, however many there are: with room for all, and, but for
-// the one that finds out, with room for some. What is idle is forgotten all the same, and there are never many more than are kept.
+// Where things are in use, no call looks at more than a few of them, however many there are: with room for all,
+// and, but for the one that finds out, with room for some. What is idle is forgotten all the same, and there
+// are never many more than are kept.
 func TestSweepSomeIsFlat(t *testing.T) {
 	for _, room := range []int{math.MaxInt, 3000} {
 		for _, every := range []int{1, 2, math.MaxInt} { // so many are in use
@@ -280,8 +282,9 @@ func TestSweepSomeIsFlat(t *testing.T) {
 	}
 }
 
-// What is taken out and put in while a pass is under way, be it what the pass would look at next, does not disturb it: it looks
-// at all others, forgets those that are idle, and keeps those that were used since the pass before.
+// What is taken out and put in while a pass is under way, be it what the pass would look at next, does not
+// disturb it: it looks at all others, forgets those that are idle, and keeps those that were used since the
+// pass before.
 func TestSweepSomeAfterCut(t *testing.T) {
 	var tr Tree[*thing]
 	const each = 100
@@ -321,8 +324,8 @@ func TestSweepSomeAfterCut(t *testing.T) {
 	}
 }
 
-// Where room is to be made among many, no call looks at more than a few, and those go first by which the least is lost, and of
-// these the ones that were used the longest ago; but not those that were used since.
+// Where room is to be made among many, no call looks at more than a few, and those go first by which the least
+// is lost, and of these the ones that were used the longest ago; but not those that were used since.
 func TestSweepSomeMakesRoomBitByBit(t *testing.T) {
 	const room = 4 * SweepFrom
 	var tr Tree[*thing]

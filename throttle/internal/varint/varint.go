@@ -59,7 +59,8 @@ func (r *Reader) Int(least, most int64) int64 {
 // Len reads how many of something follow, of which each has a byte at least.
 func (r *Reader) Len() int { return int(r.Int(0, int64(len(r.bytes)))) }
 
-// Time reads an instant with which one can reckon without an overflow: a span after a slot that is a span after now, or two before zero.
+// Time reads an instant with which one can reckon without an overflow: a span after a slot that is a span after
+// now, or two before zero.
 func (r *Reader) Time() monotime.Time {
 	const span = int64(monotime.Longest)
 	return monotime.Time(r.Int(-2*span, 3*span))
