@@ -165,7 +165,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	l := &throttle.Limiter{
 		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, false), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
-		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
+		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Aging: t.Line.Aging, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
 	}
 	return t.share(l, b.Shared())
@@ -187,7 +187,7 @@ const bodies = " (bodies)"
 func (t *Transport) newStream(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	return t.share(&throttle.Limiter{
-		Name: b.Label() + bodies, Label: b.Public() + bodies, Quotas: t.routes.Load().quotasOf(b, true), Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Rand: t.Rand,
+		Name: b.Label() + bodies, Label: b.Public() + bodies, Quotas: t.routes.Load().quotasOf(b, true), Aging: t.Line.Aging, Reserve: t.Line.Reserve, Rand: t.Rand,
 	}, b.Shared()+bodies)
 }
 

@@ -222,9 +222,9 @@ type Line struct {
 	// 1 while both wait. Zero and negative mean 1. If nil, all are 1.
 	Weight func(*http.Request) int
 
-	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request counts as one
+	// Aging keeps less urgent requests from waiting for ever: for every Aging it has waited, a request counts as one
 	// step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
-	Ageing time.Duration
+	Aging time.Duration
 
 	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than 1.
 	// Zero means none.

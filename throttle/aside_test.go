@@ -212,7 +212,7 @@ func TestAsideOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &Limiter{Quotas: quota.MustParse(tt.quotas), Reserve: tt.reserve, Ageing: -1}
+				l := &Limiter{Quotas: quota.MustParse(tt.quotas), Reserve: tt.reserve, Aging: -1}
 				g, _ := l.Acquire(t.Context(), Claim{Path: "/other"})
 				g.Answered(Answer{Spent: quota.Costs{"tokens": 1}})
 				time.Sleep(2 * time.Hour)

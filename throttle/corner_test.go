@@ -87,7 +87,7 @@ func TestMaxQueueUrgentThatGoesDisplacesNobody(t *testing.T) {
 // TestForecastUrgentPassesAgedNormals: aged claims that wait for what is left to them are not ahead of an urgent one.
 func TestForecastUrgentPassesAgedNormals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "4/m burst 4"), Reserve: 0.5, Ageing: time.Second}
+		l := &Limiter{Quotas: quotas(t, "4/m burst 4"), Reserve: 0.5, Aging: time.Second}
 		grant(t, l, Claim{N: 2}).Answered(Answer{})
 		var ws []*Waiter
 		for range 5 {
@@ -490,11 +490,11 @@ func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
 	})
 }
 
-// TestAgeingMayDifferInATree: equal priorities go in order, whatever their buckets' Ageing.
-func TestAgeingMayDifferInATree(t *testing.T) {
+// TestAgingMayDifferInATree: equal priorities go in order, whatever their buckets' Aging.
+func TestAgingMayDifferInATree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "1/s even")}
-		a, b := &Limiter{Parent: host, Ageing: time.Second}, &Limiter{Parent: host, Ageing: time.Minute}
+		a, b := &Limiter{Parent: host, Aging: time.Second}, &Limiter{Parent: host, Aging: time.Minute}
 		grant(t, host, Claim{}).Answered(Answer{})
 		c := newCrowd()
 		c.claim(t.Context(), a, "first", Claim{}, 0)
@@ -629,7 +629,7 @@ func TestForecastBehindASlowStartBelow(t *testing.T) {
 // from what is reserved.
 func TestReserveUrgentPassesWhoMustWaitInAnyCase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Microsecond}
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Aging: time.Microsecond}
 		c := newCrowd()
 		c.claim(t.Context(), l, "n1", Claim{N: 5}, 0)
 		c.claim(t.Context(), l, "n2", Claim{N: 5}, 0) // not before 1 s, whoever else goes

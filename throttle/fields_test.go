@@ -191,12 +191,12 @@ func TestUnknownConstantsAreRefused(t *testing.T) {
 func TestValidateTellsWhatAllowDoesNot(t *testing.T) {
 	above := &Limiter{Name: "host", MaxWait: 30}
 	l := &Limiter{
-		Parent: above, SlotLife: 50 * time.Millisecond, Reserve: 2, Ageing: 10,
+		Parent: above, SlotLife: 50 * time.Millisecond, Reserve: 2, Aging: 10,
 		Quotas: quota.Quotas{{N: 5, Unit: "tokens"}, {Name: "daily", N: -5}, {N: -7}},
 	}
 	want := `quota: "daily": N is -5, want at least 0 (0 is no limit)
 throttle: Reserve is 2, want a share from 0 to less than 1
-throttle: Ageing is 10ns, want 1µs or more: a number alone is in nanoseconds, 10 * time.Second in seconds
+throttle: Aging is 10ns, want 1µs or more: a number alone is in nanoseconds, 10 * time.Second in seconds
 throttle: SlotLife is set, want a Store, without which it does nothing`
 	const wantAbove = "throttle: MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
 	for range 2 {

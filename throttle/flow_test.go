@@ -229,11 +229,11 @@ func TestFlowTurnsWhenThingsChange(t *testing.T) {
 	})
 }
 
-// Priority decides first: flows go in turns within one. A claim that has waited for Ageing goes before more
+// Priority decides first: flows go in turns within one. A claim that has waited for Aging goes before more
 // urgent ones of other flows that came later.
 func TestFlowBehindPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/s even"), Ageing: 3 * time.Second}
+		l := &Limiter{Quotas: quotas(t, "1/s even"), Aging: 3 * time.Second}
 		grant(t, l, Claim{})
 		f := newFlowing(t, l)
 		f.join("batch", 3, Claim{Priority: Background})

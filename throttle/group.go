@@ -343,7 +343,7 @@ func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 func (l *Limiter) part(name string) *Limiter {
 	return &Limiter{
 		Name: l.Name + " (" + visible.Text(name, 64) + ")", Label: l.Label, Value: l.Value, Parent: l,
-		MaxWait: l.MaxWait, MaxStandstill: l.MaxStandstill, MaxQueue: l.MaxQueue, Ageing: l.Ageing, Reserve: l.Reserve, Spend: l.Spend,
+		MaxWait: l.MaxWait, MaxStandstill: l.MaxStandstill, MaxQueue: l.MaxQueue, Aging: l.Aging, Reserve: l.Reserve, Spend: l.Spend,
 		SlowStart: l.SlowStart, IdleAfter: l.IdleAfter, Rand: l.Rand, MaxHold: l.MaxHold,
 	}
 }

@@ -32,7 +32,7 @@ func TestClaimMaxWaitBehindOthers(t *testing.T) {
 			[]string{"0s", "-", "2s: wait over MaxWait", "1s: wait over MaxWait", "-"},
 		},
 		"overtaken by urgent ones": {
-			&Limiter{Quotas: quotas(t, "1/m log"), Ageing: time.Hour},
+			&Limiter{Quotas: quotas(t, "1/m log"), Aging: time.Hour},
 			[]Claim{{}, {MaxWait: 130 * time.Second}, {Priority: Urgent}, {Priority: Urgent}, {Priority: Urgent}},
 			[]string{"0s", "0s: wait over MaxWait", "1m0s", "2m0s", "3m0s"},
 		},
@@ -44,7 +44,7 @@ func TestClaimMaxWaitBehindOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &Limiter{Quotas: test.l.Quotas, MaxWait: test.l.MaxWait, Ageing: test.l.Ageing, Rand: noJitter}
+				l := &Limiter{Quotas: test.l.Quotas, MaxWait: test.l.MaxWait, Aging: test.l.Aging, Rand: noJitter}
 				got := make([]string, len(test.claims))
 				start := time.Now()
 				stop := make(chan struct{})

@@ -19,7 +19,7 @@ import (
 // buckets below have rates too, or slots, which come back when a request ends.
 type ranked struct {
 	now     int // ms
-	ageing  int // ms
+	aging   int // ms
 	half    bool
 	buckets [3]rankedBucket // the first is the parent of the others
 }
@@ -79,11 +79,11 @@ func (m *ranked) room(b *rankedBucket, w *rankedWaiter) (ok, but bool) {
 }
 
 // sorted returns who waits in b in the order in which they go: of each class the flow that is the least far,
-// and of the first of each class the one with the best rank. Each class is taken to have asked Ageing earlier
+// and of the first of each class the one with the best rank. Each class is taken to have asked Aging earlier
 // than the one below it.
 func (m *ranked) sorted(b *rankedBucket, ws []*rankedWaiter) (in []*rankedWaiter) {
 	ws = slices.Clone(ws)
-	rank := func(w *rankedWaiter) int { return w.since - w.priority.index()*m.ageing }
+	rank := func(w *rankedWaiter) int { return w.since - w.priority.index()*m.aging }
 	slices.SortFunc(ws, func(a, b *rankedWaiter) int {
 		if d := rank(a) - rank(b); d != 0 {
 			return d
@@ -206,7 +206,7 @@ type rankedHistory struct {
 
 // TestPriorityModel runs random histories of all three priorities through Limiters and
 // the model: claims, cancels in line and after the grant, requests that ask again with
-// their place, or leave and come back as another priority, and holds, with ageing from
+// their place, or leave and come back as another priority, and holds, with aging from
 // none to quick. Everybody goes in exactly the same millisecond.
 func TestPriorityModel(t *testing.T) {
 	for name, h := range map[string]rankedHistory{
@@ -229,17 +229,17 @@ func TestPriorityModel(t *testing.T) {
 
 func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	m := &ranked{ageing: []int{0, 5, 30, 200}[r.IntN(4)], half: h.half}
-	ageing := time.Duration(m.ageing) * time.Millisecond
-	if m.ageing == 0 {
-		ageing, m.ageing = -1, 1_000_000
+	m := &ranked{aging: []int{0, 5, 30, 200}[r.IntN(4)], half: h.half}
+	aging := time.Duration(m.aging) * time.Millisecond
+	if m.aging == 0 {
+		aging, m.aging = -1, 1_000_000
 	}
 	var ls [3]*Limiter
 	for i := range ls {
 		b := &m.buckets[i]
 		b.rate, b.burst = []int{200, 100, 50}[r.IntN(3)], 2*h.heaviest+r.IntN(4)
 		b.tokens, b.spare = b.burst*1000, b.burst/2*1000
-		ls[i] = &Limiter{Quotas: quota.Quotas{{N: b.rate, Burst: b.burst}}, Ageing: ageing}
+		ls[i] = &Limiter{Quotas: quota.Quotas{{N: b.rate, Burst: b.burst}}, Aging: aging}
 		if i > 0 && !h.rates {
 			b.rate = 0
 			ls[i].Quotas = quota.Quotas{{N: b.burst, Kind: quota.InFlight, Unit: "slots"}}

@@ -12,20 +12,20 @@ import (
 )
 
 func TestPriorityOrder(t *testing.T) {
-	for ageing, want := range map[time.Duration][]string{
-		// Of those who ask within Ageing of each other the most urgent goes first.
+	for aging, want := range map[time.Duration][]string{
+		// Of those who ask within Aging of each other the most urgent goes first.
 		0:  {"first 0s", "u1 1s", "u2 2s", "n1 3s", "n2 4s", "b1 5s", "b2 6s"},
 		-1: {"first 0s", "u1 1s", "u2 2s", "n1 3s", "n2 4s", "b1 5s", "b2 6s"},
 		// They ask 1 ms after each other, b1 at 0, n1 at 1 ms, u1 at 2 ms, b2 at 3 ms, n2 at
 		// 4 ms, u2 at 5 ms: n1 is a step ahead of b1, and counts as of −1 ms with 2 ms a step,
 		// u1 as of −2 ms, n2 as of 2 ms, u2 as of 1 ms.
 		2 * time.Millisecond: {"first 0s", "u1 1s", "n1 2s", "b1 3s", "u2 4s", "n2 5s", "b2 6s"},
-		// With hardly any Ageing, first in, first out.
+		// With hardly any Aging, first in, first out.
 		time.Microsecond: {"first 0s", "b1 1s", "n1 2s", "u1 3s", "b2 4s", "n2 5s", "u2 6s"},
 	} {
-		t.Run(ageing.String(), func(t *testing.T) {
+		t.Run(aging.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := Limiter{Quotas: quotas(t, "1/s even"), Ageing: ageing}
+				l := Limiter{Quotas: quotas(t, "1/s even"), Aging: aging}
 				c := newCrowd()
 				c.claim(t.Context(), &l, "first", Claim{}, 0)
 				for _, w := range []struct {
@@ -41,15 +41,15 @@ func TestPriorityOrder(t *testing.T) {
 	}
 }
 
-// TestPriorityAgeingBound has claims come twice as fast as the quota, for ever. Who asked
-// at t is not overtaken by one that asked after t + Ageing for each step of priority
+// TestPriorityAgingBound has claims come twice as fast as the quota, for ever. Who asked
+// at t is not overtaken by one that asked after t + Aging for each step of priority
 // between them. So it waits for no longer than those take that are in line by then: with
 // a of them a second and a quota of q a second, at most
 //
-//	the wait when it asked + steps·Ageing·a/q − steps·Ageing, and the one token that is under way
+//	the wait when it asked + steps·Aging·a/q − steps·Aging, and the one token that is under way
 //
 // which is what is found here, exactly.
-func TestPriorityAgeingBound(t *testing.T) {
+func TestPriorityAgingBound(t *testing.T) {
 	const every = 100 * time.Millisecond // one goes
 	for _, test := range []struct {
 		priority, others Priority
@@ -61,8 +61,8 @@ func TestPriorityAgeingBound(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.priority, " behind ", test.others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const ageing = 5 * time.Second
-				l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 1}}, Ageing: ageing}
+				const aging = 5 * time.Second
+				l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 1}}, Aging: aging}
 				grant(t, &l, Claim{})
 				start := time.Now()
 				_, w := join(t, &l, Claim{Priority: test.priority})
@@ -73,9 +73,9 @@ func TestPriorityAgeingBound(t *testing.T) {
 					time.Sleep(every / 2)
 					synctest.Wait()
 				}
-				// Those that asked at 0, 50 ms, … and not after steps·Ageing go before it:
-				// steps·Ageing/50 ms of them, and the one at its end, which asked later, does not.
-				before := int(time.Duration(test.steps) * ageing / (every / 2))
+				// Those that asked at 0, 50 ms, … and not after steps·Aging go before it:
+				// steps·Aging/50 ms of them, and the one at its end, which asked later, does not.
+				before := int(time.Duration(test.steps) * aging / (every / 2))
 				went := 0
 				for _, u := range crowd {
 					if gone(u) {
@@ -95,8 +95,8 @@ func TestPriorityAgeingBound(t *testing.T) {
 
 func TestPriorityStrictStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, ageing := range []time.Duration{-1, 1<<63 - 1, monotime.Longest, monotime.Longest + 1} {
-			l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}, Ageing: ageing}
+		for _, aging := range []time.Duration{-1, 1<<63 - 1, monotime.Longest, monotime.Longest + 1} {
+			l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}, Aging: aging}
 			grant(t, &l, Claim{})
 			_, b := join(t, &l, Claim{Priority: Background})
 			_, n := join(t, &l, Claim{})
@@ -106,13 +106,13 @@ func TestPriorityStrictStarves(t *testing.T) {
 				time.Sleep(time.Second)
 				synctest.Wait()
 				if !gone(u) || gone(n) || gone(b) {
-					t.Fatalf("Ageing %v: urgent %v, normal %v, background %v; want the urgent alone", ageing, gone(u), gone(n), gone(b))
+					t.Fatalf("Aging %v: urgent %v, normal %v, background %v; want the urgent alone", aging, gone(u), gone(n), gone(b))
 				}
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if !gone(n) || gone(b) {
-				t.Errorf("Ageing %v: normal %v, background %v; want the normal alone", ageing, gone(n), gone(b))
+				t.Errorf("Aging %v: normal %v, background %v; want the normal alone", aging, gone(n), gone(b))
 			}
 			b.Leave()
 		}
@@ -120,10 +120,10 @@ func TestPriorityStrictStarves(t *testing.T) {
 }
 
 // A heavy claim is not overtaken by light ones of its class or below, whatever is there for
-// them; those above overtake it for no longer than Ageing.
+// them; those above overtake it for no longer than Aging.
 func TestPriorityHeavyIsNotStarved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "10/s burst 10"), Ageing: time.Second}
+		l := Limiter{Quotas: quotas(t, "10/s burst 10"), Aging: time.Second}
 		grant(t, &l, Claim{N: 10})
 		start := time.Now()
 		_, heavy := join(t, &l, Claim{N: 10})
@@ -168,7 +168,7 @@ func TestPriorityAmongChildren(t *testing.T) {
 
 func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/s even"), Ageing: 2500 * time.Millisecond}
+		l := Limiter{Quotas: quotas(t, "1/s even"), Aging: 2500 * time.Millisecond}
 		g := grant(t, &l, Claim{})
 		g.Answered(Answer{})
 		c := newCrowd()
@@ -184,7 +184,7 @@ func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 
 func TestMaxQueueDisplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 3, Ageing: 10 * time.Second}
+		l := Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 3, Aging: 10 * time.Second}
 		c := newCrowd()
 		ask := func(name string, p Priority) { c.claim(t.Context(), &l, name, Claim{Priority: p}, 0) }
 		ask("first", Normal)
@@ -212,7 +212,7 @@ func TestMaxQueueDisplaces(t *testing.T) {
 // Who has waited for so long that it would go first is not displaced.
 func TestMaxQueueDoesNotDisplaceTheAged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/m even"), MaxQueue: 1, Ageing: time.Second}
+		l := Limiter{Quotas: quotas(t, "1/m even"), MaxQueue: 1, Aging: time.Second}
 		grant(t, &l, Claim{})
 		_, n := join(t, &l, Claim{})
 		time.Sleep(time.Second)

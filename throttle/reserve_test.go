@@ -97,7 +97,7 @@ func TestReserveRate(t *testing.T) {
 // An urgent one goes past normal ones that wait only for what is left to them.
 func TestReserveUrgentPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Microsecond}
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Aging: time.Microsecond}
 		c := newCrowd()
 		c.claim(t.Context(), l, "n1", Claim{N: 5}, 0)
 		c.claim(t.Context(), l, "n2", Claim{}, 0) // at 200 ms: 5 a second come back for them
@@ -111,11 +111,11 @@ func TestReserveUrgentPasses(t *testing.T) {
 	})
 }
 
-// Urgent ones that take all of a quota keep normal ones from it for no longer than Ageing
+// Urgent ones that take all of a quota keep normal ones from it for no longer than Aging
 // says.
 func TestReserveDoesNotStarveTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Second}
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Aging: time.Second}
 		rush(t, l, Urgent)
 		start := time.Now()
 		_, n := join(t, l, Claim{})

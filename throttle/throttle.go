@@ -162,10 +162,10 @@ type Limiter struct {
 	// mean no bound. If negative, nobody waits.
 	MaxQueue int
 
-	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as
+	// Aging makes claims more urgent while they wait: for every Aging that a claim has waited, it counts as
 	// one step more urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do not
 	// age: a more urgent claim always goes first.
-	Ageing time.Duration
+	Aging time.Duration
 
 	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only
 	// Urgent claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at

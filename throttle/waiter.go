@@ -46,7 +46,7 @@ type waiter struct {
 // rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused
 // others or it again, comes after those who came before the end of the hold, whatever its priority.
 func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
-	return max(order.Rank(p.since, of.index()-Normal.index(), check.Ageing(l.Ageing)), p.past.PlacedAt())
+	return max(order.Rank(p.since, of.index()-Normal.index(), check.Aging(l.Aging)), p.past.PlacedAt())
 }
 
 // Before reports whether w goes before o.

@@ -169,10 +169,10 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 			"20 tokens/s burst 9, 4 images/s burst 4", "5 images/s log, 40/s burst 9", "6 images/2s window", "6 images/2s window grid, 20 tokens/s estimate",
 		}[r.IntN(11)]
 	}
-	ls := []*Limiter{{Quotas: quotas(t, text()), Reserve: h.reserve, Ageing: time.Second}}
+	ls := []*Limiter{{Quotas: quotas(t, text()), Reserve: h.reserve, Aging: time.Second}}
 	if h.tree {
 		for range 2 {
-			ls = append(ls, &Limiter{Parent: ls[0], Ageing: time.Second})
+			ls = append(ls, &Limiter{Parent: ls[0], Aging: time.Second})
 			if h.anywhere {
 				ls[len(ls)-1].Quotas = quotas(t, text())
 			}
@@ -221,9 +221,9 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 // goroutines. In the end nothing is left of it.
 func TestEverythingAtOnce(t *testing.T) {
 	const text = "20000/s burst 50, 100000 tokens/s burst 500, 6 in flight"
-	host := &Limiter{Quotas: quotas(t, text), Reserve: 0.2, MaxQueue: 50, Ageing: time.Millisecond, MaxWait: time.Second}
-	a := &Limiter{Parent: host, Quotas: quotas(t, "4 unanswered, 400 tokens in flight"), Reserve: 0.1, Ageing: time.Millisecond}
-	b := &Limiter{Parent: host, SlowStart: true, MaxQueue: 5, Ageing: time.Millisecond}
+	host := &Limiter{Quotas: quotas(t, text), Reserve: 0.2, MaxQueue: 50, Aging: time.Millisecond, MaxWait: time.Second}
+	a := &Limiter{Parent: host, Quotas: quotas(t, "4 unanswered, 400 tokens in flight"), Reserve: 0.1, Aging: time.Millisecond}
+	b := &Limiter{Parent: host, SlowStart: true, MaxQueue: 5, Aging: time.Millisecond}
 	var wg sync.WaitGroup
 	for i := range 12 {
 		wg.Go(func() {
@@ -487,7 +487,7 @@ func waitsAddUp(t *testing.T, seed uint64) {
 	for i := range n {
 		l := &Limiter{
 			Name: fmt.Sprint(i), Quotas: quotas(t, someQuotas[r.IntN(len(someQuotas))]), SlowStart: r.IntN(3) == 0, Reserve: reserve,
-			Ageing: time.Duration(r.IntN(3)-1) * time.Second, Rand: func() float64 { return 0.3 },
+			Aging: time.Duration(r.IntN(3)-1) * time.Second, Rand: func() float64 { return 0.3 },
 		}
 		if i > 0 {
 			l.Parent = tree[r.IntN(i)]

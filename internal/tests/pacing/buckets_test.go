@@ -301,12 +301,12 @@ func TestSetQuotasForgetsBuckets(t *testing.T) {
 // A number without a unit is in nanoseconds, which nobody means.
 func TestValidateDurationsWithoutAUnit(t *testing.T) {
 	tr := &pacer.Transport{
-		MaxWait: 30, MaxStandstill: 120, Line: pacer.Line{Ageing: 10, MaxUnread: 5}, Retry: pacer.Retry{MaxElapsed: 60, AttemptTimeout: 10},
+		MaxWait: 30, MaxStandstill: 120, Line: pacer.Line{Aging: 10, MaxUnread: 5}, Retry: pacer.Retry{MaxElapsed: 60, AttemptTimeout: 10},
 		Learn: pacer.Learn{MaxHold: 15, IdleAfter: 60}, Shared: pacer.Shared{SlotLife: 100},
 	}
 	err := tr.Validate()
 	for _, want := range []string{
-		"MaxWait is 30ns", "MaxStandstill is 120ns", "Line.Ageing is 10ns", "Line.MaxUnread is 5ns", "Retry.MaxElapsed is 60ns",
+		"MaxWait is 30ns", "MaxStandstill is 120ns", "Line.Aging is 10ns", "Line.MaxUnread is 5ns", "Retry.MaxElapsed is 60ns",
 		"Retry.AttemptTimeout is 10ns", "Learn.MaxHold is 15ns", "Learn.IdleAfter is 60ns", "Shared.SlotLife is 100ns",
 		"pacer: MaxWait is 30ns, want 1ms or more: a number alone is in nanoseconds, 30 * time.Second in seconds",
 	} {
@@ -324,7 +324,7 @@ func TestValidateDurationsWithoutAUnit(t *testing.T) {
 	}
 	const ms = time.Millisecond
 	tr = &pacer.Transport{
-		MaxWait: ms, MaxStandstill: -1, Line: pacer.Line{Ageing: ms, MaxUnread: -1},
+		MaxWait: ms, MaxStandstill: -1, Line: pacer.Line{Aging: ms, MaxUnread: -1},
 		Retry: pacer.Retry{AttemptTimeout: ms, Backoff: backoff.Exponential{Initial: ms, Max: -1}},
 	}
 	if err := tr.Validate(); err != nil {

@@ -109,8 +109,8 @@ func IdleAfter(d time.Duration) time.Duration {
 	return cmp.Or(d, time.Minute)
 }
 
-// Ageing is the effective Ageing. If it is the longest, a more urgent claim always goes first.
-func Ageing(d time.Duration) time.Duration {
+// Aging is the effective Aging. If it is the longest, a more urgent claim always goes first.
+func Aging(d time.Duration) time.Duration {
 	if d < 0 {
 		return monotime.Longest
 	}

@@ -157,18 +157,18 @@ func TestInOrderWhileWaitersLeave(t *testing.T) {
 	}
 }
 
-// TestRank: a claim counts as an ageing earlier for each step above the normal priority, and as one later for
+// TestRank: a claim counts as an aging earlier for each step above the normal priority, and as one later for
 // each below.
 func TestRank(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
-		steps  int
-		ageing time.Duration
-		want   time.Duration // after the claim was made
+		steps int
+		aging time.Duration
+		want  time.Duration // after the claim was made
 	}{{0, s, 0}, {1, s, -s}, {-1, s, s}, {2, s, -2 * s}, {1, monotime.Longest, -monotime.Longest}} {
 		since := monotime.Time(1000 * s)
-		if got := Rank(since, test.steps, test.ageing).Sub(since); got != test.want {
-			t.Errorf("%d steps, ageing %v: %v, want %v", test.steps, test.ageing, got, test.want)
+		if got := Rank(since, test.steps, test.aging).Sub(since); got != test.want {
+			t.Errorf("%d steps, aging %v: %v, want %v", test.steps, test.aging, got, test.want)
 		}
 	}
 }

@@ -14,9 +14,9 @@ func RowOf(priority int) int {
 	return min(max(priority, 1), Rows-1)
 }
 
-// Rank orders waiters, the smallest first: by the instant at which a claim was first made, less an ageing, of
+// Rank orders waiters, the smallest first: by the instant at which a claim was first made, less an aging, of
 // 50 years at most, for each step of its priority above the normal one. The order of two ranks never changes,
 // since all age alike.
-func Rank(since monotime.Time, steps int, ageing time.Duration) monotime.Time {
-	return since.Add(-time.Duration(steps) * ageing)
+func Rank(since monotime.Time, steps int, aging time.Duration) monotime.Time {
+	return since.Add(-time.Duration(steps) * aging)
 }
