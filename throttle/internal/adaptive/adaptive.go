@@ -43,7 +43,7 @@
 //     has idled. slowstart.go: one request first, then more.
 //   - hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only one?
 //
-// Beside this way lie adaptive.go (the types that all files use), believe.go (the server's count in place of a quota),
+// Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a quota),
 // steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go, habit.go
 // and pricememory.go have its parts, file.go writes it to a file, lesson.go to a Store), and state.go and belief.go
 // (what people are told, in numbers and in words).
