@@ -56,8 +56,9 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 
 // unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
 func (p *parts) unshare() {
-	// look, millis, behind, dropped, reset, seen, last, spread, renewal, refill, others, ending, seek,
-	// contradictions: are values. kept: is only read.
+	// look, millis, behind, dropped, reset, seen, last, spread, renewal, refill: are values.
+	// others, ending, seek, contradictions: are values, too.
+	// kept: is only read.
 	p.price, p.sought = p.price.clone(), slices.Clone(p.sought)
 	p.overlap.users, p.overlap.comparisons = nil, nil
 }
