@@ -60,10 +60,9 @@ func ExampleTable_Validate() {
 	}
 	fmt.Println(table.Validate())
 	// Output:
-	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0 pacer: Quotas["get
-	// api.example.com/search/"]: want the method in upper case: "GET" pacer:
-	// Quotas["https://api.example.com/"]: want a pattern without a scheme, since it is for all of them:
-	// "api.example.com/"
+	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0
+	// pacer: Quotas["get api.example.com/search/"]: want the method in upper case: "GET"
+	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, since it is for all of them: "api.example.com/"
 }
 
 // What is only redundant does no harm, but is probably a mistake.
@@ -77,6 +76,5 @@ func ExampleTable_Redundant() {
 	}
 	// Output:
 	// Quotas["api.example.com/"]: 100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
-	// Quotas["api.example.com/upload"] beside those of "api.example.com/": 8/s burst 10 never binds: 5/s burst
-	// 10 above admits at most 10 at once, and no more than 5/s from then on
+	// Quotas["api.example.com/upload"] beside those of "api.example.com/": 8/s burst 10 never binds: 5/s burst 10 above admits at most 10 at once, and no more than 5/s from then on
 }

@@ -25,8 +25,8 @@ func ExampleQuota_streamed() {
 	_, err := quota.Parse("5/s streamed")
 	fmt.Println(err)
 	// Output:
-	// 50000 bytes at once quota: column 5: "5/s streamed": Streamed is true, want false for a quota of
-	// requests: only bytes are streamed, as in 1MB/s streamed
+	// 50000 bytes at once
+	// quota: column 5: "5/s streamed": Streamed is true, want false for a quota of requests: only bytes are streamed, as in 1MB/s streamed
 }
 
 // Three of these quotas never bind: the first one is too slow for the second, the bucket above is

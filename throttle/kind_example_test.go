@@ -141,9 +141,8 @@ func Example_quotaDebt() {
 		fmt.Printf("%s: %v; the next one waits %v\n", text, err, f.Wait.Round(time.Minute))
 	}
 	// Output:
-	// 10/h burst 10: throttle: not sent: cost above what the quota ever grants at once: pace "10/h burst 10",
-	// cost 30; it grants at most 10 at once: claim less, or write "10/h burst 30" or "10/h burst 10 debt"; the
-	// next one waits 0s 10/h burst 10 debt: <nil>; the next one waits 2h6m0s
+	// 10/h burst 10: throttle: not sent: cost above what the quota ever grants at once: pace "10/h burst 10", cost 30; it grants at most 10 at once: claim less, or write "10/h burst 30" or "10/h burst 10 debt"; the next one waits 0s
+	// 10/h burst 10 debt: <nil>; the next one waits 2h6m0s
 }
 
 // A leaky bucket lets drops out evenly. It overflows when its queue is full.
