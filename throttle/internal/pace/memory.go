@@ -86,7 +86,7 @@ func (r *Rate) State(now monotime.Time) State {
 	case f.trial:
 		s.Tries = pace
 	case f.again(r.rate):
-		if s.Former = f.rate; f.middle {
+		if s.Former = f.rate; f.middle && s.Window == 0 {
 			s.Next = f.then
 		}
 	}

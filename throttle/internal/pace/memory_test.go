@@ -46,3 +46,14 @@ func TestRateStateInTheMiddle(t *testing.T) {
 		t.Errorf("of half of the rate, %v/s is tried, want 8/s", r.former.goal(r.rate))
 	}
 }
+
+// TestRateStateOfAWindow: where a window is known, what is told is when a turn goes beyond it, whatever is to be tried
+// of the pace.
+func TestRateStateOfAWindow(t *testing.T) {
+	r := Rate{rate: 8, setAt: start, former: formerRate{rate: 100}}
+	r.former.note(start, 10, time.Second, 8, 32)
+	r.window = window{size: 80, alike: 1, sudden: true, least: 9 * time.Second, most: 10 * time.Second, next: start.Add(time.Minute)}
+	if s := r.State(start); !r.former.middle || s.Window != 80 || s.Next != start.Add(time.Minute) {
+		t.Errorf("a window of %d, and more is tried in %v, want 80 and a minute", s.Window, s.Next.Sub(start))
+	}
+}
