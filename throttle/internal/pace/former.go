@@ -151,8 +151,13 @@ func (f *formerRate) goal(pace float64) float64 {
 // due reports whether a trial is to begin.
 func (f *formerRate) due(now monotime.Time) bool { return f.next != 0 && !f.trial && now >= f.next }
 
-// begin begins a trial.
-func (f *formerRate) begin() { f.trial, f.tried = true, 0 }
+// begin begins a trial at a pace. One that is not below the former rate any more, by the middle or since it has
+// grown, is doubled: then the trials after it come as such ones do, and not ever more seldom for a day.
+func (f *formerRate) begin(pace float64) {
+	if f.trial, f.tried = true, 0; !f.middle && !f.again(pace) {
+		f.up, f.upGap = true, cmp.Or(f.upGap, firstUp)
+	}
+}
 
 // take takes in a grant in a trial, of tokens that the pace has waited for so many seconds.
 func (f *formerRate) take(seconds float64) { f.tried += seconds }

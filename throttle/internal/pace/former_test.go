@@ -137,7 +137,7 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 		if got := f.next.Sub(start); got != after || f.goal(pace) != goal || f.middle != middle {
 			t.Errorf("%v/s is tried after %v (the middle: %v), want %v/s after %v (%v)", f.goal(pace), got, f.middle, goal, after, middle)
 		}
-		f.begin()
+		f.begin(pace)
 		f.tried = middleHeld.Seconds()
 		if got := f.holds(pace, provenServed); got != middle {
 			t.Errorf("%v/s holds after %v: %v, want %v", goal, middleHeld, got, middle)
@@ -159,6 +159,31 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 	f.note(start.Add(50*time.Second), 90, time.Second, 90, 200) // it has not fallen any more
 	if f.middle || !f.up {
 		t.Errorf("a middle %v, twice the pace %v, want false and true", f.middle, f.up)
+	}
+}
+
+// TestFormerRateIsReached: once the pace is as high as the former rate, by the middle or since it has grown, a trial of
+// twice the pace is one, however soon it comes, and the next ones are no rarer than such.
+func TestFormerRateIsReached(t *testing.T) {
+	f := formerRate{rate: 10}
+	f.note(start, 7, time.Second, 7, 40)
+	f.begin(7)
+	pace := f.goal(7)
+	if f.hold(start.Add(7*time.Second), pace); pace != math.Sqrt(7*40) || f.up {
+		t.Errorf("%v/s holds, twice the pace %v, want the middle of 7/s and 40/s, and the former rate next", pace, f.up)
+	}
+	var gaps []time.Duration
+	for range 8 {
+		now := f.next
+		f.begin(pace)
+		if !f.up || f.goal(pace) != 2*pace {
+			t.Errorf("%v/s is tried, want twice %v/s", f.goal(pace), pace)
+		}
+		f.fail(now, 2*pace, pace)
+		gaps = append(gaps, f.next.Sub(now)/time.Second)
+	}
+	if want := []time.Duration{45, 67, 101, 151, 227, 300, 300, 300}; !slices.Equal(gaps, want) {
+		t.Errorf("trials of twice the pace after %d s, want %d", gaps, want)
 	}
 }
 
@@ -275,7 +300,7 @@ func TestFormerRateRise(t *testing.T) {
 			t.Errorf("the next trial in %d ms, want %d", got, want)
 		}
 		at = f.next
-		f.begin()
+		f.begin(10)
 		f.fail(at, 1, 1)
 	}
 	for range 10 {

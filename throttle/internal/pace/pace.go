@@ -224,7 +224,7 @@ func (r *Rate) try(now monotime.Time) {
 		pace = r.rate
 	}
 	r.rate, r.setAt = pace, now
-	r.former.begin()
+	r.former.begin(pace)
 	r.measuredFrom, r.servedSince = now, 0
 	r.beginMeasuring(now)
 }
