@@ -6,7 +6,8 @@ package adaptive
 // Since others may have taken the last one, it is asked for again later: after 2, 4, 8 … times that the limit
 // was used up, see doubt. Or sooner, since others may have gone: a look that finds all but its own request is
 // of a server that counts it, or others came first. So the last one is asked for after as many such looks in a
-// row as there were refusals, mostFirst at most.
+// row as there were refusals, mostFirst at most. That takes a limit that is stated: the most that was there of
+// another one is one too much at such a server, so that each look would find all but its own request.
 type behind struct {
 	doubt
 	first uint // looks in a row that found all but their own request
@@ -23,7 +24,7 @@ const othersSeen = 0.5
 func (b *behind) steady() bool { return b.skip == 0 }
 
 // serve takes in what a server states to remain when it serves a request, which was a look if probe says so,
-// and returns what that stands for. Whole is what remains of the whole limit after it.
+// and returns what that stands for. Whole is what remains of the whole limit after it; negative if none is stated.
 func (b *behind) serve(stated, whole int, probe bool) int {
 	if stated <= 0 {
 		*b = behind{}

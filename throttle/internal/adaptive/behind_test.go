@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -87,6 +88,29 @@ func TestBehindOthersHaveGone(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%d refused, then %s: stand for %s, want %s", test.refusals, test.looks, got, test.want)
+		}
+	}
+}
+
+// TestBehindWithoutALimit: a server that is one behind, and does not state its limit, once said that all remains. So
+// what a look finds looks like all but its own request there, and shows nothing.
+func TestBehindWithoutALimit(t *testing.T) {
+	for _, limit := range []int{10, 0} {
+		b := newBucket(t, Config{})
+		var refused []int
+		for n := range 40 {
+			b.at(time.Duration(n) * time.Minute)
+			for used := 0; b.Open(b.now, of(1), nil, 0); used++ {
+				if used == 10 {
+					b.exchange(refuses(left(0, limit, time.Minute)))
+					refused = append(refused, n)
+					break
+				}
+				b.exchange(says(left(10-used, limit, time.Minute)))
+			}
+		}
+		if want := []int{0, 1, 3, 7, 15, 31}; !slices.Equal(refused, want) {
+			t.Errorf("limit %d: refused in windows %v, want %v", limit, refused, want)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (w *window) before(o *outcome) {
 // are likely to have taken the last one.
 func (w *window) stands(remaining, n int, refused, probe bool) int {
 	if !refused {
-		return w.behind.serve(remaining, w.limit()-n, probe)
+		return w.behind.serve(remaining, w.stated-n, probe)
 	}
 	if w.remaining == 1 && n == 1 && !probe && w.others.perOurToken <= othersSeen {
 		w.behind.fail(1)
