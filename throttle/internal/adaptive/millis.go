@@ -42,24 +42,30 @@ const (
 // read returns a statement in the unit that the clock has shown, and whether that is another unit than before. The
 // request was sent at the instant sent, and its answer came now.
 func (m *millis) read(sent, now monotime.Time, st *quota.Statement) (_ *quota.Statement, another bool) {
-	if !st.ResetKnown || st.Absolute || st.Resolution != time.Second {
+	if !isBare(st) {
 		return st, false
 	}
+	stated := max(st.Reset, 0)
 	if sent >= m.heard { // else nobody knows which of the two answers was written first
 		tells := true
 		if m.heard != 0 && m.limit == st.Limit {
-			tells, another = m.weigh(sent.Sub(m.heard), now.Sub(m.sent), m.in-st.Reset)
+			tells, another = m.weigh(sent.Sub(m.heard), now.Sub(m.sent), m.in-stated)
 		}
 		if tells {
-			m.sent, m.heard, m.in, m.limit = sent, now, st.Reset, st.Limit
+			m.sent, m.heard, m.in, m.limit = sent, now, stated, st.Limit
 		}
 	}
 	if !m.are {
 		return st, another
 	}
 	in := *st
-	in.Reset, in.Resolution = st.Reset/1000, time.Millisecond
+	in.Reset, in.Resolution = stated/1000, time.Millisecond
 	return &in, another
+}
+
+// isBare reports whether a reset may be a bare number that was read as seconds.
+func isBare(st *quota.Statement) bool {
+	return st.ResetKnown && !st.Absolute && st.Resolution == time.Second
 }
 
 // weigh takes in that a reset, read as seconds, has come so much nearer, while at least and at most so much time has

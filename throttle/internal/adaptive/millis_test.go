@@ -76,6 +76,20 @@ func TestMillis(t *testing.T) {
 	}
 }
 
+// TestMillisOfThePast: a reset that has passed is now, in whatever unit it is, and says nothing of that.
+func TestMillisOfThePast(t *testing.T) {
+	var m millis
+	for i := range 8 {
+		now := start.Add(time.Duration(20*i) * time.Millisecond)
+		if st, another := m.read(now, now, bare(20, -4000-20*i)); another || st.Reset > 0 {
+			t.Errorf("answer %d: in %v, another unit %v; want none", i, st.Reset, another)
+		}
+	}
+	if m.bits != 0 {
+		t.Errorf("%v bits, want 0", m.bits)
+	}
+}
+
 // secondsCounter is one of the counters of a server that states resets in seconds.
 type secondsCounter struct{ window, phase float64 }
 
