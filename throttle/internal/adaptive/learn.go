@@ -433,6 +433,9 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if w == nil && !grants(st) && canonical(st.Unit) != "" {
 		return // nobody knows whether requests need any of it, see grantsNone
 	}
+	if w != nil && w.millis.are && isBare(st) {
+		return // the other process has not found out the unit, and what it said is kept for a thousand times as long
+	}
 	if w == nil {
 		w = s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit)) // with what is known of its resets
 	}

@@ -76,6 +76,27 @@ func TestMillis(t *testing.T) {
 	}
 }
 
+// TestMillisAreNotOverheard: what another process heard, which has not found out that resets are milliseconds, says
+// nothing to one that has: the store keeps 3000 for 50 minutes.
+func TestMillisAreNotOverheard(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range 8 {
+		b.now = b.now.Add(20 * time.Millisecond)
+		b.exchange(says(*bare(20, 4980-20*i)))
+	}
+	if w := b.window1(); !w.millis.are || w.reset.late.Sub(b.now) != 4840*time.Millisecond {
+		t.Fatalf("milliseconds %v, a reset in %v; want true, in 4.84s", w.millis.are, w.reset.late.Sub(b.now))
+	}
+	b.now = b.now.Add(6 * time.Second)
+	other := bare(20, 3000)
+	other.Remaining = 0
+	b.Overhear(b.now, other)
+	b.wantDue(0)
+	other.Reset, other.Resolution = 3*time.Second, time.Millisecond // nor is it a bare number if it has milliseconds
+	b.Overhear(b.now, other)
+	b.wantDue(3 * time.Second)
+}
+
 // TestMillisOfThePast: a reset that has passed is now, in whatever unit it is, and says nothing of that.
 func TestMillisOfThePast(t *testing.T) {
 	var m millis
