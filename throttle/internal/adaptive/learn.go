@@ -88,7 +88,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		w.granted = w.granted || grants(st)
 		st, another := w.millis.read(t.Sent, now, st)
 		if another {
-			w.reset = reset{}
+			w.misread()
 		}
 		before := w.remaining
 		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)

@@ -76,6 +76,41 @@ func TestMillis(t *testing.T) {
 	}
 }
 
+// TestMillisForgetSeconds: once resets are milliseconds, nothing is left of how long they were in seconds. A limit of
+// which a reset moves on comes back in five seconds then, as one whose resets were milliseconds all along; and one
+// that was taken to come back bit by bit within hours is a window again.
+func TestMillisForgetSeconds(t *testing.T) {
+	for _, step := range []time.Duration{time.Millisecond, time.Second} {
+		b := newBucket(t, Config{})
+		for i, in := range []int{4980, 4960, 4940, 4920, 4900, 4880, 5000} {
+			b.now = b.now.Add(20 * time.Millisecond)
+			st := bare(20, in)
+			if st.Remaining = 19 - i; step == time.Millisecond {
+				st.Reset, st.Resolution = st.Reset/1000, step
+			}
+			b.exchange(says(*st))
+		}
+		w := b.window1()
+		if full := monotime.Seconds(20 / w.refill.rate); !w.refill.refills || full < 5*time.Second || full > 15*time.Second {
+			t.Errorf("steps of %v: refills %v, in %v; want true, in 5s to 15s", step, w.refill.refills, full)
+		}
+		if w.renewal.whole > 5*time.Second {
+			t.Errorf("steps of %v: a window is %v, want 5s at most", step, w.renewal.whole)
+		}
+	}
+	b := newBucket(t, Config{})
+	for i, in := range []int{4500, 4700, 4680, 4660, 4640, 4620, 4600, 4580} {
+		b.now = b.now.Add(20 * time.Millisecond)
+		st := bare(20, in)
+		st.Remaining = 7 - i
+		b.exchange(says(*st))
+		if w := b.window1(); i == 1 && !w.refill.refills {
+			t.Error("a reset has moved on, want a limit that refills")
+		}
+	}
+	b.wantDue(4580 * time.Millisecond)
+}
+
 // TestMillisAreNotOverheard: what another process heard, which has not found out that resets are milliseconds, says
 // nothing to one that has: the store keeps 3000 for 50 minutes.
 func TestMillisAreNotOverheard(t *testing.T) {

@@ -54,6 +54,18 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 	return looked
 }
 
+// misread forgets what resets have said: they were read in another unit than they are in.
+func (p *parts) misread() {
+	// millis: has found that out.
+	// behind, dropped, price, others, ending: have nothing of how far away a reset is.
+	// look, last, spread: are told by each answer.
+	// seek, sought: are of resets that are not stated.
+	// overlap: hears of another reset.
+	// kept: is over with the first answer.
+	p.reset, p.seen, p.renewal, p.contradictions = reset{}, spanSeen{}, renewal{}, contradictions{}
+	p.refill.misread()
+}
+
 // unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
 func (p *parts) unshare() {
 	// look, millis, behind, dropped, reset, seen, last, spread, renewal, refill: are values.

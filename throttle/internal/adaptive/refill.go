@@ -217,6 +217,12 @@ func (r *refill) stop() {
 	r.blind, r.stock = blind{}, stock{}
 }
 
+// misread forgets what resets have said, and the rate that is of these.
+func (r *refill) misread() {
+	r.stop()
+	r.drip = drip{}
+}
+
 // steady reports whether answers that are only counted can raise the rate as well as those that are learned.
 func (r *refill) steady() bool { return !r.blind.on }
 
