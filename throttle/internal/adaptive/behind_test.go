@@ -61,7 +61,7 @@ func TestBehindIsTriedAgain(t *testing.T) {
 func TestBehindOthersHaveGone(t *testing.T) {
 	for _, test := range []struct {
 		refusals int
-		looks    string // what is said; a letter (a is 0) to a request that is no look
+		looks    string // what is said; a letter (a is 0) to a request that is no look; R refuses one where one had remained
 		want     string // what each of these stands for
 	}{
 		{1, "333", "333"}, // not believed
@@ -72,6 +72,7 @@ func TestBehindOthersHaveGone(t *testing.T) {
 		{2, "3433", "2323"},   // it is one behind
 		{2, "3ddd3", "22223"}, // other requests say nothing of that
 		{2, "30333", "20333"}, // none remains, it says: so it counts the request
+		{2, "3R333", "2R223"}, // a refusal ends the row
 	} {
 		w := window{stated: 4}
 		for range test.refusals {
@@ -80,6 +81,12 @@ func TestBehindOthersHaveGone(t *testing.T) {
 		}
 		got := ""
 		for _, c := range test.looks {
+			if c == 'R' {
+				w.remaining = 1
+				w.stands(0, 1, true, false)
+				got += "R"
+				continue
+			}
 			remaining, probe := int(c-'0'), true
 			if c >= 'a' {
 				remaining, probe = int(c-'a'), false

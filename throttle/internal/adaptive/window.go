@@ -125,6 +125,7 @@ func (w *window) stands(remaining, n int, refused, probe bool) int {
 	}
 	if w.remaining == 1 && n == 1 && !probe && w.others.perOurToken <= othersSeen {
 		w.behind.fail(1)
+		w.behind.first = 0
 	}
 	return remaining
 }
