@@ -44,38 +44,36 @@ const enoughBroken = 4
 // note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the
 // server rounds down. After is the reset as the answer left it.
 func (d *drip) note(o *outcome, after *reset) {
+	if o.resetIn <= 0 {
+		return
+	}
+	late := o.resetIn
+	if after.roundsDown {
+		late += o.resetStep
+	}
+	d.meet(o, o.now.Add(o.resetIn), late-o.resetStep, late)
+}
+
+// noteInstant is note for a reset that is stated as an instant.
+func (d *drip) noteInstant(o *outcome) {
+	if o.resetIn != 0 || o.inMost <= 0 {
+		return
+	}
+	half := o.now.Sub(o.sent) / 2
+	d.meet(o, o.now.Add(o.inMost+half), o.inLeast-half, o.inMost+half)
+}
+
+// meet intersects what was known with an answer: what is missing comes back between early and late. If it does not
+// meet that, the rate is known from the reset on.
+func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) {
 	missing := float64(o.limit - o.remaining)
-	if o.limit <= 0 || missing < 1 || o.resetIn <= 0 {
+	if o.limit <= 0 || missing < 1 {
 		return
 	}
 	surely := missing - 1 // Remaining is cut to whole tokens
 	if !o.refused {
 		surely = min(max(surely, float64(o.n)), missing) // what the request took is missing, whatever had been there
 	}
-	late := o.resetIn
-	if after.roundsDown {
-		late += o.resetStep
-	}
-	d.meet(o.now.Add(o.resetIn), missing, surely, late-o.resetStep, late)
-}
-
-// noteInstant is note for a reset that is stated as an instant.
-func (d *drip) noteInstant(o *outcome) {
-	missing := float64(o.limit - o.remaining)
-	if o.limit <= 0 || missing < 1 || o.resetIn != 0 || o.inMost <= 0 {
-		return
-	}
-	surely := missing - 1
-	if !o.refused {
-		surely = min(max(surely, float64(o.n)), missing)
-	}
-	half := o.now.Sub(o.sent) / 2
-	d.meet(o.now.Add(o.inMost+half), missing, surely, o.inLeast-half, o.inMost+half)
-}
-
-// meet intersects what was known with an answer: between surely and missing tokens are missing, and come back
-// between early and late. If it does not meet that, the rate is known from the reset on.
-func (d *drip) meet(reset monotime.Time, missing, surely float64, early, late time.Duration) {
 	least, most := surely/late.Seconds(), math.Inf(1)
 	if early > 0 {
 		most = missing / early.Seconds()
