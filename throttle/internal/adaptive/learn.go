@@ -217,7 +217,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 // hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions, unless
 // a window is used up, which has a probe of its own. If the server does not say for how long, the hold is firstHold
 // at first, and longer with each refusal in a row, see silentHold. If it refuses again and again after the hold that
-// it asked for, the hold is stretched, see Hold.
+// it asked for, the hold is stretched, see Hold; but not where some requests are likely never taken.
 //
 // A jitter is added: up to a hundredth of the hold; from the second refusal in a row on, up to half of it, and a
 // second at most, unless the server says nothing at all or the looks have a jitter of their own (renews). MaxHold

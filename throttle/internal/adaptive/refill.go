@@ -57,8 +57,8 @@ type refill struct {
 
 	drip     drip // at which rate the resets say that the limit comes back
 	instants drip // likewise, if resets are instants
+	grid     grid // likewise, by how much such resets move
 	stock    stock
-	grid     grid          // likewise, by how much such resets move
 	guessing bool          // the rate of the stock is the crowd's: resets do not say it
 	step     time.Duration // in which resets are stated
 	width    time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
