@@ -11,8 +11,8 @@ import (
 // after maxCuts it stays. But these may have come within a second of a fall of the limit, when what was
 // measured was still of the time before it: then the pace stays too high, and each eight requests or so one is
 // refused. So one more cut is made firstCutGap after the latest one, and each further one after twice as long,
-// where sameEpisode were served before the refusal. A server that refuses so many at random that fewer are
-// served in a row would have the pace lowered ever more.
+// where sameEpisode were served before the refusal, but for one of them (short). A server that refuses so many
+// at random that fewer are served in a row would have the pace lowered ever more.
 type cuts struct {
 	count  int
 	latest monotime.Time

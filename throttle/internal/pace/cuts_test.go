@@ -27,6 +27,7 @@ func TestCuts(t *testing.T) {
 		{71*time.Second - 1, 8, false},
 		{71 * time.Second, 8, true},
 		{71 * time.Second, 8, false},
+		{200 * time.Second, 7, false}, // there was one of few already
 	} {
 		if got := c.another(start.Add(test.after), test.served); got != test.want {
 			t.Errorf("%d: a cut after %v: %v, want %v", i, test.after, got, test.want)

@@ -23,7 +23,7 @@ import (
 // a second is over. Then nothing but trials is refused for minutes. So the middle of the pace and of what was
 // refused (ceiling) is tried, each time soon after the pace fell or a trial ended, until the ceiling is near.
 // It is the pace if it is served for middleHeld, and else the ceiling. A ceiling may be too low, as a refusal
-// may have another reason: a trial of the former rate that goes far beyond it sets it anew.
+// may have another reason: a trial that goes far beyond it sets it anew.
 //
 // In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold).
 // Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough (holds).
@@ -77,8 +77,7 @@ const (
 	wide       = 1.25
 	middleGap  = 4 * time.Second
 	middleHeld = 4 * time.Second
-	// beyond is how many times the ceiling a trial of the former rate must have reached to show that the
-	// ceiling was too low.
+	// beyond is how many times the ceiling a trial must have reached to show that the ceiling was too low.
 	beyond = 2
 )
 
@@ -176,7 +175,7 @@ func (f *formerRate) fail(now monotime.Time, rate, pace float64) {
 		f.refused = now
 		return
 	}
-	if rate < f.ceiling || !f.middle && rate > beyond*f.ceiling {
+	if rate < f.ceiling || rate > beyond*f.ceiling {
 		f.ceiling = rate
 	}
 	if !f.endMiddle() {
@@ -212,7 +211,7 @@ func (f *formerRate) hold(now monotime.Time, pace float64) {
 		f.tryMiddle(now, pace)
 		return
 	}
-	if f.ceiling = 0; f.up {
+	if f.up {
 		f.upGap = firstUp
 	} else {
 		f.held, f.latest, f.up, f.upGap, f.gap = true, now, true, cmp.Or(f.upGap, firstUp), 0

@@ -138,6 +138,9 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 			t.Errorf("%v/s is tried after %v (the middle: %v), want %v/s after %v (%v)", f.goal(pace), got, f.middle, goal, after, middle)
 		}
 		f.begin(pace)
+		if f.tried = middleHeld.Seconds() - 0.001; f.holds(pace, provenServed) {
+			t.Errorf("%v/s holds sooner than %v", goal, middleHeld)
+		}
 		f.tried = middleHeld.Seconds()
 		if got := f.holds(pace, provenServed); got != middle {
 			t.Errorf("%v/s holds after %v: %v, want %v", goal, middleHeld, got, middle)
@@ -148,15 +151,24 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 	next(8*time.Second, 16, 100, false)
 	f.fail(start.Add(10*time.Second), 64, 16) // not beyond the ceiling by so much that this was too low
 	next(14*time.Second, 16, math.Sqrt(16*32), true)
-	f.fail(start.Add(15*time.Second), 20, 16) // near: it is the ceiling now
-	next(20800*time.Millisecond, 16, 100, false)
-	f.fail(start.Add(24*time.Second), 41, 16) // far beyond
-	next(28*time.Second, 16, math.Sqrt(16*41), true)
-	f.note(start.Add(30*time.Second), 10, time.Second, 10, 12) // not so far above the new pace
-	next(38580*time.Millisecond, 10, 100, false)
-	f.fail(start.Add(40*time.Second), 25, 1) // not before eight tokens
-	next(48*time.Second, 1, 5, true)
-	f.note(start.Add(50*time.Second), 90, time.Second, 90, 200) // it has not fallen any more
+	f.hold(start.Add(14500*time.Millisecond), 20) // time enough
+	next(18500*time.Millisecond, 20, math.Sqrt(20*32), true)
+	f.hold(start.Add(19*time.Second), 90) // nearer to the former rate than what is tried else
+	next(20800*time.Millisecond, 90, 100, false)
+	f.fail(start.Add(21*time.Second), 90, 16) // far beyond the ceiling
+	next(25*time.Second, 16, math.Sqrt(16*90), true)
+	if got := f.goal(91); got != 91 {
+		t.Errorf("%v/s is tried of a pace that has grown to 91/s", got)
+	}
+	f.fail(start.Add(26*time.Second), 20, 16) // near: it is the ceiling now
+	next(35580*time.Millisecond, 16, 100, false)
+	f.fail(start.Add(36*time.Second), 41, 16) // far beyond
+	next(40*time.Second, 16, math.Sqrt(16*41), true)
+	f.note(start.Add(42*time.Second), 10, time.Second, 10, 12) // not so far above the new pace
+	next(55683*time.Millisecond, 10, 100, false)
+	f.fail(start.Add(56*time.Second), 25, 1) // not before eight tokens
+	next(64*time.Second, 1, 5, true)
+	f.note(start.Add(70*time.Second), 90, time.Second, 90, 200) // it has not fallen any more
 	if f.middle || !f.up {
 		t.Errorf("a middle %v, twice the pace %v, want false and true", f.middle, f.up)
 	}

@@ -42,6 +42,9 @@ func TestRateStateInTheMiddle(t *testing.T) {
 	if s := r.State(start); s.Former != 100 || s.Next != start.Add(firstGap) || s.Tries != 0 {
 		t.Errorf("%v/s is tried at %v, and %v/s now, want 100/s %v later, and 0/s", s.Former, s.Next, s.Tries, firstGap)
 	}
+	if near := (Rate{rate: 90, former: r.former}); near.State(start).Former != 100 {
+		t.Errorf("what is tried of 90/s is %v/s, want 100/s", near.State(start).Former)
+	}
 	if r.Scale(0.5); r.former.goal(r.rate) != 8 {
 		t.Errorf("of half of the rate, %v/s is tried, want 8/s", r.former.goal(r.rate))
 	}

@@ -315,7 +315,7 @@ func TestWindowSlack(t *testing.T) {
 func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
 	w := window{size: 10, alike: 1, sudden: true, least: 59 * time.Second, most: 60 * time.Second, next: at(30 * time.Second)}
-	w.turn = turn{from: at(0), granted: 10, served: 10}
+	w.turn, w.fell = turn{from: at(0), granted: 10, served: 10}, true
 	w.take(at(59500*time.Millisecond), 1)
 	if !w.turn.beyond {
 		t.Fatal("the request does not go beyond the turn")
@@ -323,6 +323,9 @@ func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	w.serve(at(59600*time.Millisecond), 1, false, false)
 	if w.size != 10 || w.turn.from != at(59600*time.Millisecond) || w.turn.beyond || w.turn.granted != 1 || w.turn.served != 1 {
 		t.Errorf("size %d, turn %+v, want 10 and a turn that begins", w.size, w.turn)
+	}
+	if w.most != 59600*time.Millisecond || w.fell {
+		t.Errorf("a window of %v at most, which had less in the latest turn: %v, want 59.6 s, false", w.most, w.fell)
 	}
 }
 
