@@ -111,7 +111,7 @@ func (a *Aside[K, W]) Back(now monotime.Time, until func(W) monotime.Time) (w W,
 // Last returns the waiter with the worst rank; the zero W if there is none.
 func (a *Aside[K, W]) Last() (last W) {
 	found := false
-	for w := range a.After(func(func(W) bool) {}) {
+	for _, w := range a.all() {
 		if !found || last.Before(w) {
 			last, found = w, true
 		}
@@ -119,7 +119,8 @@ func (a *Aside[K, W]) Last() (last W) {
 	return last
 }
 
-// After goes through the waiters of a line, and then through those that stand beside it. They may be removed meanwhile.
+// After goes through the waiters of a line, and then through those that stand beside it, in the order of Before. They
+// may be removed meanwhile.
 func (a *Aside[K, W]) After(line iter.Seq[W]) iter.Seq[W] {
 	return func(yield func(W) bool) {
 		for w := range line {
@@ -127,16 +128,30 @@ func (a *Aside[K, W]) After(line iter.Seq[W]) iter.Seq[W] {
 				return
 			}
 		}
-		var all []W
-		for _, groups := range a.groups {
-			for _, g := range groups {
-				for _, f := range g.flows() {
-					for e := f.first; e != nil; e = e.next {
-						all = append(all, e.w)
-					}
+		all := a.all()
+		slices.SortFunc(all, func(w, o W) int {
+			switch {
+			case w.Before(o):
+				return -1
+			case o.Before(w):
+				return 1
+			}
+			return 0
+		})
+		slices.Values(all)(yield)
+	}
+}
+
+// all returns the waiters in no order.
+func (a *Aside[K, W]) all() (all []W) {
+	for _, groups := range a.groups {
+		for _, g := range groups {
+			for _, f := range g.flows() {
+				for e := f.first; e != nil; e = e.next {
+					all = append(all, e.w)
 				}
 			}
 		}
-		slices.Values(all)(yield)
 	}
+	return all
 }

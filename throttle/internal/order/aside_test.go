@@ -121,3 +121,22 @@ func TestAsideFlows(t *testing.T) {
 		t.Errorf("%s came back, want %s", got, want)
 	}
 }
+
+// TestAsideInOrder: those that stand aside are gone through by their ranks, whatever their kinds, flows and rows.
+func TestAsideInOrder(t *testing.T) {
+	for range 40 {
+		var a Aside[int, *caller]
+		var want, got []int
+		for i := range 16 {
+			number := 7 * i % 16
+			a.Add(i%4, string(rune('a'+i%2)), &caller{guest{number, number, i % 3}, string(rune('a' + i/2%2)), 1}, 1, func(*caller) monotime.Time { return 1 })
+			want = append(want, i)
+		}
+		for c := range a.After(func(func(*caller) bool) {}) {
+			got = append(got, c.number)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, want them in order", got)
+		}
+	}
+}
