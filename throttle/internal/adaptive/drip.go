@@ -79,8 +79,10 @@ func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) 
 		most = missing / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
+		if d.known != 0 { // else there was nothing to contradict
+			d.broken = min(d.broken+1, enoughBroken)
+		}
 		d.least, d.most, d.known, d.met, d.agreed = least, most, reset, 0, 0
-		d.broken = min(d.broken+1, enoughBroken)
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)

@@ -137,7 +137,7 @@ func TestDripBroken(t *testing.T) {
 	}
 	for i := range 2 * enoughBroken {
 		say(time.Duration(10+20*(i%2)) * s)
-		if want := min(i+1, enoughBroken); d.broken != want || d.agreed != 0 {
+		if want := min(i, enoughBroken); d.broken != want || d.agreed != 0 {
 			t.Errorf("reset %d: %d contradictions, %d agree; want %d, 0", i, d.broken, d.agreed, want)
 		}
 	}
