@@ -7,6 +7,7 @@ type apart struct {
 	name  string
 
 	before reset   // what whole knew last of the reset; of whole itself, too, which forgets its windows
+	unit   millis  // and of the unit of resets
 	others float64 // what others use of all counters together for each token of ours
 }
 

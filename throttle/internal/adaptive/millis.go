@@ -55,13 +55,21 @@ func (m *millis) read(sent, now monotime.Time, st *quota.Statement) (_ *quota.St
 			m.sent, m.heard, m.in, m.limit = sent, now, stated, st.Limit
 		}
 	}
-	if !m.are {
-		return st, another
+	return m.inUnit(st), another
+}
+
+// inUnit returns a statement in the unit that the clock has shown.
+func (m *millis) inUnit(st *quota.Statement) *quota.Statement {
+	if !m.are || !isBare(st) {
+		return st
 	}
 	in := *st
-	in.Reset, in.Resolution = stated/1000, time.Millisecond
-	return &in, another
+	in.Reset, in.Resolution = max(st.Reset, 0)/1000, time.Millisecond
+	return &in
 }
+
+// ofOthers is what the clock has shown of a limit, for counters of its name that are told apart.
+func (m *millis) ofOthers() millis { return millis{are: m.are, mistaken: m.mistaken} }
 
 // isBare reports whether a reset may be a bare number that was read as seconds.
 func isBare(st *quota.Statement) bool {

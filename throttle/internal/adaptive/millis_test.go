@@ -132,6 +132,26 @@ func TestMillisAreNotOverheard(t *testing.T) {
 	b.wantDue(3 * time.Second)
 }
 
+// TestMillisOfACounter: a counter that is told apart from others begins with the unit that the clock has shown of all.
+func TestMillisOfACounter(t *testing.T) {
+	site := &Site{}
+	whole, b := newBucketOf(t, site, Config{}), newBucketOf(t, site, Config{})
+	for i := range 8 {
+		whole.now = whole.now.Add(20 * time.Millisecond)
+		whole.exchange(says(*bare(20, 4980-20*i)))
+	}
+	b.now = whole.now
+	said := bare(20, 3000)
+	said.Remaining = 0
+	b.CountApart(b.now, whole.Server, "", Stated{Statement: *said, Sent: b.now, Heard: b.now})
+	b.wantDue(3 * time.Second)
+	b.now = b.now.Add(3 * time.Second)
+	b.exchange(says(*bare(20, 5000)))
+	if w := b.window1(); w.reset.late.Sub(b.now) != 5*time.Second {
+		t.Errorf("the next reset in %v, want 5s", w.reset.late.Sub(b.now))
+	}
+}
+
 // TestMillisOfThePast: a reset that has passed is now, in whatever unit it is, and says nothing of that.
 func TestMillisOfThePast(t *testing.T) {
 	var m millis

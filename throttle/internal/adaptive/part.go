@@ -26,14 +26,15 @@ type Stated struct {
 // that window began.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st Stated) {
 	if v := whole.find(name, "", ""); v != nil {
-		whole.apart.before = v.reset
+		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}
-	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before}
+	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before, unit: whole.apart.unit}
 	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+whole.inFlight, 1))-1, 0), maxPerOurToken)
 	if st.Heard == 0 || !st.ResetKnown {
 		return
 	}
 	before := &s.apart.before
+	st.Statement = *s.apart.unit.inUnit(&st.Statement)
 	early, late := before.interval(st.Sent, st.Heard, &st.Statement, bounded(st.Limit))
 	s.restore(now, &hearsay{name: name, limit: st.Limit, remaining: st.Remaining, early: early, late: late, resolution: st.Resolution, span: st.Window})
 	w := s.find(name, "", "")

@@ -401,7 +401,7 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	w := &window{name: strings.Clone(name), bucket: strings.Clone(bucket), unit: strings.Clone(unit)} // the text of an answer is not kept
 	w.others.siblings = !s.apart.has(w) && (s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared)
 	if s.apart.has(w) {
-		w.reset, w.others.perOurToken = s.apart.before, s.apart.others
+		w.reset, w.millis, w.others.perOurToken = s.apart.before, s.apart.unit, s.apart.others
 	}
 	s.recall(w)
 	if len(s.windows) < maxWindows {
