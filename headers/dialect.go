@@ -41,8 +41,8 @@ type Dialect struct {
 	// Step is what a number in Reset, RetryAfter and Window counts, such as
 	// time.Millisecond: nothing in an answer tells 1500 milliseconds from 1500 seconds. If zero, the
 	// header's name tells (X-Reset-Ms), or else it is a second; of whole thousands in Window, such
-	// as 60000, a millisecond, unless they are whole days in seconds. A negative one is a mistake,
-	// as is one over an hour.
+	// as 60000, a millisecond, unless they are whole days in seconds and no whole minutes in
+	// milliseconds, as 2592000. A negative one is a mistake, as is one over an hour.
 	Step time.Duration
 
 	_ [0]func() // fields may follow: no literals without names, no comparing

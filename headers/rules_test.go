@@ -144,6 +144,7 @@ var rules = map[string][]ruleCase{
 		{"30 days", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Window", "2592000"}, `"" 3/? per 720h0m0s`},
 		{"a minute without its unit", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Window", "60000"}, `"" 3/? per 1m0s`},
 		{"half a day without its unit", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Window", "43200000"}, `"" 3/? per 12h0m0s`},
+		{"36 minutes, or 25 days", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Window", "2160000"}, `"" 3/? per 36m0s`},
 		{"a year", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Window", "31536000"}, `"" 3/? per 8760h0m0s`},
 		{"Kubernetes is no window", []string{"X-RateLimit-K8s-Remaining", "3", "X-RateLimit-P2P-Remaining", "4"}, `"k8s" 3/?, "p2p" 4/?`},
 		{"a version is no window", []string{"X-RateLimit-Remaining-V2", "3"}, `"v2" 3/?`},
