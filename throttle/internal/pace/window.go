@@ -149,6 +149,8 @@ func (w *window) serve(now monotime.Time, n int, late, earlier bool) {
 	switch {
 	case t.from == 0:
 		t.from = now
+	case earlier && !t.beyond: // it is of the turn before, and was slower than the first of this one
+		return
 	case t.before != 0:
 		w.most = min(w.most, now.Sub(t.before))
 		t.from, t.before = now, 0

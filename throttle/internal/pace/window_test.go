@@ -410,3 +410,29 @@ func TestWindowIsTriedWhileOthersAreOnTheirWay(t *testing.T) {
 		t.Errorf("size %d, turn %+v, want 100 and a turn that begins with two", w.size, w.turn)
 	}
 }
+
+// TestWindowWhoseLastAreSlower: what went before the request that shows that a window has begun is of the turn before,
+// also if it is answered later than that request, or while that is on its way.
+func TestWindowWhoseLastAreSlower(t *testing.T) {
+	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
+	known := window{size: 100, alike: 1, sudden: true, least: 59 * time.Second, most: 61 * time.Second, next: at(30 * time.Second)}
+	beyond := known
+	beyond.turn = turn{from: at(0), granted: 100, served: 80}
+	beyond.take(at(59*time.Second), 1)
+	beyond.serve(at(60*time.Second), 1, false, false)
+	begins := known
+	begins.turn = turn{from: at(0), granted: 90, served: 70}
+	begins.take(at(60*time.Second), 1)
+	begins.serve(at(60*time.Second+1), 10, false, true)
+	if begins.turn.before == 0 {
+		t.Errorf("an answer to what went before has begun a turn: %+v", begins.turn)
+	}
+	begins.serve(at(60*time.Second+2), 1, false, false)
+	for name, w := range map[string]*window{"beyond a turn": &beyond, "the first of a turn": &begins} {
+		from := w.turn.from
+		w.serve(at(62*time.Second), 10, false, true)
+		if w.turn.from != from || w.turn.served != 1 || w.turn.granted != 1 {
+			t.Errorf("%s: %+v, want a turn of which one was served", name, w.turn)
+		}
+	}
+}
