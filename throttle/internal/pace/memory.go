@@ -74,16 +74,16 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 
 // State returns what people are told.
 func (r *Rate) State(now monotime.Time) State {
-	pace, f := r.rateAt(now), &r.former
-	if !Sane(pace) {
+	if !Sane(r.rate) {
 		return State{}
 	}
+	pace, f := r.rateAt(now), &r.former
 	s := State{Rate: r.rate, SetAt: r.setAt, Next: f.next, Burst: r.burst.memory(r.rate)}
 	if size, lasts, known := r.Window(); known {
 		s.Window, s.Lasts, s.Next = size, lasts, r.window.next
 	}
 	switch {
-	case f.trial:
+	case f.trial && Sane(pace):
 		s.Tries = pace
 	case f.again(r.rate):
 		if s.Former = f.rate; f.middle && s.Window == 0 {

@@ -60,3 +60,14 @@ func TestRateStateOfAWindow(t *testing.T) {
 		t.Errorf("a window of %d, and more is tried in %v, want 80 and a minute", s.Window, s.Next.Sub(start))
 	}
 }
+
+// TestRateStateOfAFastPace: what was measured is told, also once the pace has grown beyond all bounds, since few ask.
+func TestRateStateOfAFastPace(t *testing.T) {
+	var r Rate
+	r.Resume(start, &Memory{Rate: 3, Growth: maxGrowth, At: start}, 1./60)
+	for _, after := range []time.Duration{0, time.Minute, 10 * time.Minute} {
+		if got := r.State(start.Add(after)); got.Rate != 3 || got.SetAt != start || got.Tries != 0 {
+			t.Errorf("after %v: %+v, want 3/s", after, got)
+		}
+	}
+}
