@@ -1,7 +1,8 @@
 // Package promises holds what is promised of learning from servers, one test for each sentence, by
 // what a whole Transport does: how answers are read (read_test.go), when a window ends
 // (reset_test.go), how what remains of it is spent (spend_test.go), what a refusal does
-// (refuse_test.go), servers that say nothing (silent_test.go), and slow starts (start_test.go).
+// (refuse_test.go), servers that say nothing (silent_test.go), slow starts (start_test.go), and
+// grants that are not used (cancel_test.go).
 // This file has the guest, a program that visits one server, which all of them use.
 package promises
 

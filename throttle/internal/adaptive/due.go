@@ -82,11 +82,17 @@ func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	}
 	left := w.remaining - claimed
 	if left <= w.refill.leave(w.limit(), claimed) {
-		w.refill.pacedFrom = now
+		w.refill.pacedBefore, w.refill.pacedFrom = w.refill.pacedFrom, now
 	}
 	if left >= 0 || w.refill.refills {
 		return false
 	}
 	w.probing, w.probeSent = true, now
 	return true
+}
+
+// cancel takes back a grant that went at an instant and was not sent.
+func (w *window) cancel(went monotime.Time) {
+	w.last.takeBack(went)
+	w.refill.cancel(went)
 }

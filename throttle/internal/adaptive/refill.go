@@ -43,6 +43,7 @@ type refill struct {
 	atMost       float64       // the rate may turn out to be as high
 	guessed      float64       // if the measurement began long ago, the rate that the resets say; else zero
 	pacedFrom    monotime.Time // when the latest request went while nothing remained
+	pacedBefore  monotime.Time // pacedFrom before that, for when the request is not sent
 	fullSpan     time.Duration // about how long the whole limit takes to come back
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
@@ -113,6 +114,16 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 		return monotime.Seconds((1 - math.Pow(r.raise.by, -float64(n))) / (1 - 1/r.raise.by) / r.rate)
 	}
 	return monotime.Seconds(1/r.rate + float64(n-1)/r.atMost)
+}
+
+// cancel takes back a request that went at an instant and was not sent.
+func (r *refill) cancel(went monotime.Time) {
+	if r.pacedFrom == went {
+		r.pacedFrom = r.pacedBefore
+	}
+	if r.shared() {
+		r.stock.credit = min(1, r.stock.credit+1)
+	}
 }
 
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.

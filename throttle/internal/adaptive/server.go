@@ -345,8 +345,9 @@ func (s *Server) OthersFirst() bool { return s.persistence != nil && s.persisten
 // Cancel counts a request that was not sent, and ends it.
 func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	for _, w := range s.windows {
-		w.last.takeBack(t.Sent)
+		w.cancel(t.Sent)
 	}
+	s.pace.Cancel(t.Sent, t.N)
 	s.End(t, cost)
 	s.ProbeOver(t)
 }

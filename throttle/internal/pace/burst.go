@@ -35,6 +35,13 @@ func (b *burst) take(now monotime.Time, n int) {
 	b.left = max(b.left-n, 0)
 }
 
+// cancel takes a grant back. Where nothing is left, it may have gone when nothing was.
+func (b *burst) cancel(n int) {
+	if b.left > 0 {
+		b.left = min(b.left+n, b.lent)
+	}
+}
+
 // mostCounted bounds what is counted, so that no sum overflows.
 const mostCounted = math.MaxInt / 32
 

@@ -41,6 +41,7 @@ type Rate struct {
 	setAt   monotime.Time // when the rate was set
 	growth  float64       // share of the rate by which it grows per second
 	pacedTo monotime.Time // until when the granted requests have used up the rate
+	before  before
 
 	episodes      [maxEpisodes]episode // the latest, oldest first
 	episodeCount  int
@@ -55,6 +56,13 @@ type Rate struct {
 	burst  burst      // may go at once when the server has idled
 	meter  meter      // what is served since the latest refusal
 	held   held       // what the latest hold has kept back
+}
+
+// before is what was before the latest grant at a rate, for when the request is not sent.
+type before struct {
+	went    monotime.Time // the grant; zero if there was none, or it was taken back
+	pacedTo monotime.Time
+	tried   float64 // of formerRate
 }
 
 // episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
@@ -208,12 +216,27 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 			r.try(now)
 		}
 		// A timer that is late by up to limit.Lag does not lower the rate.
+		r.before = before{now, r.pacedTo, r.former.tried}
 		took := float64(n) / r.rateAt(now)
 		paced, lag := r.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)
 		if r.former.trial && paced >= lag {
 			r.former.take(took)
 		}
 		r.pacedTo = max(paced, lag.Add(-r.held.behind(now, paced >= lag, r.burst.memory(r.rate), r.rate)))
+	}
+}
+
+// Cancel takes back a grant of n tokens that went at an instant and was not sent: others go in its place. What
+// went before the rate was set, or before the turn of the window began, is out of the count already.
+func (r *Rate) Cancel(went monotime.Time, n int) {
+	r.burst.cancel(n)
+	r.window.cancel(went, n)
+	switch {
+	case r.rate == 0 || went < r.setAt:
+	case went == r.before.went: // exactly, since the rate in a trial depends on what has gone
+		r.pacedTo, r.former.tried, r.before.went = r.before.pacedTo, r.before.tried, 0
+	default:
+		r.pacedTo = r.pacedTo.Add(-monotime.Seconds(float64(n) / r.rateAt(went)))
 	}
 }
 

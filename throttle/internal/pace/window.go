@@ -135,6 +135,13 @@ func (w *window) take(now monotime.Time, n int) {
 	w.turn.since += n
 }
 
+// cancel takes back a grant of n tokens that went at an instant.
+func (w *window) cancel(went monotime.Time, n int) {
+	if went >= w.turn.from {
+		w.turn.granted, w.turn.since = max(w.turn.granted-n, 0), max(w.turn.since-n, 0)
+	}
+}
+
 // count takes in n tokens of requests that were served while nothing was known.
 func (w *window) count(n int) {
 	if w.turn.refused == 0 {

@@ -1,0 +1,73 @@
+package promises
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// A grant that is given back at once leaves nothing behind: the program is served as soon as one that asks for
+// no other grant. A trial of a former rate, which comes after the first 40 requests at one a second, begins with
+// a grant.
+func TestUnusedGrantCostsNothing(t *testing.T) {
+	for name, algorithm := range map[string]pacertest.Algorithm{
+		"gcra":   &pacertest.GCRA{Rate: 1, Burst: 1},
+		"bucket": &pacertest.TokenBucket{Rate: 5, Burst: 8},
+		"window": &pacertest.FixedWindow{Limit: 20, Window: 4 * time.Second},
+	} {
+		for told, dialect := range map[string]pacertest.Dialect{
+			"nothing": pacertest.NoHeaders, "hint": pacertest.RetryAfterOnly, "instant": pacertest.XRateLimit,
+			"seconds": pacertest.RateLimitDraft7, "duration": pacertest.OpenAI,
+		} {
+			t.Run(name+"/"+told, func(t *testing.T) {
+				n := 150
+				if name == "gcra" {
+					n = 40
+				}
+				least, refused := visitAlone(t, algorithm, dialect, n, false)
+				if took, again := visitAlone(t, algorithm, dialect, n, true); took != least || again != refused {
+					t.Errorf("%d requests took %v and %d refusals beside grants that were not used, and %v and %d without",
+						n, took, again, least, refused)
+				}
+			})
+		}
+	}
+}
+
+// visitAlone returns how long n requests take, one after the other, and how many are refused. Twice says that
+// each is preceded by a grant that is given back unused.
+func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n int, twice bool) (took time.Duration, refused int) {
+	a = a.Fresh()
+	serve := func(int) *http.Response {
+		time.Sleep(5 * time.Millisecond)
+		resp, now := lab.Answer(nil, http.StatusOK, ""), time.Now()
+		v := a.Take(now, 1)
+		d.Set(resp.Header, v, now)
+		if !v.OK {
+			refused++
+			resp.StatusCode = http.StatusTooManyRequests
+		}
+		time.Sleep(5 * time.Millisecond)
+		return resp
+	}
+	visit(t, serve, func(g *guest) {
+		for range n {
+			if twice {
+				_, cancel, err := g.Acquire(context.Background(), lab.Request(g.t, "GET", "http://a.example/", ""))
+				if err != nil {
+					g.t.Fatal(err)
+				}
+				cancel()
+			}
+			if status := g.get(); status != http.StatusOK {
+				g.t.Fatalf("status %d", status)
+			}
+		}
+		took = time.Since(g.start)
+	})
+	return took, refused
+}
