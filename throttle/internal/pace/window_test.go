@@ -30,7 +30,7 @@ func (c *client) run(until monotime.Time) {
 	for {
 		at := c.Due(max(c.now, c.asked.Add(c.every)), 0, 1, false)
 		if at > until {
-			c.now = until
+			c.now = max(c.now, until) // a hold goes on
 			return
 		}
 		c.asked = at
@@ -433,6 +433,44 @@ func TestWindowWhoseLastAreSlower(t *testing.T) {
 		w.serve(at(62*time.Second), 10, false, true)
 		if w.turn.from != from || w.turn.served != 1 || w.turn.granted != 1 {
 			t.Errorf("%s: %+v, want a turn of which one was served", name, w.turn)
+		}
+	}
+}
+
+// TestWindowThatEndsALittleLater: the end of a known window is known to the time that answers take. Where it is
+// over by that, and nothing is served yet, the next one is looked for soon, and not after half of a row.
+func TestWindowThatEndsALittleLater(t *testing.T) {
+	const limit, lasts = 1000, time.Minute
+	first := start - start%monotime.Time(lasts) + monotime.Time(lasts)
+	var began monotime.Time
+	used := 0
+	c := client{now: start, admits: func(now monotime.Time) bool {
+		if w := now - now%monotime.Time(lasts); w != began {
+			began, used = w, 0
+		}
+		used++
+		return used <= limit
+	}}
+	c.run(first.Add(5 * lasts))
+	c.every, c.refused = 12*time.Millisecond, nil
+	for i := range 8 {
+		c.run(first.Add(time.Duration(5+i)*lasts + 10*time.Second))
+		if size, span, known := c.Window(); began != first.Add(time.Duration(5+i)*lasts) || used < 700 || size != limit || !known {
+			t.Errorf("10 s after window %d began, %d were served, and a window of %d in %v is known: %v; want 700 at least, and 1000", i, used, size, span, known)
+		}
+	}
+	if len(c.refused) > 16 {
+		t.Errorf("%d refused in eight windows, want 16 at most", len(c.refused))
+	}
+	w := window{size: limit, alike: 1, sudden: true, least: 59500 * time.Millisecond, most: 59950 * time.Millisecond}
+	w.turn = turn{from: start, granted: limit, served: limit, beyond: true, refused: start.Add(12 * time.Second)}
+	for _, test := range []struct {
+		over time.Duration // since the end
+		n    int
+		want time.Duration
+	}{{0, 1, nearLook}, {999 * time.Millisecond, nearLooks, nearLook}, {time.Second, 1, 0}, {0, nearLooks + 1, 0}} {
+		if hold, _ := w.look(start.Add(w.most+test.over), test.n); hold != test.want {
+			t.Errorf("%v after its end, refused for the %d. time: a look after %v, want %v", test.over, test.n, hold, test.want)
 		}
 	}
 }
