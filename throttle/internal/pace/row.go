@@ -42,9 +42,10 @@ const (
 	// shortLooks is how many looks after a row come for buckets, each after twice as long.
 	shortLooks = 2
 
-	// leastLook is how far away a look is at least, before that is made a whole second of the row; and
-	// longestLook at most, until nothing was served for manyLooks. From then on, each comes after half as long
-	// again.
+	// leastLook is how far away a look is at least, but for the first one where a pace had risen, before it is
+	// made a whole second of the row; where a usual window is over sooner, the look is that late for it.
+	// longestLook is how far away it is at most, until nothing was served for manyLooks. From then on, each comes
+	// after half as long again.
 	leastLook   = 100 * time.Millisecond
 	longestLook = 30 * time.Second
 	manyLooks   = 5 * time.Minute
@@ -110,8 +111,8 @@ func (r *row) refuse(now monotime.Time) {
 }
 
 // look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later
-// says that looks for buckets may be left out. Token is how long a token takes at the pace that was too high;
-// monotime.Longest if the pace is not the reason of the refusals. So many others wait to look in turns.
+// says that looks for buckets may be left out. Token is how long a token takes at the pace that is left after the
+// refusal; monotime.Longest if the pace is not the reason of the refusals. So many others wait to look in turns.
 func (r *row) look(now monotime.Time, n int, later bool, token time.Duration, others int) (hold time.Duration, ok bool) {
 	if r.from == 0 || r.refused == 0 {
 		return 0, false
@@ -127,7 +128,7 @@ func (r *row) look(now monotime.Time, n int, later bool, token time.Duration, ot
 	hold = (look + time.Second - 1).Truncate(time.Second) - lasted
 	for _, window := range usual {
 		if lasted < window {
-			hold = min(hold, window-lasted)
+			hold = min(hold, max(window-lasted, leastLook))
 			break
 		}
 	}

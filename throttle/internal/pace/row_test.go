@@ -239,3 +239,17 @@ func TestRowOver(t *testing.T) {
 		t.Error("not over after as many as were served while nothing was known")
 	}
 }
+
+// TestRowLooksNoSoonerThanAtLeast: where a usual window is over in less than the shortest hold, the look comes that
+// much later.
+func TestRowLooksNoSoonerThanAtLeast(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct{ lasted, want time.Duration }{
+		{9800 * ms, 200 * ms}, {9900 * ms, leastLook}, {9990 * ms, leastLook}, {10*time.Second - 1, leastLook}, {59950 * ms, leastLook},
+	} {
+		r := row{from: start, refused: start, served: leastRow}
+		if hold, ok := r.look(start.Add(test.lasted), 5, true, unpaced, 0); hold != test.want || !ok {
+			t.Errorf("%v after the row began: a look after %v, %v, want %v", test.lasted, hold, ok, test.want)
+		}
+	}
+}
