@@ -24,7 +24,8 @@ const othersSeen = 0.5
 func (b *behind) steady() bool { return b.skip == 0 }
 
 // serve takes in what a server states to remain when it serves a request, which was a look if probe says so,
-// and returns what that stands for. Whole is what remains of the whole limit after it; negative if none is stated.
+// and returns what that stands for. Whole is what remains of the whole limit after it; negative if none is
+// stated.
 func (b *behind) serve(stated, whole int, probe bool) int {
 	if stated <= 0 {
 		*b = behind{}

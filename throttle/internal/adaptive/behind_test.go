@@ -61,7 +61,7 @@ func TestBehindIsTriedAgain(t *testing.T) {
 func TestBehindOthersHaveGone(t *testing.T) {
 	for _, test := range []struct {
 		refusals int
-		looks    string // what is said; a letter (a is 0) to a request that is no look; R refuses one where one had remained
+		looks    string // what is said; a letter (a is 0) to a request that is no look; R refuses one that remained
 		want     string // what each of these stands for
 	}{
 		{1, "333", "333"}, // not believed
@@ -99,8 +99,8 @@ func TestBehindOthersHaveGone(t *testing.T) {
 	}
 }
 
-// TestBehindWithoutALimit: a server that is one behind, and does not state its limit, once said that all remains. So
-// what a look finds looks like all but its own request there, and shows nothing.
+// TestBehindWithoutALimit: a server that is one behind, and does not state its limit, once said that all
+// remains. So what a look finds looks like all but its own request there, and shows nothing.
 func TestBehindWithoutALimit(t *testing.T) {
 	for _, limit := range []int{10, 0} {
 		b := newBucket(t, Config{})

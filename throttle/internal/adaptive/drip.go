@@ -63,8 +63,8 @@ func (d *drip) noteInstant(o *outcome) {
 	d.meet(o, o.now.Add(o.inMost+half), o.inLeast-half, o.inMost+half)
 }
 
-// meet intersects what was known with an answer: what is missing comes back between early and late. If it does not
-// meet that, the rate is known from the reset on.
+// meet intersects what was known with an answer: what is missing comes back between early and late. If it does
+// not meet that, the rate is known from the reset on.
 func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) {
 	missing := float64(o.limit - o.remaining)
 	if o.limit <= 0 || missing < 1 {

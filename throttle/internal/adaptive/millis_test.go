@@ -76,9 +76,9 @@ func TestMillis(t *testing.T) {
 	}
 }
 
-// TestMillisForgetSeconds: once resets are milliseconds, nothing is left of how long they were in seconds. A limit of
-// which a reset moves on comes back in five seconds then, as one whose resets were milliseconds all along; and one
-// that was taken to come back bit by bit within hours is a window again.
+// TestMillisForgetSeconds: once resets are milliseconds, nothing is left of how long they were in seconds. A
+// limit of which a reset moves on comes back in five seconds then, as one whose resets were milliseconds all
+// along; and one that was taken to come back bit by bit within hours is a window again.
 func TestMillisForgetSeconds(t *testing.T) {
 	for _, step := range []time.Duration{time.Millisecond, time.Second} {
 		b := newBucket(t, Config{})
@@ -111,8 +111,8 @@ func TestMillisForgetSeconds(t *testing.T) {
 	b.wantDue(4580 * time.Millisecond)
 }
 
-// TestMillisAreNotOverheard: what another process heard, which has not found out that resets are milliseconds, says
-// nothing to one that has: the store keeps 3000 for 50 minutes.
+// TestMillisAreNotOverheard: what another process heard, which has not found out that resets are milliseconds,
+// says nothing to one that has: the store keeps 3000 for 50 minutes.
 func TestMillisAreNotOverheard(t *testing.T) {
 	b := newBucket(t, Config{})
 	for i := range 8 {
@@ -132,7 +132,8 @@ func TestMillisAreNotOverheard(t *testing.T) {
 	b.wantDue(3 * time.Second)
 }
 
-// TestMillisOfACounter: a counter that is told apart from others begins with the unit that the clock has shown of all.
+// TestMillisOfACounter: a counter that is told apart from others begins with the unit that the clock has shown
+// of all.
 func TestMillisOfACounter(t *testing.T) {
 	site := &Site{}
 	whole, b := newBucketOf(t, site, Config{}), newBucketOf(t, site, Config{})

@@ -30,7 +30,7 @@ type persistence struct {
 	said      float64       // how much of it the latest flight has added, which are requests that were under way together
 	flights   int           // flights of which one was refused, since a request was served
 	heard     uint64        // the first refusal of the latest flight, in the sequence
-	share     float64       // which was refused of recent before the first of these flights; zero if none was served yet
+	share     float64       // which was refused of recent before the first of these flights; zero if none was served
 	drawn     float64       // where the latest request was drawn that went ahead; zero if none was
 	vain      bool          // a refused claim went first and was refused again, and no refused claim was served since
 	refusedAt monotime.Time // the latest refusal
