@@ -15,7 +15,7 @@ import (
 
 // Beliefs says in words what is believed of the server, and why: first of its pace and of failures, then of each limit,
 // by unit and name. Instants are by the wall clock of this machine, in UTC. What is not known is left out. There are no
-// more than maxWindows + 3 texts, and names are cut as everywhere.
+// more than maxWindows + 4 texts, and names are cut as everywhere.
 func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string) {
 	if p := s.pace.State(now); p.Rate > 0 {
 		all = append(all, paceBelief(&p, now, clock))
@@ -36,12 +36,25 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 			all = append(all, w.text+": "+strings.Join(clauses, "; "))
 		}
 	}
-	if n := len(s.kept); n == 1 {
-		all = append(all, "1 limit that the server has not stated yet is known from an earlier run")
-	} else if n > 1 {
-		all = append(all, strconv.Itoa(n)+" limits that the server has not stated yet are known from an earlier run")
+	ofNow := 0
+	for i := range s.kept {
+		if s.kept[i].OfNow {
+			ofNow++
+		}
 	}
-	return all
+	all = appendKept(all, ofNow, "states no more", "before")
+	return appendKept(all, len(s.kept)-ofNow, "has not stated yet", "an earlier run")
+}
+
+// appendKept appends how many limits are known that the server does not state now, and from where.
+func appendKept(all []string, n int, stated, from string) []string {
+	switch n {
+	case 0:
+		return all
+	case 1:
+		return append(all, "1 limit that the server "+stated+" is known from "+from)
+	}
+	return append(all, strconv.Itoa(n)+" limits that the server "+stated+" are known from "+from)
 }
 
 // paceBelief says at which rate the server serves.

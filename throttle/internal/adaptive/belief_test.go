@@ -65,6 +65,11 @@ func TestBeliefs(t *testing.T) {
 		"an earlier run": {func(b *bucket) {
 			b.Remember(b.now, &Memory{Windows: []WindowMemory{{Name: "a", Habits: Habits{Floors: true}}}}, clock)
 		}, []string{"1 limit that the server has not stated yet is known from an earlier run"}},
+		"a limit that is stated no more": {func(b *bucket) {
+			b.exchange(says(quota.Statement{Name: "a", Limit: 2}))
+			b.at(time.Second)
+			b.exchange(Answer{})
+		}, []string{"1 limit that the server states no more is known from before"}},
 	} {
 		b := newBucket(t, Config{MaxStandstill: time.Hour})
 		test.of(b)
@@ -81,7 +86,7 @@ func TestBeliefsAreHarmless(t *testing.T) {
 		b.exchange(refuses(quota.Statement{Name: fmt.Sprintf("\x1b[2J%d", i) + strings.Repeat("x\n", 1000), Limit: 9, ResetKnown: true, Resolution: time.Second}))
 	}
 	all := b.Beliefs(b.now, wallClock())
-	if len(all) == 0 || len(all) > maxWindows+3 {
+	if len(all) == 0 || len(all) > maxWindows+4 {
 		t.Errorf("%d texts", len(all))
 	}
 	for _, text := range all {
