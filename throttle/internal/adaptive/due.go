@@ -50,7 +50,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 			since = max(since, w.last.at)
 		}
 		if ahead == 0 {
-			in = min(in, w.refill.maxHold) // the rate may be wrong, whatever a request costs
+			in = w.dropped.within(min(in, w.refill.maxHold)) // the rate may be wrong, whatever a request costs
 		}
 		return w.others.unseen(t, max(t, since.Add(in)), crowded)
 	case crowded && optimist:

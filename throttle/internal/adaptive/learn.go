@@ -158,6 +158,9 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			w.remaining = max(w.remaining-n, 0)
 			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
 		}
+		if a.Refused {
+			w.dropped.heard(true) // the limit may be the reason
+		}
 		switch {
 		case !a.Refused:
 		case w.refill.raise.on() && !a.named:

@@ -79,7 +79,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	looked := o.otherLimit && w.forget(&o, before)
 	o.limit = w.limit() // what has changed it was told before
 
-	w.dropped.heard()
+	w.dropped.heard(o.refused)
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
