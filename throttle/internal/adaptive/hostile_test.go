@@ -85,3 +85,19 @@ func TestManyNames(t *testing.T) {
 		t.Error("another window was forgotten than the oldest")
 	}
 }
+
+// TestTooSlowIsNoRate: a server states that all of a limit is always an hour away, of which hardly anything is missing,
+// so that a token would take years. When it is honest, its next reset counts.
+func TestTooSlowIsNoRate(t *testing.T) {
+	b := newBucket(t, Config{})
+	for n := range 5 {
+		b.at(time.Duration(n) * 2 * time.Second)
+		b.exchange(says(step(9999, 10000, time.Hour)))
+	}
+	if !b.window1().refill.refills {
+		t.Fatal("the resets move on, and that is no sign that the limit refills")
+	}
+	b.at(time.Minute)
+	b.exchange(says(left(0, 60, 20*time.Second)))
+	b.wantDue(20 * time.Second)
+}

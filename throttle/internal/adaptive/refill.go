@@ -103,6 +103,13 @@ const (
 // MaxHold is zero.
 func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 
+// tooSlow reports whether the limit is believed to come back by a token in MaxHold, or more slowly than that. When
+// nothing remains, a look at the reset finds as much, since it comes after MaxHold at the latest; and the belief, which
+// may be of a server that lied, would outlast hours.
+func (r *refill) tooSlow() bool {
+	return r.refills && r.maxHold > 0 && r.rate <= slowestRate(r.maxHold)
+}
+
 // timeFor returns how long n tokens take to come back: n/rate. An optimist expects the highest rate that is
 // possible after the first token; and while the rate is raised with each answer, n such answers: 1 + 1/raise +
 // … + 1/raise^(n−1).

@@ -152,6 +152,9 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	} else if !o.elsewhere {
 		w.refill.spacing = c.spacing
 		w.refill.observe(o, &w.reset, c.MaxHold)
+		if w.remaining <= 0 && w.refill.tooSlow() {
+			w.refill.stop()
+		}
 	}
 }
 
