@@ -136,6 +136,10 @@ func (r *refill) cancel(went monotime.Time) {
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold, r.step = maxHold, after.resolution
+	if after.clocks.set { // what resets have said was by another clock
+		r.stop()
+		r.drip, r.instants, r.grid = drip{}, drip{}, grid{}
+	}
 	r.drip.note(o, after)
 	r.instants.noteInstant(o)
 	r.grid.note(o)

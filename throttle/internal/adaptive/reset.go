@@ -51,11 +51,15 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		least, most := r.clocks.bounds()
 		r.early, r.late = r.early.Add(least), r.late.Add(most)
 	}
+	set := st.Absolute && r.clocks.set
+	if set { // what resets have said was by another clock
+		r.roundsDown = false
+	}
 	early, late := r.interval(sent, now, st, limit)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early || r.follows(early, now) {
-		change.another, change.moved = true, r.hasMoved(early, now, limit, passed)
-		change.back = late < r.early && now < r.early
+		moved := r.hasMoved(early, now, limit, passed)
+		change.another, change.moved, change.back = true, moved && !set, !set && late < r.early && now < r.early
 		r.halfRoundTrip = now.Sub(sent) / 2
 		r.begin(early, late, now.Add(-r.halfRoundTrip))
 		return change

@@ -17,7 +17,12 @@ import (
 type skew struct {
 	least, most time.Duration
 	known       bool
+	set         bool // the latest answer is by another clock than those before, see wasSet
 }
+
+// wasSet is by how much an answer must contradict those before so that the clock was set, or a Date is wrong, and what
+// resets said is forgotten: the clocks of several instances of a server differ by less.
+const wasSet = time.Minute
 
 // note takes in an answer with a Date, which was that much before the local time when its request was sent, and was
 // written within some time after Date, up to a round trip later than it was sent. It reports whether this shows that
@@ -25,6 +30,7 @@ type skew struct {
 func (s *skew) note(ahead, within, roundTrip time.Duration) (differ bool) {
 	agreed := s.known && s.agree()
 	least, most := ahead-within, ahead+roundTrip
+	s.set = s.known && max(least-s.most, s.least-most) > wasSet
 	if s.known && least <= s.most && most >= s.least { // else a clock was set
 		least, most = max(least, s.least), min(most, s.most)
 	}

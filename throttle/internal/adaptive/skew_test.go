@@ -77,3 +77,42 @@ func TestSkewOfNearResets(t *testing.T) {
 		t.Errorf("[%v, %v], want 700ms", least, most)
 	}
 }
+
+// TestClockWasSet: an answer by another clock than those before says nothing of how a limit comes back, and ends what
+// those have said of that. The clocks of several instances differ by less.
+func TestClockWasSet(t *testing.T) {
+	// by is a statement by a clock that is behind.
+	by := func(behind time.Duration, remaining int, reset time.Duration) quota.Statement {
+		return quota.Statement{Limit: 100, Remaining: remaining, Reset: max(reset+behind, 0), ResetKnown: true, Absolute: true, Skew: behind, Resolution: time.Second}
+	}
+	for _, test := range []struct {
+		name                string
+		first, then         quota.Statement
+		refills, roundsDown bool
+	}{
+		{"no other clock", by(0, 50, 30*time.Second), by(0, 49, 30*time.Second), false, false},
+		{"no other clock, the reset moves on", by(0, 50, 30*time.Second), by(0, 49, 40*time.Second), true, false},
+		{"a Date half a minute behind", by(0, 50, 30*time.Second), by(30*time.Second, 49, 50*time.Second), true, false},
+		{"a Date hours behind", by(0, 50, 30*time.Second), by(3*time.Hour, 49, 3*time.Hour), false, false},
+		{"a reset that has passed", by(0, 0, 0), by(0, 0, 0), true, true},
+		{"a reset that had passed by another clock", by(-3*time.Hour, 0, 10*time.Second), by(0, 0, 10*time.Second), true, false},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(test.first))
+		b.at(time.Second)
+		b.exchange(says(test.then))
+		if w := b.window1(); w.refill.refills != test.refills || w.reset.roundsDown != test.roundsDown {
+			t.Errorf("%s: refills %v, rounds down %v, want %v, %v", test.name, w.refill.refills, w.reset.roundsDown, test.refills, test.roundsDown)
+		}
+	}
+
+	b := newBucket(t, Config{})
+	b.exchange(says(by(3*time.Hour, 50, 30*time.Second)))
+	b.at(time.Second)
+	b.exchange(says(by(3*time.Hour, 49, 40*time.Second)))
+	b.at(2 * time.Second)
+	b.exchange(says(by(0, 48, 30*time.Second)))
+	if w := b.window1(); w.refill.refills || w.refill.drip.farIn > time.Minute {
+		t.Errorf("refills %v, a reset was %v away, and the clock was wrong that said it", w.refill.refills, w.refill.drip.farIn)
+	}
+}
