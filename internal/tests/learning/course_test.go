@@ -31,6 +31,9 @@ type course struct {
 
 	stray      float64 // this share of the answers are refusals of something in front of the server
 	strayAfter string  // the Retry-After of these
+
+	lying time.Duration                    // for so long the server is broken, or hostile
+	lie   func(*http.Response, *rand.Rand) // what it makes of its answers then
 }
 
 // rated is a limit, in tokens per second, that holds from an instant on.
@@ -136,6 +139,9 @@ func (c course) run(t *testing.T) (r ran) {
 					}
 					r.refused = append(r.refused, at)
 				}
+			}
+			if at < c.lying {
+				c.lie(resp, random)
 			}
 			mu.Unlock()
 			sleep(time.Duration((0.25 + 0.5*draw()) * float64(c.latency)))
