@@ -101,5 +101,6 @@ func (r *Rate) Scale(part float64) {
 	r.rate *= part
 	r.former.rate *= part
 	r.former.ceiling *= part
+	r.first.scale(part)
 	r.window, r.meter = window{}, meter{}
 }

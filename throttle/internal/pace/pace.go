@@ -15,6 +15,7 @@
 //   - cuts.go: how often the pace is lowered although that does not help.
 //   - former.go: a rate that once held is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
+//   - first.go: the first pace, where a hint may stand for much less.
 //   - held.go: what a hold has kept back goes after it.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which
@@ -55,6 +56,7 @@ type Rate struct {
 	former formerRate // is tried again after a fall
 	burst  burst      // may go at once when the server has idled
 	meter  meter      // what is served since the latest refusal
+	first  first      // the first pace, where a hint may stand for less
 	held   held       // what the latest hold has kept back
 }
 
@@ -263,6 +265,9 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 func (r *Rate) Serve(now monotime.Time, n int, late, earlier bool) {
 	r.burst.serve(n)
 	r.meter.serve(n, late)
+	if !late {
+		r.first.serve(now)
+	}
 	r.window.serve(now, n, late, earlier)
 	if late && r.episodeCount > 0 && !r.former.trial {
 		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
@@ -337,6 +342,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.window.refuse(now)
 	since := now.Sub(r.measuredFrom)
 	r.rose = r.rate > 0 && r.Risen(now)
+	r.first.refuse(now, r.meter.served, r.rateAt(now), r.episodeCount > 0)
 	switch {
 	case r.former.trial:
 		r.endTrial(now, hinted)
@@ -361,8 +367,17 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.held.refuse(now, hinted && r.rate > 0, since)
 }
 
-// Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now.
-func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) { r.window.hint(now, asked, step) }
+// Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now. It may stand for
+// less: then the first pace is sought.
+func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) {
+	r.window.hint(now, asked, step)
+	if r.rate == 0 || r.first.over() || r.window.known() || !rounded(asked, step) || !r.burst.small() {
+		return
+	}
+	if pace, mean := r.first.seek(); mean || r.provisional {
+		r.rate, r.provisional = pace, true
+	}
+}
 
 // endTrial ends a trial with a refusal. The rate is what it was before; or, after a long row, that of the row:
 // then the limit has risen, but not as far. Where refusals are hinted, the row counts only if little can have
@@ -406,7 +421,7 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 	case e.served > 0 && now > e.start:
 		// A rate from less than an episode is better than none.
 		r.rate, r.growth, r.setAt, r.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
-		r.provisional = true
+		r.first.low, r.provisional = r.rate, true
 	}
 }
 
@@ -451,5 +466,5 @@ func (r *Rate) measure(end monotime.Time) {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
 	}
 	r.former.note(end, all, total, rate, r.rateAt(end))
-	r.rate, r.setAt, r.pacedTo, r.provisional = rate, end, end, false
+	r.rate, r.setAt, r.pacedTo, r.provisional, r.first.low = rate, end, end, false, rate
 }
