@@ -221,14 +221,14 @@ func TestCellClosed(t *testing.T) {
 		answers   []answer
 		want      []span
 	}{
-		{"obeyed", 1, []answer{told(0, 0, 1*s, 3*s), told(0, 4*s, 4*s, 0)}, []span{{1 * s, 4 * s}}},
-		{"not obeyed", 1, []answer{told(0, 0, 1*s, 3*s), told(0, 2*s, 2*s, 0), told(0, 9*s, 9*s, 0)}, []span{{1 * s, 2 * s}}},
+		{"obeyed", 1, []answer{told(0, 0, 1*s, 3*s), told(0, 4*s, 4*s, 0)}, []span{{1*s - 1, 4 * s}}},
+		{"not obeyed", 1, []answer{told(0, 0, 1*s, 3*s), told(0, 2*s, 2*s, 0), told(0, 9*s, 9*s, 0)}, []span{{1*s - 1, 2 * s}}},
 		{"under way before it was told", 1, []answer{
 			{sent: 0, at: 1 * s, back: 3 * s, next: 2 * s, beyond: 4 * s}, {sent: 2 * s, at: 4 * s, back: 5 * s, next: 5 * s}, told(0, 9*s, 9*s, 0),
 		}, []span{{4 * s, 6 * s}}},
-		{"two tell", 1, []answer{told(0, 0, 1*s, 2*s), told(0, 0, 2*s, 2*s), told(0, 9*s, 9*s, 0)}, []span{{1 * s, 4 * s}}},
+		{"two tell", 1, []answer{told(0, 0, 1*s, 2*s), told(0, 0, 2*s, 2*s), told(0, 9*s, 9*s, 0)}, []span{{1*s - 1, 4 * s}}},
 		{"one of two", 2, []answer{told(0, 0, 1*s, 3*s), told(0, 8*s, 8*s, 0), told(1, 9*s, 9*s, 0)}, nil},
-		{"both", 2, []answer{told(0, 0, 1*s, 3*s), told(0, 8*s, 8*s, 0), told(1, 0, 2*s, 3*s), told(1, 9*s, 9*s, 0)}, []span{{2 * s, 4 * s}}},
+		{"both", 2, []answer{told(0, 0, 1*s, 3*s), told(0, 8*s, 8*s, 0), told(1, 0, 2*s, 3*s), told(1, 9*s, 9*s, 0)}, []span{{2*s - 1, 4 * s}}},
 		{"the other is done", 2, []answer{told(0, 0, 1*s, 3*s), told(0, 8*s, 8*s, 0), told(1, 2*s, 2*s, 0)}, []span{{2 * s, 4 * s}}},
 	} {
 		if got := closed(tt.answers, tt.processes); !slices.Equal(got, tt.want) {

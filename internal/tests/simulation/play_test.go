@@ -323,7 +323,8 @@ func closedTo(mine []answer, end time.Duration) (spans []span) {
 		if a.beyond > 0 {
 			// What was sent before it was told cannot have been held back.
 			n, _ := slices.BinarySearchFunc(mine, a.back, func(a answer, t time.Duration) int { return cmp.Compare(a.sent, t) })
-			spans = append(spans, span{max(a.next, came[n]), min(a.next+a.beyond, comes[n])})
+			// Nor may anybody come at next itself, when all of a window is back: ideal callers come after from.
+			spans = append(spans, span{max(a.next-1, came[n]), min(a.next+a.beyond, comes[n])})
 		}
 	}
 	spans = append(spans, span{came[len(mine)], end})
