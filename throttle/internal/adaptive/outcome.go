@@ -35,6 +35,8 @@ type outcome struct {
 	inLeast, inMost       time.Duration
 
 	otherLimit      bool // the limit was another number before the answer: what was known says nothing about this one
+	otherSpan       bool // likewise, the window
+	limitBefore     int  // window.stated before the answer
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
 	resetBack       bool // likewise, but an earlier one
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down

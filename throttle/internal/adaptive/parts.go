@@ -40,7 +40,7 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 	// millis: heeds the limit itself.
 	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each answer.
 	// reset, seen: the statement says which reset it is of.
-	// refill: heeds otherLimit itself; a rate lasts, as the limit may have been raised.
+	// refill: heeds otherLimit itself.
 	// others: count only what was used since a limit of the same number was found, see used.
 	// ending: counts by resets.
 	// contradictions: window.learn has noted that the limit is another.

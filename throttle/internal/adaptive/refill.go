@@ -135,10 +135,10 @@ func (r *refill) cancel(went monotime.Time) {
 
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
+	r.forget(o, after)
 	r.maxHold, r.step = maxHold, after.resolution
 	if after.clocks.set { // what resets have said was by another clock
-		r.stop()
-		r.drip, r.instants, r.grid = drip{}, drip{}, grid{}
+		r.misread()
 	}
 	r.drip.note(o, after)
 	r.instants.noteInstant(o)
@@ -239,10 +239,32 @@ func (r *refill) stop() {
 	r.blind, r.stock = blind{}, stock{}
 }
 
-// misread forgets what resets have said, and the rate that is of these.
+// misread forgets what resets have said, and the rate that is of these: they were read by another clock, or in
+// another unit.
 func (r *refill) misread() {
 	r.stop()
-	r.drip = drip{}
+	r.drip, r.instants, r.grid = drip{}, drip{}, grid{}
+}
+
+// anotherFactor: a limit that is so many times as large as the one before, or as small, is not the same one
+// that was raised or lowered. And where one token takes so many times as long as the stated reset, and slack,
+// the rate is not of the limit that states it.
+const (
+	anotherFactor = 2.5
+	anotherTimes  = 4
+	anotherSlack  = time.Second
+)
+
+// forget forgets how the limit came back, token by token, if another one has taken its place: one of another
+// window, or of a number or with a reset that are far from what was believed. It may come back at another rate,
+// or all at once. Of a window nothing was learned but what failed, which is about the server.
+func (r *refill) forget(o *outcome, after *reset) {
+	far := float64(max(o.limit, o.limitBefore)) > anotherFactor*float64(min(o.limit, o.limitBefore))
+	in := after.late.Sub(o.now)
+	sooner := in > 0 && monotime.Seconds(1/r.rate) > anotherTimes*(in+anotherSlack)
+	if r.refills && (o.otherSpan || o.otherLimit && (far || sooner)) {
+		*r = refill{spacing: r.spacing}
+	}
 }
 
 // steady reports whether answers that are only counted can raise the rate as well as those that are learned.

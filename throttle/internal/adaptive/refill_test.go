@@ -889,3 +889,32 @@ func TestRefillOfOneIsNoFasterThanARoundTrip(t *testing.T) {
 		t.Errorf("comes back in %v, from %v on, want 100ms", r.fullSpan, r.pacedFrom.Sub(start))
 	}
 }
+
+// TestRefillOfAnother: that a limit of 10 gives a token in ten seconds is believed until another one is in its
+// place.
+func TestRefillOfAnother(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit, before int
+		otherSpan     bool
+		in            time.Duration // to the reset
+		kept          bool
+	}{
+		"the same":                       {10, 10, false, time.Second, true},
+		"it was raised":                  {25, 10, false, 10 * time.Second, true},
+		"it was lowered":                 {4, 10, false, 10 * time.Second, true},
+		"a much larger one":              {26, 10, false, 10 * time.Second, false},
+		"a much smaller one":             {3, 10, false, 10 * time.Second, false},
+		"another window":                 {10, 10, true, 10 * time.Second, false},
+		"a reset that is far nearer":     {11, 10, false, 1499 * time.Millisecond, false},
+		"one that is nearer":             {11, 10, false, 1500 * time.Millisecond, true},
+		"a reset that is not stated":     {11, 10, false, 0, true},
+		"a reset nearer, the same limit": {10, 10, false, 100 * time.Millisecond, true},
+	} {
+		r := refill{refills: true, rate: 0.1, spacing: time.Second, finds: 3}
+		o := outcome{now: start, limit: test.limit, limitBefore: test.before, otherLimit: test.limit != test.before, otherSpan: test.otherSpan}
+		r.forget(&o, &reset{late: start.Add(test.in)})
+		if r.refills != test.kept || r.spacing != time.Second || !test.kept && r != (refill{spacing: time.Second}) {
+			t.Errorf("%s: %+v, want it kept: %v", name, r, test.kept)
+		}
+	}
+}

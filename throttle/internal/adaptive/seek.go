@@ -44,6 +44,9 @@ const mostBits = 16
 // that a window of a minute has become shorter, and one request is refused in as many windows to find that out.
 const halveAfter = 32
 
+// longestHalved: a longer window takes minutes until a look after half of it.
+const longestHalved = 8 * firstLook
+
 // longestKept is how long a window is at most whose length a later run, or another process, goes by. It may be shorter
 // now, and callers fail where they would wait for longer than that.
 const longestKept = 2 * time.Minute
@@ -108,6 +111,14 @@ func (l *seek) restored(took time.Duration) {
 		l.most = took
 	}
 	l.least = min(l.least, l.most)
+}
+
+// lookAnew takes in that the limit was changed. Whether a long window has become shorter is looked for at once:
+// looks come as at first, until it was back before.
+func (l *seek) lookAnew() {
+	if l.most > longestHalved {
+		l.least, l.held, l.vain, l.short = 0, 0, false, firstLook
+	}
 }
 
 // inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // TestSought: what is known of a limit after others, each stated under the same name; of ten, something is back
@@ -70,10 +71,33 @@ func TestSoughtLongAgo(t *testing.T) {
 	}
 }
 
+// TestSoughtLongWindow: once a limit has changed that was back after a minute, looks come as at first, until it
+// was back before. One that changes in each window is looked at as before.
+func TestSoughtLongWindow(t *testing.T) {
+	var known sought
+	l := seek{from: start, least: 59 * time.Second, most: time.Minute}
+	turn := func(at monotime.Time, before, limit int) {
+		t.Helper()
+		known.turn(&l, before, &outcome{sent: at, now: at, n: 1, limit: limit})
+		l.from = at
+	}
+	for i, want := range []time.Duration{time.Second, time.Minute, time.Minute, time.Second} {
+		at := start.Add(time.Duration(i) * time.Minute)
+		if i == 3 {
+			at = at.Add(3 * time.Minute) // it has stood for four minutes
+		}
+		turn(at, 100+i, 101+i)
+		if got := l.next(at, 0).Sub(at); got != want {
+			t.Errorf("after %d changes: the first look after %v, want %v", i+1, got, want)
+		}
+		l.least, l.short = 59*time.Second, 0
+	}
+}
+
 // TestSoughtIsNotShared: what a window forgets of a limit that is stated in turns, a window that was split off
 // from it keeps.
 func TestSoughtIsNotShared(t *testing.T) {
-	p := parts{sought: sought{{10, seek{most: time.Second}}, {20, seek{most: time.Minute}}}}
+	p := parts{sought: sought{{10, seek{most: time.Second}, start}, {20, seek{most: time.Minute}, start}}}
 	own := p
 	own.unshare()
 	own.sought.forget(10)

@@ -59,6 +59,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.before(&o)
 	before := w.stated
+	o.limitBefore = before
 	if limit := bounded(st.Limit); w.text == "" || limit != w.stated {
 		if o.otherLimit = w.stated > 0 && limit > 0; o.otherLimit {
 			w.contradictions.note(answer)
@@ -67,7 +68,8 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
 	if st.Window > 0 {
-		w.span = min(st.Window, monotime.Longest)
+		span := min(st.Window, monotime.Longest)
+		w.span, o.otherSpan = span, w.span > 0 && w.span != span
 	}
 	if w.stated == 0 && !o.unpriced {
 		w.mostFound = max(w.mostFound, o.found())
