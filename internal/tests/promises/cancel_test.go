@@ -41,6 +41,7 @@ func TestUnusedGrantCostsNothing(t *testing.T) {
 // visitAlone returns how long n requests take, one after the other, and how many are refused. Twice says that
 // each is preceded by a grant that is given back unused.
 func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n int, twice bool) (took time.Duration, refused int) {
+	t.Helper()
 	a = a.Fresh()
 	serve := func(int) *http.Response {
 		time.Sleep(5 * time.Millisecond)

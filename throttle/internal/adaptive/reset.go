@@ -47,14 +47,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
 		r.roundDown()
 	}
-	if st.Absolute && r.clocks.note(st.Skew, writtenWithin(st, limit), now.Sub(sent)) && r.late != 0 {
-		least, most := r.clocks.bounds()
-		r.early, r.late = r.early.Add(least), r.late.Add(most)
-	}
-	set := st.Absolute && r.clocks.set
-	if set { // what resets have said was by another clock
-		r.roundsDown = false
-	}
+	set := r.compareClocks(sent, now, st, limit)
 	early, late := r.interval(sent, now, st, limit)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early || r.follows(early, now) {
@@ -69,6 +62,22 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.late = late
 	}
 	return change
+}
+
+// compareClocks takes in how the server's clock differs from ours, where a statement gives an instant. It reports
+// whether one of them was set: what resets have said was by another clock.
+func (r *reset) compareClocks(sent, now monotime.Time, st *quota.Statement, limit int) (set bool) {
+	if r.clocks.set = false; !st.Absolute {
+		return false
+	}
+	if r.clocks.note(st.Skew, writtenWithin(st, limit), now.Sub(sent)) && r.late != 0 {
+		least, most := r.clocks.bounds()
+		r.early, r.late = r.early.Add(least), r.late.Add(most)
+	}
+	if r.clocks.set {
+		r.roundsDown = false
+	}
+	return r.clocks.set
 }
 
 // follows reports whether a reset that is at early at the soonest is the next one: it only touches the known one, which

@@ -58,18 +58,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining,
 	}
 	w.before(&o)
-	before := w.stated
-	o.limitBefore = before
-	if limit := bounded(st.Limit); w.text == "" || limit != w.stated {
-		if o.otherLimit = w.stated > 0 && limit > 0; o.otherLimit {
-			w.contradictions.note(answer)
-		}
-		w.stated, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
-	}
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
-	if st.Window > 0 {
-		span := min(st.Window, monotime.Longest)
-		w.span, o.otherSpan = span, w.span > 0 && w.span != span
+	if w.define(&o, st); o.otherLimit {
+		w.contradictions.note(answer)
 	}
 	if w.stated == 0 && !o.unpriced {
 		w.mostFound = max(w.mostFound, o.found())
@@ -78,7 +69,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if o.refused {
 		w.blame(&o, a)
 	}
-	looked := o.otherLimit && w.forget(&o, before)
+	looked := o.otherLimit && w.forget(&o, o.limitBefore)
 	o.limit = w.limit() // what has changed it was told before
 
 	w.dropped.heard(o.refused)
@@ -110,6 +101,19 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	w.takeHint(now, a)
+}
+
+// define takes in which limit a statement is about: of how many tokens, over which span.
+func (w *window) define(o *outcome, st *quota.Statement) {
+	o.limitBefore = w.stated
+	if limit := bounded(st.Limit); w.text == "" || limit != w.stated {
+		o.otherLimit = w.stated > 0 && limit > 0
+		w.stated, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
+	}
+	if st.Window > 0 {
+		span := min(st.Window, monotime.Longest)
+		w.span, o.otherSpan = span, w.span > 0 && w.span != span
+	}
 }
 
 // before notes what was known, before the answer, of when the window comes back.
