@@ -215,8 +215,9 @@ func (f *fleet) check(text string, sends []sending, losses []int64, last int64) 
 					most *= 2 // the end of a window, and the beginning of the next
 				case q.Kind == quota.EstimatedWindow:
 					most *= 1.5 // as far as an estimate is off, for what is not even
-				case lost:
-					most *= 1.5
+				}
+				if lost && q.Kind != quota.TokenBucket && span <= q.Per-tardy {
+					most += float64(q.N) / 2 // of the window in which all was lost, whichever that is
 				}
 				if float64(n) > most {
 					f.t.Errorf("%s: %d sent in %v, want at most %.0f; lost %v", q, n, span, most, lost)
