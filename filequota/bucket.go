@@ -244,7 +244,7 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 		}
 		_, err = f.WriteAt(packed(&h, from.state), place(h.seq))
 		b.heldTo = to.h.hold - to.h.shift
-		if missing != nil {
+		if missing != nil || !to.ok {
 			// Who has had a later file open, and takes along what was in that one, hears of it and comes now.
 			b.heldTo = b.store.clock().now + afterSleep
 		}

@@ -381,6 +381,43 @@ func TestFileRemovedTwice(t *testing.T) {
 	}
 }
 
+// TestFileReplacedTwice: likewise if somebody renames a file of something else to the bucket's.
+func TestFileReplacedTwice(t *testing.T) {
+	for name, something := range map[string][]byte{
+		"other things": bytes.Repeat([]byte("something else\n"), 20_000), "zeros": make([]byte, shortestFile), "nothing": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+			a.ask(1)
+			b.ask(1)
+			replace := func() {
+				other := filepath.Join(t.TempDir(), "other")
+				err := os.WriteFile(other, something, 0o600)
+				if err = errors.Join(err, os.Rename(other, m.path())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			replace()
+			a.ask(0)
+			m.pass(afterSleep)
+			got := a.ask(6)
+			replace()
+			if n := b.ask(10); n != 0 {
+				t.Errorf("who knows less got %d", n)
+			}
+			if peek(m.path()).lost == 0 {
+				t.Error("who knows more was not told")
+			}
+			a.ask(0)
+			m.pass(afterSleep)
+			if n := b.ask(10); got+n > 8 {
+				t.Errorf("%d and then %d, want 8 at most", got, n)
+			}
+		})
+	}
+}
+
 // TestFileRemovedDamaged: what was damaged and removed is lost, and not new.
 func TestFileRemovedDamaged(t *testing.T) {
 	m := newMachine(t)
