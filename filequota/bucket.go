@@ -33,6 +33,7 @@ type bucket struct {
 	short  bool          // the file is truncated
 	heldTo time.Duration // by the machine's clock: nothing is handed out before, since others may know more of what was in a file that is gone
 	known  header        // of the latest step that this process knows; h is another one where the bucket is lost and no step is written yet
+	called bool          // those who may know more were told to come
 	gone   bool          // there was a file, and what was in it could not be taken along; until a step is written
 	wipe   bool          // the other slot is of a later version, or has a sequence near its end, and is to be gone after the next step
 	buf    []byte
@@ -87,7 +88,8 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if told.Sharing > 0 {
 		h.came, h.sharing = h.lineage^h.seq, uint64(told.Sharing)
 	}
-	if request.Hold > r.Hold && b.heldTo > c.now {
+	calls := request.Hold > r.Hold && b.heldTo > c.now && !b.called
+	if calls {
 		told.Lost = true // who knows more comes now
 	}
 	if told.Lost {
@@ -99,6 +101,7 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if err := b.write(&h); err != nil {
 		return nil, false, err
 	}
+	b.called = b.called || calls
 	return reply, told != (store.News{}), nil
 }
 
@@ -243,7 +246,7 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 			h.seq++
 		}
 		_, err = f.WriteAt(packed(&h, from.state), place(h.seq))
-		b.heldTo = to.h.hold - to.h.shift
+		b.heldTo, b.called = to.h.hold-to.h.shift, false
 		if missing != nil || !to.ok {
 			// Who has had a later file open, and takes along what was in that one, hears of it and comes now.
 			b.heldTo = b.store.clock().now + afterSleep

@@ -381,6 +381,25 @@ func TestFileRemovedTwice(t *testing.T) {
 	}
 }
 
+// TestFileRemovedTellsOnce: who takes along what was in a file that is gone tells others once to come, and not at each
+// step: else all would wake one another until something may go.
+func TestFileRemovedTellsOnce(t *testing.T) {
+	m := newMachine(t)
+	a := m.process("a", "10/m log")
+	for range 2 { // and anew, if that file is removed, too
+		a.ask(1)
+		if err := os.RemoveAll(m.dir); err != nil {
+			t.Fatal(err)
+		}
+		a.ask(1)
+		told := peek(m.path()).lost
+		if a.ask(1); told == 0 || peek(m.path()).lost != told {
+			t.Errorf("others were told by %d, and then by %d, want one and the same", told, peek(m.path()).lost)
+		}
+		m.pass(afterSleep)
+	}
+}
+
 // TestFileReplacedTwice: likewise if somebody renames a file of something else to the bucket's.
 func TestFileReplacedTwice(t *testing.T) {
 	for name, something := range map[string][]byte{
