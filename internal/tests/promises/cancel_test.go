@@ -28,8 +28,8 @@ func TestUnusedGrantCostsNothing(t *testing.T) {
 				if name == "gcra" {
 					n = 40
 				}
-				least, refused := visitAlone(t, algorithm, dialect, n, false)
-				if took, again := visitAlone(t, algorithm, dialect, n, true); took != least || again != refused {
+				least, refused := visitAlone(t, algorithm, dialect, n, 0, false)
+				if took, again := visitAlone(t, algorithm, dialect, n, 0, true); took != least || again != refused {
 					t.Errorf("%d requests took %v and %d refusals beside grants that were not used, and %v and %d without",
 						n, took, again, least, refused)
 				}
@@ -38,9 +38,23 @@ func TestUnusedGrantCostsNothing(t *testing.T) {
 	}
 }
 
-// visitAlone returns how long n requests take, one after the other, and how many are refused. Twice says that
-// each is preceded by a grant that is given back unused.
-func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n int, twice bool) (took time.Duration, refused int) {
+// A grant that is held unsent costs one token of each window, and what is left for it is not taken for what others
+// use: the rest is served as by a server that allows so much less.
+func TestHeldGrantCostsItsTokens(t *testing.T) {
+	for told, dialect := range map[string]pacertest.Dialect{"seconds": pacertest.RateLimitDraft7, "duration": pacertest.OpenAI} {
+		for held := 1; held <= 8; held++ {
+			allows := func(n int) pacertest.Algorithm { return &pacertest.FixedWindow{Limit: n, Window: 4 * time.Second} }
+			least, _ := visitAlone(t, allows(20-held), dialect, 100, 0, false)
+			if took, refused := visitAlone(t, allows(20), dialect, 100, held, false); took != least || refused != 0 {
+				t.Errorf("%s: 100 requests took %v and %d refusals beside %d grants that were held, want %v", told, took, refused, held, least)
+			}
+		}
+	}
+}
+
+// visitAlone returns how long n requests take, one after the other, and how many are refused, beside so many grants
+// that are held. Twice says that each is preceded by a grant that is given back unused.
+func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n, held int, twice bool) (took time.Duration, refused int) {
 	t.Helper()
 	a = a.Fresh()
 	serve := func(int) *http.Response {
@@ -56,13 +70,21 @@ func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n int,
 		return resp
 	}
 	visit(t, serve, func(g *guest) {
-		for range n {
-			if twice {
-				_, cancel, err := g.Acquire(context.Background(), lab.Request(g.t, "GET", "http://a.example/", ""))
-				if err != nil {
-					g.t.Fatal(err)
+		grant := func() (cancel func()) {
+			_, cancel, err := g.Acquire(context.Background(), lab.Request(g.t, "GET", "http://a.example/", ""))
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			return cancel
+		}
+		for i := range n {
+			if i == 1 { // with the first request, the slow start has ended
+				for range held {
+					defer grant()()
 				}
-				cancel()
+			}
+			if twice {
+				grant()()
 			}
 			if status := g.get(); status != http.StatusOK {
 				g.t.Fatalf("status %d", status)

@@ -45,7 +45,7 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 	if restored {
 		// The first client after a reset gets more than the last, and they take turns: so the
 		// estimate falls by half at most.
-		u.perOurToken = max(u.whole(), u.perOurToken/2)
+		u.perOurToken = max(u.whole(max(o.remainingBefore, 0)), u.perOurToken/2)
 		u.measured = true
 	}
 	if first := u.atStart == 0; first || restored {
@@ -101,13 +101,13 @@ func (u *otherUsers) join(v *otherUsers, remaining, inFlight int) {
 	}
 }
 
-// whole is the estimate at the end of a window, of which nothing remains. Where little of it was ours, and much
-// is used, it is as if one more token were ours.
-func (u *otherUsers) whole() float64 {
-	if n := u.usedByUs; n < few && u.foundAtStart-n >= 2*few {
-		return min(float64(u.foundAtStart-n)/float64(n+1), maxPerOurToken)
+// whole is the estimate at the end of a window, of which so much was left: for requests that were granted and have not
+// come, as a rule. Where little of it was ours, and much is used, it is as if one more token were ours.
+func (u *otherUsers) whole(left int) float64 {
+	if n := u.usedByUs; n < few && u.foundAtStart-left-n >= 2*few {
+		return min(float64(u.foundAtStart-left-n)/float64(n+1), maxPerOurToken)
 	}
-	return u.estimate(0, 0)
+	return u.estimate(left, 0)
 }
 
 // used is how much was used of a limit since an instant; zero if that is not known.

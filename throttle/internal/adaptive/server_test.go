@@ -804,9 +804,15 @@ func TestOtherUsers(t *testing.T) {
 		t.Errorf("after three requests: %v, want what was known", got)
 	}
 	for stated, want := range map[int]float64{10: 2, 11: 2, 15: 3, 20: 17.0 / 4, 50: maxPerOurToken} {
-		if got := (&otherUsers{atStart: 100, foundAtStart: stated, usedByUs: 3, perOurToken: 2}).whole(); got != want {
-			t.Errorf("three of %d were ours: %v for each of ours, want %v", stated, got, want)
+		for _, left := range []int{0, 7} {
+			u := otherUsers{atStart: 100, foundAtStart: stated + left, usedByUs: 3, perOurToken: 2}
+			if got := u.whole(left); got != want {
+				t.Errorf("three of %d were ours, and %d are left: %v for each of ours, want %v", stated, left, got, want)
+			}
 		}
+	}
+	if got := (&otherUsers{atStart: 20, usedByUs: 10}).whole(5); got != 0.5 {
+		t.Errorf("10 of 15 were ours, and 5 are left: %v for each of ours, want 0.5", got)
 	}
 	if got := (&otherUsers{perOurToken: 1.5}).withOthers(4); got != 16 {
 		t.Errorf("4 of ours are used by the time that %d are, want 4 + 2·1.5·4 = 16", got)
