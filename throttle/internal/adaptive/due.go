@@ -33,6 +33,13 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	return t, true
 }
 
+// keeps reports whether n must wait at t, with nobody ahead, be it for an answer alone. If what remains does not
+// suffice and the reset has come, the next request looks.
+func (w *window) keeps(t monotime.Time, n, reserve, inFlight int) bool {
+	at, _ := w.due(t, 0, n, reserve, inFlight, false)
+	return at > t
+}
+
 // dueLater is due if what remains does not suffice, or might not because of other clients
 // (crowded).
 func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, optimist, crowded bool) monotime.Time {

@@ -259,8 +259,9 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 	}
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
-		at, open := w.due(due.At, w.costOf(ahead, nil), n, reserved(w.stated, n, share), s.inFlightOn(w), optimist)
-		if at > due.At || !open && due.Cause == "" {
+		before, reserve, inFlight := w.costOf(ahead, nil), reserved(w.stated, n, share), s.inFlightOn(w)
+		at, open := w.due(due.At, before, n, reserve, inFlight, optimist)
+		if at > due.At || !open && due.Cause == "" && (before > 0 || w.keeps(due.At, n, reserve, inFlight)) {
 			said, cause := at, limit.Window
 			switch {
 			case open: // something remains, and is spread

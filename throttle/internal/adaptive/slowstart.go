@@ -72,7 +72,7 @@ func (s *slowStart) nextAnyway() monotime.Time {
 // due puts d off, if that is earlier, for the slow start, if ahead requests go before.
 // An optimist expects the answers that are awaited to come at once.
 func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
-	if s.allowed == 0 || s.inFlight+ahead < s.allowed {
+	if s.allowed == 0 || s.inFlight+ahead < s.allowed || ahead == 0 && s.open(d.At) {
 		return
 	}
 	if d.Cause == "" {
