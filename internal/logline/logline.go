@@ -7,11 +7,13 @@
 package logline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,6 +65,7 @@ type Request struct {
 // Waited notes that a request has waited in line.
 func (l *Log) Waited(r Request, wait time.Duration, waits []throttle.Wait) {
 	if wait > long {
+		waits = byLabel(waits)
 		attrs := waited(wait, waits)
 		if len(waits) > 0 {
 			attrs = append(attrs, text("advice", Advice(waits[0].Cause, waits[0].Quota)), all(waits))
@@ -88,6 +91,7 @@ func (l *Log) BackedOff(r Request, delay time.Duration, refusal bool, status int
 
 // NotSent notes that a request was not sent, after a wait or without one.
 func (l *Log) NotSent(r Request, err error, wait time.Duration, waits []throttle.Wait) {
+	waits = byLabel(waits)
 	level := slog.LevelWarn
 	if errors.Is(err, throttle.ErrCanceled) {
 		level = slog.LevelInfo // the caller wanted it so
@@ -110,6 +114,7 @@ func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) 
 // GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the
 // error behind the reason; and for how long since then it backed off, and waited.
 func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error, delay, wait time.Duration, waits []throttle.Wait) {
+	waits = byLabel(waits)
 	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err))}
 	attrs = append(attrs, refused(because)...)
 	if delay > 0 {
@@ -213,6 +218,25 @@ func waited(wait time.Duration, waits []throttle.Wait) []slog.Attr {
 		return nil
 	}
 	return []slog.Attr{slog.Duration("wait", wait), slog.String("cause", string(waits[0].Cause)), text("quota", waits[0].Quota)}
+}
+
+// byLabel returns waits with one for each label, cause and quota, the longest first: a line tells buckets of one
+// label not apart.
+func byLabel(waits []throttle.Wait) []throttle.Wait {
+	if len(waits) <= 1 {
+		return waits
+	}
+	var sums []throttle.Wait
+	for _, w := range waits {
+		i := slices.IndexFunc(sums, func(s throttle.Wait) bool { return s.Label == w.Label && s.Cause == w.Cause && s.Quota == w.Quota })
+		if i < 0 {
+			sums = append(sums, w)
+			continue
+		}
+		sums[i].For += w.For
+	}
+	slices.SortStableFunc(sums, func(a, b throttle.Wait) int { return cmp.Compare(b.For, a.For) })
+	return sums
 }
 
 // all is what a request waited for, if that was more than one thing.

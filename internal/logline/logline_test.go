@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,6 +39,32 @@ func TestDefaultLogger(t *testing.T) {
 	New(nil).Answered(request(t, "a"), true, 429, 0)
 	if want := "level=WARN msg=\"pacer: request refused by the server\" method=GET bucket=a status=429\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// What a request waited for in several buckets of one label is told once, the longest first.
+func TestCausesOfOneLabelAreOne(t *testing.T) {
+	var b bytes.Buffer
+	waits := []throttle.Wait{
+		{Bucket: "a (search)", Label: "a", Cause: throttle.CauseWindowUsedUp, Quota: "search of 5", For: 4 * time.Second},
+		{Bucket: "a", Label: "a", Cause: throttle.CauseHold, For: 3 * time.Second},
+		{Bucket: "a (search)", Label: "a", Cause: throttle.CauseHold, For: 2 * time.Second},
+		{Bucket: "b", Label: "b", Cause: throttle.CauseHold, For: time.Second},
+		{Bucket: "a (core)", Label: "a", Cause: throttle.CauseWindowUsedUp, Quota: "core of 9", For: 1},
+	}
+	before := slices.Clone(waits)
+	l := newLog(&b)
+	l.Waited(request(t, "a"), 10*time.Second+1, waits)
+	l.Waited(request(t, "b"), 4*time.Second, []throttle.Wait{{Bucket: "b1", Label: "b", Cause: throttle.CauseHold, For: 3 * time.Second}, {Bucket: "b2", Label: "b", Cause: throttle.CauseHold, For: time.Second}})
+	advice := `advice="the server refused: it said for how long, or the hold doubles with each refusal"`
+	want := `level=INFO msg="pacer: request waited" method=GET bucket=a wait=10.000000001s cause=hold ` + advice +
+		` causes="5s hold of a; 4s window used up \"search of 5\" of a; 1s hold of b; 1ns window used up \"core of 9\" of a"
+level=INFO msg="pacer: request waited" method=GET bucket=b wait=4s cause=hold ` + advice + "\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	if !slices.Equal(waits, before) {
+		t.Errorf("the waits were changed: %v", waits)
 	}
 }
 
