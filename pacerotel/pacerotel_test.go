@@ -70,6 +70,22 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	})
 }
 
+// What a request waited for in several buckets of one label is told once, the longest first.
+func TestCausesOfOneLabelAreOne(t *testing.T) {
+	l := newLab(t, 0)
+	ctx, _ := l.traces.Tracer("test").Start(t.Context(), "parent")
+	l.Trace().Went(pacer.Went{Event: pacer.Event{Request: new(http.Request).WithContext(ctx), Label: "a"}, Wait: 10 * time.Second, Waits: []throttle.Wait{
+		{Bucket: "a (x)", Label: "a", Cause: throttle.CausePace, Quota: "9/m", For: 4 * time.Second},
+		{Bucket: "a (x)", Label: "a", Cause: throttle.CauseHold, For: 3 * time.Second},
+		{Bucket: "a", Label: "a", Cause: throttle.CauseHold, For: 2 * time.Second},
+		{Bucket: "b", Label: "b", Cause: throttle.CauseHold, For: time.Second},
+	}})
+	want := `pacer wait internal 10s pacer.bucket=a pacer.wait.causes=["5s hold of a","4s pace \"9/m\" of a","1s hold of b"] pacer.wait.time.hold=6 pacer.wait.time.pace=4`
+	if spans := l.spans.Ended(); len(spans) != 1 || text(spans[0]) != want {
+		t.Errorf("got  %s\nwant %s", text(spans[0]), want)
+	}
+}
+
 // What is sent again, refused and given up is counted, and what is left is told: in line, under way, of quotas,
 // of the budget.
 func TestMetrics(t *testing.T) {

@@ -1,10 +1,12 @@
 package pacerotel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,10 +125,25 @@ func (t *Telemetry) span(ctx context.Context, e *pacer.Event, w wait) context.Co
 	return ctx
 }
 
+// byLabel returns waits with one for each label, cause and quota, the longest first: a span tells buckets of one
+// label not apart.
+func byLabel(waits []throttle.Wait) (sums []throttle.Wait) {
+	for _, w := range waits {
+		i := slices.IndexFunc(sums, func(s throttle.Wait) bool { return s.Label == w.Label && s.Cause == w.Cause && s.Quota == w.Quota })
+		if i < 0 {
+			sums = append(sums, w)
+			continue
+		}
+		sums[i].For += w.For
+	}
+	slices.SortStableFunc(sums, func(a, b throttle.Wait) int { return cmp.Compare(b.For, a.For) })
+	return sums
+}
+
 func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
 	texts := make([]string, 0, len(w.parts))
 	var sums [len(causes)]time.Duration
-	for _, part := range w.parts {
+	for _, part := range byLabel(w.parts) {
 		text := fmt.Sprintf("%v %s", part.For, strings.ReplaceAll(string(part.Cause), "_", " "))
 		if part.Quota != "" {
 			text += fmt.Sprintf(" %q", clean(part.Quota))
