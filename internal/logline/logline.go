@@ -115,7 +115,7 @@ func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) 
 // error behind the reason; and for how long since then it backed off, and waited.
 func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error, delay, wait time.Duration, waits []throttle.Wait) {
 	waits = byLabel(waits)
-	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err))}
+	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err)), text("advice", notAgain[reason])}
 	attrs = append(attrs, refused(because)...)
 	if delay > 0 {
 		attrs = append(attrs, slog.Duration("backoff", delay))
@@ -279,6 +279,15 @@ var advice = map[throttle.Cause]string{
 	throttle.CauseSlowStart:       "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
 	throttle.CauseStoreAsked:      "the store of the quotas takes its time: a nearer one, or a larger SlotLife, would help",
 	throttle.CauseStoreNotReached: "the store of the quotas cannot be reached",
+}
+
+// notAgain says what to change if a request is not sent again for a reason that does not say it, and has no error
+// behind it.
+var notAgain = map[string]string{
+	"refusals": "the server refused it MaxRefusals times: do others use its limit, too?",
+	"hint":     "the server asks for a longer wait than MaxStandstill or MaxWait allows",
+	"budget":   "many requests fail, and more retries would add to the load: see Retry.BudgetRatio",
+	"body":     "its body cannot be had again: set GetBody of the request, or Retry.BufferBody",
 }
 
 // Advice says whose a limit is, and what to change; empty if there is nothing to say.

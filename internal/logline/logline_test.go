@@ -42,6 +42,25 @@ func TestDefaultLogger(t *testing.T) {
 	}
 }
 
+// Where a field of the request or of the Transport would have had it sent again, or others are why not, a line says so.
+func TestAdviceWhereARequestIsNotSentAgain(t *testing.T) {
+	for reason, want := range map[string]string{
+		"body":     `advice="its body cannot be had again: set GetBody of the request, or Retry.BufferBody"`,
+		"hint":     `advice="the server asks for a longer wait than MaxStandstill or MaxWait allows"`,
+		"refusals": `advice="the server refused it MaxRefusals times: do others use its limit, too?"`,
+		"budget":   `advice="many requests fail, and more retries would add to the load: see Retry.BudgetRatio"`,
+		"attempts": "",
+		"canceled": "",
+	} {
+		var b bytes.Buffer
+		newLog(&b).GaveUp(request(t, "a"), reason, 1, 429, nil, nil, 0, 0, nil)
+		_, got, _ := strings.Cut(b.String(), "status=429")
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%s: got %s, want %s", reason, got, want)
+		}
+	}
+}
+
 // What a request waited for in several buckets of one label is told once, the longest first.
 func TestCausesOfOneLabelAreOne(t *testing.T) {
 	var b bytes.Buffer
