@@ -130,9 +130,7 @@ func Example_retryFromCenkalti() {
 		}
 		return nil
 	}
-	_, err := backoff.Retry(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, ping(ctx)
-	}, &backoff.Options{MaxAttempts: 5, Backoff: backoff.Exponential{Initial: 10 * time.Millisecond}})
+	err := backoff.Do(ctx, ping, &backoff.Options{MaxAttempts: 5, Backoff: backoff.Exponential{Initial: 10 * time.Millisecond}})
 	fmt.Println(err)
 	// Output: <nil>
 }
