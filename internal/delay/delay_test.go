@@ -3,6 +3,8 @@ package delay
 import (
 	"math"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +166,23 @@ func TestMistakes(t *testing.T) {
 	} {
 		if got := strings.Join(Mistakes("B", test.policy), "\n"); got != test.want {
 			t.Errorf("%#v: %q, want %q", test.policy, got, test.want)
+		}
+	}
+}
+
+// Each Jitter that package backoff exports is one for a Transport, too.
+func TestMistakesKnowsEachJitter(t *testing.T) {
+	text, err := os.ReadFile("../../api/pacer.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile(`/backoff, const \w+Jitter = "(\w+)"`).FindAllSubmatch(text, -1)
+	if len(all) < 3 {
+		t.Fatalf("%q", all)
+	}
+	for _, m := range all {
+		if s := Mistakes("B", backoff.Constant{Jitter: backoff.Jitter(m[1])}); s != nil {
+			t.Errorf("%s: %q", m[1], s)
 		}
 	}
 }
