@@ -52,6 +52,8 @@ func Check(pattern string) error {
 		return errors.New(`want a pattern without a zero byte ("%00" is one that belongs to the path)`)
 	case len(eachMethod(pattern)) > 0:
 		return errors.New("want a pattern for each method: " + strings.Join(eachMethod(pattern), " and "))
+	case strings.ContainsAny(method, "./"):
+		return fmt.Errorf(`want a blank between a method and a host alone, not behind %q ("%%20" is one that belongs to the path)`, method)
 	case method != strings.ToUpper(method):
 		return fmt.Errorf("want the method in upper case: %q", strings.ToUpper(method))
 	case method == "*":
