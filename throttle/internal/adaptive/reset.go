@@ -37,6 +37,7 @@ type resetChange struct {
 // narrow takes in a statement about a limit of so many tokens. The request was sent at the instant
 // sent, and its answer came now.
 func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) (change resetChange) {
+	r.clocks.set = false
 	if !st.ResetKnown {
 		if r.late <= now {
 			r.early, r.late = 0, 0
@@ -67,7 +68,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 // compareClocks takes in how the server's clock differs from ours, where a statement gives an instant. It reports
 // whether one of them was set: what resets have said was by another clock.
 func (r *reset) compareClocks(sent, now monotime.Time, st *quota.Statement, limit int) (set bool) {
-	if r.clocks.set = false; !st.Absolute {
+	if !st.Absolute {
 		return false
 	}
 	if r.clocks.note(st.Skew, writtenWithin(st, limit), now.Sub(sent)) && r.late != 0 {

@@ -116,3 +116,21 @@ func TestClockWasSet(t *testing.T) {
 		t.Errorf("refills %v, a reset was %v away, and the clock was wrong that said it", w.refill.refills, w.refill.drip.farIn)
 	}
 }
+
+// TestClockWasSetOnce: an answer that states no reset says of no clock, and ends nothing that was learned since one was
+// set.
+func TestClockWasSetOnce(t *testing.T) {
+	instant := func(behind time.Duration) quota.Statement {
+		return quota.Statement{Limit: 100, Remaining: 50, Reset: 30*time.Second + behind, ResetKnown: true, Absolute: true, Skew: behind, Resolution: time.Second}
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(instant(3 * time.Hour)))
+	b.at(time.Second)
+	b.exchange(says(instant(0)))
+	w := b.window1()
+	w.refill.resume(b.now, 100, 50, 2, false, b.config.MaxHold)
+	b.at(2 * time.Second)
+	if b.exchange(says(quota.Statement{Limit: 100, Remaining: 49})); !w.refill.refills {
+		t.Error("an answer without a reset has ended the belief that the limit refills")
+	}
+}
