@@ -40,3 +40,35 @@ func TestDroppedIsLookedFor(t *testing.T) {
 		t.Errorf("%d limits after %v, want none after 2m30s", len(b.windows), took)
 	}
 }
+
+// TestDroppedBesideAnother: a limit is stated no more, and a refusal by another one, which is stated, says nothing of
+// that: neither does it end the row, nor is it wrong to have looked.
+func TestDroppedBesideAnother(t *testing.T) {
+	for _, stated := range []bool{false, true} { // by the refusals
+		b := newBucket(t, Config{})
+		dropped, other := left(0, 2, time.Second), left(5, 10, 10*time.Second)
+		dropped.Name, other.Name = "dropped", "other"
+		b.exchange(says(dropped, other))
+		w, o := b.windows[0], b.windows[1]
+		w.refill.resume(b.now, 2, 0, 1.0/300, false, b.config.MaxHold)
+		o.refill.resume(b.now, 10, 5, 1, false, b.config.MaxHold)
+		n := 0
+		for ; len(b.windows) == 2 && n < 2*droppedAfter; n++ {
+			b.now = b.now.Add(10 * time.Second)
+			other.Remaining = 5
+			b.exchange(says(other))
+			if n%4 == 3 {
+				other.Remaining = 0
+				no := refuses(other)
+				if dropped.Remaining = 2; stated {
+					no = refuses(dropped, other)
+				}
+				b.exchange(no)
+				o.refill.resume(b.now, 10, 0, 1, false, b.config.MaxHold)
+			}
+		}
+		if stated && (len(b.windows) < 2 || w.dropped.wronged > 0) || !stated && n != droppedAfter {
+			t.Errorf("stated %v: %d limits after %d answers, and %d wrong rows", stated, len(b.windows), n, w.dropped.wronged)
+		}
+	}
+}

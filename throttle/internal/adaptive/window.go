@@ -72,7 +72,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	looked := o.otherLimit && w.forget(&o, o.limitBefore)
 	o.limit = w.limit() // what has changed it was told before
 
-	w.dropped.heard(o.refused)
+	w.dropped.heard(o.refused && !o.elsewhere)
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
