@@ -1,7 +1,6 @@
 package adaptive
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -228,9 +227,11 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w := s.findOrAdd(h.name, h.bucket, h.unit)
 	s.advance()
 	w.lastAnswer, w.nextSince = s.sequence, s.sequence
-	w.stated, w.remaining, w.nextRemaining = bounded(h.limit), bounded(h.remaining), math.MaxInt
-	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.stated, w.unit), w.granted || w.stated > 0 || w.remaining > 0
-	w.span = min(max(h.span, 0), monotime.Longest)
+	o := outcome{now: now}
+	w.define(&o, h.limit, h.span)
+	o.limit = w.limit()
+	w.remaining, w.nextRemaining = bounded(h.remaining), math.MaxInt
+	w.granted = w.granted || w.stated > 0 || w.remaining > 0
 	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
 	if w.seek = (seek{}); h.unstated > 0 {
 		w.seek.from = min(late.Add(-h.unstated), now)
@@ -238,6 +239,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 		w.reset.begin(min(h.early, late), late, min(h.opened, now))
 		w.reset.halfRoundTrip = h.openedWithin
 	}
+	w.refill.forget(&o, &w.reset)
 	w.overlap.lastHeardBy = nil
 	if w.heardAt = now; h.heard != 0 {
 		w.heardAt = min(h.heard, now)

@@ -918,3 +918,29 @@ func TestRefillOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// TestRefillOfAnotherIsHeardOnce: what a limit states is another number once. That counts where another limit has
+// refused the request, too, and where another process tells of it.
+func TestRefillOfAnotherIsHeardOnce(t *testing.T) {
+	for name, tell := range map[string]func(b *bucket, st, other quota.Statement){
+		"served":             func(b *bucket, st, other quota.Statement) { b.exchange(says(st, other)) },
+		"refused by another": func(b *bucket, st, other quota.Statement) { b.exchange(refuses(st, other)) },
+		"told by another process": func(b *bucket, st, _ quota.Statement) {
+			b.Overhear(b.now, &st)
+			st.Remaining--
+			b.exchange(says(st))
+		},
+	} {
+		b := newBucket(t, Config{})
+		st, other := left(5, 10, time.Second), left(5, 10, 10*time.Second)
+		st.Name, other.Name = "a", "b"
+		b.exchange(says(st, other))
+		w := b.find("a", "", "")
+		w.refill.resume(b.now, 10, 5, 0.0025, false, b.config.MaxHold)
+		b.at(2 * time.Second)
+		st.Limit, st.Remaining, st.Reset, other.Remaining = 100, 100, 10*time.Second, 0
+		if tell(b, st, other); w.refill.refills {
+			t.Errorf("%s: a limit of 100 in ten seconds is believed to give %v a second", name, w.refill.rate)
+		}
+	}
+}

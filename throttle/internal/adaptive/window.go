@@ -59,7 +59,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.before(&o)
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
-	if w.define(&o, st); o.otherLimit {
+	if w.define(&o, st.Limit, st.Window); o.otherLimit {
 		w.contradictions.note(answer)
 	}
 	if w.stated == 0 && !o.unpriced {
@@ -103,15 +103,15 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.takeHint(now, a)
 }
 
-// define takes in which limit a statement is about: of how many tokens, over which span.
-func (w *window) define(o *outcome, st *quota.Statement) {
+// define takes in which limit a statement is about: of how many tokens, over which span, if it says that.
+func (w *window) define(o *outcome, limit int, span time.Duration) {
 	o.limitBefore = w.stated
-	if limit := bounded(st.Limit); w.text == "" || limit != w.stated {
+	if limit = bounded(limit); w.text == "" || limit != w.stated {
 		o.otherLimit = w.stated > 0 && limit > 0
 		w.stated, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
-	if st.Window > 0 {
-		span := min(st.Window, monotime.Longest)
+	if span > 0 {
+		span = min(span, monotime.Longest)
 		w.span, o.otherSpan = span, w.span > 0 && w.span != span
 	}
 }
@@ -153,6 +153,7 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= 0 || o.resetIn > w.renewal.whole || o.otherLimit) { // else it is no news
 		w.renewal.note(o, w.hinted, w.others.perOurToken >= othersSeen, w.others.began)
 	}
+	w.refill.forget(o, &w.reset)
 	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
 		w.refill.stop()
 	} else if !o.elsewhere {
