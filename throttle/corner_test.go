@@ -341,6 +341,40 @@ func TestErrorNamesTheCostInItsUnit(t *testing.T) {
 	})
 }
 
+// TestTooLargeBesideAnOutage: the error says what to claim or to write, whatever Store cannot be reached, that of
+// the quota's bucket or of the other one, and whether the claim was made before or after that was known.
+func TestTooLargeBesideAnOutage(t *testing.T) {
+	for i := range 12 {
+		small, stores, known := i%2, 1+i/2%3, i >= 6 // which bucket has the quota, of 0 the child; which have a Store, as bits
+		synctest.Test(t, func(t *testing.T) {
+			shared := nearStore()
+			shared.fail = func(int) error { return errDown }
+			above := &Limiter{Name: "1", Quotas: quotas(t, "500/s")}
+			below := &Limiter{Name: "0", Quotas: quotas(t, "500/s"), Parent: above}
+			path := []*Limiter{below, above}
+			for j, l := range path {
+				if stores>>j&1 != 0 {
+					l.Store, l.StoreName = shared, l.Name
+				}
+			}
+			path[small].Quotas = quotas(t, "200/s burst 5")
+			if known {
+				if _, err := below.Acquire(t.Context(), Claim{MaxWait: time.Second}); !errors.Is(err, ErrMaxWait) {
+					t.Fatal(err)
+				}
+			}
+			_, err := below.Acquire(t.Context(), Claim{N: 6})
+			want := fmt.Sprintf(`throttle: %d: not sent: cost above what the quota ever grants at once: pace "200/s burst 5", cost 6; it grants at most 5 at once: claim less, or write "200/s burst 6" or "200/s burst 5 debt"`, small)
+			if !errors.Is(err, ErrTooLarge) || err.Error() != want {
+				t.Errorf("quota of %d, stores %b, known %v: got\n%v, want\n%v", small, stores, known, err, want)
+			}
+			below.Close()
+			above.Close()
+			synctest.Wait()
+		})
+	}
+}
+
 // TestErrorNamesTheDepthOfAFullQueue: the text of ErrQueueFull has the depth of the queue that is full.
 func TestErrorNamesTheDepthOfAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

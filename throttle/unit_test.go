@@ -37,10 +37,13 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 			}
 			g.Cancel()
 		}
+		var e *Error
+		if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"token": -7}}); !errors.As(err, &e) || !errors.Is(err, ErrUnit) || e.Cost != 0 || e.Unit != "token" {
+			t.Errorf("got %v, a cost of %d, want ErrUnit, and 0, as a negative cost counts", err, e.Cost)
+		}
 		for _, fine := range []string{"tokens", "points", "images"} {
 			grant(t, l, Claim{Costs: quota.Costs{fine: 1}}).Cancel()
 		}
-		var e *Error
 		if err := l.Wait(t.Context(), 2); !errors.Is(err, ErrUnit) || !errors.As(err, &e) || e.Cost != 2 || e.Unit != "" {
 			t.Errorf("got %v, want ErrUnit, and a cost of 2 requests", err)
 		}
