@@ -18,6 +18,15 @@ const (
 	Urgent     Priority = 2  // a person waits for it; may use what Limiter.Reserve keeps back
 )
 
+// String returns "background", "normal" or "urgent", as the value counts, and an empty text for zero.
+func (p Priority) String() string { return order.Name(int(p)) }
+
+// MarshalText returns the text of String, so that a Priority is a word in JSON and in logs.
+func (p Priority) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText returns. After an error, p is unchanged.
+func (p *Priority) UnmarshalText(text []byte) error { return order.ReadName(text, (*int)(p)) }
+
 // byIndex has the priorities in their order. Their indexes are those of arrays with an element for each.
 var byIndex = [...]Priority{Background, Normal, Urgent}
 

@@ -1,7 +1,9 @@
 package throttle
 
 import (
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -38,6 +40,42 @@ func TestPriorityOrder(t *testing.T) {
 				c.check(t, want...)
 			})
 		})
+	}
+}
+
+// A Priority is a word as text, in JSON, and as a flag, and can be read again.
+func TestPriorityAsText(t *testing.T) {
+	for p, want := range map[Priority]string{0: "", Background: "background", Normal: "normal", Urgent: "urgent"} {
+		type config struct {
+			P Priority `json:"p"`
+			M map[Priority]int
+		}
+		text, err := json.Marshal(config{p, map[Priority]int{p: 1}})
+		if err != nil || string(text) != fmt.Sprintf(`{"p":%q,"M":{%[1]q:1}}`, want) || fmt.Sprint(p) != want {
+			t.Errorf("%d: got %s, %v, and printed %q, want %q", int(p), text, err, fmt.Sprint(p), want)
+		}
+		got := config{P: 77}
+		if err := json.Unmarshal(text, &got); err != nil || got.P != p || got.M[p] != 1 {
+			t.Errorf("%s: got %+v, %v, want %d", text, got, err, int(p))
+		}
+		f := flag.NewFlagSet("", flag.PanicOnError)
+		f.TextVar(&got.P, "priority", Priority(0), "")
+		if err := f.Set("priority", want); err != nil || got.P != p {
+			t.Errorf("flag %q: got %v, %v", want, got.P, err)
+		}
+	}
+	// Other values count as the outermost ones, and say so.
+	if got := fmt.Sprint(Priority(-5), Priority(77)); got != "background urgent" {
+		t.Errorf("−5 and 77 are %s", got)
+	}
+	p := Urgent
+	for text, want := range map[string]string{
+		"Normal": `throttle: priority "Normal", want one of ["background" "normal" "urgent"]`,
+		"1":      `throttle: priority "1", want one of ["background" "normal" "urgent"]`,
+	} {
+		if err := p.UnmarshalText([]byte(text)); err == nil || err.Error() != want || p != Urgent {
+			t.Errorf("%q: got %v, and %v, want %s", text, err, p, want)
+		}
 	}
 }
 

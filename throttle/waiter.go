@@ -284,11 +284,9 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 		e.Unit, e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
 	}
 	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStoreNotReached); b = b.Parent {
-		if b.link == nil {
-			continue
-		}
-		if above := b.link.lease.AbovePart(now, &w.Demand, w.urgent()); above != "" || b.link.lease.DownSince() != 0 { // nobody knows when it is back
-			e.Cause, e.Wait, e.At, e.tooMuch, e.trouble = CauseStoreNotReached, 0, time.Time{}, above, b.link.lease.State(now).Err
+		if b.link != nil && b.link.lease.Away(now, &w.Demand, w.urgent()) { // nobody knows when the store is back
+			e.Cause, e.Wait, e.At, e.trouble = CauseStoreNotReached, 0, time.Time{}, b.link.lease.State(now).Err
+			e.tooMuch = b.link.lease.AbovePart(now, &w.Demand, w.urgent())
 		}
 	}
 	return e

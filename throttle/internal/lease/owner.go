@@ -97,6 +97,12 @@ func (l *Lease) DownSince() monotime.Time {
 	return l.outage.since
 }
 
+// Away reports whether the store cannot be reached, as far as it counts for a claim: none goes by what this
+// process has alone, or this one costs more than goes at once meanwhile.
+func (l *Lease) Away(now monotime.Time, d *limit.Demand, urgent bool) bool {
+	return l.DownSince() != 0 || l.AbovePart(now, d, urgent) != ""
+}
+
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
 // for. While the store cannot be reached, nobody knows for how long: then it counts for how long that has
 // lasted.
