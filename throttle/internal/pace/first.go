@@ -13,7 +13,8 @@ import (
 // gives. Nothing is known of the rate but that it is in between. So where both are far apart, the pace is their
 // geometric mean; and each time that it is refused soon, the mean of what is left, mostTries times at most.
 //
-// A look that is refused says that others take what comes back: then the pace is what was served.
+// A look that is refused says that others take what comes back: then the pace is what was served. A pace that was not
+// refused for so long that more is tried (former.go) is right: then the search is over as well.
 //
 // In come what was served (serve), refusals (refuse) and the rate that was served (low). Out comes the next pace
 // (seek), until the search is over.
@@ -57,12 +58,15 @@ func (f *first) refuse(now monotime.Time, served int, pace float64, again bool) 
 // seek returns the next pace, and whether it is a mean. If no mean is to be tried any more, it is what was served.
 func (f *first) seek() (pace float64, mean bool) {
 	if f.tries >= mostTries || f.low == 0 || f.top <= farApart*f.low {
-		f.tries = mostTries + 1
+		f.end()
 		return f.low, false
 	}
 	f.tries++
 	return math.Sqrt(f.low * f.top), true
 }
+
+// end ends the search.
+func (f *first) end() { f.tries = mostTries + 1 }
 
 // over reports whether the search is over.
 func (f *first) over() bool { return f.tries > mostTries }

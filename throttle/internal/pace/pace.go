@@ -250,6 +250,7 @@ func (r *Rate) try(now monotime.Time) {
 	}
 	r.rate, r.setAt = pace, now
 	r.former.begin(pace)
+	r.first.end()
 	r.measuredFrom, r.servedSince = now, 0
 	r.beginMeasuring(now)
 }
