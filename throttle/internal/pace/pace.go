@@ -262,7 +262,8 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 
 // Serve counts n tokens that were served. Late says that the request was on its way when the latest refusal
 // came. If the server did not say for how long it refuses, it belongs to the row before, and the episode begins
-// when the last of these is answered. Earlier says that it went before the latest one that was to go alone.
+// when the last of these is answered. If it did, it counts only where something else is served as well before the
+// next refusal. Earlier says that it went before the latest one that was to go alone.
 func (r *Rate) Serve(now monotime.Time, n int, late, earlier bool) {
 	r.burst.serve(n)
 	r.meter.serve(n, late)
@@ -344,6 +345,10 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	since := now.Sub(r.measuredFrom)
 	r.rose = r.rate > 0 && r.Risen(now)
 	r.first.refuse(now, r.meter.served, r.rateAt(now), r.episodeCount > 0)
+	if r.meter.vain() { // what was on its way may have been served before that refusal: nothing is known to have come back
+		r.episodes[r.episodeCount-1].served -= r.servedSince
+		r.servedSince = 0
+	}
 	switch {
 	case r.former.trial:
 		r.endTrial(now, hinted)

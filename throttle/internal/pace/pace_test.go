@@ -114,6 +114,43 @@ func TestRateLate(t *testing.T) {
 	}
 }
 
+// TestRateInVain: where a hint is obeyed, and the look after it is refused, nothing has come back: what was on its
+// way when the hint came is no rate. What was served before, or is served besides, is one.
+func TestRateInVain(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		before       int // served after an earlier refusal
+		late, served int // after the hint
+		want         float64
+		episode      int // what the episode has
+	}{
+		{"a row on its way", 0, 36, 0, 0, 0},
+		{"a few on their way", 0, sameEpisode - 1, 0, 0, 0},
+		{"a few on their way, and some of before", 4, 3, 0, paceShare * 4 / 5, 4},
+		{"a few on their way, and one that went later", 0, 3, 1, paceShare, 4},
+	} {
+		var r Rate
+		r.Refuse(start, true)
+		r.Serve(start.Add(time.Second), test.before, false, false)
+		if test.before > 0 {
+			r.Refuse(start.Add(time.Second), true)
+			r.rate = 0 // or it would be the rate
+		}
+		r.Serve(start.Add(time.Second), test.late, true, false)
+		r.Serve(start.Add(2*time.Second), test.served, false, false)
+		now := start.Add(time.Duration(4+min(test.before, 1)) * time.Second)
+		if r.Refuse(now, true); r.rate != test.want || r.episodeCount != 1 || r.episodes[0].served != test.episode || r.servedSince != 0 {
+			t.Errorf("%s: %v/s, %d episodes, of which %d served in the latest, want %v/s, 1, %d", test.name, r.rate, r.episodeCount, r.episodes[0].served, test.want, test.episode)
+		}
+	}
+	scaled := Rate{rate: 1, meter: meter{from: start}, servedSince: 4, episodeCount: 1}
+	scaled.episodes[0].served = 4
+	scaled.Scale(0.5) // nobody knows any more which of these were on their way
+	if scaled.Refuse(start.Add(time.Second), true); scaled.episodes[0].served != 4 {
+		t.Errorf("%d served, want 4", scaled.episodes[0].served)
+	}
+}
+
 // TestRateGrowthHalves: a rise that was refused makes the next ones slower.
 func TestRateGrowthHalves(t *testing.T) {
 	s := Rate{}
