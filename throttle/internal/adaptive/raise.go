@@ -12,8 +12,7 @@ import (
 // rate grows with each answer until a request is refused, and again some time later.
 //
 // After a refusal the rate is just under what was served before it (held), and further raises are smaller. A rate
-// below held grows a little with each answer. A refusal at a rate well below held is not about the rate: others took
-// the token, or the limit has fallen. Then the rate hardly falls, and held falls with it.
+// below held grows a little with each answer.
 //
 // In come rates (again), what was served (serve) and refusals (refused, fell). Out come the factors by which the rate
 // is multiplied with each served answer (grow) and after a refusal (refused), and the highest rate that was seen
@@ -24,11 +23,10 @@ type raise struct {
 	at   monotime.Time // when it is to be raised again; zero if that is not known yet
 	gap  time.Duration // from the end of a raise to the next one
 
-	held   float64          // the highest rate at which requests were served one after the other; zero if not known
-	went   [3]monotime.Time // when the latest three went that were served while nothing remained
-	others int              // others are likely to share the limit until so many more are served
-	trips  float64          // how many requests go in a round trip at the rate, 1 at least; zero if none was served yet
-	blind  bool             // a round trip is longer than one token takes: so it may vary by as much as a token takes
+	held  float64          // the highest rate at which requests were served one after the other; zero if not known
+	went  [3]monotime.Time // when the latest three went that were served while nothing remained
+	trips float64          // how many requests go in a round trip at the rate, 1 at least; zero if none was served yet
+	blind bool             // a round trip is longer than one token takes: so it may vary by as much as a token takes
 }
 
 const (
@@ -56,10 +54,9 @@ const (
 	// leastRaise is the least factor that is worth a refusal: below it, the raise has ended.
 	leastRaise = 1.02
 
-	// A rate below othersBelow · held is not the reason of a refusal.
-	othersBelow = 0.9
-	othersShare = 0.9  // the rate and held are multiplied by this after such a refusal,
-	othersRaise = 1.01 // and the rate by this with each served answer after it
+	// A rate below heldShare · held is multiplied by heldRaise with each served answer.
+	heldShare = 0.9
+	heldRaise = 1.01
 
 	// After a refusal, the rate is multiplied by chanceShare if chanceAfter requests were served at it before: then
 	// the network has brought two requests nearer to each other. If fewer were served, it is multiplied by soonShare,
@@ -113,23 +110,16 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent 
 	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
 }
 
-// grow takes in that a request was served, and returns by what the rate is multiplied. If others share the limit, the
-// rate grows up to held. If nobody does, it grows up to othersBelow · held, as a refusal costs more than the rest
-// would bring.
+// grow takes in that a request was served, and returns by what the rate is multiplied. Between two raises the rate
+// grows up to heldShare · held, as a refusal costs more than the rest would bring.
 func (ra *raise) grow(now monotime.Time, rate float64) float64 {
-	switch {
-	case ra.by == 0:
+	if ra.by == 0 {
 		return 1
-	case ra.others == 0:
-		if ra.again(now, rate); !ra.on() && !ra.blind {
-			return max(1, min(othersRaise, othersBelow*ra.held/rate))
-		}
-		return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
 	}
-	if ra.others--; ra.others == 0 {
-		ra.at = now
+	if ra.again(now, rate); !ra.on() && !ra.blind {
+		return max(1, min(heldRaise, heldShare*ra.held/rate))
 	}
-	return max(1, min(othersRaise, ra.held/rate))
+	return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
 }
 
 // refused takes in a refusal at a rate at which so many requests were served before, and returns by what the rate is
@@ -139,9 +129,6 @@ func (ra *raise) refused(rate float64, served int) (factor float64) {
 	by, held := ra.by, ra.held/rate
 	ra.went = [3]monotime.Time{}
 	switch {
-	case !ra.blind && rate < othersBelow*ra.held && (ra.others > 0 || served < crowdFor):
-		ra.by, ra.others, ra.held = 1, crowdFor, othersShare*ra.held
-		return othersShare
 	case ra.on():
 		if ra.by = 1 + (by-1)/4; ra.by < leastRaise {
 			ra.by = 1

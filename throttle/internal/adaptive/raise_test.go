@@ -54,52 +54,40 @@ func TestRaiseRefused(t *testing.T) {
 		served   int
 		want     float64 // of a rate of 10
 		by, held float64 // afterwards
-		others   int
 	}{
-		{"two raises are taken back", raise{by: 2}, 9, 0.25, 1.25, 0, 0},
-		{"but not what was held", raise{by: 2, held: 4}, 9, 0.4, 1.25, 4, 0},
-		{"the latest raise is, whatever was held", raise{by: 2, held: 10}, 9, 0.5, 1.25, 10, 0},
-		{"small raises end", raise{by: laterRaise, held: 9.5}, 9, 1 / laterRaise, 1, 9.5, 0},
-		{"at once", raise{by: 1, held: 10}, 1, refusalFactor, 1, 10, 0},
-		{"soon", raise{by: 1, held: 10}, chanceAfter - 1, soonShare, 1, 9.5, 0},
-		{"late", raise{by: 1, held: 10}, chanceAfter, chanceShare, 1, 9.8, 0},
-		{"late, of several under way", raise{by: 1, held: 10, blind: true}, chanceAfter, refusalFactor, 1, 10, 0},
-		{"well below what was held", raise{by: 2, held: 20}, 9, othersShare, 1, 18, crowdFor},
-		{"the same, but one of very many", raise{by: 1, held: 20}, crowdFor, chanceShare, 1, 19.6, 0},
-		{"after one that others took", raise{by: 1, held: 20, others: 1}, crowdFor, othersShare, 1, 18, crowdFor},
-		{"the same of several under way", raise{by: 2, held: 20, blind: true}, 9, 0.5, 1.25, 20, 0},
+		{"two raises are taken back", raise{by: 2}, 9, 0.25, 1.25, 0},
+		{"but not what was held", raise{by: 2, held: 4}, 9, 0.4, 1.25, 4},
+		{"the latest raise is, whatever was held", raise{by: 2, held: 20}, 9, 0.5, 1.25, 20},
+		{"small raises end", raise{by: laterRaise, held: 9.5}, 9, 1 / laterRaise, 1, 9.5},
+		{"at once", raise{by: 1, held: 10}, 1, refusalFactor, 1, 10},
+		{"soon", raise{by: 1, held: 10}, chanceAfter - 1, soonShare, 1, 9.5},
+		{"late", raise{by: 1, held: 10}, chanceAfter, chanceShare, 1, 9.8},
+		{"late, well below what was held", raise{by: 1, held: 20}, chanceAfter, chanceShare, 1, 19.6},
+		{"late, of several under way", raise{by: 1, held: 10, blind: true}, chanceAfter, refusalFactor, 1, 10},
 	} {
 		ra := test.ra
-		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || math.Abs(ra.held-test.held) > 1e-9 || ra.others != test.others {
-			t.Errorf("%s: rate × %v, raised by %v, held %v, others for %d; want × %v, %v, %v, %d",
-				test.name, got, ra.by, ra.held, ra.others, test.want, test.by, test.held, test.others)
+		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || math.Abs(ra.held-test.held) > 1e-9 {
+			t.Errorf("%s: rate × %v, raised by %v, held %v; want × %v, %v, %v", test.name, got, ra.by, ra.held, test.want, test.by, test.held)
 		}
 	}
 }
 
-// TestRaiseBesideOthers: while others are likely to share the limit, the rate grows a little with each answer,
-// up to what was held; it is raised again once they are taken to be gone.
-func TestRaiseBesideOthers(t *testing.T) {
-	ra, rate, now := raise{by: 1, held: 10.5, others: crowdFor}, 10.0, start
-	if rate *= ra.grow(now, rate); math.Abs(rate-10*othersRaise) > 1e-9 {
-		t.Errorf("%v/s after one, want %v", rate, 10*othersRaise)
-	}
-	for range crowdFor - 1 {
-		rate *= ra.grow(now, rate)
-	}
-	if math.Abs(rate-10.5) > 1e-9 || ra.others != 0 {
-		t.Errorf("%v/s, others for %d; want 10.5, and none", rate, ra.others)
-	}
-	if ra.grow(now, rate); ra.by != laterRaise {
-		t.Errorf("raised by %v when others are gone, want %v", ra.by, laterRaise)
-	}
-	alone := raise{by: 1, held: 11}
-	if got, want := 9.85*alone.grow(start, 9.85), 9.9; math.Abs(got-want) > 1e-9 {
-		t.Errorf("%v/s alone, want %v: just under what was held", got, want)
-	}
-	for _, still := range []raise{{}, {others: 3, held: 5, by: 1}, {held: 11, by: 1}, {held: 20, by: 1, blind: true}} {
-		if got := still.grow(now, rate); got != 1 {
-			t.Errorf("%+v: rate × %v, want 1", still, got)
+// TestRaiseBelowHeld: between two raises the rate grows a little with each answer, up to just under what was held.
+func TestRaiseBelowHeld(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		ra   raise
+		rate float64
+		want float64 // after one answer
+	}{
+		{"far below", raise{by: 1, held: 20}, 10, 10 * heldRaise},
+		{"just below", raise{by: 1, held: 11}, 9.85, 9.9},
+		{"there", raise{by: 1, held: 11}, 10, 10},
+		{"several are under way", raise{by: 1, held: 20, blind: true}, 10, 10},
+		{"never raised", raise{held: 20}, 10, 10},
+	} {
+		if got := test.rate * test.ra.grow(start, test.rate); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s: %v/s, want %v", test.name, got, test.want)
 		}
 	}
 }

@@ -234,7 +234,7 @@ func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate,
 func (r *refill) stop() {
 	r.refills, r.resumed, r.finds, r.served = false, false, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
-	r.raise.held, r.raise.others = 0, 0
+	r.raise.held = 0
 	r.blind, r.stock = blind{}, stock{}
 }
 
