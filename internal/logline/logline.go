@@ -7,7 +7,6 @@
 package logline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/internal/visible"
+	"github.com/gopacer/pacer/internal/waits"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -222,21 +222,12 @@ func waited(wait time.Duration, waits []throttle.Wait) []slog.Attr {
 
 // byLabel returns waits with one for each label, cause and quota, the longest first: a line tells buckets of one
 // label not apart.
-func byLabel(waits []throttle.Wait) []throttle.Wait {
-	if len(waits) <= 1 {
-		return waits
+func byLabel(each []throttle.Wait) []throttle.Wait {
+	each = slices.Clone(each)
+	for i := range each {
+		each[i].Bucket = ""
 	}
-	var sums []throttle.Wait
-	for _, w := range waits {
-		i := slices.IndexFunc(sums, func(s throttle.Wait) bool { return s.Label == w.Label && s.Cause == w.Cause && s.Quota == w.Quota })
-		if i < 0 {
-			sums = append(sums, w)
-			continue
-		}
-		sums[i].For += w.For
-	}
-	slices.SortStableFunc(sums, func(a, b throttle.Wait) int { return cmp.Compare(b.For, a.For) })
-	return sums
+	return waits.Merge(nil, each)
 }
 
 // all is what a request waited for, if that was more than one thing.
