@@ -114,7 +114,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	case 3, 4:
 		req.Statements = append(req.Statements, quota.Statement{
 			Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: r.IntN(10),
-			Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: time.Duration(r.IntN(2)) * time.Second,
+			Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: []time.Duration{0, time.Millisecond, time.Second}[r.IntN(3)],
 		})
 	}
 	req.Shares = r.IntN(2) == 0

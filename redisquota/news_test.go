@@ -301,6 +301,30 @@ func TestStoreNewsRoom(t *testing.T) {
 	}
 }
 
+// What a member said that read milliseconds as seconds gives way to what one says that has found out the unit, and does
+// not take its place: a member that joins is told nothing else.
+func TestStoreStatementsInMillis(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			a := &member{t: t, store: goredis.New(dial(t, start(t))), quotas: parse(t, "50/s even"), name: "a"}
+			raw := statement{Limit: 20, Reset: 4980 * time.Hour, ResetKnown: true, Resolution: time.Second}
+			read, instant := raw, raw
+			read.Remaining, read.Reset, read.Resolution = 7, raw.Reset/1000, time.Millisecond
+			instant.Remaining, instant.Absolute = 9, true
+			for i, said := range []statement{raw, read, raw, instant, read} {
+				r := a.request(1, 0)
+				r.Statements = []statement{said}
+				a.send(r)
+				joins := &member{t: t, store: a.store, quotas: a.quotas, name: "joins " + string(rune('a'+i))}
+				got := joins.ask(1, 0).Statements
+				if want := []int{0, 7, 7, 9, 9}[i]; len(got) != 1 || got[0].Remaining != want || want == 7 && got[0].Reset > read.Reset {
+					t.Errorf("step %d: %+v is told, want %d left", i, got, want)
+				}
+			}
+		})
+	}
+}
+
 // What servers said is in each reply, as it is known to whoever said it last.
 func TestStoreStatements(t *testing.T) {
 	for name, start := range servers {

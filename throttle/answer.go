@@ -356,7 +356,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	}
 	l.heard()
 	if l.link != nil {
-		l.link.lease.Said(now, a.Statements)
+		l.link.lease.Said(now, l.server.InUnits(a.Statements))
 		l.link.arm(now)
 	}
 	if e.PushedBack {

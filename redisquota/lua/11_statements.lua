@@ -25,6 +25,12 @@ if state.said > 0 then
   end
 end
 
+-- rereads reports whether a has a reset in milliseconds, where b may have a bare number of them that was read as seconds: the doubt tells
+-- the steps, and an instant has a larger one.
+local function rereads(a, b)
+  return a.known and b.known and a.doubt == 0.5 * second + 1000 and b.doubt == 1.5 * second
+end
+
 -- hear takes in what was said now. Of one window it keeps what is less.
 local function hear(s)
   s.forgotten = now + (s.known and math.min(s.reset, ages) or horizon)
@@ -36,8 +42,8 @@ local function hear(s)
     many = many + 1
   else
     local same, d = math.max(s.doubt, o.doubt), s.forgotten - o.forgotten
-    local newer = not s.known and not o.known or d > same
-    if not newer and (d < -same or s.remaining >= o.remaining) then
+    local newer = not s.known and not o.known or d > same and not rereads(o, s) or d < -same and rereads(s, o)
+    if not newer and (math.abs(d) > same or s.remaining >= o.remaining) then
       return
     end
   end

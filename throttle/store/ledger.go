@@ -570,10 +570,16 @@ func (l *Ledger) remember(r *Request, now monotime.Time) {
 		o := &l.statements[i]
 		same := max(st.Doubt(), o.Doubt())
 		switch d := w.reset.Sub(o.reset); {
-		case !st.ResetKnown && !o.ResetKnown, d > same:
+		case !st.ResetKnown && !o.ResetKnown, d > same && !rereads(&o.Statement, &st), d < -same && rereads(&st, &o.Statement):
 			*o = w
-		case d >= -same && w.Remaining < o.Remaining:
+		case d.Abs() <= same && w.Remaining < o.Remaining:
 			*o = w
 		}
 	}
+}
+
+// rereads reports whether a states a reset in milliseconds, where b may have a bare number of them that was read as
+// seconds.
+func rereads(a, b *quota.Statement) bool {
+	return a.ResetKnown && b.ResetKnown && !a.Absolute && !b.Absolute && a.Resolution == time.Millisecond && b.Resolution == time.Second
 }

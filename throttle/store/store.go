@@ -234,8 +234,10 @@ type Request struct {
 
 	// Statements are the latest that a server said about each of its limits, with Reset from
 	// now. A store keeps one for each Name, Bucket and Unit, 16 at most: of two with the same
-	// reset (no farther apart than the larger Doubt) the smaller Remaining, else the one whose reset is later. It
-	// is forgotten at its reset, or if there is none after Horizon.
+	// reset (no farther apart than the larger Doubt) the smaller Remaining, else the one whose reset is later; but
+	// of one with a Resolution of a millisecond, a Doubt of 501 ms, and one of a second, a Doubt of 1.5 s, the one
+	// of a millisecond. The other one may be a bare number of milliseconds that was read as seconds, by a member
+	// that has not found out the unit. A statement is forgotten at its reset, or if there is none after Horizon.
 	Statements []quota.Statement
 
 	// Learned is what the member has learned of the server, for members that come later: a text of MaxLearned

@@ -381,6 +381,45 @@ func TestStoreStatementsOfShortWindows(t *testing.T) {
 	}
 }
 
+// TestStoreStatementsInMillis: what a member has said that read milliseconds as seconds gives way to what is in
+// milliseconds, and does not take its place before its reset, whatever remains.
+func TestStoreStatementsInMillis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ms = time.Millisecond
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
+		for i, c := range []struct {
+			member    string
+			remaining int
+			in, step  time.Duration
+			absolute  bool
+			want      int           // of what a member that joins hears
+			wantIn    time.Duration // after which a tenth of a second passes
+		}{
+			{"a", 12, 4980 * time.Second, time.Second, false, 12, 4980 * time.Second},
+			{"b", 0, 4880 * time.Second, time.Second, false, 12, 4979900 * ms}, // the later one, as ever
+			{"a", 9, 4780 * ms, ms, false, 9, 4780 * ms},
+			{"b", 0, 4680 * time.Second, time.Second, false, 9, 4680 * ms}, // has not found out
+			{"b", 10, 4580 * ms, ms, false, 9, 4580 * ms},                  // overtaken
+			{"b", 7, 4480 * ms, ms, false, 7, 4480 * ms},
+			{"a", 6, 5 * time.Second, time.Second, false, 6, 5 * time.Second}, // as far away in either unit
+			{"a", 8, 5100 * ms, ms, false, 6, 4900 * ms},
+			{"a", 20, 9 * time.Second, ms, false, 20, 9 * time.Second},                // of the next window
+			{"a", 30, 90 * time.Second, time.Second / 2, false, 30, 90 * time.Second}, // no bare number
+			{"a", 30, 9 * time.Second, ms, false, 30, 89900 * ms},                     // of the window before
+			{"a", 40, 4980 * time.Second, time.Second, true, 40, 4980 * time.Second},  // no bare number
+			{"a", 10, 9 * time.Second, ms, false, 40, 4979900 * ms},                   // of the window before
+		} {
+			st := quota.Statement{Limit: 50, Remaining: c.remaining, Reset: c.in, ResetKnown: true, Resolution: c.step, Absolute: c.absolute}
+			s.exchange(Request{Member: c.member, Serial: int64(i + 1), Statements: []quota.Statement{st}})
+			got := s.exchange(Request{Member: fmt.Sprint("joins ", i), Serial: 1}).Statements
+			if len(got) != 1 || got[0].Remaining != c.want || got[0].Reset != c.wantIn {
+				t.Errorf("%d: %+v, want %d left for %v", i, got, c.want, c.wantIn)
+			}
+			time.Sleep(100 * ms)
+		}
+	})
+}
+
 // TestStoreStatementWithoutReset: what was said without a reset is passed on without one, for a horizon; the
 // latest counts.
 func TestStoreStatementWithoutReset(t *testing.T) {

@@ -38,6 +38,9 @@ type Habits struct {
 	Floors     bool `json:"floors,omitzero"`
 	WholeSteps int  `json:"wholeSteps,omitzero"`
 
+	// Millis says that resets which are bare numbers are milliseconds, as the clock has shown.
+	Millis bool `json:"millis,omitzero"`
+
 	// Refill is the rate at which the limit comes back token by token, in tokens per second. Zero if the whole
 	// limit comes back at once. Raises says that the rate is raised now and then, since no answer shows that
 	// more comes back.

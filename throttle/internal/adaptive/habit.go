@@ -1,8 +1,10 @@
 package adaptive
 
 import (
+	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
@@ -13,6 +15,14 @@ func (s *Server) keep(m *WindowMemory) {
 	if m.any() && s.find(m.Name, m.Bucket, canonical(m.Unit)) == nil && len(s.kept) < maxWindows {
 		s.kept = append(s.kept, *m)
 	}
+}
+
+// inMillis reports whether the resets of a limit are known to be milliseconds of which there is no window yet.
+func (s *Server) inMillis(st *quota.Statement) bool {
+	return s.apart.has(&window{name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit)}) && s.apart.unit.are ||
+		slices.ContainsFunc(s.kept, func(m WindowMemory) bool {
+			return m.Millis && m.Name == st.Name && m.Bucket == st.Bucket && canonical(m.Unit) == canonical(st.Unit)
+		})
 }
 
 // resume takes up again how fast a new window comes back, if the limit is still what it was.

@@ -120,6 +120,23 @@ func Exhausted(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
 }
 
+// InUnits returns what an answer states with each reset in the unit that the clock has shown, for other processes. It
+// is to be called after Learn.
+func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
+	read := statements
+	for i := range statements {
+		st := &statements[i]
+		w := s.find(st.Name, st.Bucket, canonical(st.Unit))
+		if w == nil || w.millis.inUnit(st) == st {
+			continue
+		} else if &read[0] == &statements[0] {
+			read = slices.Clone(statements)
+		}
+		read[i] = *w.millis.inUnit(st)
+	}
+	return read
+}
+
 // grantsNone reports whether a statement is about a unit of which the server grants nothing at all, although it
 // served the request: so requests need nothing of it. Such a limit is none, and its window is forgotten.
 func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
@@ -436,11 +453,16 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if w == nil && !grants(st) && canonical(st.Unit) != "" {
 		return // nobody knows whether requests need any of it, see grantsNone
 	}
-	if w != nil && w.millis.are && isBare(st) {
-		return // the other process has not found out the unit, and what it said is kept for a thousand times as long
+	if w == nil && isBare(st) && s.inMillis(st) {
+		return // it is passed over, as by millis.overhear
 	}
 	if w == nil {
 		w = s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit)) // with what is known of its resets
+	}
+	if passed, another := w.millis.overhear(st); passed {
+		return
+	} else if another {
+		w.misread()
 	}
 	if w.reset.late <= now {
 		h := hearsay{

@@ -99,7 +99,9 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 		if w := s.find(wm.Name, wm.Bucket, canonical(wm.Unit)); w == nil {
 			s.keep(wm)
 		} else {
-			w.adopt(wm, w.habits(w.heardAt), w.unit)
+			if w.adopt(wm, w.habits(w.heardAt), w.unit) {
+				w.scheduleProbe(now, &s.config)
+			}
 			s.resume(now, w)
 		}
 	}

@@ -25,6 +25,9 @@ type millis struct {
 	are      bool    // resets are milliseconds
 	strange  int     // while they are: answers in a row that do not fit
 	mistaken int     // how often they were taken for milliseconds, and were none
+
+	bare, finer bool // a bare number was heard, here or by another process; and a reset in other steps, here
+	told        bool // another process heard milliseconds
 }
 
 const (
@@ -43,8 +46,10 @@ const (
 // request was sent at the instant sent, and its answer came now.
 func (m *millis) read(sent, now monotime.Time, st *quota.Statement) (_ *quota.Statement, another bool) {
 	if !isBare(st) {
+		m.finer = m.finer || st.ResetKnown
 		return st, false
 	}
+	m.hearBare()
 	stated := max(st.Reset, 0)
 	if sent >= m.heard { // else nobody knows which of the two answers was written first
 		tells := true
@@ -69,7 +74,41 @@ func (m *millis) inUnit(st *quota.Statement) *quota.Statement {
 }
 
 // ofOthers is what the clock has shown of a limit, for counters of its name that are told apart.
-func (m *millis) ofOthers() millis { return millis{are: m.are, mistaken: m.mistaken} }
+func (m *millis) ofOthers() millis { return millis{are: m.are, mistaken: m.mistaken, told: m.told} }
+
+// hearBare takes in a bare number, which this process or another one has heard.
+func (m *millis) hearBare() {
+	if m.bare = true; m.told {
+		m.believe()
+	}
+}
+
+// overhear takes in a statement that the server made to another process. It reports whether that is to be passed over:
+// the other process has not found out the unit, and what it said is kept for a thousand times as long; and whether
+// resets are in another unit than before.
+func (m *millis) overhear(st *quota.Statement) (passed, another bool) {
+	switch {
+	case isBare(st):
+		m.hearBare()
+		return m.are, false
+	case !st.ResetKnown || st.Absolute || st.Resolution != time.Millisecond:
+	case !m.bare:
+		m.told = true // so the first bare number that comes is one of milliseconds
+	default:
+		m.told, another = true, m.believe()
+	}
+	return false, another
+}
+
+// believe takes in that the clock of another process, or of an earlier run, has shown milliseconds. It reports whether
+// bare numbers were read as seconds before. It is believed until this process has shown that this was a mistake.
+func (m *millis) believe() (another bool) {
+	if m.are || m.finer || m.mistaken > 0 {
+		return false
+	}
+	m.are, m.strange = true, 0
+	return m.bare
+}
 
 // isBare reports whether a reset may be a bare number that was read as seconds.
 func isBare(st *quota.Statement) bool {

@@ -227,3 +227,126 @@ func TestSecondsAreNotMillis(t *testing.T) {
 		t.Errorf("%d of %d servers are taken for such of milliseconds, want %d at most", wrong, seeds, most)
 	}
 }
+
+// inMillis has a server be heard to state milliseconds: 20 that end five seconds after the first answer.
+func inMillis(t *testing.T) *bucket {
+	t.Helper()
+	b := newBucket(t, Config{})
+	for i := range 8 {
+		st := bare(20, 4980-20*i)
+		st.Remaining = 19 - i
+		b.now = b.now.Add(20 * time.Millisecond)
+		b.exchange(says(*st))
+	}
+	return b
+}
+
+// TestMillisAreTold: what another process has found out is believed, whatever was heard before, by this process or by
+// others; but not where this one knows better.
+func TestMillisAreTold(t *testing.T) {
+	raw, read, half := *bare(20, 3000), *bare(20, 3), *bare(20, 4)
+	read.Resolution, half.Reset, half.Resolution = time.Millisecond, 3500*time.Millisecond, 500*time.Millisecond
+	raw.Remaining, read.Remaining, half.Remaining = 0, 0, 0
+	hear := func(st quota.Statement) func(*bucket) { return func(b *bucket) { b.exchange(says(st)) } }
+	told := func(st quota.Statement) func(*bucket) { return func(b *bucket) { b.Overhear(b.now, &st) } }
+	sleep := func(b *bucket) { b.now = b.now.Add(10 * time.Second) }
+	learn := func(b *bucket) {
+		b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 20, Habits: Habits{Millis: true}}}}, wallClock())
+	}
+	for name, test := range map[string]struct {
+		steps []func(*bucket)
+		reset time.Duration // in which it is known to come; zero if it is not
+		are   bool
+	}{
+		"seconds":                                 {[]func(*bucket){hear(raw)}, 50 * time.Minute, false},
+		"seconds of another process":              {[]func(*bucket){told(raw)}, 50 * time.Minute, false},
+		"heard before":                            {[]func(*bucket){hear(raw), told(read)}, 3 * time.Second, true},
+		"heard after":                             {[]func(*bucket){told(read), hear(raw)}, 3 * time.Second, true},
+		"told before":                             {[]func(*bucket){told(raw), told(read)}, 3 * time.Second, true},
+		"told after":                              {[]func(*bucket){told(read), told(raw)}, 3 * time.Second, true},
+		"told after the reset":                    {[]func(*bucket){told(read), sleep, told(raw)}, 0, true},
+		"told of milliseconds alone":              {[]func(*bucket){told(read)}, 3 * time.Second, false},
+		"heard in other steps":                    {[]func(*bucket){hear(half), told(read), sleep, hear(raw)}, 50 * time.Minute, false},
+		"told in other steps":                     {[]func(*bucket){told(half), sleep, hear(raw)}, 50 * time.Minute, false},
+		"learned before":                          {[]func(*bucket){learn, hear(raw)}, 3 * time.Second, true},
+		"learned before others say":               {[]func(*bucket){learn, told(raw)}, 0, false}, // no window yet
+		"learned before others say what they say": {[]func(*bucket){learn, told(raw), told(read)}, 3 * time.Second, true},
+		"learned after":                           {[]func(*bucket){hear(raw), learn, hear(raw)}, 3 * time.Second, true},
+		"learned after others said":               {[]func(*bucket){told(raw), learn}, 0, true}, // no reset is known
+		"learned where steps are others":          {[]func(*bucket){hear(half), learn, sleep, hear(raw)}, 50 * time.Minute, false},
+	} {
+		b := newBucket(t, Config{})
+		for _, step := range test.steps {
+			step(b)
+		}
+		var reset time.Duration
+		are := false
+		if len(b.windows) > 0 {
+			w := b.window1()
+			reset, are = max(w.reset.late.Sub(b.now), 0), w.millis.are
+			if due := b.dueAfter(0, 1); due > max(reset, time.Second) {
+				t.Errorf("%s: a request may go in %v, and the reset comes in %v", name, due, reset)
+			}
+		}
+		if reset != test.reset || are != test.are {
+			t.Errorf("%s: a reset in %v, milliseconds %v; want %v, %v", name, reset, are, test.reset, test.are)
+		}
+	}
+}
+
+// TestMillisAreBelievedOnce: a process that was told of milliseconds, and hears three answers that are none, does not
+// believe it again.
+func TestMillisAreBelievedOnce(t *testing.T) {
+	b := newBucket(t, Config{})
+	told := *bare(20, 3)
+	told.Resolution = time.Millisecond
+	for i := range 3 {
+		b.Overhear(b.now, &told)
+		for j := range 5 {
+			b.now = b.now.Add(10 * time.Second)
+			st := *bare(20, 3600-50*i-10*j)
+			st.Remaining = 19 - j
+			b.exchange(says(st))
+		}
+		if m := b.window1().millis; m.are || m.mistaken != 1 {
+			t.Errorf("round %d: milliseconds %v, mistaken %d times, want false and 1", i, m.are, m.mistaken)
+		}
+	}
+}
+
+// TestInUnits: other processes are told milliseconds as what they are.
+func TestInUnits(t *testing.T) {
+	b := inMillis(t)
+	other := *bare(30, 60)
+	other.Name = "other"
+	said := []quota.Statement{other, *bare(20, 4000)}
+	b.exchange(says(said...))
+	got, want := b.InUnits(said), slices.Clone(said)
+	want[1].Reset, want[1].Resolution = 4*time.Second, time.Millisecond
+	if !slices.Equal(got, want) || said[1] != *bare(20, 4000) {
+		t.Errorf("%+v is told of %+v, want %+v", got, said, want)
+	}
+	if alike := b.InUnits(said[:1]); &alike[0] != &said[0] {
+		t.Error("a copy is made of what is told as it was heard")
+	}
+}
+
+// TestMillisOfAnEarlierRun: a run that begins in the middle of a window, when nothing is left, knows the unit from the
+// run before; and so does the next one, if it hears of no reset.
+func TestMillisOfAnEarlierRun(t *testing.T) {
+	b := inMillis(t) // until 5 s
+	for _, after := range []time.Duration{time.Second, time.Minute} {
+		later := again(t, again(t, b, after/2), after/2)
+		in := int(5*time.Second-later.now.Sub(start)) / int(time.Millisecond)
+		if in < 0 {
+			in = 5000
+		}
+		last := *bare(20, in)
+		last.Remaining = 0
+		later.exchange(says(last))
+		later.wantDue(time.Duration(in) * time.Millisecond)
+		if text := later.Memory(later.now, wallClock()).Windows; len(text) != 1 || !text[0].Millis {
+			t.Errorf("after %v: %+v is kept", after, text)
+		}
+	}
+}

@@ -89,10 +89,9 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 // an instant.
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	// dropped, seen, last, spread, renewal, others, ending, overlap, kept, contradictions: are about now.
-	// millis: see adopt.
 	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
-	h.Floors = p.reset.roundsDown
+	h.Floors, h.Millis = p.reset.roundsDown, p.millis.are
 	h.BehindFailed = p.behind.failed()
 	h.BackAfter, h.BackWithin, h.BackHeld = p.seek.least, p.seek.most, min(p.seek.held, halveAfter)
 	p.refill.habits(&h, heardAt)
@@ -101,12 +100,15 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 }
 
 // adopt takes over the habits of the limit, of which own is known here already, and counts more. How fast the limit
-// comes back is kept until the first answer, see resume: looks that failed have not told that.
-func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
+// comes back is kept until the first answer, see resume: looks that failed have not told that. It reports whether
+// resets are in another unit than before, so that nothing is known of the reset.
+func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
 	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
-	// millis: a run finds it out anew, with its first answers: a mistake of an earlier run does no harm.
 	// seek: see kept.
 	h := &m.Habits
+	if another = h.Millis && p.millis.believe(); another {
+		p.misread()
+	}
 	if back := own.Refill > 0 || own.BackWithin > 0 || h.Refill > 0 && p.refill.doubtRefills.skip > 0; !back {
 		p.kept = m
 	}
@@ -119,6 +121,7 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) {
 	if unit != "" && h.Price != nil && own.Price == nil {
 		p.price = h.Price.price()
 	}
+	return another
 }
 
 // steady reports whether no part has anything to find out, so that answers need only be counted: see Server.Steady.

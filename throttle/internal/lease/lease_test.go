@@ -269,6 +269,22 @@ func TestNextWhen(t *testing.T) {
 			call(t, l, 0, queue(), store.Reply{Bound: -1})
 			l.Said(at(0), usedUp(2*s))
 		}, queue(), false, 0},
+		"used up, in milliseconds that were read as seconds": {func(t *testing.T, l *Lease) {
+			t.Helper()
+			read := quota.Statement{Name: "core", Reset: 4980 * s, ResetKnown: true, Resolution: s}
+			l.Said(at(0), []quota.Statement{read})
+			call(t, l, 0, queue(), store.Reply{Bound: -1})
+			read.Reset, read.Resolution = 4980*ms, ms
+			l.Said(at(0), []quota.Statement{read})
+		}, queue(), true, 0},
+		"another limit is used up, until sooner": {func(t *testing.T, l *Lease) {
+			t.Helper()
+			said := quota.Statement{Name: "core", Reset: 4980 * s, ResetKnown: true, Resolution: s}
+			l.Said(at(0), []quota.Statement{said})
+			call(t, l, 0, queue(), store.Reply{Bound: -1})
+			said.Name, said.Reset, said.Resolution = "other", 4980*ms, ms
+			l.Said(at(0), []quota.Statement{said})
+		}, queue(), false, 0},
 		"a limit is not used up": {func(_ *testing.T, l *Lease) {
 			l.Said(at(0), []quota.Statement{{Name: "core", Remaining: 1, Reset: s, ResetKnown: true}})
 		}, queue(), false, 0},

@@ -14,14 +14,25 @@ const maxStatements = 16
 // statements is what the server said of its limits, and the store is to be told: of each limit
 // the latest.
 type statements struct {
-	next, sent []statement   // for the next call, and of the one that is under way
-	usedUp     monotime.Time // the latest reset of a limit that is used up, of which the store is told at once
+	next, sent []statement // for the next call, and of the one that is under way
+	usedUp     statement   // of a limit that is used up, of which the store is told at once: the latest reset
 }
 
 // statement is what a server said of a limit.
 type statement struct {
 	quota.Statement
 	reset monotime.Time // or when it is forgotten
+}
+
+// isOf reports whether two statements are of the same limit.
+func (w *statement) isOf(o *statement) bool {
+	return o.Name == w.Name && o.Bucket == w.Bucket && o.Unit == w.Unit
+}
+
+// corrects reports whether a statement shows that an earlier one was read in another unit than it was in: in finer
+// steps, the reset is sooner.
+func (w *statement) corrects(o *statement) bool {
+	return w.isOf(o) && w.Resolution < o.Resolution && w.reset < o.reset.Add(-time.Second)
 }
 
 // add adds what the server said. It reports whether the store is to be told at once: if the limit
@@ -32,8 +43,8 @@ func (s *statements) add(now monotime.Time, st quota.Statement) (atOnce bool) {
 	}
 	w := statement{st, now.Add(min(max(st.Reset, 0), monotime.Longest))}
 	s.put(w)
-	if st.Remaining <= 0 && st.ResetKnown && w.reset > s.usedUp.Add(time.Second) {
-		s.usedUp = w.reset
+	if st.Remaining <= 0 && st.ResetKnown && (w.reset > s.usedUp.reset.Add(time.Second) || w.corrects(&s.usedUp)) {
+		s.usedUp = w
 		return true
 	}
 	return false
@@ -41,8 +52,7 @@ func (s *statements) add(now monotime.Time, st quota.Statement) (atOnce bool) {
 
 // put has the next call tell w, in place of an earlier statement of the same limit.
 func (s *statements) put(w statement) {
-	same := func(o statement) bool { return o.Name == w.Name && o.Bucket == w.Bucket && o.Unit == w.Unit }
-	if i := slices.IndexFunc(s.next, same); i >= 0 {
+	if i := slices.IndexFunc(s.next, func(o statement) bool { return o.isOf(&w) }); i >= 0 {
 		s.next[i] = w
 	} else if len(s.next) < maxStatements {
 		s.next = append(s.next, w)
