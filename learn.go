@@ -82,7 +82,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
 	limits, hint := t.read(req, tm, g, resp, few[:0])
-	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Bucket: stated.Bucket(limits), Reading: t.countsReading() && body.Has(req, resp)}
+	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Reading: t.countsReading() && body.Has(req, resp)}
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l, b := g.Limiter(), bucketOf(g.Limiter())

@@ -47,11 +47,11 @@ type Limit struct {
 	// It is printable ASCII of at most 64 bytes.
 	Name string
 
-	// Bucket is which of several counters this request drew on, where the server says so
+	// Counter is which of several counters this request drew on, where the server says so
 	// with each answer: the value of X-RateLimit-Resource, X-RateLimit-Bucket and their
 	// like, or the partition key pk of the IETF drafts, in base64. Requests whose answers
 	// give another one draw on something else. Empty if the server does not say.
-	Bucket string
+	Counter string
 
 	// Unit is what is counted: "requests" unless the server says otherwise
 	// ("tokens", "content-bytes", "concurrent-requests", …).

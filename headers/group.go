@@ -156,7 +156,7 @@ func label(limits []Limit, from []*name.Meaning, fields []found) {
 			}
 			limits[i].Name = value.CleanName(called + strings.Replace(rest, "-", ":", 1))
 			if f.TellsBucket() {
-				limits[i].Bucket = called
+				limits[i].Counter = called
 			}
 		}
 	}

@@ -249,7 +249,7 @@ func TestParseBucket(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			limits := Parse(fields(tt.headers...), noon).Limits
-			if len(limits) != 1 || limits[0].Bucket != tt.want {
+			if len(limits) != 1 || limits[0].Counter != tt.want {
 				t.Errorf("Limits = %+v, want one of the bucket %q", limits, tt.want)
 			}
 		})

@@ -27,7 +27,7 @@ func (l *Limit) label(f *found) {
 	label := value.CleanName(value.Trim(f.values[0]))
 	l.Name = cmp.Or(l.Name, label)
 	if f.TellsBucket() {
-		l.Bucket = cmp.Or(l.Bucket, label)
+		l.Counter = cmp.Or(l.Counter, label)
 	}
 	if f.Unit != "" {
 		l.Unit = unitOf(f.Unit, label)

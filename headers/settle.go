@@ -122,7 +122,7 @@ func complement(limits []Limit, from []*name.Meaning) int {
 		}
 		a, b := &limits[i], &limits[other]
 		if b.Remaining.Known && !b.Limit.Known && b.Remaining.N <= a.Limit.N {
-			a.Remaining, a.Reset, a.Bucket = b.Remaining, better(a.Reset, b.Reset), cmp.Or(a.Bucket, b.Bucket)
+			a.Remaining, a.Reset, a.Counter = b.Remaining, better(a.Reset, b.Reset), cmp.Or(a.Counter, b.Counter)
 			limits = limits[:remove(limits, from, other)]
 			i = -1
 		}
@@ -159,8 +159,8 @@ func merge(a, b *Limit) {
 	if a.Name == "" {
 		a.Name = b.Name
 	}
-	if a.Bucket == "" {
-		a.Bucket = b.Bucket
+	if a.Counter == "" {
+		a.Counter = b.Counter
 	}
 	if !a.Limit.Known {
 		a.Limit = b.Limit

@@ -83,7 +83,7 @@ func pair(limits, policies []Limit) []Limit {
 	}
 	for i := range rest {
 		l, p := &rest[i], &policies[i]
-		l.Limit, l.Window, l.Unit, l.Bucket = p.Limit, p.Window, p.Unit, cmp.Or(l.Bucket, p.Bucket)
+		l.Limit, l.Window, l.Unit, l.Counter = p.Limit, p.Window, p.Unit, cmp.Or(l.Counter, p.Counter)
 		if l.Name == "" {
 			l.Name = cmp.Or(p.Name, value.WindowName(p.Window))
 		}
@@ -104,7 +104,7 @@ func join(l *Limit, policies []Limit) []Limit {
 	if !l.Limit.Known {
 		l.Limit = p.Limit
 	}
-	l.Window, l.Unit, l.Bucket = p.Window, p.Unit, cmp.Or(l.Bucket, p.Bucket)
+	l.Window, l.Unit, l.Counter = p.Window, p.Unit, cmp.Or(l.Counter, p.Counter)
 	complete(l, Count{})
 	return append(policies[:i], policies[i+1:]...)
 }
@@ -166,7 +166,7 @@ func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
 		if m.Name == "" || m.R.N < 0 || m.T.N < 0 {
 			continue
 		}
-		l := Limit{Name: m.Name, Bucket: m.PK, Unit: unitOf(f.Unit, m.Name), Advisory: f.Advisory, Remaining: Count(m.R)}
+		l := Limit{Name: m.Name, Counter: m.PK, Unit: unitOf(f.Unit, m.Name), Advisory: f.Advisory, Remaining: Count(m.R)}
 		l.Reset = draftReset(m.T, c)
 		if complete(&l, Count{}) {
 			limits = append(limits, l)
@@ -213,7 +213,7 @@ func appendPolicies(policies []Limit, f *found) []Limit {
 	}
 	for i := range list {
 		m := &list[i]
-		p := Limit{Name: m.Label, Bucket: m.PK, Unit: cmp.Or(m.Qu, unitOf(f.Unit, m.Name)), Advisory: f.Advisory, Limit: Count(m.Number)}
+		p := Limit{Name: m.Label, Counter: m.PK, Unit: cmp.Or(m.Qu, unitOf(f.Unit, m.Name)), Advisory: f.Advisory, Limit: Count(m.Number)}
 		if m.Qu == "bytes" { // as draft 08 spelled it
 			p.Unit = value.Bytes
 		}

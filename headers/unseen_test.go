@@ -891,7 +891,7 @@ func (u *unseen) score(t *testing.T) tally {
 		if distinct(u.want) {
 			alone := 0
 			for _, l := range facts.Limits {
-				if l.Name == left[best].Name && l.Bucket == left[best].Bucket && l.Unit == left[best].Unit {
+				if l.Name == left[best].Name && l.Counter == left[best].Counter && l.Unit == left[best].Unit {
 					alone++
 				}
 			}

@@ -342,10 +342,10 @@ func (p *Page) row(b *bucket) row {
 		}
 	}
 	for _, l := range s.Limits[:min(len(s.Limits), maxLimits)] {
-		if l.Bucket == l.Quota {
-			l.Bucket = ""
+		if l.Counter == l.Quota {
+			l.Counter = ""
 		}
-		r.Limits = append(r.Limits, level{clip(l.Quota), clip(l.Bucket), clip(l.Unit), l.Limit, l.Available, milliseconds(l.Reset), l.Rate, l.Stated})
+		r.Limits = append(r.Limits, level{clip(l.Quota), clip(l.Counter), clip(l.Unit), l.Limit, l.Available, milliseconds(l.Reset), l.Rate, l.Stated})
 	}
 	if len(s.Limits) > maxLimits {
 		r.MoreThan = maxLimits

@@ -14,9 +14,9 @@ type Statement struct {
 	// the server gave no name. Limits of different names have different windows.
 	Name string
 
-	// Bucket is which of several counters of that name the request was counted in. Empty means
-	// that the server did not say. Different Buckets have different windows, too.
-	Bucket string
+	// Counter is which of several counters of that name the request was counted in. Empty means
+	// that the server did not say. Different Counters have different windows, too.
+	Counter string
 
 	// Unit is what the limit counts. Empty means Requests. Of a limit in another unit, a claim
 	// takes as many tokens as its Costs say. If the Costs do not have the unit, the cost is not

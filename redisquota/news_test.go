@@ -332,7 +332,7 @@ func TestStoreStatements(t *testing.T) {
 			c := dial(t, start(t))
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s even"), name: "a"}
 			said := statement{
-				Name: "core \"x\"\n\x00", Bucket: "b", Unit: "points", Limit: 5000, Remaining: 7, Reset: time.Hour, ResetKnown: true,
+				Name: "core \"x\"\n\x00", Counter: "b", Unit: "points", Limit: 5000, Remaining: 7, Reset: time.Hour, ResetKnown: true,
 				Resolution: time.Second, Absolute: true, Skew: -time.Second, Window: time.Hour,
 			}
 			r := a.request(1, 0)

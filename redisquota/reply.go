@@ -87,19 +87,19 @@ func decode(flat []string) (*store.Reply, error) {
 		if len(said) < 3 {
 			return nil, errReply
 		}
-		var st quota.Statement
+		var st statement
 		if err := json.Unmarshal([]byte(said[2]), &st); err != nil {
 			return nil, errReply
 		}
 		reset, remaining := read(said[0]), read(said[1])
-		st.Reset, st.Remaining = max(reset.duration(), 0), remaining.int()
+		st.Reset, st.Remaining, st.Counter = max(reset.duration(), 0), remaining.int(), st.Bucket
 		if reset.bad || remaining.bad {
 			return nil, errReply
 		}
-		reply.Statements = append(reply.Statements, st)
+		reply.Statements = append(reply.Statements, st.Statement)
 	}
 	slices.SortFunc(reply.Statements, func(a, b quota.Statement) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Bucket, b.Bucket))
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Counter, b.Counter))
 	})
 	return reply, nil
 }

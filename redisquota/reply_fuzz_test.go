@@ -23,6 +23,33 @@ func (l liar) Subscribe(_ context.Context, _ string, hear func(string)) error {
 	return errors.ErrUnsupported
 }
 
+// clerk is a Client that keeps what is sent, and replies.
+type clerk struct {
+	sent    []string
+	replies liar
+}
+
+func (c *clerk) Run(_ context.Context, _, args []string) ([]string, error) {
+	c.sent = args
+	return c.replies, nil
+}
+
+func (c *clerk) Subscribe(context.Context, string, func(string)) error { return errors.ErrUnsupported }
+
+// In Redis, the Counter of a Statement is called Bucket, by which processes of each version know it.
+func TestCounterIsBucketInRedis(t *testing.T) {
+	c := &clerk{replies: liar{"1795444435154269 0 1000 -1 0 1 1 0 0 20000 5 1 0", "", "", "60000000", "3", `{"Name":"core","Bucket":"search","Unit":"points","Limit":5000}`}}
+	reply, err := (&redisquota.Store{Client: c}).Exchange(t.Context(), &store.Request{
+		Version: store.Version, Bucket: "api", Member: "a", Serial: 1, Statements: []statement{{Name: "core", Counter: "search"}},
+	})
+	if want := (statement{Name: "core", Counter: "search", Unit: "points", Limit: 5000, Remaining: 3, Reset: time.Minute}); err != nil || len(reply.Statements) != 1 || reply.Statements[0] != want {
+		t.Errorf("read %+v, %v, want %+v", reply, err, want)
+	}
+	if sent := strings.Join(c.sent, "\n"); !strings.Contains(sent, `"Counter":""`) || !strings.Contains(sent, `"Bucket":"search"`) {
+		t.Errorf("sent %s, want the name as Bucket", sent)
+	}
+}
+
 // FuzzReply has a server reply, and publish, whatever it likes: that is an error or a reply, and nothing panics.
 func FuzzReply(f *testing.F) {
 	f.Add("1795444435154269 1 1000 -1 0 1 1 0 0 20000 5\n\n1795444435847796:0:1:-1 1795444435887796:0:1:0:40000:50\n3/s\n60000000\n3\n{\"Name\":\"core\"}")

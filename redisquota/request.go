@@ -233,18 +233,24 @@ func (a *arguments) own(all []store.Own, n int) {
 	(*a)[place] = strconv.FormatInt(k, 10)
 }
 
+// statement is a Statement as Redis has it, where its Counter is called Bucket.
+type statement struct {
+	quota.Statement
+	Bucket string
+}
+
 // statements writes what servers said. Reset and Remaining are the matter of the script; the rest is
 // read by decode again.
 func (a *arguments) statements(all []quota.Statement) {
 	a.number(int64(len(all)))
 	for _, st := range all {
-		rest := st
-		rest.Reset, rest.Remaining = 0, 0
+		rest := statement{st, st.Counter}
+		rest.Reset, rest.Remaining, rest.Counter = 0, 0, ""
 		text, err := json.Marshal(rest)
 		if err != nil {
 			text = []byte("{}")
 		}
-		a.text(strings.Join([]string{st.Unit, st.Name, st.Bucket}, "\x00"))
+		a.text(strings.Join([]string{st.Unit, st.Name, st.Counter}, "\x00"))
 		a.number(int64(max(st.Remaining, 0)))
 		a.flag(st.ResetKnown)
 		a.up(max(st.Reset, 0))

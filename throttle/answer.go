@@ -47,9 +47,9 @@ type Answer struct {
 	HoldKnown      bool
 	HoldResolution time.Duration
 
-	// Bucket is the server's name for what the request drew on, where the server counts some requests on
+	// Counter is the server's name for what the request drew on, where the server counts some requests on
 	// their own; see Group. Empty if the server does not say.
-	Bucket string
+	Counter string
 
 	Statements []quota.Statement // what the server said about its limits
 	instances  bool              // one of the Statements is of several instances of the server
@@ -149,12 +149,12 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
 			a = &Answer{
 				Lost: true, Hold: rest, HoldKnown: rest > 0,
-				Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements,
+				Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements,
 			}
 		}
 	}
 	told := a
-	if l.entry.group != nil && (a.Bucket != "" || l.contradicted.Load()) {
+	if l.entry.group != nil && (a.Counter != "" || l.contradicted.Load()) {
 		var local bool
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
@@ -250,7 +250,7 @@ func (g *Grant) Done() {
 
 // informative reports whether there is anything to learn from the answer.
 func (a *Answer) informative() bool {
-	return a.Refused || a.MayRefuse || a.HoldKnown || a.Bucket != "" || len(a.Statements) > 0
+	return a.Refused || a.MayRefuse || a.HoldKnown || a.Counter != "" || len(a.Statements) > 0
 }
 
 // forward passes an answer to the bucket for what the request drew on, if that is known, unless it is the one
@@ -289,10 +289,10 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	switch {
 	case whole.forgotten.Load():
 		return r.l, 0
-	case a.Bucket == "" || t.Split():
+	case a.Counter == "" || t.Split():
 		return g.counterFor(whole, t, r, a)
 	}
-	name, own := t.Named(r.class.Verb, r.class.Path, a.Bucket, adaptive.Exhausted(a.Statements))
+	name, own := t.Named(r.class.Verb, r.class.Path, a.Counter, adaptive.Exhausted(a.Statements))
 	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {

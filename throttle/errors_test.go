@@ -121,7 +121,7 @@ func TestNamesAreVisible(t *testing.T) {
 		for i, name := range []string{"core", evil, long} {
 			path := "/" + strconv.Itoa(i)
 			grant, _ := g.Limiter("a").Observe(Claim{Verb: "GET", Path: path})
-			grant.Answered(Answer{Bucket: name, Statements: []quota.Statement{{Name: name, Bucket: name, Unit: name, Limit: 5, ResetKnown: true, Reset: time.Minute}}})
+			grant.Answered(Answer{Counter: name, Statements: []quota.Statement{{Name: name, Counter: name, Unit: name, Limit: 5, ResetKnown: true, Reset: time.Minute}}})
 			if err := g.Limiter("a").Wait(t.Context(), 1); err != nil && visible.Text(err.Error(), 300) != err.Error() {
 				t.Errorf("%q", err)
 			}
@@ -133,7 +133,7 @@ func TestNamesAreVisible(t *testing.T) {
 		for _, s := range states {
 			texts := []string{s.Bucket, s.Next.Quota}
 			for _, l := range s.Limits {
-				texts = append(texts, l.Quota, l.Bucket, l.Unit)
+				texts = append(texts, l.Quota, l.Counter, l.Unit)
 			}
 			for _, text := range texts {
 				if visible.Text(text, 200) != text {

@@ -166,7 +166,7 @@ func TestGroupSavesForAYear(t *testing.T) {
 				}
 			}
 			limit := func(in time.Duration) quota.Statement {
-				return quota.Statement{Limit: 10, Remaining: 3, ResetKnown: in > 0, Reset: in, Name: "a", Bucket: "b"}
+				return quota.Statement{Limit: 10, Remaining: 3, ResetKnown: in > 0, Reset: in, Name: "a", Counter: "b"}
 			}
 			for host, a := range map[string]Answer{
 				"minute": {Statements: []quota.Statement{limit(time.Minute)}},
@@ -183,7 +183,7 @@ func TestGroupSavesForAYear(t *testing.T) {
 						grant, _ := l.Observe(Claim{Verb: "GET", Path: "/" + strconv.Itoa(i)})
 						answer := a
 						if split != "" {
-							answer.Bucket = strconv.Itoa(i % 3)
+							answer.Counter = strconv.Itoa(i % 3)
 						}
 						if i%2 == 0 {
 							answer.Refused, answer.HoldKnown = false, false

@@ -149,7 +149,7 @@ func TestGrantDoneWhoseRandPanics(t *testing.T) {
 	answers := map[string]Answer{
 		"refused":   {Refused: true, Hold: time.Second, HoldKnown: true},
 		"stated":    {Statements: []quota.Statement{{Limit: 10, Reset: time.Second, ResetKnown: true}}},
-		"named":     {Bucket: "a", Statements: []quota.Statement{{Bucket: "a", Limit: 10, Reset: time.Second, ResetKnown: true}}},
+		"named":     {Counter: "a", Statements: []quota.Statement{{Counter: "a", Limit: 10, Reset: time.Second, ResetKnown: true}}},
 		"unsettled": {MayRefuse: true, Unsettled: true, Reading: true},
 	}
 	for name, answer := range answers {

@@ -28,7 +28,7 @@ import (
 //	err := g.Limiter("api.example.com").Wait(ctx, 1)
 //
 // The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests of a
-// bucket on their own, and says so (Answer.Bucket), or answers show it (Statements that cannot be about one
+// bucket on their own, and says so (Answer.Counter), or answers show it (Statements that cannot be about one
 // counter), these requests get a bucket of their own below it, named after what they ask for; their Verb and
 // Path tell which claims belong there.
 //
@@ -395,7 +395,7 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 }
 
-// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket
+// splitOff moves what l knows of the limits that the server states for a name (Statement.Counter) to the bucket
 // below l for that name. Requests in flight in l are taken to draw on these limits too. The bucket of a counter
 // begins with what was stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {

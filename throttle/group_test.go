@@ -960,8 +960,8 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 
 // remaining is an answer that says what it drew on, and what remains of that.
 func remaining(bucket string, n int) Answer {
-	return Answer{Bucket: bucket, Statements: []quota.Statement{
-		{Bucket: bucket, Limit: 100, Remaining: n, Reset: time.Minute, ResetKnown: true},
+	return Answer{Counter: bucket, Statements: []quota.Statement{
+		{Counter: bucket, Limit: 100, Remaining: n, Reset: time.Minute, ResetKnown: true},
 	}}
 }
 

@@ -28,7 +28,7 @@ type State struct {
 // Level is how much is left of one limit: of a configured quota, or of what the server states.
 type Level struct {
 	Quota     string        // the quota by its name or as text; or the server's name for it, if any
-	Bucket    string        // which of several limits of that name, if the server says so
+	Counter   string        // which of several limits of that name, if the server says so
 	Unit      string        // empty for requests
 	Limit     int           // tokens that are there when all are back; zero if the server does not say
 	Available int           `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later
@@ -48,7 +48,7 @@ func (l *Limiter) State() State {
 		Limits: l.levels(now), Beliefs: l.server.Beliefs(now, &l.clock),
 	}
 	for _, w := range l.server.Windows(now) {
-		s.Limits = append(s.Limits, Level{w.Name, w.Bucket, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})
+		s.Limits = append(s.Limits, Level{w.Name, w.Counter, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})
 	}
 	if l.link != nil {
 		s.Store = (*StoreState)(l.link.lease.State(now))

@@ -27,7 +27,7 @@ func TestStateLimits(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		g.Answered(Answer{Statements: []quota.Statement{
 			{Name: "core", Limit: 60, Remaining: 50, Reset: time.Hour, ResetKnown: true},
-			{Bucket: "b", Unit: "tokens", Remaining: 3},
+			{Counter: "b", Unit: "tokens", Remaining: 3},
 		}})
 		const passed = 100 * time.Millisecond
 		want := []Level{
@@ -38,7 +38,7 @@ func TestStateLimits(t *testing.T) {
 			{Quota: "5/m window grid", Limit: 5, Available: 0, Reset: time.Minute - passed},
 			{Quota: "mine", Limit: 5, Available: 1, Reset: 400 * time.Millisecond, Rate: 10},
 			{Quota: "core", Limit: 60, Available: 46, Reset: time.Hour, Stated: true},
-			{Bucket: "b", Unit: "tokens", Available: 0, Stated: true},
+			{Counter: "b", Unit: "tokens", Available: 0, Stated: true},
 		}
 		got := l.State().Limits
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -52,7 +52,7 @@ func TestStateLimitsAreInOrder(t *testing.T) {
 	all := []quota.Statement{
 		{Name: "core", Limit: 9, Remaining: 5},
 		{Name: "day", Limit: 9, Remaining: 5},
-		{Name: "core", Bucket: "b", Limit: 9, Remaining: 5},
+		{Name: "core", Counter: "b", Limit: 9, Remaining: 5},
 		{Name: "core", Unit: "tokens", Limit: 9, Remaining: 5},
 		{Limit: 9, Remaining: 5},
 	}
@@ -66,7 +66,7 @@ func TestStateLimitsAreInOrder(t *testing.T) {
 			}
 			var got []string
 			for _, level := range l.State().Limits {
-				got = append(got, level.Unit+" "+level.Quota+" "+level.Bucket)
+				got = append(got, level.Unit+" "+level.Quota+" "+level.Counter)
 			}
 			if want := []string{"  ", " core ", " core b", " day ", "tokens core "}; !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)

@@ -147,8 +147,8 @@ func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
 	default:
 		fmt.Fprintf(w, ". It is restored in %v, by %s.\n", rounded(l.Reset.In), a.received.Add(l.Reset.In).UTC().Format("2006-01-02 15:04:05 MST"))
 	}
-	if l.Bucket != "" && l.Bucket != l.Name {
-		fmt.Fprintf(w, "  The request drew on the counter %q.\n", visible.Text(l.Bucket, maxText))
+	if l.Counter != "" && l.Counter != l.Name {
+		fmt.Fprintf(w, "  The request drew on the counter %q.\n", visible.Text(l.Counter, maxText))
 	}
 	if l.Advisory {
 		fmt.Fprintln(w, "  The server announces this limit, and does not enforce it yet.")

@@ -27,7 +27,7 @@ func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 			continue
 		}
 		s := quota.Statement{
-			Name: l.Name, Bucket: l.Bucket, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
+			Name: l.Name, Counter: l.Counter, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
 		}
@@ -50,7 +50,7 @@ func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 
 // sameName returns the index of the statement that has the name, the bucket and the unit of another, or -1.
 func sameName(in []quota.Statement, s *quota.Statement) int {
-	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit })
+	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Counter == s.Counter && o.Unit == s.Unit })
 }
 
 // unitName returns the name that Quotas have for a unit of headers.
@@ -69,11 +69,11 @@ func count(c headers.Count) int {
 	return int(min(c.N, math.MaxInt32))
 }
 
-// Bucket returns the name that an answer gives to the server's bucket. The name is empty if the answer
+// Counter returns the name that an answer gives to what its request drew on. The name is empty if the answer
 // gives none, or more than one.
-func Bucket(limits []headers.Limit) (name string) {
+func Counter(limits []headers.Limit) (name string) {
 	for i := range limits {
-		switch b := limits[i].Bucket; {
+		switch b := limits[i].Counter; {
 		case b == "" || b == name:
 		case name != "":
 			return ""

@@ -29,7 +29,7 @@ func TestStatements(t *testing.T) {
 	unknown, advisory, whole, ofBytes := some("a", 10, 0), some("a", 10, 5), resets(some("a", 10, 5), 9*s), some("a", 10, 5)
 	unknown.Remaining.Known = false
 	advisory.Advisory = true
-	whole.Bucket, whole.Window = "b", time.Minute
+	whole.Counter, whole.Window = "b", time.Minute
 	ofBytes.Unit = "content-bytes"
 	noLimit := some("a", 0, 5)
 	noLimit.Limit.Known = false
@@ -37,7 +37,7 @@ func TestStatements(t *testing.T) {
 	withBytes.Unit = quota.Bytes
 	later.Reset, later.ResetKnown, later.Resolution, later.Absolute, later.Skew = 9*s, true, s, true, 2*s
 	all := later
-	all.Bucket, all.Window = "b", time.Minute
+	all.Counter, all.Window = "b", time.Minute
 	for name, test := range map[string]struct {
 		limits []headers.Limit
 		want   []quota.Statement
@@ -79,9 +79,9 @@ func TestBucket(t *testing.T) {
 	} {
 		var limits []headers.Limit
 		for _, b := range test.names {
-			limits = append(limits, headers.Limit{Bucket: b})
+			limits = append(limits, headers.Limit{Counter: b})
 		}
-		if got := Bucket(limits); got != test.want {
+		if got := Counter(limits); got != test.want {
 			t.Errorf("%q: %q, want %q", test.names, got, test.want)
 		}
 	}

@@ -172,7 +172,7 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 }
 
 func appendStatement(b []byte, s *statement) []byte {
-	b = varint.AppendString(varint.AppendString(varint.AppendString(b, s.Name), s.Bucket), s.Unit)
+	b = varint.AppendString(varint.AppendString(varint.AppendString(b, s.Name), s.Counter), s.Unit)
 	b = varint.Append(varint.Append(b, s.Limit), s.Remaining)
 	b = varint.AppendBool(varint.Append(b, s.Reset), s.ResetKnown)
 	b = varint.AppendBool(varint.Append(b, s.Resolution), s.Absolute)
@@ -181,7 +181,7 @@ func appendStatement(b []byte, s *statement) []byte {
 
 func (l *Ledger) readStatement(r *varint.Reader) {
 	var s statement
-	s.Name, s.Bucket, s.Unit = r.String(), r.String(), r.String()
+	s.Name, s.Counter, s.Unit = r.String(), r.String(), r.String()
 	s.Limit, s.Remaining = int(r.Int(math.MinInt, math.MaxInt)), int(r.Int(math.MinInt, math.MaxInt))
 	s.Reset, s.ResetKnown = readSpan(r), r.Bool()
 	s.Resolution, s.Absolute = readSpan(r), r.Bool()

@@ -560,7 +560,7 @@ func (l *Ledger) remember(r *Request, now monotime.Time) {
 		if st.ResetKnown {
 			w.reset = now.Add(min(max(st.Reset, 0), monotime.Longest))
 		}
-		i := slices.IndexFunc(l.statements, func(o statement) bool { return o.Name == st.Name && o.Bucket == st.Bucket && o.Unit == st.Unit })
+		i := slices.IndexFunc(l.statements, func(o statement) bool { return o.Name == st.Name && o.Counter == st.Counter && o.Unit == st.Unit })
 		if i < 0 {
 			if len(l.statements) < maxStatements {
 				l.statements = append(l.statements, w)

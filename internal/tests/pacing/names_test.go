@@ -52,7 +52,7 @@ func (n *notebook) trace() *pacer.Trace {
 		Learned: func(l pacer.Learned) {
 			n.note(l.Bucket)
 			for _, l := range l.Limits {
-				n.note(l.Name, l.Bucket, l.Unit)
+				n.note(l.Name, l.Counter, l.Unit)
 			}
 		},
 		Answered: func(a pacer.Answered) { n.note(a.Bucket) },
@@ -69,7 +69,7 @@ func (n *notebook) state(t *testing.T, tr *pacer.Transport) {
 	for _, s := range tr.State() {
 		n.note(s.Bucket, s.Next.Bucket, s.Next.Quota)
 		for _, l := range s.Limits {
-			n.note(l.Quota, l.Bucket, l.Unit)
+			n.note(l.Quota, l.Counter, l.Unit)
 		}
 		if s.Store != nil {
 			n.note(s.Store.Err)

@@ -11,8 +11,8 @@ type apart struct {
 	others float64 // what others use of all counters together for each token of ours
 }
 
-// isPlain reports whether a window is of requests, and of those to which the server gives no Bucket of their own.
-func (w *window) isPlain() bool { return w.bucket == "" && w.unit == "" }
+// isPlain reports whether a window is of requests, and of those to which the server gives no Counter of their own.
+func (w *window) isPlain() bool { return w.counter == "" && w.unit == "" }
 
 // contradictions is whether answers about a window contradict each other so often that package counter is to look
 // closer. Once is not enough: then the limit has changed, or the server was restarted.

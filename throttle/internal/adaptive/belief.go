@@ -29,7 +29,7 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 	}
 	windows := slices.Clone(s.windows)
 	slices.SortStableFunc(windows, func(a, b *window) int {
-		return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.name, b.name), cmp.Compare(a.bucket, b.bucket))
+		return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.name, b.name), cmp.Compare(a.counter, b.counter))
 	})
 	for _, w := range windows {
 		if clauses := w.beliefs(clock); len(clauses) > 0 {

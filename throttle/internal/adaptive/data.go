@@ -5,7 +5,7 @@ import "time"
 // WindowMemory is what is known of one limit of the server.
 type WindowMemory struct {
 	Name      string `json:"name,omitempty"`
-	Bucket    string `json:"bucket,omitempty"`
+	Counter   string `json:"bucket,omitempty"` // called so in all texts that were saved
 	Unit      string `json:"unit,omitempty"`
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`

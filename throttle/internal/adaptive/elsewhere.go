@@ -20,7 +20,7 @@ func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 	for i := range a.Statements {
 		st := &a.Statements[i]
 		o := outcome{n: bounded(costIn(&cost, canonical(st.Unit))), limit: bounded(st.Limit), remaining: bounded(st.Remaining)}
-		if w := s.find(st.Name, st.Bucket, canonical(st.Unit)); w != nil {
+		if w := s.find(st.Name, st.Counter, canonical(st.Unit)); w != nil {
 			o.n = bounded(w.costOf(&cost, kind))
 			o.limit, o.others = cmp.Or(o.limit, w.limit()), w.others.withOthers(o.n)-o.n
 		}
@@ -44,7 +44,7 @@ func (w *window) spentAt(t monotime.Time) bool {
 // isStated reports whether one of the statements is about the limit.
 func (w *window) isStated(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
-		return st.Name == w.name && st.Bucket == w.bucket && canonical(st.Unit) == w.unit
+		return st.Name == w.name && st.Counter == w.counter && canonical(st.Unit) == w.unit
 	})
 }
 
@@ -67,5 +67,5 @@ func (s *Server) keepSought(now monotime.Time, t *Ticket, w *window) {
 		return
 	}
 	w.seek.note(&outcome{sent: t.Sent, now: now, n: 1, limit: 1, probe: true}, false, true)
-	s.kept = append(s.kept, WindowMemory{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Habits: w.habits(w.heardAt), OfNow: true})
+	s.kept = append(s.kept, WindowMemory{Name: w.name, Counter: w.counter, Unit: w.unit, Limit: w.stated, Habits: w.habits(w.heardAt), OfNow: true})
 }

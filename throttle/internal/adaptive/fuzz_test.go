@@ -77,7 +77,7 @@ func TestPricesAtRandom(t *testing.T) {
 				}
 				f := c.end(0)
 				st := c.statement()
-				st.Name, st.Bucket, st.Unit = "", "", "tokens"
+				st.Name, st.Counter, st.Unit = "", "", "tokens"
 				if st.Reset, st.Resolution = pick(c, spans[:9]), pick(c, spans[:7]); c.next()%2 > 0 {
 					st.Limit, st.Remaining = int(c.next()), int(c.next())
 				}
@@ -155,7 +155,7 @@ func pick[T any](c *chaos, from []T) T { return from[int(c.next())%len(from)] }
 
 func (c *chaos) statement() quota.Statement {
 	return quota.Statement{
-		Name: string(rune('a' + c.next()%40)), Bucket: pick(c, []string{"", "x", "y"}), Unit: pick(c, units),
+		Name: string(rune('a' + c.next()%40)), Counter: pick(c, []string{"", "x", "y"}), Unit: pick(c, units),
 		Limit: pick(c, counts), Remaining: pick(c, counts), Reset: pick(c, spans), ResetKnown: c.next()%4 > 0,
 		Resolution: pick(c, spans), Absolute: c.next()%3 == 0, Skew: pick(c, spans), Window: pick(c, spans),
 	}

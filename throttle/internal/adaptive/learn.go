@@ -84,7 +84,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.grantsNone(st, t, a) {
 			continue
 		}
-		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
+		w := s.findOrAdd(st.Name, st.Counter, canonical(st.Unit))
 		w.granted = w.granted || grants(st)
 		st, another := w.millis.read(t.Sent, now, st)
 		if another {
@@ -126,7 +126,7 @@ func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
 	read := statements
 	for i := range statements {
 		st := &statements[i]
-		w := s.find(st.Name, st.Bucket, canonical(st.Unit))
+		w := s.find(st.Name, st.Counter, canonical(st.Unit))
 		if w == nil || w.millis.inUnit(st) == st {
 			continue
 		} else if &read[0] == &statements[0] {
@@ -144,7 +144,7 @@ func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
 	if unit == "" || grants(st) || a.Refused || a.Lost {
 		return false
 	}
-	cost, w := a.cost(t), s.find(st.Name, st.Bucket, unit)
+	cost, w := a.cost(t), s.find(st.Name, st.Counter, unit)
 	if isSaid(&cost, unit) || w != nil && w.granted {
 		return false
 	}
@@ -158,8 +158,8 @@ func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
 // grants reports whether a statement says that the server grants anything of a limit.
 func grants(st *quota.Statement) bool { return st.Limit > 0 || st.Remaining > 0 }
 
-// unstated accounts for the windows of which an answer does not speak. A window without a bucket loses the cost of
-// the request, as all requests may draw on it. A window with a bucket loses it only if the answer states nothing: an
+// unstated accounts for the windows of which an answer does not speak. A window without a counter loses the cost of
+// the request, as all requests may draw on it. A window with a counter loses it only if the answer states nothing: an
 // answer that states something names the limits on which the request drew.
 //
 // Windows that the server states no longer are forgotten, see gone.
@@ -170,7 +170,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			kept = append(kept, w)
 			continue
 		}
-		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
+		if !a.Refused && (w.counter == "" || len(a.Statements) == 0) {
 			n := bounded(w.costOf(&cost, nil))
 			w.remaining = max(w.remaining-n, 0)
 			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
@@ -206,7 +206,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 //     may be never.
 //   - Where requests go at a rate and none is a probe, several answers show it, see dropped.
 func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
-	if a.Refused || a.Lost || len(a.Statements) > 0 && (w.bucket != "" || w.remaining > 0 || w.reset.late > now) {
+	if a.Refused || a.Lost || len(a.Statements) > 0 && (w.counter != "" || w.remaining > 0 || w.reset.late > now) {
 		return false
 	}
 	dropped := w.refill.refills && t.Sent >= w.reset.late && w.dropped.silent()
@@ -296,7 +296,7 @@ func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time
 		if st.Remaining > 0 {
 			continue
 		}
-		w := s.find(st.Name, st.Bucket, canonical(st.Unit))
+		w := s.find(st.Name, st.Counter, canonical(st.Unit))
 		if w == nil || w.unit != "" || !w.refill.early() {
 			return hint
 		}
@@ -449,7 +449,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
-	w := s.find(st.Name, st.Bucket, canonical(st.Unit))
+	w := s.find(st.Name, st.Counter, canonical(st.Unit))
 	if w == nil && !grants(st) && canonical(st.Unit) != "" {
 		return // nobody knows whether requests need any of it, see grantsNone
 	}
@@ -457,7 +457,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return // it is passed over, as by millis.overhear
 	}
 	if w == nil {
-		w = s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit)) // with what is known of its resets
+		w = s.findOrAdd(st.Name, st.Counter, canonical(st.Unit)) // with what is known of its resets
 	}
 	if passed, another := w.millis.overhear(st); passed {
 		return
@@ -466,7 +466,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	}
 	if w.reset.late <= now {
 		h := hearsay{
-			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
+			name: st.Name, counter: st.Counter, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
 			early: late.Add(-step), late: late, opened: now, openedWithin: w.reset.halfRoundTrip, resolution: step, span: st.Window,
 		}
 		if w.reset.roundsDown {

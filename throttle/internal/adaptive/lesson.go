@@ -36,7 +36,7 @@ func (m *Memory) Lesson(most int) string {
 		if p := h.Price; p != nil {
 			h.Price = &PriceMemory{Mean: rounded(p.Mean), Variance: rounded(p.Variance)}
 		}
-		l.Windows = append(l.Windows, WindowMemory{Name: w.Name, Bucket: w.Bucket, Unit: w.Unit, Limit: w.Limit, Habits: h})
+		l.Windows = append(l.Windows, WindowMemory{Name: w.Name, Counter: w.Counter, Unit: w.Unit, Limit: w.Limit, Habits: h})
 	}
 	for range 2 {
 		if !l.Any() {
@@ -96,7 +96,7 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 	}
 	for i := range m.Windows {
 		wm := &m.Windows[i]
-		if w := s.find(wm.Name, wm.Bucket, canonical(wm.Unit)); w == nil {
+		if w := s.find(wm.Name, wm.Counter, canonical(wm.Unit)); w == nil {
 			s.keep(wm)
 		} else {
 			if w.adopt(wm, w.habits(w.heardAt), w.unit) {

@@ -88,7 +88,7 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 		m.Windows[i].prune(now, age)
 	}
 	m.Windows = slices.DeleteFunc(m.Windows, func(w WindowMemory) bool {
-		return w.Late.IsZero() && !w.any() || len(w.Name)+len(w.Bucket)+len(w.Unit) > 3*maxKeptName
+		return w.Late.IsZero() && !w.any() || len(w.Name)+len(w.Counter)+len(w.Unit) > 3*maxKeptName
 	})
 	m.Windows = m.Windows[:min(len(m.Windows), maxWindows)]
 	return m.Any()
@@ -135,7 +135,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 			early, late = w.seek.from.Add(w.seek.least), w.seek.from.Add(w.seek.most)
 		}
 		wm := WindowMemory{
-			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.stated, Remaining: max(w.remaining-s.inFlightOn(w), 0),
+			Name: w.name, Counter: w.counter, Unit: w.unit, Limit: w.stated, Remaining: max(w.remaining-s.inFlightOn(w), 0),
 			Early: clock.Date(early), Late: clock.Date(late),
 			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(w.heardAt),
 		}
@@ -194,20 +194,20 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 
 // hearsay is what is known of a limit from elsewhere: from a Memory or from another process.
 type hearsay struct {
-	name, bucket, unit string // the unit is canonical
-	limit, remaining   int
-	heard              monotime.Time // when so much remained, from when on more may have come back; zero if now
-	early, late        monotime.Time
-	opened             monotime.Time // when the window began; zero if that is not known
-	openedWithin       time.Duration // opened may be wrong by as much
-	resolution         time.Duration
-	span               time.Duration
-	unstated           time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
+	name, counter, unit string // the unit is canonical
+	limit, remaining    int
+	heard               monotime.Time // when so much remained, from when on more may have come back; zero if now
+	early, late         monotime.Time
+	opened              monotime.Time // when the window began; zero if that is not known
+	openedWithin        time.Duration // opened may be wrong by as much
+	resolution          time.Duration
+	span                time.Duration
+	unstated            time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
 }
 
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	h := &hearsay{
-		name: m.Name, bucket: m.Bucket, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
+		name: m.Name, counter: m.Counter, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
 		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span, unstated: min(max(m.BackWithin, 0), longestWindow),
 	}
 	if m.Began > 0 {
@@ -224,7 +224,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	if late <= now {
 		return
 	}
-	w := s.findOrAdd(h.name, h.bucket, h.unit)
+	w := s.findOrAdd(h.name, h.counter, h.unit)
 	s.advance()
 	w.lastAnswer, w.nextSince = s.sequence, s.sequence
 	o := outcome{now: now}

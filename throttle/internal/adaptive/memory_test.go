@@ -24,6 +24,18 @@ func wallClock() *monotime.Clock {
 	return &c
 }
 
+// In texts that are saved, a counter is called a bucket, as from the first build on.
+func TestCounterIsBucketInMemory(t *testing.T) {
+	const text = `{"name":"core","bucket":"search","remaining":3}`
+	var m WindowMemory
+	if err := json.Unmarshal([]byte(text), &m); err != nil || m.Counter != "search" {
+		t.Errorf("read %+v, %v", m, err)
+	}
+	if got, err := json.Marshal(m); err != nil || string(got) != text {
+		t.Errorf("wrote %s, %v, want %s", got, err, text)
+	}
+}
+
 // TestMemoryRoundTrip: what was learned comes back through JSON, and holds requests back in the
 // same way.
 func TestMemoryRoundTrip(t *testing.T) {
@@ -44,8 +56,8 @@ func TestMemoryRoundTrip(t *testing.T) {
 		},
 		{
 			"span, unit, bucket",
-			[]Answer{says(quota.Statement{Name: "a", Bucket: "b", Unit: "tokens", Remaining: 7, ResetKnown: true, Reset: time.Hour, Window: 2 * time.Hour})},
-			WindowMemory{Name: "a", Bucket: "b", Unit: "tokens", Remaining: 7, Span: 2 * time.Hour},
+			[]Answer{says(quota.Statement{Name: "a", Counter: "b", Unit: "tokens", Remaining: 7, ResetKnown: true, Reset: time.Hour, Window: 2 * time.Hour})},
+			WindowMemory{Name: "a", Counter: "b", Unit: "tokens", Remaining: 7, Span: 2 * time.Hour},
 			0,
 		},
 		{"refills", []Answer{says(left(5, 10, 5*time.Second)), says(left(4, 10, 6*time.Second))}, WindowMemory{Limit: 10, Remaining: 4, Habits: Habits{Refill: 1}}, 0},

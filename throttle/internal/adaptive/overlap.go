@@ -78,7 +78,7 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 		return
 	}
 	for _, o := range site.compared {
-		v := o.find(st.Name, st.Bucket, canonical(st.Unit))
+		v := o.find(st.Name, st.Counter, canonical(st.Unit))
 		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w) || v == nil || v == w || v.stated != w.stated || v.reset.late <= now {
 			continue
 		}
@@ -253,14 +253,14 @@ func (s *Server) Leave() {
 	s.site.compared = slices.DeleteFunc(s.site.compared, func(o *Server) bool { return o == s })
 }
 
-// SplitOff moves the windows of a Statement.Bucket to another Server of the Site, because only some
+// SplitOff moves the windows of a Statement.Counter to another Server of the Site, because only some
 // of the requests of s were found to draw on them. What s has in flight is taken to draw on them
 // as well, until it is answered: most of it may draw on another window, which may be far wider. It reports whether
 // there was such a window.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 	kept := s.windows[:0]
 	for _, w := range s.windows {
-		if w.bucket != bucket || len(to.windows) >= maxWindows {
+		if w.counter != bucket || len(to.windows) >= maxWindows {
 			kept = append(kept, w)
 			continue
 		}

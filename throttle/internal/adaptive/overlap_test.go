@@ -65,7 +65,7 @@ func TestOverlapNeeds(t *testing.T) {
 		change func(*quota.Statement)
 	}{
 		{"name", func(s *quota.Statement) { s.Name = "x" }},
-		{"bucket", func(s *quota.Statement) { s.Bucket = "x" }},
+		{"bucket", func(s *quota.Statement) { s.Counter = "x" }},
 		{"unit", func(s *quota.Statement) { s.Unit = "tokens" }},
 		{"limit", func(s *quota.Statement) { s.Limit = 11 }},
 		{"reset", func(s *quota.Statement) { s.Reset = time.Hour }},
@@ -104,7 +104,7 @@ func TestSplitOff(t *testing.T) {
 	var site Site
 	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
 	x, y := left(5, 10, time.Minute), left(6, 10, time.Minute)
-	x.Bucket, y.Bucket = "x", "y"
+	x.Counter, y.Counter = "x", "y"
 	all.exchange(says(x, y))
 	all.send()
 	if all.SplitOff("z", own.Server) {
@@ -113,11 +113,11 @@ func TestSplitOff(t *testing.T) {
 	if !all.SplitOff("x", own.Server) {
 		t.Fatal("no window of x was moved")
 	}
-	if w := own.window1(); w.bucket != "x" || w.remaining != 5 {
-		t.Errorf("%d remain of %s, want 5 of x", w.remaining, w.bucket)
+	if w := own.window1(); w.counter != "x" || w.remaining != 5 {
+		t.Errorf("%d remain of %s, want 5 of x", w.remaining, w.counter)
 	}
-	if w := all.window1(); w.bucket != "y" || w.remaining != 6 {
-		t.Errorf("%d remain of %s, want 6 of y", w.remaining, w.bucket)
+	if w := all.window1(); w.counter != "y" || w.remaining != 6 {
+		t.Errorf("%d remain of %s, want 6 of y", w.remaining, w.counter)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestSplitOffInFlight(t *testing.T) {
 	var peers Peers[string]
 	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
 	x, y := left(5, 10, time.Minute), left(60, 100, time.Minute)
-	x.Bucket, y.Bucket = "x", "y"
+	x.Counter, y.Counter = "x", "y"
 	all.exchange(says(x, y))
 	a, b, c := all.send(), all.send(), all.send()
 	if !all.SplitOff("x", own.Server) {
@@ -153,7 +153,7 @@ func TestSplitOffShared(t *testing.T) {
 	var site Site
 	all, other, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
 	x := left(9, 10, time.Minute)
-	x.Bucket = "x"
+	x.Counter = "x"
 	all.exchange(says(x))
 	x.Remaining = 8
 	other.exchange(says(x))

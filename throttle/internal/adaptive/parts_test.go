@@ -103,7 +103,7 @@ func TestLeftOut(t *testing.T) {
 // field that a rule needs is a part, or of a part.
 func TestWindowHasNumbersAndParts(t *testing.T) {
 	want := []string{
-		"name", "bucket", "unit", "text", "stated", "mostFound", "span", "granted", "instances",
+		"name", "counter", "unit", "text", "stated", "mostFound", "span", "granted", "instances",
 		"lastAnswer", "heardAt", "remaining", "nextRemaining", "nextSince", "leastThen", "heardThen",
 		"parts",
 	}

@@ -387,7 +387,7 @@ func (s *Server) usedUp(now monotime.Time) bool {
 // find returns the window of a limit, nil if there is none.
 func (s *Server) find(name, bucket, unit string) *window {
 	for _, w := range s.windows {
-		if w.name == name && w.bucket == bucket && w.unit == unit {
+		if w.name == name && w.counter == bucket && w.unit == unit {
 			return w
 		}
 	}
@@ -400,7 +400,7 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	if w := s.find(name, bucket, unit); w != nil {
 		return w
 	}
-	w := &window{name: strings.Clone(name), bucket: strings.Clone(bucket), unit: strings.Clone(unit)} // the text of an answer is not kept
+	w := &window{name: strings.Clone(name), counter: strings.Clone(bucket), unit: strings.Clone(unit)} // the text of an answer is not kept
 	w.others.siblings = !s.apart.has(w) && (s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared)
 	if s.apart.has(w) {
 		w.reset, w.millis, w.others.perOurToken = s.apart.before, s.apart.unit, s.apart.others
@@ -443,7 +443,7 @@ func (s *Server) priced() bool {
 // recall gives a new window the habits that are kept of its limit from an earlier run or another process.
 func (s *Server) recall(w *window) {
 	i := slices.IndexFunc(s.kept, func(m WindowMemory) bool {
-		return m.Name == w.name && m.Bucket == w.bucket && canonical(m.Unit) == w.unit
+		return m.Name == w.name && m.Counter == w.counter && canonical(m.Unit) == w.unit
 	})
 	if i < 0 {
 		return

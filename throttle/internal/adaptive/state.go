@@ -11,7 +11,7 @@ import (
 // WindowState is what is known of one limit; see throttle.Level.
 type WindowState struct {
 	Name      string
-	Bucket    string
+	Counter   string
 	Unit      string
 	Limit     int
 	Available int
@@ -22,7 +22,7 @@ type WindowState struct {
 // Windows returns what is known of each limit that the server states, to be shown to users: by unit, and then by name.
 func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 	for _, w := range s.windows {
-		ws := WindowState{Name: shown(w.name), Bucket: shown(w.bucket), Unit: shown(w.unit), Limit: w.stated, Available: max(w.remaining-s.inFlightOn(w), 0)}
+		ws := WindowState{Name: shown(w.name), Counter: shown(w.counter), Unit: shown(w.unit), Limit: w.stated, Available: max(w.remaining-s.inFlightOn(w), 0)}
 		if w.reset.late != 0 {
 			ws.Reset = max(w.reset.late.Sub(now), 0)
 		}
@@ -32,7 +32,7 @@ func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 		states = append(states, ws)
 	}
 	slices.SortStableFunc(states, func(a, b WindowState) int {
-		return cmp.Or(cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Bucket, b.Bucket))
+		return cmp.Or(cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Counter, b.Counter))
 	})
 	return states
 }

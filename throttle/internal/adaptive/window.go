@@ -27,7 +27,7 @@ import (
 // In come grants (take) and statements (learn); out comes when a request may go (due).
 type window struct {
 	name       string
-	bucket     string
+	counter    string
 	unit       string        // canonical
 	text       string        // name and limit, for errors
 	stated     int           // limit as stated; zero if it is not, or if what requests cost of it is not known
@@ -108,7 +108,7 @@ func (w *window) define(o *outcome, limit int, span time.Duration) {
 	o.limitBefore = w.stated
 	if limit = bounded(limit); w.text == "" || limit != w.stated {
 		o.otherLimit = w.stated > 0 && limit > 0
-		w.stated, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
+		w.stated, w.text = limit, label(cmp.Or(w.name, w.counter), limit, w.unit)
 	}
 	if span > 0 {
 		span = min(span, monotime.Longest)

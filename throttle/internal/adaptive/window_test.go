@@ -84,8 +84,8 @@ func TestWindowReserve(t *testing.T) {
 
 // TestWindowUnstated: a window of which an answer does not speak loses what the request cost.
 func TestWindowUnstated(t *testing.T) {
-	named := quota.Statement{Bucket: "x", Limit: 10, Remaining: 5, Reset: time.Minute, ResetKnown: true}
-	other := quota.Statement{Bucket: "y", Limit: 10, Remaining: 5, Reset: time.Minute, ResetKnown: true}
+	named := quota.Statement{Counter: "x", Limit: 10, Remaining: 5, Reset: time.Minute, ResetKnown: true}
+	other := quota.Statement{Counter: "y", Limit: 10, Remaining: 5, Reset: time.Minute, ResetKnown: true}
 	for _, test := range []struct {
 		name  string
 		first quota.Statement

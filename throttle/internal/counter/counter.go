@@ -99,7 +99,7 @@ type counter struct {
 	instances  instances
 }
 
-// New returns a Router for a limit in requests, which has a name and no Bucket in a quota.Statement.
+// New returns a Router for a limit in requests, which has a name and no Counter in a quota.Statement.
 func New(name string) *Router {
 	return &Router{name: strings.Clone(name)} // the text of an answer is not kept
 }
@@ -109,7 +109,7 @@ func (r *Router) Name() string { return r.name }
 
 // isAbout reports whether a statement is about the limit.
 func (r *Router) isAbout(st *quota.Statement) bool {
-	return st.Name == r.name && st.Bucket == "" && (st.Unit == "" || st.Unit == quota.Requests)
+	return st.Name == r.name && st.Counter == "" && (st.Unit == "" || st.Unit == quota.Requests)
 }
 
 // Split reports whether there is more than one counter, or was. There is none without a Router.

@@ -26,7 +26,7 @@ type statement struct {
 
 // isOf reports whether two statements are of the same limit.
 func (w *statement) isOf(o *statement) bool {
-	return o.Name == w.Name && o.Bucket == w.Bucket && o.Unit == w.Unit
+	return o.Name == w.Name && o.Counter == w.Counter && o.Unit == w.Unit
 }
 
 // corrects reports whether a statement shows that an earlier one was read in another unit than it was in: in finer

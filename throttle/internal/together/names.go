@@ -6,7 +6,7 @@ import (
 )
 
 // names finds out which requests of one bucket draw on which limit, if the server says so in its
-// answers (quota.Statement.Bucket): GitHub counts searches apart from the rest of its API, Discord
+// answers (quota.Statement.Counter): GitHub counts searches apart from the rest of its API, Discord
 // groups its routes. Requests that draw on a limit of their own need a bucket of their own, so that
 // other requests need not wait for that limit.
 //
