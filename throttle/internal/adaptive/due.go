@@ -71,11 +71,21 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	if optimist && w.spentSince == 0 {
 		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
 	}
-	at = w.others.unseen(t, max(t, at), crowded)
+	at = w.others.unseen(t, max(t, w.oneFirst(at, crowded)), crowded)
 	perWindow := max(w.stated-reserve, n, 1)
 	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
 		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
+	}
+	return at
+}
+
+// oneFirst returns when one more request may go of those that wait until an instant, as a reset is. Of those that are
+// kept back for others (crowded), one goes then, and the rest waits for its answer: the others come then, too, and that
+// a reset has come does not say how much is there.
+func (w *window) oneFirst(at monotime.Time, crowded bool) monotime.Time {
+	if crowded && w.last.at >= at {
+		return w.last.at.Add(Patience)
 	}
 	return at
 }

@@ -42,11 +42,14 @@ const maxPerOurToken = 8
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
 func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 	restored := o.probe && !o.refused && !spent
-	if restored {
+	switch {
+	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the
 		// estimate falls by half at most.
 		u.perOurToken = max(u.whole(max(o.remainingBefore, 0)), u.perOurToken/2)
 		u.measured = true
+	case u.unused(o):
+		u.perOurToken, restored = max(u.estimate(o.remainingBefore, inFlight), u.perOurToken/2), true
 	}
 	if first := u.atStart == 0; first || restored {
 		u.began, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.found(), 0, o.limit
@@ -70,6 +73,13 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 			u.unseenUntil = 0
 		}
 	}
+}
+
+// unused reports whether all is back after a reset that came while something remained. So less was used than may be,
+// which no probe shows, since none was needed.
+func (u *otherUsers) unused(o *outcome) bool {
+	return u.perOurToken > 0 && u.usedByUs >= few && o.newest && !o.refused && o.remainingBefore > 0 &&
+		o.lateBefore != 0 && o.sent >= o.lateBefore && o.whole()
 }
 
 // countServed counts a request for n tokens that was served, and sent at an instant.

@@ -33,3 +33,69 @@ func TestOthersOfARefill(t *testing.T) {
 		}
 	}
 }
+
+// TestOthersAtAReset: of what is kept back for others until a reset, one goes then, and the rest waits for its answer,
+// and no longer than Patience for each.
+func TestOthersAtAReset(t *testing.T) {
+	const s = time.Second
+	flight := func(b *bucket) (all []*Ticket) {
+		for b.Open(b.now, of(1), nil, 0) {
+			all = append(all, b.send())
+		}
+		return all
+	}
+	b := newBucket(t, Config{})
+	for i := range 5 {
+		b.exchange(says(left(98-2*i, 100, 10*s))) // one of ours, one of theirs
+	}
+	if got := len(flight(b)); got != 18 { // n + 4·1·n ≤ 90
+		t.Fatalf("%d requests go at once, want 18", got)
+	}
+	b.wantDue(10 * s)
+	one := flight(b.at(10 * s))
+	if len(one) != 1 {
+		t.Fatalf("%d requests go at the reset, want 1", len(one))
+	}
+	b.wantDue(Patience)
+	b.at(15 * s)
+	if one = append(one, flight(b)...); len(one) != 2 {
+		t.Fatalf("%d requests go after Patience, want 1", len(one)-1)
+	}
+	b.done(one[0], says(left(99, 100, 10*s)))
+	if got := len(flight(b)); got != 80 { // the others are gone, and 19 are under way
+		t.Errorf("%d requests go with the answer, want 80", got)
+	}
+}
+
+// TestOthersThatAreGone: where a reset comes while something remains, nobody looks for it. That all is back then shows
+// how much others have used, and each time the estimate falls by half at most.
+func TestOthersThatAreGone(t *testing.T) {
+	const s = time.Second
+	for name, test := range map[string]struct {
+		found int // by the request after the reset
+		ours  int // requests before it, and as many tokens are theirs
+		want  float64
+	}{
+		"others are gone":        {100, 20, 2},
+		"others are as many":     {100, 10, 3},
+		"they may have used 12":  {86, 20, 2},
+		"they have used some":    {70, 20, 4},
+		"few requests were ours": {100, 3, 4},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(99, 100, 10*s)))
+		u := &b.window1().others
+		for i := range test.ours - 1 {
+			remaining := 98 - i
+			if test.ours == 10 {
+				remaining -= 3 * (i + 2)
+			}
+			b.exchange(says(left(remaining, 100, 10*s)))
+		}
+		u.perOurToken, u.measured = 4, true
+		b.at(10 * s).exchange(says(left(test.found-1, 100, 10*s)))
+		if u.perOurToken != test.want {
+			t.Errorf("%s: %v for each of ours, want %v", name, u.perOurToken, test.want)
+		}
+	}
+}
