@@ -28,17 +28,14 @@ import (
 // In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold).
 // Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough (holds).
 type formerRate struct {
-	rate   float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
-	next   monotime.Time // when the next trial is due; zero if there is nothing to try
-	gap    time.Duration // from the latest trial to the next one
-	latest monotime.Time // when the latest trial ended, or the pace fell
-	trial  bool          // a trial is under way
-	tried  float64       // for how many seconds requests have gone as fast as the trial allows
-	held   bool          // the latest trial ended well, and no rate was measured since
-	up     bool          // what is to be tried is twice the pace
-	// refused is when the pace was refused last, in a trial or not: the next trial of twice the pace is not
-	// sooner than that is ago.
-	refused monotime.Time
+	rate    float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
+	next    monotime.Time // when the next trial is due; zero if there is nothing to try
+	gap     time.Duration // from the latest trial to the next one
+	latest  monotime.Time // when the latest trial ended, or the pace fell
+	trial   bool          // a trial is under way
+	tried   float64       // for how many seconds requests have gone as fast as the trial allows
+	held    bool          // the latest trial ended well, and no rate was measured since
+	up      bool          // what is to be tried is twice the pace
 	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
 	middle  bool          // what is to be tried is the middle of the pace and of ceiling
 	ceiling float64       // the lowest pace that was refused since the pace was measured, then included; zero if none was
@@ -90,16 +87,13 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 	default:
 		f.rate = max(f.rate, rate)
 	}
-	if f.refused == 0 {
-		f.refused = now
-	}
 	f.endMiddle()
 	f.ceiling = refused
 	switch {
 	case !f.fallenTo(pace):
 		f.upGap = cmp.Or(f.upGap, firstUp)
 		f.up = true
-		f.next = now.Add(max(f.upGap, monotime.Seconds(firstTokens/pace), now.Sub(f.refused)))
+		f.next = now.Add(max(f.upGap, monotime.Seconds(firstTokens/pace)))
 	case f.next == 0 || f.up:
 		if f.gap == 0 || now.Sub(f.latest) > max(gapForgotten, 4*f.gap) {
 			f.gap = max(firstGap, monotime.Seconds(firstTokens/pace))
@@ -110,7 +104,6 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 	if !f.up {
 		f.tryMiddle(now, pace)
 	}
-	f.refused = now
 }
 
 // seen takes in a rate that was served for so long, from one refusal to the next one: so nothing that had
@@ -171,8 +164,7 @@ func (f *formerRate) fail(now monotime.Time, rate, pace float64) {
 	f.trial = false
 	if f.up {
 		f.upGap = Later(f.upGap)
-		f.next = now.Add(max(f.upGap, now.Sub(f.refused)))
-		f.refused = now
+		f.next = now.Add(f.upGap)
 		return
 	}
 	if rate < f.ceiling || rate > beyond*f.ceiling {
