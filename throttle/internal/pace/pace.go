@@ -63,6 +63,7 @@ type Rate struct {
 // before is what was before the latest grant at a rate, for when the request is not sent.
 type before struct {
 	went    monotime.Time // the grant; zero if there was none, or it was taken back
+	n       int           // tokens of it
 	pacedTo monotime.Time
 	tried   float64 // of formerRate
 }
@@ -218,7 +219,7 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 			r.try(now)
 		}
 		// A timer that is late by up to limit.Lag does not lower the rate.
-		r.before = before{now, r.pacedTo, r.former.tried}
+		r.before = before{now, n, r.pacedTo, r.former.tried}
 		took := float64(n) / r.rateAt(now)
 		paced, lag := r.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)
 		if r.former.trial && paced >= lag {
@@ -235,7 +236,7 @@ func (r *Rate) Cancel(went monotime.Time, n int) {
 	r.window.cancel(went, n)
 	switch {
 	case r.rate == 0 || went < r.setAt:
-	case went == r.before.went: // exactly, since the rate in a trial depends on what has gone
+	case went == r.before.went && n == r.before.n: // exactly, since the rate in a trial depends on what has gone
 		r.pacedTo, r.former.tried, r.before.went = r.before.pacedTo, r.before.tried, 0
 	default:
 		r.pacedTo = r.pacedTo.Add(-monotime.Seconds(float64(n) / r.rateAt(went)))
@@ -431,8 +432,8 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 	}
 }
 
-// measure sets the rate at the end of an episode: to the rate over all episodes or over the latest
-// one, whichever is higher.
+// measure sets the rate at the end of an episode, which is later than it began and in which something was served: to
+// the rate over all episodes or over the latest one, whichever is higher.
 func (r *Rate) measure(end monotime.Time) {
 	var served int
 	var total, last time.Duration
@@ -444,9 +445,6 @@ func (r *Rate) measure(end monotime.Time) {
 		last = e.lasted(until)
 		total += last
 		served += e.served
-	}
-	if served == 0 || last <= 0 {
-		return
 	}
 	all := float64(served) / total.Seconds()
 	rate := float64(r.episodes[r.episodeCount-1].served) / last.Seconds()

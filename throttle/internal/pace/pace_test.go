@@ -268,3 +268,151 @@ func TestRateIsForgotten(t *testing.T) {
 		t.Errorf("not forgotten after a day: %+v", r)
 	}
 }
+
+// TestRefusedInTheSameInstant: nothing is measured in no time, neither before a rate is known nor after.
+func TestRefusedInTheSameInstant(t *testing.T) {
+	var r Rate
+	r.Refuse(start, true)
+	r.serve(start)
+	if r.Refuse(start, true); r.Known() || r.provisional {
+		t.Errorf("%v/s, provisional %v, of one served in no time; want none", r.rate, r.provisional)
+	}
+	r.Serve(start, sameEpisode, false, false)
+	if r.Refuse(start, true); r.Known() || r.episodeCount != 1 {
+		t.Errorf("%v/s, %d episodes, want none and one", r.rate, r.episodeCount)
+	}
+	var refused Rate // and nothing at all was served
+	refused.Refuse(start, true)
+	if refused.Refuse(start.Add(time.Second), true); refused.Known() || refused.provisional {
+		t.Errorf("%v/s, provisional %v, where nothing was served; want none", refused.rate, refused.provisional)
+	}
+}
+
+// TestRateOfTheFirstEpisode: what the server says for how long it refuses counts in full, and of what it does not say
+// half of the time until something is served is left out.
+func TestRateOfTheFirstEpisode(t *testing.T) {
+	for hinted, want := range map[bool]float64{true: paceShare * 20 / 4, false: paceShare * 20 / 3} {
+		var r Rate
+		r.Refuse(start, hinted)
+		r.Serve(start.Add(2*time.Second), 20, false, false)
+		if r.Refuse(start.Add(4*time.Second), hinted); r.rate != want {
+			t.Errorf("hinted %v: %v/s, want %v/s", hinted, r.rate, want)
+		}
+		if kept := r.held.from != 0; kept != hinted {
+			t.Errorf("hinted %v: the hold is made up for: %v", hinted, kept)
+		}
+	}
+	var r Rate
+	if r.Refuse(start, true); r.held.from != 0 {
+		t.Error("a hold is made up for although no rate was known")
+	}
+}
+
+// TestRateAfterATrial: a refused trial begins a measurement with a refusal, as the very first refusal does.
+func TestRateAfterATrial(t *testing.T) {
+	for _, hinted := range []bool{false, true} {
+		r := fallenTo1()
+		now := start.Add(2 * time.Second)
+		r.Serve(now, 2, false, false)
+		r.Refuse(now, hinted)
+		if want := (episode{start: now, lastRefusal: now, hinted: hinted}); r.episodeCount != 1 || r.episodes[0] != want {
+			t.Errorf("%d episodes, %+v, want one, %+v", r.episodeCount, r.episodes[0], want)
+		}
+	}
+}
+
+// TestRateOfARowInATrial: what twice the pace was served for twenty seconds, where nobody says for how long it refuses,
+// is the rate, and nothing is owed then; for less, it is not.
+func TestRateOfARowInATrial(t *testing.T) {
+	for _, test := range []struct {
+		tried time.Duration
+		want  float64
+		owed  time.Duration
+	}{{heldFor - 1, 1, longestDebt}, {heldFor, paceShare * 2, 0}} {
+		r := fallenTo1()
+		r.former.rate, r.former.up, r.former.tried = 0, true, test.tried.Seconds()
+		end := start.Add(20 * time.Second)
+		r.Serve(end, 40, false, false)
+		r.former.trial = true // it may hold at once
+		r.rate, r.setAt, r.servedSince = 1, start, 40
+		r.Refuse(end, false)
+		if got := r.former.owedTo.Sub(end); r.rate != test.want || got != test.owed {
+			t.Errorf("tried for %v: %v/s, and %v are owed, want %v/s and %v", test.tried, r.rate, got, test.want, test.owed)
+		}
+	}
+}
+
+// TestRateCutsAreForgotten: a pace that was lowered in vain may be lowered again once sixteen were served at it, or a
+// trial has held; a provisional rate is not lowered in vain, and one that follows on it grows as a first one.
+func TestRateCutsAreForgotten(t *testing.T) {
+	measured := func(served int, provisional bool) Rate {
+		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, servedSince: served, episodeCount: 1, useless: cuts{count: maxCuts, latest: start, gap: time.Hour}}
+		r.episodes[0] = episode{start: start, lastRefusal: start, hinted: true, served: served}
+		r.measure(start.Add(time.Second))
+		return r
+	}
+	if r := measured(sameEpisode, false); r.rate != 100 || r.useless.count != maxCuts || r.growth != minGrowth {
+		t.Errorf("%v/s, %+v, growth %v, want 100/s, no cut, and the growth of before", r.rate, r.useless, r.growth)
+	}
+	if r := measured(provenServed, false); r.rate == 100 || r.useless != (cuts{}) {
+		t.Errorf("%v/s, %+v, want another rate, and all cuts forgotten", r.rate, r.useless)
+	}
+	if r := measured(sameEpisode, true); r.rate != paceShare*sameEpisode || r.useless.count != maxCuts || r.growth != maxGrowth || r.provisional {
+		t.Errorf("%v/s, %+v, growth %v after a provisional rate, want what was measured, no cut, and %v", r.rate, r.useless, r.growth, maxGrowth)
+	}
+	held := fallenTo1()
+	held.useless.count = maxCuts
+	held.ask(heldFor+100*time.Millisecond, 0)
+	if held.Serve(start.Add(heldFor+100*time.Millisecond), provenServed, false, false); held.former.trial || held.useless != (cuts{}) {
+		t.Errorf("a trial %v, %+v, want one that has held, and all cuts forgotten", held.former.trial, held.useless)
+	}
+}
+
+// TestRateNewEpisode: the row of refusals that belong to an episode begins anew with the next one.
+func TestRateNewEpisode(t *testing.T) {
+	var r Rate
+	now := start
+	r.Refuse(now, true)
+	for _, test := range []struct{ served, extra, episodes int }{
+		{1, 1, 1}, {1, 2, 1}, {sameEpisode, 0, 2}, {1, 1, 2},
+	} {
+		now = now.Add(time.Second)
+		r.Serve(now, test.served, false, false)
+		if r.Refuse(now, true); r.extraRefusals != test.extra || r.episodeCount != test.episodes {
+			t.Errorf("%d served: %d refusals in %d episodes, want %d in %d", test.served, r.extraRefusals, r.episodeCount, test.extra, test.episodes)
+		}
+	}
+}
+
+// TestRateOfAPause: what is served after a pause in asking begins with what had gathered, and is no rate that held.
+func TestRateOfAPause(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		var r Rate
+		now := start
+		r.Refuse(now, true)
+		if paused {
+			r.serve(now)
+			now = now.Add(10 * time.Second)
+		}
+		for range 40 {
+			now = now.Add(time.Second)
+			r.serve(now)
+		}
+		r.Refuse(now.Add(time.Second), true)
+		if known := r.former.rate > 0; known == paused {
+			t.Errorf("paused %v: a rate of %v/s held", paused, r.former.rate)
+		}
+	}
+}
+
+// TestRateTry: a trial of the former rate begins at the pace as it has risen, and one of twice the pace at what was
+// measured.
+func TestRateTry(t *testing.T) {
+	for former, want := range map[float64]float64{0: 1, 10: math.Exp(maxGrowth * (1 + acceleration))} {
+		r := Rate{rate: 1, setAt: start, growth: maxGrowth, measuredFrom: start, lastGrant: start, former: formerRate{rate: former, up: former == 0, next: start.Add(time.Second)}}
+		now := start.Add(time.Second)
+		if r.Take(now, now, 1); r.rate != want || !r.former.trial || r.setAt != now {
+			t.Errorf("former %v/s: a trial %v that begins at %v/s, want %v/s", former, r.former.trial, r.rate, want)
+		}
+	}
+}
