@@ -256,7 +256,7 @@ func (w *window) refuse(now monotime.Time) {
 // hint takes in for how long the latest refusal asks, in such steps; nothing if it does not say.
 func (w *window) hint(now monotime.Time, asked, step time.Duration) {
 	t := &w.turn
-	if step <= 0 && asked%time.Second == 0 { // it is not known
+	if asked > 0 && step <= 0 && asked%time.Second == 0 { // it is not known
 		step = time.Second
 	}
 	t.near = asked <= 0 && step > 0 && (t.hinted > 0 || t.near)
@@ -295,7 +295,7 @@ func (w *window) look(now monotime.Time, n int) (hold time.Duration, ok bool) {
 	switch lasted := now.Sub(t.from); {
 	case t.near, known && w.early() && n <= shortLooks:
 		return 0, true
-	case t.refused == 0 || w.most == 0 || !known && !w.fits():
+	case t.refused == 0 || !known && !w.fits():
 		return 0, false
 	case max(w.least, lasted) < w.most:
 		return w.lasts(max(w.least, lasted)) + w.slack - lasted, true
