@@ -99,7 +99,7 @@ func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	}
 	left := w.remaining - claimed
 	if left <= w.refill.leave(w.limit(), claimed) {
-		w.refill.pacedBefore, w.refill.pacedFrom = w.refill.pacedFrom, now
+		w.refill.pacedGoes(now)
 	}
 	if left >= 0 || w.refill.refills {
 		return false

@@ -43,7 +43,8 @@ type refill struct {
 	atMost       float64       // the rate may turn out to be as high
 	guessed      float64       // if the measurement began long ago, the rate that the resets say; else zero
 	pacedFrom    monotime.Time // when the latest request went while nothing remained
-	pacedBefore  monotime.Time // pacedFrom before that, for when the request is not sent
+	pacedWent    monotime.Time // that instant, and pacedFrom before it, for when the request is not sent
+	pacedBefore  monotime.Time
 	fullSpan     time.Duration // about how long the whole limit takes to come back
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
@@ -123,10 +124,20 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 	return monotime.Seconds(1/r.rate + float64(n-1)/r.atMost)
 }
 
+// pacedGoes takes in that a request goes while nothing remains.
+func (r *refill) pacedGoes(now monotime.Time) {
+	r.pacedBefore, r.pacedFrom, r.pacedWent = r.pacedFrom, now, now
+}
+
 // cancel takes back a request that went at an instant and was not sent.
 func (r *refill) cancel(went monotime.Time) {
-	if r.pacedFrom == went {
+	switch {
+	case r.pacedFrom > r.pacedWent: // an answer came since
+	case went == r.pacedWent:
 		r.pacedFrom = r.pacedBefore
+	case went == r.pacedBefore && r.refills:
+		token := r.timeFor(1, false)
+		r.pacedFrom, r.pacedBefore = r.pacedFrom.Add(-token), r.pacedBefore.Add(-token)
 	}
 	if r.shared() {
 		r.stock.credit = min(1, r.stock.credit+1)

@@ -944,3 +944,28 @@ func TestRefillOfAnotherIsHeardOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestRefillCancel: of two requests that were paced, the one that is not sent leaves its token to the next one.
+func TestRefillCancel(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second bool // given back
+		want          time.Duration
+	}{
+		"none": {false, false, time.Second}, "the latest": {false, true, 0}, "the one before": {true, false, 0}, "both": {true, true, 0},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(0, 10, 10*time.Second)))
+		b.window1().refill.resume(b.now, 10, 0, 1, false, b.config.MaxHold)
+		first := b.at(time.Second).send()
+		second := b.at(2 * time.Second).send()
+		if test.first {
+			b.Cancel(first, nil)
+		}
+		if test.second {
+			b.Cancel(second, nil)
+		}
+		if due := b.dueAfter(0, 1); due != test.want {
+			t.Errorf("%s: the next one is due in %v, want %v", name, due, test.want)
+		}
+	}
+}

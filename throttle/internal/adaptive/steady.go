@@ -116,7 +116,7 @@ func (s *Server) notePaced(now monotime.Time) {
 			w.refill.stock.take(now, w.limit(), s.inFlightIn(w)-1)
 		}
 		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.limit(), n) { // as take says
-			w.refill.pacedFrom = now
+			w.refill.pacedGoes(now)
 		}
 	}
 }

@@ -89,3 +89,39 @@ func TestCancelInAWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestRateCancelInAnyOrder: grants that are given back leave the pace as if they had not gone, whichever they are and in whatever
+// order.
+func TestRateCancelInAnyOrder(t *testing.T) {
+	const s = time.Second
+	type grant struct {
+		at time.Duration
+		n  int
+	}
+	for name, test := range map[string]struct {
+		go_  []grant
+		back []int
+		want time.Duration // when the next one is due
+	}{
+		"none":                              {[]grant{{0, 1}, {s, 1}}, nil, 2 * s},
+		"the latest":                        {[]grant{{0, 1}, {s, 1}}, []int{1}, s},
+		"the one before":                    {[]grant{{0, 1}, {s, 1}}, []int{0}, s},
+		"both":                              {[]grant{{0, 1}, {s, 1}}, []int{1, 0}, 0},
+		"both, the first one first":         {[]grant{{0, 1}, {s, 1}}, []int{0, 1}, 0},
+		"two at one instant":                {[]grant{{0, 1}, {0, 5}}, []int{1, 0}, 0},
+		"the larger of two at one instant":  {[]grant{{0, 1}, {0, 5}}, []int{1}, s},
+		"the smaller of two at one instant": {[]grant{{0, 1}, {0, 5}}, []int{0}, 5 * s},
+		"two, the smaller one first":        {[]grant{{0, 1}, {0, 5}}, []int{0, 1}, 0},
+	} {
+		r := Rate{rate: 1, measuredFrom: start, setAt: start, pacedTo: start.Add(-s)}
+		for _, g := range test.go_ {
+			r.Take(start.Add(g.at), start.Add(g.at), g.n)
+		}
+		for _, i := range test.back {
+			r.Cancel(start.Add(test.go_[i].at), test.go_[i].n)
+		}
+		if due := r.Due(start, 0, 1, false).Sub(start); due != test.want {
+			t.Errorf("%s: the next one is due in %v, want %v", name, due, test.want)
+		}
+	}
+}

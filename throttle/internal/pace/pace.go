@@ -239,7 +239,8 @@ func (r *Rate) Cancel(went monotime.Time, n int) {
 	case went == r.before.went && n == r.before.n: // exactly, since the rate in a trial depends on what has gone
 		r.pacedTo, r.former.tried, r.before.went = r.before.pacedTo, r.before.tried, 0
 	default:
-		r.pacedTo = r.pacedTo.Add(-monotime.Seconds(float64(n) / r.rateAt(went)))
+		took := monotime.Seconds(float64(n) / r.rateAt(went))
+		r.pacedTo, r.before.pacedTo = r.pacedTo.Add(-took), r.before.pacedTo.Add(-took)
 	}
 }
 
