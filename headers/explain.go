@@ -24,13 +24,15 @@ type Reading struct {
 	By string
 }
 
-// Explain returns how each header is read that is about limits, or whose name looks as if, in the
-// order of their names, 64 at most. It is for people: [Reader.Parse] says the same as facts.
+// Explain returns how each header is read that is about limits, or whose name looks as if, be it by
+// that of another one from which only its last word differs, in the order of their names, 64 at most.
+// It is for people: [Reader.Parse] says the same as facts.
 func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
 	e := explainer{dates: h["Date"], received: received}
 	var all []Reading
 	at := map[string]int{} // the places of the headers in e.fields
 	own := r.compiled()
+	said, others := map[string]bool{}, []Reading(nil)
 	for key, values := range h {
 		m := meaningOf(key, own)
 		switch {
@@ -38,12 +40,20 @@ func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
 			continue
 		case m == nil && looksLikeLimit(key):
 			all = append(all, Reading{Name: key, Values: values})
+		case m == nil && series(key) != "":
+			others = append(others, Reading{Name: key, Values: values})
 		case m != nil:
+			said[series(key)] = true
 			all = append(all, Reading{Name: key, Values: values, Says: says(m), By: readBy(m)})
 			if m = lookUp(key, own); m != nil {
 				at[key] = len(e.fields)
 				e.fields = append(e.fields, found{m, values})
 			}
+		}
+	}
+	for _, o := range others {
+		if said[series(o.Name)] {
+			all = append(all, o)
 		}
 	}
 	slices.SortFunc(all, func(a, b Reading) int { return strings.Compare(a.Name, b.Name) })
@@ -131,6 +141,17 @@ func looksLikeLimit(key string) bool {
 		}
 	}
 	return slices.Contains(strings.Split(key, "-"), "rate")
+}
+
+// series returns the words of a name before its last one, if there are two or more beside an X: what the headers of one
+// limit share, such as X-Acme-Calls-Left and X-Acme-Calls-Max. Else it is empty.
+func series(key string) string {
+	words := strings.TrimPrefix(strings.ToLower(key), "x-")
+	words = words[:max(strings.LastIndexByte(words, '-'), 0)]
+	if !strings.Contains(words, "-") {
+		return ""
+	}
+	return words
 }
 
 // roleTexts say what a role stands for.

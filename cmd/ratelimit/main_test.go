@@ -170,6 +170,21 @@ func TestPast(t *testing.T) {
 	}
 }
 
+// TestSiblings names what belongs to a header that is read, as far as its name tells: who looks for the limit finds it.
+func TestSiblings(t *testing.T) {
+	const left = "HTTP/2 200\nx-acme-calls-left: 99\n"
+	for in, want := range map[string]string{
+		left + "x-acme-calls-max: 100\nx-acme-calls-renew: 30\n":                                              "\n\nNot understood, though the name looks like one of a limit:\n  X-Acme-Calls-Max: 100\n  X-Acme-Calls-Renew: 30\n",
+		left + "x-acme-calls: 1\nx-acme-version: 3\nx-acme-calls-a-b: 1\nx-calls-max: 7\nacme-calls-max: 8\n": "\n\nNot understood, though the name looks like one of a limit:\n  Acme-Calls-Max: 8\n",
+		"HTTP/2 200\nretry-after: 3\nretry-mood: grim\nretry-a-b: 1\n":                                        "\n\nNot understood, though the name looks like one of a limit:\n  Retry-A-B: 1\n  Retry-Mood: grim\n", // by the word retry
+		"HTTP/2 200\nx-acme-calls-max: 100\nx-acme-calls-renew: 30\n":                                         "It states no limit.\n",
+	} {
+		if got, err := explained(t, nil, in); err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("%q: %q, %v, want %q at its end", in, got, err, want)
+		}
+	}
+}
+
 // TestYears does not have a server ask for a week that has asked for more.
 func TestYears(t *testing.T) {
 	for text, want := range map[string]string{
