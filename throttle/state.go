@@ -31,7 +31,7 @@ type Level struct {
 	Counter   string        // which of several limits of that name, if the server says so
 	Unit      string        // empty for requests
 	Limit     int           // tokens that are there when all are back; zero if the server does not say
-	Available int           `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later
+	Available int           `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later; if Stated, as the latest answer said, also when the reset has come
 	Reset     time.Duration // time until all are back, at the latest; zero if they are, or if that is not known
 	Rate      float64       // tokens that come back in a second, one by one; zero if they do so together
 	Stated    bool          // the server states the limit; it is not configured
