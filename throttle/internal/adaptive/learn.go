@@ -237,7 +237,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 // hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions, unless
 // a window is used up, which has a probe of its own. If the server does not say for how long, the hold is firstHold
 // at first, and longer with each refusal in a row, see silentHold. If it refuses again and again after the hold that
-// it asked for, the hold is stretched, see Hold; but not where some requests are likely never taken.
+// it asked for, the hold is stretched, see Hold; but not where some requests may never be taken.
 //
 // A jitter is added: up to a hundredth of the hold; from the second refusal in a row on, up to half of it, and a
 // second at most, unless the server says nothing at all or the looks have a jitter of their own (renews). MaxHold
@@ -247,7 +247,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	mute := (!a.HoldKnown || asked <= 0) && len(s.windows) == 0 // "ask now" says nothing
 	if a.Refused && !s.usedUp(now) {
 		n := s.refusals
-		if s.persistence.likely() {
+		if s.persistence.suspects() {
 			n = min(n, obeyed)
 		}
 		switch hold = Hold(asked, n); {
@@ -276,7 +276,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
 	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {
-		if s.persistence.likely() && look <= longestStretch {
+		if s.persistence.suspects() && look <= longestStretch {
 			look = min(look, closeLooks)
 		}
 		return look
@@ -389,8 +389,8 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 
 // Served takes in that a request of a kind was served, with ticket t: so its kind is not always refused. Past is what
 // became of its claim before; nil if the claim was not refused. Pass is how often a claim that stands before this one,
-// which went ahead, is to let others pass, since several were refused in a row. That is once while little says that
-// they are always refused, so that none waits for long where they are not.
+// which went ahead, is to let others pass, since several were refused in a row. That is once while the evidence is not
+// enough for looks (looksFrom), so that none waits for long where others are refused as well.
 func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass int) {
 	if s.unserved.any() {
 		s.unserved.serve(now, kind)
@@ -414,7 +414,7 @@ func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass 
 
 // Yields reports whether a claim that waits goes behind others that come before an instant, since several requests were
 // refused in a row, and notes that. P is what became of the claim; nil if it was not refused: then it does not yield.
-// A claim yields once before it is made again, while little says that it is always refused: else it would never go
+// A claim yields once before it is made again, while the evidence is not enough for looks: else it would never go
 // where such rows come sooner than all others have gone.
 func (s *Server) Yields(p *Past, before monotime.Time) bool {
 	if p == nil || p.yielded && !s.persistence.looking() {

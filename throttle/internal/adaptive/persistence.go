@@ -44,20 +44,25 @@ type result struct {
 	refused bool
 }
 
+// From each of three ratios on, more is done: the more a mistake costs, the greater is the ratio.
 const (
+	// suspectsAbove is the ratio above which a hint is not stretched, and looks at a server that says nothing come
+	// after closeLooks at most. A mistake costs looks that come a little sooner than they should.
+	suspectsAbove = 1
+	closeLooks    = 5 * time.Second
+
 	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
 	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
 	// first one needs a ratio that is as many times as great as a refusal was unlikely before the row,
 	// looksFrom times at most: so a row goes on where nearly all were refused before.
 	looksFrom = 20
 
-	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served.
+	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served. A
+	// mistake lasts until the request is served.
 	ownFrom = 10_000
+)
 
-	// closeLooks is the longest time between two looks at a server that says nothing, where some requests are
-	// likely never taken.
-	closeLooks = 5 * time.Second
-
+const (
 	// leastRatio and mostRatio bound the ratio. Once a request that was refused has been served (leastRatio), two
 	// more must be refused again than if none was: a narrow limit beside a wide one, of which nobody tells, refuses a
 	// request up to three times before its turn comes.
@@ -137,14 +142,13 @@ func (p *persistence) serve(granted uint64, again bool) {
 	p.note(result{granted, false})
 }
 
-// looking reports whether a request was refused whose refusals likely say nothing of the bucket, and nothing was served
-// since.
+// looking reports whether looks follow refusals (looksFrom), and a request was refused since one was served.
 func (p *persistence) looking() bool {
 	return p != nil && p.flights > 0 && p.ratio >= math.Log(looksFrom)
 }
 
-// likely reports whether it is likelier than not that the server never takes some requests.
-func (p *persistence) likely() bool { return p != nil && p.ratio > 0 }
+// suspects reports whether there is evidence at all (suspectsAbove).
+func (p *persistence) suspects() bool { return p != nil && p.ratio > math.Log(suspectsAbove) }
 
 // draw returns where in line the request stands that is drawn, as a part of the line. The first draw is by
 // chance. The golden ratio has the next ones far from each other. Requests of one batch stand together: so a

@@ -149,7 +149,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Where some requests are likely never taken, a hint is not stretched, however often it is obeyed in vain, and
+// Where some requests may never be taken, a hint is not stretched, however often it is obeyed in vain, and
 // looks at a server that says nothing come after five seconds at most, until nothing was served for five
 // minutes.
 func TestHoldsWhereSomeAreNeverTaken(t *testing.T) {
@@ -230,8 +230,7 @@ func TestPersistenceIsForgotten(t *testing.T) {
 }
 
 // Those before a request that went ahead and was served let others pass: once after two flights that were
-// refused, and each time while refusals are likely to say nothing of the bucket. Not after one that was refused
-// itself.
+// refused, and each time where looks follow refusals. Not after one that was refused itself.
 func TestServedLetsOthersPass(t *testing.T) {
 	for _, test := range []struct {
 		flights      int
