@@ -26,16 +26,16 @@ import (
 //
 // While refusals are the bucket's, the ratio grows by a factor of n once in n times at most (Ville's inequality).
 type persistence struct {
-	ratio     float64       // the logarithm of the likelihood ratio
-	said      float64       // how much of it the latest flight has added, which are requests that were under way together
-	flights   int           // flights of which one was refused, since a request was served
-	heard     uint64        // the first refusal of the latest flight, in the sequence
-	share     float64       // which was refused of recent before the first of these flights; zero if none was served
-	drawn     float64       // where the latest request was drawn that went ahead; zero if none was
-	vain      bool          // a refused claim went first and was refused again, and no refused claim was served since
-	refusedAt monotime.Time // the latest refusal
-	recent    [32]result    // a ring of what became of requests since the first refusal
-	next      int           // in recent
+	ratio     float64            // the logarithm of the likelihood ratio
+	said      float64            // how much of it the latest flight has added, which are requests that were under way together
+	flights   int                // flights of which one was refused, since a request was served
+	heard     uint64             // the first refusal of the latest flight, in the sequence
+	share     float64            // which was refused of recent before the first of these flights; zero if none was served
+	drawn     float64            // where the latest request was drawn that went ahead; zero if none was
+	vain      bool               // a refused claim went first and was refused again, and no refused claim was served since
+	refusedAt monotime.Time      // the latest refusal
+	recent    [longestRow]result // a ring of what became of requests since the first refusal
+	next      int                // in recent
 }
 
 // result is what became of a request.
@@ -54,8 +54,9 @@ const (
 	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
 	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
 	// first one needs a ratio that is as many times as great as a refusal was unlikely before the row,
-	// looksFrom times at most: so a row goes on where nearly all were refused before.
-	looksFrom = 20
+	// looksFrom times at most: so a row goes on where nearly all were refused before, but for longestRow flights at
+	// most. That is as many as are remembered: beyond, these tell nothing else than the row itself.
+	looksFrom, longestRow = 20, 32
 
 	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served. A
 	// mistake lasts until the request is served.
@@ -120,7 +121,7 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	switch {
 	case p.ratio >= own && p.flights == 1:
 		return ofRequest, found
-	case p.ratio >= math.Log(looksFrom)+p.row():
+	case p.flights <= longestRow && p.ratio >= math.Log(looksFrom)+p.row():
 		return looks, found
 	}
 	return ofBucket, found
