@@ -18,7 +18,7 @@ type Dialect struct {
 	// Name is what Limit.Name will be, in printable ASCII of at most 64 bytes. It may be empty.
 	Name string
 
-	// Unit is what is counted, in the same characters. If empty, "requests".
+	// Unit is what is counted, in the same characters. Empty means requests.
 	Unit string
 
 	// The names of the headers, in upper or lower case, of 3 to 128 bytes; empty for those

@@ -22,7 +22,7 @@ func ExampleParse() {
 	// The local clock is five minutes late, which does not matter.
 	received := time.Date(2026, time.March, 2, 11, 55, 0, 0, time.UTC)
 	l := headers.Parse(h, received).Limits[0]
-	fmt.Println(l.Name, l.Remaining.N, "of", l.Limit.N, l.Unit, "until", l.Reset.In)
+	fmt.Println(l.Name, l.Remaining.N, "of", l.Limit.N, "requests until", l.Reset.In)
 	// Output: core 4910 of 5000 requests until 30m0s
 }
 
@@ -192,7 +192,7 @@ func ExampleReader_ParseBody() {
 	}
 	facts := reader.ParseBody(resp.Header, prefix, time.Now())
 	l := facts.Limits[0]
-	fmt.Println(l.Remaining.N, "of", l.Limit.N, l.Unit, "per", l.Window)
+	fmt.Println(l.Remaining.N, "of", l.Limit.N, "requests per", l.Window)
 	fmt.Println(facts.Retry.After, facts.Retry.Refusal)
 	// Output:
 	// 0 of 250 requests per 24h0m0s

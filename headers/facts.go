@@ -53,8 +53,8 @@ type Limit struct {
 	// give another one draw on something else. Empty if the server does not say.
 	Counter string
 
-	// Unit is what is counted: "requests" unless the server says otherwise
-	// ("tokens", "content-bytes", "concurrent-requests", …).
+	// Unit is what is counted, if the server says so: "tokens", "content-bytes",
+	// "concurrent-requests", … Empty means requests, also where the server says that.
 	Unit string
 
 	// Limit is how much there is in all. A limit below one per window is stated

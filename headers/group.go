@@ -190,7 +190,7 @@ func scopeTokens(limits []Limit, from []*name.Meaning) {
 		for j := range limits {
 			before, ok := strings.CutSuffix(from[j].Group, from[i].Group)
 			if ok && before != "" && from[j].Family == from[i].Family && from[j].Unit == "" {
-				limits[i].Unit = value.Requests
+				limits[i].Unit = ""
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func checkBounds(tb testing.TB, f Facts) {
 		if l.Window < 0 || l.Window > value.MaxWindow {
 			tb.Errorf("window of %+v", l)
 		}
-		if l.Unit == "" || len(l.Unit) > value.MaxName || len(l.Name) > value.MaxName || value.CleanName(l.Name+l.Unit) == "" {
+		if l.Unit == value.Requests || len(l.Unit) > value.MaxName || len(l.Name) > value.MaxName || l.Name+l.Unit != "" && value.CleanName(l.Name+l.Unit) == "" {
 			tb.Errorf("name or unit of %+v", l)
 		}
 		if !l.Limit.Known && !l.Remaining.Known && !l.Reset.Known {
@@ -98,7 +98,7 @@ func summary(f Facts) string {
 	}
 	for _, l := range f.Limits {
 		s := fmt.Sprintf("%q %s/%s", l.Name, num(l.Remaining), num(l.Limit))
-		if l.Unit != "requests" {
+		if l.Unit != "" {
 			s += " " + l.Unit
 		}
 		if l.Reset.Known {

@@ -11,7 +11,7 @@ import (
 // named adds to a limit what the name of one of its headers says.
 func (l *Limit) named(m *name.Meaning) {
 	if m.Unit != "" {
-		l.Unit = m.Unit
+		l.Unit = value.UnitOfLimit(m.Unit)
 	}
 	if l.Name == "" {
 		l.Name = m.Name
@@ -38,9 +38,9 @@ func (l *Limit) label(f *found) {
 // the same (jira-burst-based beside jira-quota-global-based).
 func unitOf(unit, called string) string {
 	if unit == "points" && strings.Contains(called, "burst") {
-		return value.Requests
+		return ""
 	}
-	return value.UnitOr(unit)
+	return value.UnitOfLimit(unit)
 }
 
 // number reads a header that is nothing but a number, as nearly all are, and reports

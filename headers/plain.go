@@ -44,7 +44,7 @@ func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 // plain reads what the members at position i of the headers of a group state, and
 // reports whether that is anything.
 func plain(l *Limit, g []found, i int, c *value.Clock) bool {
-	l.Name, l.Unit = g[0].Name, value.Requests
+	l.Name, l.Unit = g[0].Name, ""
 	var r rest
 	for k := range g {
 		f := &g[k]
@@ -68,7 +68,7 @@ func (l *Limit) believed(m *name.Meaning, used bool) bool {
 
 // isOfSpace reports whether what is granted is so many MiB: nobody grants as many requests.
 func (l *Limit) isOfSpace() bool {
-	return l.Limit.N > 0 && l.Limit.N%(1<<20) == 0 && l.Unit == value.Requests
+	return l.Limit.N > 0 && l.Limit.N%(1<<20) == 0 && l.Unit == ""
 }
 
 // rest is what a limit follows from that is no field of a Limit.
@@ -237,7 +237,7 @@ func (r *rest) doubt(l *Limit) {
 		}
 	}
 	if r.percent && r.limited { // a share of something else
-		r.used, l.Unit = false, value.Requests
+		r.used, l.Unit = false, ""
 	}
 }
 

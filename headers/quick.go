@@ -11,8 +11,8 @@ import (
 // appendLimits does. It is false for whatever else there is.
 func appendQuick(limits []Limit, fields []found, c *value.Clock, h *hints) ([]Limit, bool) {
 	set := fields[0].Set
-	l := Limit{Unit: value.Requests}
 	var (
+		l    Limit
 		seen name.RoleSet
 		gone Count
 	)

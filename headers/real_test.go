@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -98,8 +99,8 @@ func (v *realAnswer) limit(e expected, got *Limit) score {
 	note("reset", e.ResetInMS, known(got.Reset.In.Milliseconds(), got.Reset.Known), 1)
 	note("window", window, known(got.Window.Milliseconds(), got.Window > 0), 0)
 	if (got.Limit.Known || got.Remaining.Known) && (e.Limit != nil || e.Remaining != nil) {
-		equal := e.Unit == got.Unit || e.Unit == "bytes" && got.Unit == "content-bytes" ||
-			e.Unit == "other" && got.Unit != "requests" && got.Unit != "tokens" && got.Unit != "content-bytes"
+		equal := e.Unit == cmp.Or(got.Unit, "requests") || e.Unit == "bytes" && got.Unit == "content-bytes" ||
+			e.Unit == "other" && got.Unit != "" && got.Unit != "tokens" && got.Unit != "content-bytes"
 		if _, optional := v.EitherWay[e.Name+"/unit"]; equal && e.Unit != "requests" {
 			s.right++
 		} else if !equal && !optional {

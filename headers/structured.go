@@ -59,7 +59,7 @@ func wholeList(g []found, n int) []Limit {
 		case f.Role == name.Remaining:
 			remaining = value.Members(f.values) == n
 		case f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0:
-			first := Limit{Unit: value.UnitOr(f.Unit), Limit: Count(value.ParseCount(value.Member(f.values, 0)))}
+			first := Limit{Unit: value.UnitOfLimit(f.Unit), Limit: Count(value.ParseCount(value.Member(f.values, 0)))}
 			if list = appendPolicies([]Limit{first}, f); len(list) != n {
 				return nil
 			}
@@ -182,7 +182,7 @@ func appendCombined(limits []Limit, f *found, lines []string, c *value.Clock) []
 		return limits
 	}
 	l := Limit{
-		Name: f.Name, Unit: value.UnitOr(f.Unit), Advisory: f.Advisory,
+		Name: f.Name, Unit: value.UnitOfLimit(f.Unit), Advisory: f.Advisory,
 		Limit: Count(d.Limit), Remaining: Count(d.Remaining), Reset: draftReset(d.Reset, c), Window: windowOf(d.Window),
 	}
 	if complete(&l, Count{}) {
@@ -213,7 +213,7 @@ func appendPolicies(policies []Limit, f *found) []Limit {
 	}
 	for i := range list {
 		m := &list[i]
-		p := Limit{Name: m.Label, Counter: m.PK, Unit: cmp.Or(m.Qu, unitOf(f.Unit, m.Name)), Advisory: f.Advisory, Limit: Count(m.Number)}
+		p := Limit{Name: m.Label, Counter: m.PK, Unit: value.UnitOfLimit(cmp.Or(m.Qu, unitOf(f.Unit, m.Name))), Advisory: f.Advisory, Limit: Count(m.Number)}
 		if m.Qu == "bytes" { // as draft 08 spelled it
 			p.Unit = value.Bytes
 		}

@@ -56,7 +56,7 @@ func appendRatio(limits []Limit, f *found, text string) []Limit {
 		}
 		gone, all, ok := strings.Cut(r, "/")
 		all, _, _ = strings.Cut(all, "(") // (appName=…)
-		l := Limit{Name: value.CleanName(value.Trim(what)), Unit: value.UnitOr(f.Unit), Window: f.Window, Limit: Count(value.ParseCount(all))}
+		l := Limit{Name: value.CleanName(value.Trim(what)), Unit: value.UnitOfLimit(f.Unit), Window: f.Window, Limit: Count(value.ParseCount(all))}
 		if u := Count(value.ParseCount(gone)); ok && u.Known && l.Limit.Known && l.Limit.N > 0 && complete(&l, u) {
 			limits = append(limits, l)
 		}
@@ -67,7 +67,7 @@ func appendRatio(limits []Limit, f *found, text string) []Limit {
 // appendKeys reads "total=100; remaining=99; resets=41" and lists of such.
 func appendKeys(limits []Limit, f *found, text string, c *value.Clock) []Limit {
 	for _, part := range value.Split(text, ",") {
-		l := Limit{Name: f.Name, Unit: value.UnitOr(f.Unit), Window: f.Window, Advisory: f.Advisory}
+		l := Limit{Name: f.Name, Unit: value.UnitOfLimit(f.Unit), Window: f.Window, Advisory: f.Advisory}
 		for _, pair := range value.Split(part, "; ") {
 			key, v, ok := strings.Cut(pair, "=")
 			if !ok && value.WindowInWords(pair) > 0 {
@@ -123,7 +123,7 @@ func appendWindows(limits []Limit, g []found) []Limit {
 	for _, part := range lists[name.Limit] {
 		n, w, _ := strings.Cut(part, ":")
 		w, _, _ = strings.Cut(w, ":")
-		l := Limit{Name: value.CleanName(g[0].Name + ":" + w), Unit: value.UnitOr(g[0].Unit), Limit: Count(value.ParseCount(n)), Window: value.ParseWindow(w, time.Second)}
+		l := Limit{Name: value.CleanName(g[0].Name + ":" + w), Unit: value.UnitOfLimit(g[0].Unit), Limit: Count(value.ParseCount(n)), Window: value.ParseWindow(w, time.Second)}
 		if l.Window == 0 || !l.Limit.Known {
 			continue
 		}

@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -823,7 +824,7 @@ func scoreUnseenLimit(spec string, l *Limit) tally {
 			units[0] = "requests"
 		}
 		switch {
-		case !slices.Contains(units, l.Unit):
+		case !slices.Contains(units, cmp.Or(l.Unit, "requests")):
 			s.wrong++
 			s.lines = append(s.lines, fmt.Sprintf("WRONG   %s unit: %s, want %s", f[0], l.Unit, f[3]))
 		case units[0] != "requests":

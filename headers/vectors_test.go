@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -79,9 +80,9 @@ func (e expected) differs(l Limit) (missing, wrong []string) {
 	window := l.Window.Round(time.Millisecond).Milliseconds()
 	note("window", windowMS != nil, l.Window > 0, (windowMS != nil) == (l.Window > 0) && (windowMS == nil || *windowMS == window))
 	note("name", e.Name != "", l.Name != "", strings.EqualFold(e.Name, l.Name))
-	unit := e.Unit == l.Unit || e.Unit == "bytes" && l.Unit == "content-bytes" ||
-		e.Unit == "other" && l.Unit != "requests" && l.Unit != "tokens" && l.Unit != "content-bytes"
-	note("unit", e.Unit != "requests", l.Unit != "requests", unit)
+	unit := e.Unit == cmp.Or(l.Unit, "requests") || e.Unit == "bytes" && l.Unit == "content-bytes" ||
+		e.Unit == "other" && l.Unit != "" && l.Unit != "tokens" && l.Unit != "content-bytes"
+	note("unit", e.Unit != "requests", l.Unit != "", unit)
 	return missing, wrong
 }
 

@@ -406,7 +406,7 @@ func (r *wordReader) limit(k *name.Meaning) *worded {
 		return &worded{} // too many, and none of them
 	}
 	r.limits = append(r.limits, worded{Limit: Limit{
-		Name: full, Unit: value.UnitOr(cmp.Or(k.Unit, r.f.Unit)), Advisory: r.f.Advisory,
+		Name: full, Unit: value.UnitOfLimit(cmp.Or(k.Unit, r.f.Unit)), Advisory: r.f.Advisory,
 		Window: cmp.Or(k.Window, value.WindowOfName(r.window), r.f.Window),
 	}})
 	return &r.limits[len(r.limits)-1]

@@ -8,8 +8,9 @@ import (
 
 // The units that this module knows. Any other unit means something to its user alone.
 const (
-	// Requests is the unit of a quota whose Unit is empty. A request counts as the N of its
-	// throttle.Claim, which is 1 unless the claim says otherwise.
+	// Requests is the key of Costs in requests. In structs, of this package and of others, the Unit of
+	// requests is empty; Requests means the same in a Quota and in a Statement. A request counts as the
+	// N of its throttle.Claim, which is 1 unless the claim says otherwise.
 	Requests = "requests"
 
 	// Bytes is the unit of amounts that are written with a suffix: 1MiB, 500kB.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -124,7 +125,7 @@ func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
 	if l.Name != "" {
 		name = "The limit " + strconv.Quote(visible.Text(l.Name, maxText))
 	}
-	unit := visible.Text(l.Unit, maxText)
+	unit := cmp.Or(visible.Text(l.Unit, maxText), quota.Requests)
 	fmt.Fprintf(w, "%s: ", name)
 	switch {
 	case l.Limit.Known && l.Limit.N == 0 && l.Remaining.Known && l.Remaining.N == 0:
@@ -218,9 +219,6 @@ func quotaText(l *headers.Limit) (text, why string) {
 		return "", "the answer names no time of a fixed length"
 	case l.Unit == "content-bytes":
 		q.Unit = quota.Bytes
-	}
-	if q.Unit == "requests" {
-		q.Unit = ""
 	}
 	if err := (quota.Quotas{q}).Validate(); err != nil {
 		return "", visible.Text(err.Error(), maxText)

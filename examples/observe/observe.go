@@ -80,7 +80,7 @@ func (o *observer) learned(e pacer.Learned) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, l := range e.Limits {
-		if l.Unit == "requests" && l.Limit.Known && l.Limit.N > 0 {
+		if l.Unit == "" && l.Limit.Known && l.Limit.N > 0 {
 			h := o.host(e.Label)
 			h.stated = state(h.stated, statement{l.Name, int(min(l.Limit.N, 1e9)), l.Window, l.Reset.In})
 		}

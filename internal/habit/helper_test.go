@@ -71,7 +71,7 @@ func summary(f headers.Facts) string {
 	}
 	for _, l := range f.Limits {
 		s := fmt.Sprintf("%q %s/%s", l.Name, num(l.Remaining), num(l.Limit))
-		if l.Unit != "requests" {
+		if l.Unit != "" {
 			s += " " + l.Unit
 		}
 		if l.Reset.Known {

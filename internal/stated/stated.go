@@ -53,7 +53,7 @@ func sameName(in []quota.Statement, s *quota.Statement) int {
 	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Counter == s.Counter && o.Unit == s.Unit })
 }
 
-// unitName returns the name that Quotas have for a unit of headers.
+// unitName returns the name that Quotas have for a unit of headers. Both have an empty one for requests.
 func unitName(name string) string {
 	if name == "content-bytes" { // draft-ietf-httpapi-ratelimit-headers section 9.4
 		return quota.Bytes

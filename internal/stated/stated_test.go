@@ -14,7 +14,7 @@ import (
 
 // some is a limit of requests of which so much remains.
 func some(name string, limit, remaining int64) headers.Limit {
-	return headers.Limit{Name: name, Unit: quota.Requests, Limit: headers.Count{N: limit, Known: true}, Remaining: headers.Count{N: remaining, Known: true}}
+	return headers.Limit{Name: name, Limit: headers.Count{N: limit, Known: true}, Remaining: headers.Count{N: remaining, Known: true}}
 }
 
 func TestStatements(t *testing.T) {
@@ -24,7 +24,7 @@ func TestStatements(t *testing.T) {
 		return l
 	}
 	is := func(name string, limit, remaining int) quota.Statement {
-		return quota.Statement{Name: name, Unit: quota.Requests, Limit: limit, Remaining: remaining}
+		return quota.Statement{Name: name, Limit: limit, Remaining: remaining}
 	}
 	unknown, advisory, whole, ofBytes := some("a", 10, 0), some("a", 10, 5), resets(some("a", 10, 5), 9*s), some("a", 10, 5)
 	unknown.Remaining.Known = false
@@ -49,7 +49,7 @@ func TestStatements(t *testing.T) {
 		"without a Limit":                  {[]headers.Limit{noLimit}, []quota.Statement{is("a", 0, 5)}},
 		"an advisory one":                  {[]headers.Limit{advisory}, nil},
 		"0 of 0":                           {[]headers.Limit{some("a", 0, 0)}, nil},
-		"0 of an unknown one":              {[]headers.Limit{{Remaining: headers.Count{Known: true}, Unit: quota.Requests}}, []quota.Statement{is("", 0, 0)}},
+		"0 of an unknown one":              {[]headers.Limit{{Remaining: headers.Count{Known: true}}}, []quota.Statement{is("", 0, 0)}},
 		"of bytes":                         {[]headers.Limit{ofBytes}, []quota.Statement{withBytes}},
 		"more than an int has":             {[]headers.Limit{some("a", 1<<40, 1<<39)}, []quota.Statement{is("a", math.MaxInt32, math.MaxInt32)}},
 		"two":                              {[]headers.Limit{some("a", 10, 5), some("b", 20, 7)}, []quota.Statement{is("a", 10, 5), is("b", 20, 7)}},

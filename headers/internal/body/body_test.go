@@ -27,7 +27,7 @@ func TestRead(t *testing.T) {
 			"a global limit", `{"retry_after":5,"global":true}`,
 			Facts{
 				Delay:  value.Delay{In: 5 * time.Second, Resolution: time.Second, Known: true},
-				Limits: []Limit{{Name: "global", Unit: "requests", Remaining: none, Reset: value.ResetIn(5*time.Second, time.Second)}},
+				Limits: []Limit{{Name: "global", Remaining: none, Reset: value.ResetIn(5*time.Second, time.Second)}},
 			},
 		},
 		{
@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 				{"quotaId":"RequestsPerMonth","quotaValue":"500"}]}]}}`,
 			Facts{Limits: []Limit{
 				{Name: "GenerateContentInputTokensPerModelPerMinute-FreeTier", Unit: "tokens", Limit: count(250000), Remaining: none, Window: time.Minute},
-				{Name: "RequestsPerMonth", Unit: "requests", Limit: count(500), Remaining: none, Long: true},
+				{Name: "RequestsPerMonth", Limit: count(500), Remaining: none, Long: true},
 			}},
 		},
 		{
@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 		},
 		{
 			"a problem", `{"violated-policies":["hourly"],"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"}`,
-			Facts{Refusal: refusal.Busy, Limits: []Limit{{Name: "hourly", Unit: "requests", Remaining: none}}},
+			Facts{Refusal: refusal.Busy, Limits: []Limit{{Name: "hourly", Remaining: none}}},
 		},
 		{
 			"points", `{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":752,

@@ -156,7 +156,7 @@ func (r *reader) endQuota() {
 // add adds a limit unless one of that name is known.
 func (r *reader) add(l Limit) {
 	if len(r.facts.Limits) < value.MaxMembers && !slices.ContainsFunc(r.facts.Limits, func(o Limit) bool { return o.Name == l.Name }) {
-		l.Unit = value.UnitOr(l.Unit)
+		l.Unit = value.UnitOfLimit(l.Unit)
 		r.facts.Limits = append(r.facts.Limits, l)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// Requests is the unit of a limit that states none.
+// Requests is the unit of a name or a text that says that it is about requests.
 const Requests = "requests"
 
 // Concurrent is the unit of what is under way at the same time, as the drafts of the IETF spell it.
@@ -44,10 +44,10 @@ func UnitOf(word string) string { return units[word] }
 // Units returns the words that name a unit.
 func Units() iter.Seq2[string, string] { return maps.All(units) }
 
-// UnitOr returns a unit, or Requests if it is empty.
-func UnitOr(unit string) string {
-	if unit == "" {
-		return Requests
+// UnitOfLimit returns the unit of a limit: empty if what is counted are requests, or if nothing says what.
+func UnitOfLimit(unit string) string {
+	if unit == Requests {
+		return ""
 	}
 	return unit
 }
