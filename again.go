@@ -275,6 +275,16 @@ func (x *exchange) readAhead() {
 // event is what hooks are told in any case.
 func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms.mode) }
 
+// GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
+// error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
+// retries. Both are zero after any other answer, and where it is no matter of a bound, since nothing like that request
+// is sent again: after a failure of a POST, say. docs/retrying.md has what is. ReasonNested is never returned: the
+// Transport above says more.
+func (c *Call) GaveUp() (why Reason, because error) {
+	reason, because := c.account.GaveUp()
+	return Reason(reason), because
+}
+
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only
 // if the caller has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why *stop) {
@@ -295,8 +305,11 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	body.Close(nil, resp)
 }
 
-// tellGaveUp counts a request that is not sent again, and tells Trace why.
+// tellGaveUp counts a request that is not sent again, and tells its Calls and Trace why.
 func (x *exchange) tellGaveUp(why *stop) {
+	if why.reason != ReasonNested {
+		x.terms.calls.giveUp(string(why.reason), why.because)
+	}
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
 		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Backoff: x.delay}

@@ -59,7 +59,7 @@ type Call struct {
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
 	Idempotent bool
 
-	waits waits.Account
+	account waits.Account
 
 	mu    sync.Mutex // protects sends
 	sends []sends
@@ -105,11 +105,11 @@ func (c *Call) Waited() time.Duration {
 
 // Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what
 // Waited returns, exactly.
-func (c *Call) Waits() []throttle.Wait { return c.waits.Waits() }
+func (c *Call) Waits() []throttle.Wait { return c.account.Waits() }
 
 // BackedOff returns for how long the requests of the call backed off, in total: out of line, after failures mostly. See
 // Retrying. What is left of the time that the call took is that of the attempts.
-func (c *Call) BackedOff() time.Duration { return c.waits.BackedOff() }
+func (c *Call) BackedOff() time.Duration { return c.account.BackedOff() }
 
 // Settle reports what the request that was sent last has really cost, in each unit that spent has; see
 // throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body
@@ -124,6 +124,7 @@ func (c *Call) Settle(spent quota.Costs) {
 
 // addSend notes that t sends a request with the grant g.
 func (c *Call) addSend(t *Transport, g *throttle.Grant) {
+	c.account.GiveUp("", nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.sends {
@@ -182,7 +183,14 @@ func (l *calls) addSend(t *Transport, g *throttle.Grant) {
 // addWaits adds to what requests of all Calls waited for, and to how long they backed off.
 func (l *calls) addWaits(causes []throttle.Wait, backedOff time.Duration) {
 	for ; l != nil; l = l.older {
-		l.call.waits.Add(causes, backedOff)
+		l.call.account.Add(causes, backedOff)
+	}
+}
+
+// giveUp notes in all Calls why the request is not sent again.
+func (l *calls) giveUp(why string, because error) {
+	for ; l != nil; l = l.older {
+		l.call.account.GiveUp(why, because)
 	}
 }
 

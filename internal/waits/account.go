@@ -8,11 +8,14 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Account is what the requests of a call have waited for. It is safe for concurrent use.
+// Account is what the requests of a call have waited for, and why the latest one is not sent again. It is safe for
+// concurrent use.
 type Account struct {
 	mu        sync.Mutex // protects the fields below
 	waits     []throttle.Wait
 	backedOff time.Duration
+	gaveUp    string // a pacer.Reason
+	because   error
 }
 
 // Add adds waits in line, and a time out of line.
@@ -28,6 +31,20 @@ func (a *Account) Waits() []throttle.Wait {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.waits)
+}
+
+// GiveUp says why the latest request is not sent again: empty if it was only sent now.
+func (a *Account) GiveUp(why string, because error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gaveUp, a.because = why, because
+}
+
+// GaveUp returns what GiveUp said last.
+func (a *Account) GaveUp() (why string, because error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.gaveUp, a.because
 }
 
 // BackedOff returns the time out of line.

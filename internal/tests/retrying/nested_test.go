@@ -39,6 +39,9 @@ func TestNestedOnlyTheOutermostRetries(t *testing.T) {
 				if len(nested) != 3 || len(gaveUp) != 4 {
 					t.Errorf("gave up: %v, want three times ReasonNested and once the outer's reason", gaveUp)
 				}
+				if why, _ := c.GaveUp(); why != gaveUp[3] || why == pacer.ReasonNested {
+					t.Errorf("the Call gave up because of %v, want %v", why, gaveUp[3])
+				}
 			})
 		})
 	}

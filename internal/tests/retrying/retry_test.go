@@ -488,7 +488,9 @@ func TestRetryGaveUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []pacer.GaveUp
 				test.tr.Trace = &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g) }}
+				var call, own pacer.Call // of the caller, and of a middleware
 				req := lab.Request(t, "GET", "http://a.example/", "")
+				req = req.WithContext(pacer.WithCall(pacer.WithCall(req.Context(), &call), &own))
 				for range test.fails {
 					if sent := attempts(t, test.tr, req, test.answer); sent != 3 || len(got) != 1 || got[0].Reason != pacer.ReasonAttempts {
 						t.Fatalf("gave up %+v after %d attempts: the budget was spent before", got, sent)
@@ -497,7 +499,43 @@ func TestRetryGaveUp(t *testing.T) {
 				}
 				sent := attempts(t, test.tr, req, test.answer)
 				if len(got) != 1 || got[0].Reason != test.want || got[0].Attempts != sent {
-					t.Errorf("gave up %+v after %d attempts, want %v", got, sent, test.want)
+					t.Fatalf("gave up %+v after %d attempts, want %v", got, sent, test.want)
+				}
+				for _, c := range []*pacer.Call{&call, &own} {
+					if why, because := c.GaveUp(); why != test.want || because != got[0].Because {
+						t.Errorf("a Call gave up because of %v, %v, want %v, %v, as Trace was told", why, because, test.want, got[0].Because)
+					}
+				}
+				time.Sleep(time.Hour) // a bucket may be held
+				attempts(t, test.tr, req, lab.Status(200, ""))
+				if why, because := call.GaveUp(); why != "" || because != nil {
+					t.Errorf("after a success, gave up because of %v, %v, want nothing", why, because)
+				}
+			})
+		})
+	}
+}
+
+// What is never sent again, and what was not sent, has no reason not to be sent again.
+func TestCallGaveUpOfNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		method string
+		tr     *pacer.Transport
+		answer func(*http.Request) (*http.Response, error)
+	}{
+		"a failure of a POST": {"POST", &pacer.Transport{}, lab.Status(503, "")},
+		"a final answer":      {"GET", &pacer.Transport{}, lab.Status(404, "")},
+		"not sent": {"GET", &pacer.Transport{
+			Quotas: pacer.Table{"/": {{N: 1, Per: time.Hour, Burst: 1}}}, Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: 2} },
+		}, lab.Status(503, "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var call pacer.Call
+				req := lab.Request(t, test.method, "http://a.example/", "")
+				attempts(t, test.tr, req.WithContext(pacer.WithCall(req.Context(), &call)), test.answer)
+				if why, because := call.GaveUp(); why != "" || because != nil || call.Attempts() > 1 {
+					t.Errorf("gave up because of %v, %v, after %d attempts", why, because, call.Attempts())
 				}
 			})
 		})
