@@ -256,7 +256,7 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	}
 	x.t.counts.retried.Add(1)
 	if hook := x.t.trace().Retrying; hook != nil {
-		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refusal: refusal, Status: x.terms.status(), Err: x.err, Backoff: x.delay})
+		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refusal: refusal, Status: x.terms.status(), Err: x.err, Delay: x.delay})
 	}
 	resp := x.terms.resp
 	x.terms.resp = nil // its Close may panic, and is not called twice
@@ -312,7 +312,7 @@ func (x *exchange) tellGaveUp(why *stop) {
 	}
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
-		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Backoff: x.delay}
+		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Delay: x.delay}
 		e.Attempts, e.Wait = max(x.failures+x.refusals, 1), waits.Sum(e.Waits)
 		hook(e)
 	}

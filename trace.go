@@ -117,7 +117,7 @@ type Retrying struct {
 	Refusal bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
 	Err     error         // of the last attempt; nil if there was an answer
-	Backoff time.Duration // how long it has backed off, out of line: after a failure, or a refusal of this request alone
+	Delay   time.Duration // how long it has backed off, out of line: after a failure, or a refusal of this request alone
 }
 
 // GaveUp describes a request that is not sent again.
@@ -133,9 +133,9 @@ type GaveUp struct {
 	// Reason says it all.
 	Because error
 
-	Wait    time.Duration   // how long it waited in line since the last attempt
-	Waits   []throttle.Wait // and what for; see Went
-	Backoff time.Duration   // how long it has backed off since then, out of line; see Retrying
+	Wait  time.Duration   // how long it waited in line since the last attempt
+	Waits []throttle.Wait // and what for; see Went
+	Delay time.Duration   // how long it has backed off since then, out of line; see Retrying
 }
 
 // Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and JSON.
@@ -170,9 +170,9 @@ func Log(logger *slog.Logger) *Trace {
 		Went:     func(e Went) { l.Waited(e.logged(), e.Wait, e.Waits) },
 		NotSent:  func(e NotSent) { l.NotSent(e.logged(), e.Err, e.Wait, e.Waits) },
 		Answered: func(e Answered) { l.Answered(e.logged(), e.Refused, e.Status, e.Held) },
-		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Backoff, e.Refusal, e.Status, e.Err) },
+		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refusal, e.Status, e.Err) },
 		GaveUp: func(e GaveUp) {
-			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Backoff, e.Wait, e.Waits)
+			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
 		},
 		StoreEvent: l.StoreEvent,
 	}

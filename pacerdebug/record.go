@@ -201,14 +201,14 @@ func (h hooks) answered(e pacer.Answered) {
 }
 
 func (h hooks) retrying(e pacer.Retrying) {
-	if e.Backoff <= 0 {
+	if e.Delay <= 0 {
 		return // a refusal waits in line
 	}
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()
 	now, r := time.Now(), &h.p.record
 	if b := r.of(e.Bucket, r.second(now)); b != nil {
-		b.remember(past{at: now, method: clip(e.Request.Method), how: sentAgain, wait: e.Backoff}, backedOff(nil, &e.Event, e.Backoff))
+		b.remember(past{at: now, method: clip(e.Request.Method), how: sentAgain, wait: e.Delay}, backedOff(nil, &e.Event, e.Delay))
 	}
 }
 
@@ -220,10 +220,10 @@ func (h hooks) gaveUp(e pacer.GaveUp) {
 		r.count(&e.Event, r.second(now), func(s *second) { s.failed++ })
 	}
 	r.waited(&e.Event, now, "not sent again: "+string(e.Reason), e.Wait, e.Waits)
-	if b := r.buckets[e.Bucket]; b != nil && e.Backoff > 0 {
+	if b := r.buckets[e.Bucket]; b != nil && e.Delay > 0 {
 		last := &b.past[len(b.past)-1]
-		last.wait += e.Backoff
-		last.parts = backedOff(last.parts, &e.Event, e.Backoff)
+		last.wait += e.Delay
+		last.parts = backedOff(last.parts, &e.Event, e.Delay)
 	}
 }
 

@@ -47,12 +47,12 @@ func (t *Telemetry) Trace() *pacer.Trace {
 			} else {
 				c.failedAgain.Add(1)
 			}
-			add(&c.backoff, e.Backoff)
+			add(&c.backoff, e.Delay)
 		},
 		GaveUp: func(e pacer.GaveUp) {
 			c := t.counts(&e.Event)
 			c.gaveUp[which(reasons[:], e.Reason)].Add(1)
-			add(&c.backoff, e.Backoff)
+			add(&c.backoff, e.Delay)
 			if e.Wait > 0 {
 				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempts, inVain: whyInVain(e)})
 			}

@@ -251,8 +251,8 @@ func (c *chronicle) trace(i int) *pacer.Trace {
 		NotSent:  func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, 0, e.Err) },
 		Answered: func(e pacer.Answered) { c.note(i, &e.Event, "a", 0, nil, 0, e.Latency) },
 		Learned:  func(e pacer.Learned) { c.note(i, &e.Event, "l", 0, nil, 0, 0) },
-		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Backoff, 0) },
-		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Backoff, 0) },
+		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Delay, 0) },
+		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Delay, 0) },
 	}
 }
 

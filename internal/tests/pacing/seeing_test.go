@@ -160,9 +160,9 @@ func told(all *[]string) *pacer.Trace {
 		Queued:   func(e pacer.Queued) { note("%v queued %v %s", e.Mode, e.Wait, e.Cause) },
 		Went:     func(e pacer.Went) { note("%v went %d after %v%s", e.Mode, e.Attempt, e.Wait, waits(e.Waits)) },
 		NotSent:  func(e pacer.NotSent) { note("%v not sent after %v%s: %v", e.Mode, e.Wait, waits(e.Waits), e.Err) },
-		Retrying: func(e pacer.Retrying) { note("retrying after %v", e.Backoff) },
+		Retrying: func(e pacer.Retrying) { note("retrying after %v", e.Delay) },
 		GaveUp: func(e pacer.GaveUp) {
-			note("gave up: %v after %v, backed off for %v%s", e.Reason, e.Wait, e.Backoff, waits(e.Waits))
+			note("gave up: %v after %v, backed off for %v%s", e.Reason, e.Wait, e.Delay, waits(e.Waits))
 		},
 		Answered: func(e pacer.Answered) {
 			note("answered %d: %d, %v after %v, costs %v, refused %v, held %v", e.Attempt, e.Status, e.Err, e.Latency, e.Costs, e.Refused, e.Held)
