@@ -447,6 +447,7 @@ func (r *Rate) measure(end monotime.Time) {
 		total += last
 		served += e.served
 	}
+	refused := r.rateAt(end)
 	all := float64(served) / total.Seconds()
 	rate := float64(r.episodes[r.episodeCount-1].served) / last.Seconds()
 	if r.extraRefusals < maxExtraRefusals { // else one row after another was refused: the limit has fallen
@@ -455,7 +456,7 @@ func (r *Rate) measure(end monotime.Time) {
 	if r.rate > 0 && r.servedSince >= provenServed {
 		// The rate served while the pace rose is below what the server allows, and the pace that
 		// was refused is above: the geometric mean of both.
-		rate = math.Sqrt(rate * min(max(r.rateAt(end), rate), maxOverPace*rate))
+		rate = math.Sqrt(rate * min(max(refused, rate), maxOverPace*rate))
 	}
 	rate *= paceShare
 	switch {
@@ -470,6 +471,6 @@ func (r *Rate) measure(end monotime.Time) {
 	if r.episodes[0].servedFrom == r.episodes[0].start {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
 	}
-	r.former.note(end, all, total, rate, r.rateAt(end))
+	r.former.note(end, all, total, rate, refused)
 	r.rate, r.setAt, r.pacedTo, r.provisional, r.first.low = rate, end, end, false, rate
 }

@@ -269,6 +269,27 @@ func TestRateIsForgotten(t *testing.T) {
 	}
 }
 
+// TestRateRefused: the pace that was refused is the one that had risen until then, with the growth that it had; there
+// was none before the first rate.
+func TestRateRefused(t *testing.T) {
+	r := refusedAtRate()
+	if r.former.ceiling != 0 {
+		t.Errorf("%v/s was refused before a rate was known, want none", r.former.ceiling)
+	}
+	now := r.setAt
+	for range sameEpisode {
+		now = now.Add(time.Second)
+		r.serve(now)
+	}
+	now = now.Add(time.Millisecond)
+	want := r.rateAt(now)
+	r.former.rate = 2 * want
+	r.episodes[0].servedFrom = r.episodes[0].start // so that the former rate stays
+	if r.Refuse(now, false); r.former.ceiling != want {
+		t.Errorf("%v/s was refused, want %v/s", r.former.ceiling, want)
+	}
+}
+
 // TestRefusedInTheSameInstant: nothing is measured in no time, neither before a rate is known nor after.
 func TestRefusedInTheSameInstant(t *testing.T) {
 	var r Rate
