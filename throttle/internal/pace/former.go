@@ -38,7 +38,7 @@ type formerRate struct {
 	up      bool          // what is to be tried is twice the pace
 	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
 	middle  bool          // what is to be tried is the middle of the pace and of ceiling
-	ceiling float64       // the lowest pace that was refused since the pace was measured, then included; zero if none was
+	ceiling float64       // the lowest pace that was refused since the pace was measured, then included, the former rate at most; zero if none was
 	then    monotime.Time // when the former rate is tried, after the middle
 	owedTo  monotime.Time // until when nothing goes if the next request is refused, too, as a trial took more than the rate; zero once one was served
 }
@@ -88,7 +88,7 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 		f.rate = max(f.rate, rate)
 	}
 	f.endMiddle()
-	f.ceiling = refused
+	f.ceiling = min(refused, f.rate)
 	switch {
 	case !f.fallenTo(pace):
 		f.upGap = cmp.Or(f.upGap, firstUp)
@@ -156,7 +156,7 @@ func (f *formerRate) take(seconds float64) { f.tried += seconds }
 
 // during returns the pace in a trial, after d seconds of it, if it began at a pace.
 func (f *formerRate) during(pace, d float64) float64 {
-	return max(min(pace*math.Exp2(d), f.goal(pace)), pace)
+	return min(pace*math.Exp2(d), f.goal(pace))
 }
 
 // fail ends a trial that was refused at a rate. The pace is so much from now on.

@@ -174,15 +174,91 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 	}
 }
 
+// TestFormerRateCeiling: a pace that has grown beyond the former rate, since few asked, says nothing of what is below
+// that: so the middle is below it, too.
+func TestFormerRateCeiling(t *testing.T) {
+	f := formerRate{rate: 100}
+	if f.note(start, 10, time.Second, 4, 1e6); !f.middle || f.goal(4) != 20 {
+		t.Errorf("%v/s is tried after a fall from 100/s to 4/s, the middle %v, want 20/s", f.goal(4), f.middle)
+	}
+}
+
+// TestFormerRateNext: when a trial comes after a rate was measured.
+func TestFormerRateNext(t *testing.T) {
+	const s = time.Second
+	before := start.Add(-time.Hour)
+	for _, test := range []struct {
+		name string
+		f    formerRate
+		pace float64
+		want time.Duration // until the next trial
+		gap  time.Duration // of the former rate, or of twice the pace
+		up   bool
+	}{
+		{"the first", formerRate{}, 10, 30 * s, 30 * s, true},
+		{"not before eight tokens", formerRate{}, 0.1, 80 * s, 30 * s, true},
+		{"after some that were refused", formerRate{upGap: 67 * s}, 10, 67 * s, 67 * s, true},
+		{"a fall", formerRate{rate: 100}, 10, 8 * s, 8 * s, false},
+		{"another fall, soon", formerRate{rate: 100, gap: 20 * s, latest: start.Add(-gapForgotten)}, 10, 20 * s, 20 * s, false},
+		{"another fall, late", formerRate{rate: 100, gap: 20 * s, latest: start.Add(-gapForgotten - 1)}, 10, 8 * s, 8 * s, false},
+		{"another fall, not four times the gap later", formerRate{rate: 100, gap: 15 * time.Minute, latest: before}, 10, 15 * time.Minute, 15 * time.Minute, false},
+		{"another fall, four times the gap later", formerRate{rate: 100, gap: 15*time.Minute - 1, latest: before}, 10, 8 * s, 8 * s, false},
+	} {
+		f := test.f
+		f.note(start, test.pace, s, test.pace, 0)
+		gap := f.gap
+		if f.up {
+			gap = f.upGap
+		}
+		if got := f.next.Sub(start); got != test.want || gap != test.gap || f.up != test.up {
+			t.Errorf("%s: a trial after %v, a gap of %v, twice the pace %v, want %v, %v, %v", test.name, got, gap, f.up, test.want, test.gap, test.up)
+		}
+		if !f.up && f.latest != start {
+			t.Errorf("%s: the pace fell %v ago, want now", test.name, start.Sub(f.latest))
+		}
+	}
+	f := formerRate{up: true, upGap: 30 * s}
+	if f.fail(start, 20, 10); f.next.Sub(start) != 45*s || f.upGap != 45*s {
+		t.Errorf("after one that was refused: %+v, want the next one in 45 s", f)
+	}
+	f = formerRate{rate: 100, gap: 20 * s}
+	if f.fail(start, 11, 10); f.latest != start || f.gap != 27*s || f.next.Sub(start) != 27*s {
+		t.Errorf("after one of the former rate that was refused: %+v, want the next one in 27 s", f)
+	}
+	if f.hold(start.Add(s), 100); !f.held || f.latest != start.Add(s) || !f.up || f.gap != 0 {
+		t.Errorf("after one of the former rate that has held: %+v, want so", f)
+	}
+	f.resume(start, 10, 100)
+	if f.held || f.rate != 100 || f.next.Sub(start) != 8*s {
+		t.Errorf("in the next run: %+v, want a trial of 100/s in 8 s, and nothing held", f)
+	}
+}
+
+// TestFormerRateMiddleIsReached: a middle that is far away does not hold before the pace has come to it, and is no
+// trial of twice the pace, whatever the pace is.
+func TestFormerRateMiddleIsReached(t *testing.T) {
+	f := formerRate{rate: 1 << 20, middle: true, ceiling: 1 << 20, next: start}
+	f.begin(1)
+	for d, want := range map[float64]bool{9.9: false, 10: true} {
+		if f.tried = d; f.holds(1, provenServed) != want || f.up {
+			t.Errorf("after %v s at up to %v/s: holds %v, want %v", d, f.goal(1), !want, want)
+		}
+	}
+	near := formerRate{rate: 10, middle: true, ceiling: 40}
+	if near.begin(10); near.up {
+		t.Error("the middle is taken for twice the pace")
+	}
+}
+
 // TestFormerRateIsReached: once the pace is as high as the former rate, by the middle or since it has grown, a trial of
 // twice the pace is one, however soon it comes, and the next ones are no rarer than such.
 func TestFormerRateIsReached(t *testing.T) {
 	f := formerRate{rate: 10}
 	f.note(start, 7, time.Second, 7, 40)
 	f.begin(7)
-	pace := f.goal(7)
-	if f.hold(start.Add(7*time.Second), pace); pace != math.Sqrt(7*40) || f.up {
-		t.Errorf("%v/s holds, twice the pace %v, want the middle of 7/s and 40/s, and the former rate next", pace, f.up)
+	middle, pace := f.goal(7), 10.0 // it grows on
+	if f.hold(start.Add(7*time.Second), middle); middle != math.Sqrt(7*10) || f.up {
+		t.Errorf("%v/s holds, twice the pace %v, want the middle of 7/s and 10/s, and the former rate next", middle, f.up)
 	}
 	var gaps []time.Duration
 	for range 8 {
