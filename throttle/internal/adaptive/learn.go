@@ -110,7 +110,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.silent == 0 && t.sequence >= s.doubted {
 			s.doubted = 0
 		}
-		s.pace.Serve(now, t.N, t.sequence < s.refusalHeard && len(s.windows) == 0, t.sequence < s.wentAlone)
+		s.pace.Serve(now, t.N, pace.Went{BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
 	}
 }

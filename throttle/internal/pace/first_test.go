@@ -37,13 +37,13 @@ func TestFirst(t *testing.T) {
 			r.Hint(now, test.asked, test.step)
 		}
 		r.Take(now, now, test.before)
-		r.Serve(now, test.before, false, false)
+		r.Serve(now, test.before, Went{})
 		for range 1 + test.looks {
 			refuse()
 			now = now.Add(time.Second)
 		}
 		for range 4 {
-			r.Serve(now, 1, false, false)
+			r.Serve(now, 1, Went{})
 			now = now.Add(test.gap)
 		}
 		refuse()
@@ -96,7 +96,7 @@ func (r *Rate) askFirst(served int) (now monotime.Time) {
 	refuse()
 	now = now.Add(time.Second)
 	for range served {
-		r.Serve(now, 1, false, false)
+		r.Serve(now, 1, Went{})
 		now = now.Add(10 * time.Millisecond)
 	}
 	refuse()
@@ -114,7 +114,7 @@ func TestFirstAgain(t *testing.T) {
 	}
 	now = now.Add(2 * time.Second)
 	for range 4 { // at 20 ms
-		r.Serve(now, 1, false, false)
+		r.Serve(now, 1, Went{})
 		now = now.Add(20 * time.Millisecond)
 	}
 	refused := r.rateAt(now)
@@ -205,9 +205,9 @@ func TestFirstRefused(t *testing.T) {
 	// What was on its way when a refusal came is not the first that was served after it, nor any of these.
 	var r Rate
 	r.Refuse(at(0), true)
-	r.Serve(at(time.Second), 30, true, false)
-	r.Serve(at(2*time.Second), 1, false, false)
-	r.Serve(at(2*time.Second), 1, false, false)
+	r.Serve(at(time.Second), 30, Went{BeforeRefusal: true})
+	r.Serve(at(2*time.Second), 1, Went{})
+	r.Serve(at(2*time.Second), 1, Went{})
 	if r.Refuse(at(2100*time.Millisecond), true); r.first.top != 20 {
 		t.Errorf("%v/s were refused, want 20/s", r.first.top)
 	}

@@ -80,7 +80,7 @@ func TestFormerRateSeen(t *testing.T) {
 		s := fallenTo1()
 		s.meter = meter{from: start.Add(-test.before), served: 200}
 		end := start.Add(4 * time.Second)
-		s.Serve(end, 40, false, false)
+		s.Serve(end, 40, Went{})
 		if s.Refuse(end, true); s.former.rate != test.want {
 			t.Errorf("%v before the trial: a former rate of %v/s, want %v/s", test.before, s.former.rate, test.want)
 		}
@@ -321,7 +321,7 @@ func TestRateTrial(t *testing.T) {
 		s := fallenTo1()
 		s.ask(test.after, 0)
 		now := start.Add(test.after)
-		s.Serve(now, test.served, false, false)
+		s.Serve(now, test.served, Went{})
 		if test.refused {
 			s.Refuse(now, false)
 		}
@@ -341,12 +341,12 @@ func TestRateFall(t *testing.T) {
 	s.Refuse(now, true)
 	for range maxEpisodes {
 		now = now.Add(10 * time.Second)
-		s.Serve(now, 100, false, false)
+		s.Serve(now, 100, Went{})
 		s.Refuse(now, true)
 	}
 	for range maxExtraRefusals + 1 {
 		now = now.Add(time.Second)
-		s.Serve(now, 1, false, false)
+		s.Serve(now, 1, Went{})
 		s.Refuse(now, true)
 	}
 	if want := paceShare * 1.0; s.rate != want {
@@ -367,7 +367,7 @@ func TestFormerRateLittleDemand(t *testing.T) {
 	} {
 		s := fallenTo1()
 		s.ask(time.Minute, test.every)
-		s.Serve(start.Add(time.Minute), provenServed, false, false)
+		s.Serve(start.Add(time.Minute), provenServed, Went{})
 		if got := s.rateAt(start.Add(time.Minute)); got > test.most || s.former.trial != test.trial {
 			t.Errorf("a request each %v: the pace is %v, trial %v; want %v at most, %v", test.every, got, s.former.trial, test.most, test.trial)
 		}
@@ -434,7 +434,7 @@ func TestRateTrialOfABucket(t *testing.T) {
 		s.burst.lent, s.former.up = test.burst, test.up
 		s.meter = meter{from: start.Add(-20 * time.Second), served: test.before}
 		end := start.Add(4 * time.Second)
-		s.Serve(end, test.served, false, false)
+		s.Serve(end, test.served, Went{})
 		if s.Refuse(end, true); s.rate != test.want {
 			t.Errorf("%s: %v/s, want %v/s", test.name, s.rate, test.want)
 		}
@@ -459,7 +459,7 @@ func TestRateDebt(t *testing.T) {
 		{15, true, longestDebt},
 	} {
 		s := fallenTo1()
-		s.Serve(end, test.served, false, false)
+		s.Serve(end, test.served, Went{})
 		s.Refuse(end, test.hinted)
 		if s.pacedTo != end {
 			t.Errorf("%d served, a hint %v: nothing goes for %v, want 0", test.served, test.hinted, s.pacedTo.Sub(end))
@@ -469,7 +469,7 @@ func TestRateDebt(t *testing.T) {
 		if got := s.pacedTo.Sub(end); got != test.want {
 			t.Errorf("%d served, a hint %v, the next one refused: nothing goes for %v, want %v", test.served, test.hinted, got, test.want)
 		}
-		again.Serve(end.Add(time.Second), 1, false, false)
+		again.Serve(end.Add(time.Second), 1, Went{})
 		again.Refuse(end.Add(2*time.Second), test.hinted)
 		if got := again.pacedTo.Sub(end); got != 2*time.Second {
 			t.Errorf("%d served, a hint %v, the next one served: nothing goes until %v, want 2 s", test.served, test.hinted, got)

@@ -24,7 +24,7 @@ func TestResumeMeasures(t *testing.T) {
 		for range test.served {
 			now = now.Add(4 * time.Second / time.Duration(test.served))
 			r.Take(now, now, 1)
-			r.Serve(now, 1, false, false)
+			r.Serve(now, 1, Went{})
 		}
 		now = start.Add(4 * time.Second)
 		r.Refuse(now, true)

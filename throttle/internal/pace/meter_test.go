@@ -24,16 +24,16 @@ func TestMeter(t *testing.T) {
 	} {
 		var r Rate
 		m := &r.meter
-		r.Serve(start, 3, false, false) // before the refusal
+		r.Serve(start, 3, Went{}) // before the refusal
 		now := start.Add(time.Hour)
 		if test.from >= 0 {
 			m.refuse(now.Add(-test.from))
 		}
-		r.Serve(now, test.late, true, false)
+		r.Serve(now, test.late, Went{BeforeRefusal: true})
 		for range 2 {
-			r.Serve(now, test.served/2, false, false)
+			r.Serve(now, test.served/2, Went{})
 		}
-		r.Serve(now, test.served%2, false, false)
+		r.Serve(now, test.served%2, Went{})
 		got, over := m.rate(now)
 		if got != test.want || got > 0 && over != test.from || got == 0 && over != 0 {
 			t.Errorf("%s: %v/s over %v, want %v/s over %v", test.name, got, over, test.want, test.from)

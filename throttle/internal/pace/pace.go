@@ -262,17 +262,23 @@ func (r *Rate) beginMeasuring(now monotime.Time) {
 	r.episodes[0], r.episodeCount, r.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
 }
 
-// Serve counts n tokens that were served. Late says that the request was on its way when the latest refusal
-// came. If the server did not say for how long it refuses, it belongs to the row before, and the episode begins
-// when the last of these is answered. If it did, it counts only where something else is served as well before the
-// next refusal. Earlier says that it went before the latest one that was to go alone.
-func (r *Rate) Serve(now monotime.Time, n int, late, earlier bool) {
+// Went says of a request that was served what came after it went. Mostly that is nothing of the following.
+type Went struct {
+	BeforeRefusal bool // it was on its way when the latest refusal came
+	BeforeAlone   bool // it went before the latest request that was to go alone, see Rate.Alone
+}
+
+// Serve counts n tokens that were served. If the request was on its way when the latest refusal came, it belongs to the
+// row before where the server did not say for how long it refuses, and the episode begins when the last of these is
+// answered. Where the server did, it counts only if something else is served as well before the next refusal.
+func (r *Rate) Serve(now monotime.Time, n int, went Went) {
+	late := went.BeforeRefusal
 	r.burst.serve(n)
 	r.meter.serve(n, late)
 	if !late {
 		r.first.serve(now)
 	}
-	r.window.serve(now, n, late, earlier)
+	r.window.serve(now, n, went)
 	if late && r.episodeCount > 0 && !r.former.trial {
 		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
 			if e.served == 0 {

@@ -14,7 +14,7 @@ const start = monotime.Time(1000 * time.Hour)
 // serve has a request go and be served in the same instant.
 func (r *Rate) serve(now monotime.Time) {
 	r.Take(now, now, 1)
-	r.Serve(now, 1, false, false)
+	r.Serve(now, 1, Went{})
 }
 
 // refusedAtRate is of a server that has refused, served 10 in 2 s, and refused again.
@@ -100,7 +100,7 @@ func TestRateLate(t *testing.T) {
 	s.Refuse(start, false)
 	now := start.Add(50 * time.Millisecond)
 	for range 2*sameEpisode - 1 {
-		s.Serve(now, 1, true, false)
+		s.Serve(now, 1, Went{BeforeRefusal: true})
 	}
 	if s.servedSince != 0 || s.episodeCount != 1 || s.episodes[0].served != 0 || s.episodes[0].start != now {
 		t.Errorf("%+v, want an episode that begins now, of which nothing is served", s)
@@ -131,13 +131,13 @@ func TestRateInVain(t *testing.T) {
 	} {
 		var r Rate
 		r.Refuse(start, true)
-		r.Serve(start.Add(time.Second), test.before, false, false)
+		r.Serve(start.Add(time.Second), test.before, Went{})
 		if test.before > 0 {
 			r.Refuse(start.Add(time.Second), true)
 			r.rate = 0 // or it would be the rate
 		}
-		r.Serve(start.Add(time.Second), test.late, true, false)
-		r.Serve(start.Add(2*time.Second), test.served, false, false)
+		r.Serve(start.Add(time.Second), test.late, Went{BeforeRefusal: true})
+		r.Serve(start.Add(2*time.Second), test.served, Went{})
 		now := start.Add(time.Duration(4+min(test.before, 1)) * time.Second)
 		if r.Refuse(now, true); r.rate != test.want || r.episodeCount != 1 || r.episodes[0].served != test.episode || r.servedSince != 0 {
 			t.Errorf("%s: %v/s, %d episodes, of which %d served in the latest, want %v/s, 1, %d", test.name, r.rate, r.episodeCount, r.episodes[0].served, test.want, test.episode)
@@ -157,7 +157,7 @@ func TestRateGrowthHalves(t *testing.T) {
 	now, want := start, maxGrowth
 	s.Refuse(now, true)
 	for i := range 20 {
-		s.Serve(now, sameEpisode, false, false)
+		s.Serve(now, sameEpisode, Went{})
 		now = now.Add(time.Second)
 		s.Refuse(now, true)
 		if i > 0 {
@@ -185,7 +185,7 @@ func TestRateExtraRefusals(t *testing.T) {
 		if s.episodeCount != 1 || s.extraRefusals != i {
 			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
 		}
-		s.Serve(now, sameEpisode-1, false, false)
+		s.Serve(now, sameEpisode-1, Went{})
 		now = now.Add(time.Second)
 		s.Refuse(now, false)
 	}
@@ -202,7 +202,7 @@ func TestRateIsCutInVain(t *testing.T) {
 	s.Refuse(now, true)
 	var rates []float64
 	for range 10 {
-		s.Serve(now, sameEpisode, false, false)
+		s.Serve(now, sameEpisode, Went{})
 		now = now.Add(wait)
 		s.Refuse(now, true)
 		rates = append(rates, s.rate)
@@ -298,7 +298,7 @@ func TestRefusedInTheSameInstant(t *testing.T) {
 	if r.Refuse(start, true); r.Known() || r.provisional {
 		t.Errorf("%v/s, provisional %v, of one served in no time; want none", r.rate, r.provisional)
 	}
-	r.Serve(start, sameEpisode, false, false)
+	r.Serve(start, sameEpisode, Went{})
 	if r.Refuse(start, true); r.Known() || r.episodeCount != 1 {
 		t.Errorf("%v/s, %d episodes, want none and one", r.rate, r.episodeCount)
 	}
@@ -315,7 +315,7 @@ func TestRateOfTheFirstEpisode(t *testing.T) {
 	for hinted, want := range map[bool]float64{true: paceShare * 20 / 4, false: paceShare * 20 / 3} {
 		var r Rate
 		r.Refuse(start, hinted)
-		r.Serve(start.Add(2*time.Second), 20, false, false)
+		r.Serve(start.Add(2*time.Second), 20, Went{})
 		if r.Refuse(start.Add(4*time.Second), hinted); r.rate != want {
 			t.Errorf("hinted %v: %v/s, want %v/s", hinted, r.rate, want)
 		}
@@ -334,7 +334,7 @@ func TestRateAfterATrial(t *testing.T) {
 	for _, hinted := range []bool{false, true} {
 		r := fallenTo1()
 		now := start.Add(2 * time.Second)
-		r.Serve(now, 2, false, false)
+		r.Serve(now, 2, Went{})
 		r.Refuse(now, hinted)
 		if want := (episode{start: now, lastRefusal: now, hinted: hinted}); r.episodeCount != 1 || r.episodes[0] != want {
 			t.Errorf("%d episodes, %+v, want one, %+v", r.episodeCount, r.episodes[0], want)
@@ -353,7 +353,7 @@ func TestRateOfARowInATrial(t *testing.T) {
 		r := fallenTo1()
 		r.former.rate, r.former.up, r.former.tried = 0, true, test.tried.Seconds()
 		end := start.Add(20 * time.Second)
-		r.Serve(end, 40, false, false)
+		r.Serve(end, 40, Went{})
 		r.former.trial = true // it may hold at once
 		r.rate, r.setAt, r.servedSince = 1, start, 40
 		r.Refuse(end, false)
@@ -384,7 +384,7 @@ func TestRateCutsAreForgotten(t *testing.T) {
 	held := fallenTo1()
 	held.useless.count = maxCuts
 	held.ask(heldFor+100*time.Millisecond, 0)
-	if held.Serve(start.Add(heldFor+100*time.Millisecond), provenServed, false, false); held.former.trial || held.useless != (cuts{}) {
+	if held.Serve(start.Add(heldFor+100*time.Millisecond), provenServed, Went{}); held.former.trial || held.useless != (cuts{}) {
 		t.Errorf("a trial %v, %+v, want one that has held, and all cuts forgotten", held.former.trial, held.useless)
 	}
 }
@@ -398,7 +398,7 @@ func TestRateNewEpisode(t *testing.T) {
 		{1, 1, 1}, {1, 2, 1}, {sameEpisode, 0, 2}, {1, 1, 2},
 	} {
 		now = now.Add(time.Second)
-		r.Serve(now, test.served, false, false)
+		r.Serve(now, test.served, Went{})
 		if r.Refuse(now, true); r.extraRefusals != test.extra || r.episodeCount != test.episodes {
 			t.Errorf("%d served: %d refusals in %d episodes, want %d in %d", test.served, r.extraRefusals, r.episodeCount, test.extra, test.episodes)
 		}

@@ -28,7 +28,7 @@ func TestRateAtRandom(t *testing.T) {
 			r.Take(now, now, n)
 			for range n {
 				if admits(now) {
-					r.Serve(now, 1, random.IntN(8) == 0, random.IntN(8) == 0)
+					r.Serve(now, 1, Went{BeforeRefusal: random.IntN(8) == 0, BeforeAlone: random.IntN(8) == 0})
 					refusals = 0
 					continue
 				}

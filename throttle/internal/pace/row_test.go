@@ -117,7 +117,7 @@ func TestRowLooksAtAPace(t *testing.T) {
 	} {
 		r := Rate{rate: test.rate, growth: test.growth, setAt: start, measuredFrom: start, episodeCount: 1, episodes: [maxEpisodes]episode{{start: start, lastRefusal: start}}}
 		now := start.Add(time.Second)
-		r.Serve(now, 1, false, false)
+		r.Serve(now, 1, Went{})
 		r.Refuse(now, false)
 		if hold, ok := r.Look(now, 1, true, 0); hold != test.want || !ok {
 			t.Errorf("%s: %v, %v, want %v", test.name, hold, ok, test.want)

@@ -101,7 +101,7 @@ func TestTurnServe(t *testing.T) {
 		if test.unknown {
 			w.alike, w.sudden = 0, false
 		}
-		if w.serve(at(test.now), 1, test.late, test.earlier); w.turn != test.want || w.alike != test.alike || w.most != test.most {
+		if w.serve(at(test.now), 1, Went{BeforeRefusal: test.late, BeforeAlone: test.earlier}); w.turn != test.want || w.alike != test.alike || w.most != test.most {
 			t.Errorf("%s: %+v, %d alike, %v at most, want %+v, %d, %v", test.name, w.turn, w.alike, w.most, test.want, test.alike, test.most)
 		}
 	}

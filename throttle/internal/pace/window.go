@@ -154,25 +154,24 @@ func (w *window) count(n int) {
 	}
 }
 
-// serve takes in that n tokens were served. Late says that the request was on its way when the latest refusal
-// came, and earlier that it went before the latest one that was to go alone.
-func (w *window) serve(now monotime.Time, n int, late, earlier bool) {
+// serve takes in that n tokens were served.
+func (w *window) serve(now monotime.Time, n int, went Went) {
 	t := &w.turn
 	switch {
 	case t.from == 0:
 		t.from = now
-	case earlier && !t.beyond: // it is of the turn before, and was slower than the first of this one
+	case went.BeforeAlone && !t.beyond: // it is of the turn before, and was slower than the first of this one
 		return
 	case t.before != 0:
 		w.most = min(w.most, now.Sub(t.before))
 		t.from, t.before = now, 0
-	case t.beyond && !earlier && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
+	case t.beyond && !went.BeforeAlone && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
 		if lasted := now.Sub(t.from); lasted > w.least { // else the turn began in the middle of its window
 			w.most = min(w.most, lasted)
 		}
 		w.fell = false
 		*t = turn{from: now, granted: t.since}
-	case t.refused == 0 || late:
+	case t.refused == 0 || went.BeforeRefusal:
 	case w.known() && t.served < w.size && now.Sub(t.from) < w.lasts(w.least)*3/4: // requests come back one by one
 		t.granted, t.refused, t.near, t.beyond = t.served+t.since, 0, false, false
 		w.slack = min(w.slack+slackStep, mostSlack)

@@ -37,7 +37,7 @@ func (c *client) run(until monotime.Time) {
 		c.Take(at, at, 1)
 		c.now = at.Add(10 * time.Millisecond)
 		if c.admits(at.Add(5 * time.Millisecond)) {
-			c.Serve(c.now, 1, false, false)
+			c.Serve(c.now, 1, Went{})
 			if c.inARow = 0; c.latest == 0 || c.now.Sub(c.latest) >= time.Second {
 				c.turns = append(c.turns, 0)
 			}
@@ -302,7 +302,7 @@ func TestWindowSlack(t *testing.T) {
 		w.stumbles = 0 // turns between were not refused too soon
 		w.turn.stumbled = false
 		w.refuse(now)
-		w.serve(now, 1, false, false)
+		w.serve(now, 1, Went{})
 		got = append(got, w.slack.Milliseconds())
 	}
 	if want := "[100 200 300 400 500 600 700 800 900 1000 1000 1000]"; fmt.Sprint(got) != want {
@@ -320,7 +320,7 @@ func TestWindowThatEndsWhileItIsTried(t *testing.T) {
 	if !w.turn.beyond {
 		t.Fatal("the request does not go beyond the turn")
 	}
-	w.serve(at(59600*time.Millisecond), 1, false, false)
+	w.serve(at(59600*time.Millisecond), 1, Went{})
 	if w.size != 10 || w.turn.from != at(59600*time.Millisecond) || w.turn.beyond || w.turn.granted != 1 || w.turn.served != 1 {
 		t.Errorf("size %d, turn %+v, want 10 and a turn that begins", w.size, w.turn)
 	}
@@ -373,13 +373,13 @@ func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 		for turn := range 6 {
 			begins := monotime.Time(1).Add(time.Duration(turn) * 7 * time.Second)
 			w.take(begins, 1)
-			w.serve(begins, 1, false, false)
+			w.serve(begins, 1, Went{})
 			if w.known() {
 				got = turn
 				break
 			}
 			w.take(begins, 999)
-			w.serve(begins.Add(test.used), 999, false, false)
+			w.serve(begins.Add(test.used), 999, Went{})
 			for _, at := range []time.Duration{test.used, 6900 * time.Millisecond} {
 				w.refuse(begins.Add(at))
 			}
@@ -398,14 +398,14 @@ func TestWindowIsTriedWhileOthersAreOnTheirWay(t *testing.T) {
 	w.turn = turn{from: at(0), granted: 100, served: 80}
 	w.take(at(50*time.Second), 1)
 	for range 20 {
-		w.serve(at(50*time.Second), 1, false, true)
+		w.serve(at(50*time.Second), 1, Went{BeforeAlone: true})
 	}
 	if w.size != 100 || w.turn.from != at(0) || !w.turn.beyond || w.turn.served != 100 {
 		t.Errorf("size %d, turn %+v, want 100 and the turn of before", w.size, w.turn)
 	}
 	w.take(at(60*time.Second), 1)
-	w.serve(at(61*time.Second), 1, false, false)
-	w.serve(at(61*time.Second), 1, false, false)
+	w.serve(at(61*time.Second), 1, Went{})
+	w.serve(at(61*time.Second), 1, Went{})
 	if w.size != 100 || w.turn.from != at(61*time.Second) || w.turn.granted != 2 || w.turn.served != 2 {
 		t.Errorf("size %d, turn %+v, want 100 and a turn that begins with two", w.size, w.turn)
 	}
@@ -419,18 +419,18 @@ func TestWindowWhoseLastAreSlower(t *testing.T) {
 	beyond := known
 	beyond.turn = turn{from: at(0), granted: 100, served: 80}
 	beyond.take(at(59*time.Second), 1)
-	beyond.serve(at(60*time.Second), 1, false, false)
+	beyond.serve(at(60*time.Second), 1, Went{})
 	begins := known
 	begins.turn = turn{from: at(0), granted: 90, served: 70}
 	begins.take(at(60*time.Second), 1)
-	begins.serve(at(60*time.Second+1), 10, false, true)
+	begins.serve(at(60*time.Second+1), 10, Went{BeforeAlone: true})
 	if begins.turn.before == 0 {
 		t.Errorf("an answer to what went before has begun a turn: %+v", begins.turn)
 	}
-	begins.serve(at(60*time.Second+2), 1, false, false)
+	begins.serve(at(60*time.Second+2), 1, Went{})
 	for name, w := range map[string]*window{"beyond a turn": &beyond, "the first of a turn": &begins} {
 		from := w.turn.from
-		w.serve(at(62*time.Second), 10, false, true)
+		w.serve(at(62*time.Second), 10, Went{BeforeAlone: true})
 		if w.turn.from != from || w.turn.served != 1 || w.turn.granted != 1 {
 			t.Errorf("%s: %+v, want a turn of which one was served", name, w.turn)
 		}
