@@ -136,3 +136,38 @@ func TestAHintOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAskNowBesideAReset: a server that says "Retry-After: 0" since it rounds down, and when all is back, is not
+// left alone for ever longer by who always comes too late.
+func TestAskNowBesideAReset(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		reset time.Duration
+		n     int
+		want  time.Duration
+	}{
+		{2 * s, 1, s / 10},
+		{2 * s, 4, 8 * s / 10},
+		{2 * s, 5, s},
+		{2 * s, 29, s},
+		{2 * s, 30, 2 * s},
+		{0, 5, 16 * s / 10},
+		{0, 13, 4096 * s / 10},
+	} {
+		if got := inAMoment([]quota.Statement{left(0, 24, test.reset)}, test.n); got != test.want {
+			t.Errorf("reset in %v, refused %d times in a row: %v, want %v", test.reset, test.n, got, test.want)
+		}
+	}
+	if got, want := inAMoment([]quota.Statement{left(1, 24, 2*s)}, 5), 16*s/10; got != want {
+		t.Errorf("something remains: %v, want %v", got, want)
+	}
+	b := newBucket(t, Config{})
+	for n := range 20 {
+		b.at(time.Duration(3*n) * s)
+		now := refuses(left(0, 24, 2*s))
+		now.HoldKnown = true
+		if e := b.exchange(now); e.Hold > 3*s/2 {
+			t.Fatalf("after %d refusals: held for %v, want 1.5 s at most", n+1, e.Hold)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	asked := a.Hold
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
-		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
+		a.Hold = inAMoment(a.Statements, s.refusals+1) // "ask now", it says, and refuses
 	}
 	s.hear(now, t, kind, a)
 	if a.Refused && a.Hold > 0 {

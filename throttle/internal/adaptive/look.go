@@ -3,6 +3,7 @@ package adaptive
 import (
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -137,6 +138,17 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 // to come: others have taken all again. Who loses often does not stay away for longer than the others.
 func beyond(missed int) time.Duration {
 	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
+}
+
+// inAMoment returns for how long nothing goes after the n-th refusal in a row if the server says to ask now: twice as
+// long each time. If a reset is stated of what is used up, others have taken all again, see beyond.
+func inAMoment(stated []quota.Statement, n int) time.Duration {
+	for i := range stated {
+		if st := &stated[i]; st.Remaining <= 0 && st.ResetKnown && st.Reset > 0 {
+			return beyond(n)
+		}
+	}
+	return doubled(firstHold, n)
 }
 
 // usedUp reports whether nothing remains and it is too early for a probe.
