@@ -28,17 +28,16 @@
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - cost.go: what requests cost. price.go: if they do not say it.
 //   - renewal.go: does each refused request begin the window anew?
-//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it? taken.go: or
-//     have others taken a part of it? measure.go: at which rate does it? crowd.go: which part of that is ours?
-//     drip.go, grid.go: the rate that resets say. blind.go: the rate if all is back within a round trip.
-//     raise.go: the rate of few tokens. stock.go: others share the rate. pricing.go: or nobody does, and a
-//     price explains what is missing.
+//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others taken
+//     a part of it? measure.go: at which rate does it? crowd.go: which part of that is ours? drip.go, grid.go: the
+//     rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few tokens.
+//     stock.go: others share the rate. pricing.go: or nobody does, and a price explains what is missing.
 //   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go: is the
 //     rest spread over the time to the reset?
 //   - sought.go, seek.go: when to look if no reset is stated. guess.go: when to look before a stated reset.
 //   - doubt.go: a look, or a belief, that was in vain comes again ever more seldom.
-//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go, part.go: is one limit several
-//     counters, as package counter finds out?
+//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go: is one limit several counters, as
+//     package counter finds out? countapart.go: what the Server of one of them begins with.
 //   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket
 //     has idled. slowstart.go: one request first, then more.
 //   - hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only one?
