@@ -89,6 +89,9 @@ import (
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
 // be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
+// Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
+// Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.
+//
 // If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given
 // back: its place in line, its slots, its bodies. Trace.StoreEvent has no such caller: a panic there ends the
 // program. A panic of the Store is a failure of that call.
