@@ -39,8 +39,8 @@ func TestRateCancel(t *testing.T) {
 	}
 }
 
-// TestRateCancelInATrial: nothing of it is left, not even how fast the trial has become; and each grant is taken back
-// once.
+// TestRateCancelInATrial: nothing of it is left, not even how fast the trial has become; and each grant is
+// taken back once.
 func TestRateCancelInATrial(t *testing.T) {
 	r := fallenTo1()
 	r.ask(2*time.Second, 0)
@@ -90,8 +90,8 @@ func TestCancelInAWindow(t *testing.T) {
 	}
 }
 
-// TestRateCancelInAnyOrder: grants that are given back leave the pace as if they had not gone, whichever they are and in whatever
-// order.
+// TestRateCancelInAnyOrder: grants that are given back leave the pace as if they had not gone, whichever they
+// are and in whatever order.
 func TestRateCancelInAnyOrder(t *testing.T) {
 	const s = time.Second
 	type grant struct {

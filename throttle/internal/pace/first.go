@@ -13,8 +13,8 @@ import (
 // gives. Nothing is known of the rate but that it is in between. So where both are far apart, the pace is their
 // geometric mean; and each time that it is refused soon, the mean of what is left, mostTries times at most.
 //
-// A look that is refused says that others take what comes back: then the pace is what was served. A pace that was not
-// refused for so long that more is tried (former.go) is right: then the search is over as well.
+// A look that is refused says that others take what comes back: then the pace is what was served. A pace that
+// was not refused for so long that more is tried (former.go) is right: then the search is over as well.
 //
 // In come what was served (serve), refusals (refuse) and the rate that was served (low). Out comes the next pace
 // (seek), until the search is over.

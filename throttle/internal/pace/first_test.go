@@ -84,8 +84,8 @@ func TestFirstSeek(t *testing.T) {
 	}
 }
 
-// askFirst has a server refuse, serve so many after its hold of a second, one each 10 ms, and refuse again. It returns
-// when it refused the second time.
+// askFirst has a server refuse, serve so many after its hold of a second, one each 10 ms, and refuse again. It
+// returns when it refused the second time.
 func (r *Rate) askFirst(served int) (now monotime.Time) {
 	r.Take(start, start, 1)
 	now = start
@@ -103,8 +103,8 @@ func (r *Rate) askFirst(served int) (now monotime.Time) {
 	return now
 }
 
-// TestFirstAgain: what was refused last is the upper end, as fast as it was then; and what was measured last the lower
-// one, where eight or more were served.
+// TestFirstAgain: what was refused last is the upper end, as fast as it was then; and what was measured last
+// the lower one, where eight or more were served.
 func TestFirstAgain(t *testing.T) {
 	var r Rate
 	now := r.askFirst(4)
@@ -131,8 +131,8 @@ func TestFirstAgain(t *testing.T) {
 	}
 }
 
-// TestFirstIsOver: a look that is refused ends the search, with what was served; and once it is over, a hint sets no
-// pace, however far apart the ends are.
+// TestFirstIsOver: a look that is refused ends the search, with what was served; and once it is over, a hint
+// sets no pace, however far apart the ends are.
 func TestFirstIsOver(t *testing.T) {
 	var r Rate
 	now := r.askFirst(4).Add(time.Second)
@@ -152,8 +152,8 @@ func TestFirstIsOver(t *testing.T) {
 	}
 }
 
-// TestFirstEndsWithATrial: a pace that was not refused for so long that more is tried is the first one. It stays what
-// it is when that is refused, and is no mean of what was served in the beginning.
+// TestFirstEndsWithATrial: a pace that was not refused for so long that more is tried is the first one. It
+// stays what it is when that is refused, and is no mean of what was served in the beginning.
 func TestFirstEndsWithATrial(t *testing.T) {
 	for tries := range mostTries + 1 {
 		var r Rate

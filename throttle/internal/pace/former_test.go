@@ -174,8 +174,8 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 	}
 }
 
-// TestFormerRateCeiling: a pace that has grown beyond the former rate, since few asked, says nothing of what is below
-// that: so the middle is below it, too.
+// TestFormerRateCeiling: a pace that has grown beyond the former rate, since few asked, says nothing of what is
+// below that: so the middle is below it, too.
 func TestFormerRateCeiling(t *testing.T) {
 	f := formerRate{rate: 100}
 	if f.note(start, 10, time.Second, 4, 1e6); !f.middle || f.goal(4) != 20 {
@@ -234,8 +234,8 @@ func TestFormerRateNext(t *testing.T) {
 	}
 }
 
-// TestFormerRateMiddleIsReached: a middle that is far away does not hold before the pace has come to it, and is no
-// trial of twice the pace, whatever the pace is.
+// TestFormerRateMiddleIsReached: a middle that is far away does not hold before the pace has come to it, and is
+// no trial of twice the pace, whatever the pace is.
 func TestFormerRateMiddleIsReached(t *testing.T) {
 	f := formerRate{rate: 1 << 20, middle: true, ceiling: 1 << 20, next: start}
 	f.begin(1)

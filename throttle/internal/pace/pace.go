@@ -268,9 +268,10 @@ type Went struct {
 	BeforeAlone   bool // it went before the latest request that was to go alone, see Rate.Alone
 }
 
-// Serve counts n tokens that were served. If the request was on its way when the latest refusal came, it belongs to the
-// row before where the server did not say for how long it refuses, and the episode begins when the last of these is
-// answered. Where the server did, it counts only if something else is served as well before the next refusal.
+// Serve counts n tokens that were served. If the request was on its way when the latest refusal came, it
+// belongs to the row before where the server did not say for how long it refuses, and the episode begins when
+// the last of these is answered. Where the server did, it counts only if something else is served as well
+// before the next refusal.
 func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	late := went.BeforeRefusal
 	r.burst.serve(n)
@@ -439,8 +440,8 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 	}
 }
 
-// measure sets the rate at the end of an episode, which is later than it began and in which something was served: to
-// the rate over all episodes or over the latest one, whichever is higher.
+// measure sets the rate at the end of an episode, which is later than it began and in which something was
+// served: to the rate over all episodes or over the latest one, whichever is higher.
 func (r *Rate) measure(end monotime.Time) {
 	var served int
 	var total, last time.Duration

@@ -114,8 +114,8 @@ func TestRateLate(t *testing.T) {
 	}
 }
 
-// TestRateInVain: where a hint is obeyed, and the look after it is refused, nothing has come back: what was on its
-// way when the hint came is no rate. What was served before, or is served besides, is one.
+// TestRateInVain: where a hint is obeyed, and the look after it is refused, nothing has come back: what was on
+// its way when the hint came is no rate. What was served before, or is served besides, is one.
 func TestRateInVain(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -269,8 +269,8 @@ func TestRateIsForgotten(t *testing.T) {
 	}
 }
 
-// TestRateRefused: the pace that was refused is the one that had risen until then, with the growth that it had; there
-// was none before the first rate.
+// TestRateRefused: the pace that was refused is the one that had risen until then, with the growth that it had;
+// there was none before the first rate.
 func TestRateRefused(t *testing.T) {
 	r := refusedAtRate()
 	if r.former.ceiling != 0 {
@@ -309,8 +309,8 @@ func TestRefusedInTheSameInstant(t *testing.T) {
 	}
 }
 
-// TestRateOfTheFirstEpisode: what the server says for how long it refuses counts in full, and of what it does not say
-// half of the time until something is served is left out.
+// TestRateOfTheFirstEpisode: what the server says for how long it refuses counts in full, and of what it does
+// not say half of the time until something is served is left out.
 func TestRateOfTheFirstEpisode(t *testing.T) {
 	for hinted, want := range map[bool]float64{true: paceShare * 20 / 4, false: paceShare * 20 / 3} {
 		var r Rate
@@ -342,8 +342,8 @@ func TestRateAfterATrial(t *testing.T) {
 	}
 }
 
-// TestRateOfARowInATrial: what twice the pace was served for twenty seconds, where nobody says for how long it refuses,
-// is the rate, and nothing is owed then; for less, it is not.
+// TestRateOfARowInATrial: what twice the pace was served for twenty seconds, where nobody says for how long it
+// refuses, is the rate, and nothing is owed then; for less, it is not.
 func TestRateOfARowInATrial(t *testing.T) {
 	for _, test := range []struct {
 		tried time.Duration
@@ -363,8 +363,9 @@ func TestRateOfARowInATrial(t *testing.T) {
 	}
 }
 
-// TestRateCutsAreForgotten: a pace that was lowered in vain may be lowered again once sixteen were served at it, or a
-// trial has held; a provisional rate is not lowered in vain, and one that follows on it grows as a first one.
+// TestRateCutsAreForgotten: a pace that was lowered in vain may be lowered again once sixteen were served at
+// it, or a trial has held; a provisional rate is not lowered in vain, and one that follows on it grows as a
+// first one.
 func TestRateCutsAreForgotten(t *testing.T) {
 	measured := func(served int, provisional bool) Rate {
 		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, servedSince: served, episodeCount: 1, useless: cuts{count: maxCuts, latest: start, gap: time.Hour}}
@@ -405,7 +406,8 @@ func TestRateNewEpisode(t *testing.T) {
 	}
 }
 
-// TestRateOfAPause: what is served after a pause in asking begins with what had gathered, and is no rate that held.
+// TestRateOfAPause: what is served after a pause in asking begins with what had gathered, and is no rate that
+// held.
 func TestRateOfAPause(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		var r Rate
@@ -426,8 +428,8 @@ func TestRateOfAPause(t *testing.T) {
 	}
 }
 
-// TestRateTry: a trial of the former rate begins at the pace as it has risen, and one of twice the pace at what was
-// measured.
+// TestRateTry: a trial of the former rate begins at the pace as it has risen, and one of twice the pace at what
+// was measured.
 func TestRateTry(t *testing.T) {
 	for former, want := range map[float64]float64{0: 1, 10: math.Exp(maxGrowth * (1 + acceleration))} {
 		r := Rate{rate: 1, setAt: start, growth: maxGrowth, measuredFrom: start, lastGrant: start, former: formerRate{rate: former, up: former == 0, next: start.Add(time.Second)}}

@@ -16,8 +16,8 @@ func ofTen(t turn) window {
 	return window{size: 20, alike: 1, sudden: true, least: 9500 * time.Millisecond, most: 10500 * time.Millisecond, next: at(time.Hour), turn: t}
 }
 
-// TestTurnBegins: which request begins a turn or goes beyond it, when the next one is due, and whether it is known what
-// may go.
+// TestTurnBegins: which request begins a turn or goes beyond it, when the next one is due, and whether it is
+// known what may go.
 func TestTurnBegins(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -175,8 +175,8 @@ func TestTurnIsSudden(t *testing.T) {
 	}
 }
 
-// TestTurnIsRefused: a refusal long before the end is a stumble, of which three in a row end the belief; one of what
-// goes beyond says when to try that again.
+// TestTurnIsRefused: a refusal long before the end is a stumble, of which three in a row end the belief; one of
+// what goes beyond says when to try that again.
 func TestTurnIsRefused(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -221,8 +221,8 @@ func TestTurnIsRefused(t *testing.T) {
 	}
 }
 
-// TestTurnHint: when something is back at the soonest, as a hint says, which is off by its step, or by two where it is
-// a date.
+// TestTurnHint: when something is back at the soonest, as a hint says, which is off by its step, or by two
+// where it is a date.
 func TestTurnHint(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
