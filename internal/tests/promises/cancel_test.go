@@ -28,8 +28,8 @@ func TestUnusedGrantCostsNothing(t *testing.T) {
 				if name == "gcra" {
 					n = 40
 				}
-				least, refused := visitAlone(t, algorithm, dialect, n, 0, false)
-				if took, again := visitAlone(t, algorithm, dialect, n, 0, true); took != least || again != refused {
+				least, refused := visitAlone(t, algorithm, dialect, n, beside{})
+				if took, again := visitAlone(t, algorithm, dialect, n, beside{twice: true}); took != least || again != refused {
 					t.Errorf("%d requests took %v and %d refusals beside grants that were not used, and %v and %d without",
 						n, took, again, least, refused)
 				}
@@ -44,17 +44,45 @@ func TestHeldGrantCostsItsTokens(t *testing.T) {
 	for told, dialect := range map[string]pacertest.Dialect{"seconds": pacertest.RateLimitDraft7, "duration": pacertest.OpenAI} {
 		for held := 1; held <= 8; held++ {
 			allows := func(n int) pacertest.Algorithm { return &pacertest.FixedWindow{Limit: n, Window: 4 * time.Second} }
-			least, _ := visitAlone(t, allows(20-held), dialect, 100, 0, false)
-			if took, refused := visitAlone(t, allows(20), dialect, 100, held, false); took != least || refused != 0 {
+			least, _ := visitAlone(t, allows(20-held), dialect, 100, beside{})
+			if took, refused := visitAlone(t, allows(20), dialect, 100, beside{held: held}); took != least || refused != 0 {
 				t.Errorf("%s: 100 requests took %v and %d refusals beside %d grants that were held, want %v", told, took, refused, held, least)
 			}
 		}
 	}
 }
 
-// visitAlone returns how long n requests take, one after the other, and how many are refused, beside so many grants
-// that are held. Twice says that each is preceded by a grant that is given back unused.
-func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n, held int, twice bool) (took time.Duration, refused int) {
+// What Line.Reserve keeps for urgent requests is not used: the others are served as by a server that allows so much
+// less. That nothing else remains is seen, although what remains is never zero.
+func TestReserveCostsItsTokens(t *testing.T) {
+	for told, dialect := range map[string]pacertest.Dialect{
+		"instant": pacertest.XRateLimit, "seconds": pacertest.RateLimitDraft7, "duration": pacertest.OpenAI,
+	} {
+		for _, kept := range []int{2, 6, 10} {
+			for name, allows := range map[string]func(n int) pacertest.Algorithm{
+				"window": func(n int) pacertest.Algorithm { return &pacertest.FixedWindow{Limit: n, Window: 4 * time.Second} },
+				"bucket": func(n int) pacertest.Algorithm { return &pacertest.TokenBucket{Rate: 5, Burst: n} },
+			} {
+				least, _ := visitAlone(t, allows(20-kept), dialect, 100, beside{})
+				took, refused := visitAlone(t, allows(20), dialect, 100, beside{reserve: float64(kept) / 20})
+				if took > least+least/50 || refused != 0 {
+					t.Errorf("%s, %s: 100 requests took %v and %d refusals with %d of 20 reserved, want %v", name, told, took, refused, kept, least)
+				}
+			}
+		}
+	}
+}
+
+// beside is what a program does beside its requests: how many grants it holds, and whether each request is preceded by a
+// grant that is given back unused. Reserve is its Line.Reserve.
+type beside struct {
+	held    int
+	twice   bool
+	reserve float64
+}
+
+// visitAlone returns how long n requests take, one after the other, and how many are refused.
+func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n int, b beside) (took time.Duration, refused int) {
 	t.Helper()
 	a = a.Fresh()
 	serve := func(int) *http.Response {
@@ -70,6 +98,7 @@ func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n, hel
 		return resp
 	}
 	visit(t, serve, func(g *guest) {
+		g.Line.Reserve = b.reserve
 		grant := func() (cancel func()) {
 			_, cancel, err := g.Acquire(context.Background(), lab.Request(g.t, "GET", "http://a.example/", ""))
 			if err != nil {
@@ -79,11 +108,11 @@ func visitAlone(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, n, hel
 		}
 		for i := range n {
 			if i == 1 { // with the first request, the slow start has ended
-				for range held {
+				for range b.held {
 					defer grant()()
 				}
 			}
-			if twice {
+			if b.twice {
 				grant()()
 			}
 			if status := g.get(); status != http.StatusOK {

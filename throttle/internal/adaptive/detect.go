@@ -27,7 +27,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 		}
 		r.start(o, since, full, 0)
 		r.beginRaise(o)
-	case !o.probe || o.spentSince == 0 || o.whole():
+	case !o.probe || o.spentSince == 0 || o.whole() || o.vain():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell
 		// apart is no shorter than that.
@@ -66,7 +66,7 @@ func (r *refill) more(o *outcome, after *reset) bool {
 
 // looked takes in a look before the stated reset.
 func (r *refill) looked(o *outcome) {
-	if o.refused {
+	if o.vain() {
 		r.doubtEarly.fail(0)
 		r.foundAll = 0
 	} else if o.whole() {

@@ -11,6 +11,7 @@ import (
 //
 // In come outcomes (noteSpent, judgeProbe) and hints (takeHint); out comes probeAt, which scheduleProbe sets.
 type look struct {
+	idle         int           // if so much remains, it is for others alone, and counts as nothing: what is reserved
 	spentSince   monotime.Time // when nothing remained first; zero while something remains
 	probeAt      monotime.Time // while nothing remains, one request may go at this instant
 	cutBy        time.Duration // by how much MaxHold has probeAt be before the instant that the server says
@@ -56,7 +57,7 @@ const (
 // one, and rounding hides when that comes back.
 func (w *window) noteSpent(o *outcome) {
 	switch {
-	case w.remaining > 0:
+	case w.remaining > w.idle:
 		w.spentSince = 0
 	case w.spentSince == 0, o.probe && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
 		w.spentSince = o.now
@@ -74,14 +75,14 @@ func (w *window) noteSpent(o *outcome) {
 func (w *window) judgeProbe(o *outcome) {
 	switch {
 	case !o.probe:
-	case o.refused:
+	case o.vain():
 		w.vain++
 	default:
 		w.vain = 0
 	}
 	switch {
 	case !o.probe:
-	case !o.refused:
+	case !o.vain():
 		w.missedProbes = 0
 		if w.guess == guessWholeSteps {
 			w.wholeSteps = right

@@ -62,7 +62,7 @@ func (r *refill) measureRate(o *outcome) {
 	}
 	r.refusalsInRow = 0
 	r.served++
-	if o.remainingBefore <= 0 && o.sent < o.lateBefore {
+	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
 		r.finds = min(r.finds+1, proven)
 	}
 	r.countedSince += o.n
@@ -72,7 +72,7 @@ func (r *refill) measureRate(o *outcome) {
 	}
 	if o.limit < fewTokens {
 		r.raiseWhole(o)
-		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= 0, r.rate)
+		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= o.idle, r.rate)
 	}
 	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate)), math.MaxInt32) // see pace.Sane
 	if r.blind.on {
@@ -112,7 +112,7 @@ func (r *refill) beginRaise(o *outcome) {
 // may have come back than Remaining can say: if the steps of resets say nothing of the rate either, and
 // requests go as slowly as a look at half a step.
 func (r *refill) raiseWhole(o *outcome) {
-	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= 0 && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
+	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= o.idle && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
 		r.raise.by = gentleRaise
 	}
 }

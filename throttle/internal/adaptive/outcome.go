@@ -43,6 +43,7 @@ type outcome struct {
 
 	leastThen               int           // the least Remaining of the round trip before
 	heardThen               monotime.Time // when its latest answer came
+	idle                    int           // of that, so much is for others alone, see look
 	remainingBefore         int           // the least Remaining before the answer
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
@@ -55,6 +56,11 @@ type outcome struct {
 // the price is only learned (unpriced), found is a guess. At a server that is one behind, remaining is already what the
 // statement stands for, see behind.go.
 func (o *outcome) found() int { return o.remaining + o.n }
+
+// vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others.
+func (o *outcome) vain() bool {
+	return o.refused || o.idle > 0 && o.found() <= o.remainingBefore
+}
 
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
 func (o *outcome) whole() bool { return 10*(o.found()+o.others) >= 9*o.limit }

@@ -307,7 +307,11 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	s.pace.Take(now, asked, d.N)
 	t.sequence, t.probe = s.sequence, false
 	for _, w := range s.windows {
-		if w.take(now, s.inFlightOn(w)+reserved(w.stated, w.costOf(d, kind), share)) {
+		kept := reserved(w.stated, w.costOf(d, kind), share)
+		if share > 0 {
+			w.idle = kept
+		}
+		if w.take(now, s.inFlightOn(w)+kept) {
 			t.probe = true
 		}
 	}
