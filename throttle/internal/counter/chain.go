@@ -130,6 +130,9 @@ func (c *chain) without(l *leaf) {
 // unit is whether the clock has proved that a reset which is stated as a bare number is in the unit in which it
 // was read: milliseconds are told from seconds by their size, so that few of them are read as seconds. Then
 // each reset that is stated is before the one that was stated earlier.
+//
+// That proves seconds. That such numbers are milliseconds, package adaptive finds out, by answers that are nearer to
+// each other (millis.go).
 type unit struct {
 	stayed int // how often the reset stayed where it was, for proofAfter
 	back   int // how often it went back
