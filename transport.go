@@ -184,8 +184,8 @@ type Transport struct {
 	// Trace has hooks that are told what happens. If nil, no hook is called.
 	Trace *Trace
 
-	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get
-	// exact results.
+	// Rand returns numbers in [0, 1) for all jitter, and is safe for concurrent use. If nil, math/rand/v2 is
+	// used. Tests set Rand to get exact results.
 	Rand func() float64
 
 	counts         counts

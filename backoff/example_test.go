@@ -344,7 +344,7 @@ func ExampleJitter() {
 
 // The longest delays of each Backoff.
 func ExampleBackoff() {
-	longest := func() float64 { return 1 } // in place of a random number from 0 to 1
+	longest := func() float64 { return 1 } // in place of a random number below 1
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, p := range []struct {
 		name    string

@@ -31,7 +31,7 @@ type Exponential struct {
 	Factor float64
 	// Jitter is how delays are spread. Zero, the empty text, is FullJitter.
 	Jitter Jitter
-	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
+	// Rand returns a number in [0, 1) and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
 	Rand func() float64
 }
@@ -85,7 +85,7 @@ type Decorrelated struct {
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
 	// Forever, delays are not capped.
 	Max time.Duration
-	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
+	// Rand returns a number in [0, 1) and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
 	Rand func() float64
 }

@@ -14,7 +14,7 @@ type Constant struct {
 	Interval time.Duration
 	// Jitter is how delays are spread. Zero, the empty text, is FullJitter.
 	Jitter Jitter
-	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
+	// Rand returns a number in [0, 1) and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
 	Rand func() float64
 }
@@ -40,7 +40,7 @@ type Linear struct {
 	Max time.Duration
 	// Jitter is how delays are spread. Zero, the empty text, is FullJitter.
 	Jitter Jitter
-	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
+	// Rand returns a number in [0, 1) and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
 	Rand func() float64
 }

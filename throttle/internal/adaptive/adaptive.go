@@ -71,7 +71,7 @@ type Config struct {
 	MaxStandstill time.Duration  // how far away a reset is that may be waited for; zero if there is no bound
 	Spend         Spend          // how what remains of a limit is spent
 	SlowStart     bool           // after a refusal, and when the bucket is new or has idled
-	Random        func() float64 // numbers from [0, 1)
+	Random        func() float64 // numbers in [0, 1)
 	spacing       time.Duration  // see Space
 }
 
