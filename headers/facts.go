@@ -95,14 +95,14 @@ type Retry struct {
 	Refusal    Refusal       // why the server refuses the request
 }
 
-// Advice is what a server says outright about trying again, in headers such as X-Should-Retry.
+// Advice is what a server says outright about trying again, in headers such as X-Should-Retry. Zero, the
+// empty text, means that the server does not say.
 type Advice string
 
 // What servers advise.
 const (
-	AdviceUnknown Advice = ""      // the server does not say
-	AdviceRetry   Advice = "retry" // true
-	AdviceNever   Advice = "never" // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
+	AdviceRetry Advice = "retry" // true
+	AdviceNever Advice = "never" // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
 )
 
 // Facts is all that a response says about limits.

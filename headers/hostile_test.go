@@ -118,7 +118,7 @@ func summary(f Facts) string {
 	if f.Retry.Advice == AdviceNever {
 		parts = append(parts, "never")
 	}
-	if f.Retry.Refusal != RefusalUnknown {
+	if f.Retry.Refusal != "" {
 		parts = append(parts, string(f.Retry.Refusal))
 	}
 	if len(parts) == 0 {

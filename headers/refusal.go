@@ -10,11 +10,12 @@ import "github.com/gopacer/pacer/headers/internal/refusal"
 //
 // A response that is no refusal may have one too, such as the last response that a quota
 // granted. It is then why the next request would be refused.
+//
+// Zero, the empty text, means that the server does not say.
 type Refusal string
 
 // Refusals, the graver last: if a response names several, the gravest is reported.
 const (
-	RefusalUnknown Refusal = ""         // the server does not say
 	RefusalTooFast Refusal = "too_fast" // a limit over time is used up
 	RefusalBusy    Refusal = "busy"     // the server, or what the request is about, is busy, whoever asks
 	RefusalTooMany Refusal = "too_many" // too many requests are under way at the same time
@@ -26,5 +27,5 @@ const (
 
 // refusals are the Refusals by those of package refusal.
 var refusals = [...]Refusal{
-	refusal.Unknown: RefusalUnknown, refusal.TooFast: RefusalTooFast, refusal.Busy: RefusalBusy, refusal.TooMany: RefusalTooMany, refusal.Spent: RefusalSpent,
+	refusal.Unknown: "", refusal.TooFast: RefusalTooFast, refusal.Busy: RefusalBusy, refusal.TooMany: RefusalTooMany, refusal.Spent: RefusalSpent,
 }

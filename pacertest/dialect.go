@@ -94,13 +94,12 @@ const (
 	ResetOmitted     ResetForm = "omitted"      // not at all
 )
 
-// RetryAfterForm is a way of writing when to come back. The zero RetryAfterForm is
-// RetryAfterOmitted, as is any text that is none of the constants.
+// RetryAfterForm is a way of writing when to come back. Zero, the empty text, writes
+// nothing, as does any text that is none of the constants.
 type RetryAfterForm string
 
 // The forms of a time to come back.
 const (
-	RetryAfterOmitted RetryAfterForm = ""        // not at all
 	RetryAfterSeconds RetryAfterForm = "seconds" // Retry-After: 2
 	RetryAfterDecimal RetryAfterForm = "decimal" // Retry-After: 1.500
 	RetryAfterMillis  RetryAfterForm = "millis"  // Retry-After-Ms: 1500

@@ -116,7 +116,7 @@ var (
 		pacertest.ResetEpochMillis, pacertest.ResetRFC3339, pacertest.ResetDate, pacertest.ResetOmitted,
 	}
 	waits = []pacertest.RetryAfterForm{
-		pacertest.RetryAfterOmitted, pacertest.RetryAfterSeconds, pacertest.RetryAfterDecimal, pacertest.RetryAfterMillis,
+		"", pacertest.RetryAfterSeconds, pacertest.RetryAfterDecimal, pacertest.RetryAfterMillis,
 		pacertest.RetryAfterDate, pacertest.RetryAfterWindow,
 	}
 )

@@ -32,12 +32,12 @@ type Fault struct {
 
 // Drop says when a connection is dropped. The client sees an error either way, and
 // cannot tell when it was. Note that http.Transport itself sends an idempotent
-// request again if the connection has served another request before.
+// request again if the connection has served another request before. Zero, the empty
+// text, means that the connection is not dropped.
 type Drop string
 
 // The moments of a drop.
 const (
-	NoDrop     Drop = ""       // the connection is not dropped
 	DropBefore Drop = "before" // before anything is done: nothing is charged
 	DropAfter  Drop = "after"  // after everything is done: only the answer is lost
 )

@@ -239,7 +239,6 @@ func writeRetry(w io.Writer, r headers.Retry) {
 		fmt.Fprintln(w, "It says that the request is not to be sent again.")
 	case headers.AdviceRetry:
 		fmt.Fprintln(w, "It says that the request may be sent again.")
-	case headers.AdviceUnknown:
 	}
 	switch r.Refusal {
 	case headers.RefusalTooFast:
@@ -250,6 +249,5 @@ func writeRetry(w io.Writer, r headers.Retry) {
 		fmt.Fprintln(w, "Its reason: too many requests are under way at the same time.")
 	case headers.RefusalSpent:
 		fmt.Fprintln(w, "Its reason: a quota by the day or longer, or for money, is used up; waiting for a moment is in vain.")
-	case headers.RefusalUnknown:
 	}
 }

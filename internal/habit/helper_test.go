@@ -91,7 +91,7 @@ func summary(f headers.Facts) string {
 	if f.Retry.Advice == headers.AdviceNever {
 		parts = append(parts, "never")
 	}
-	if f.Retry.Refusal != headers.RefusalUnknown {
+	if f.Retry.Refusal != "" {
 		parts = append(parts, string(f.Retry.Refusal))
 	}
 	if len(parts) == 0 {

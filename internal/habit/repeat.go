@@ -138,7 +138,7 @@ func (r *Repeat) of(key string) *repeated {
 
 // isCounted reports whether an answer says nothing but what a Repeat may read.
 func isCounted(limits []headers.Limit, hint headers.Retry) bool {
-	return len(limits) > 0 && len(limits) <= len(inside.Left{}) && !hint.Known && hint.Advice == headers.AdviceUnknown && hint.Refusal == headers.RefusalUnknown
+	return len(limits) > 0 && len(limits) <= len(inside.Left{}) && !hint.Known && hint.Advice == "" && hint.Refusal == ""
 }
 
 // tellsLeft reports whether a header says what remains of the limit of which another one says what is used.

@@ -32,5 +32,5 @@ func Refusal(status int, hint headers.Retry, spent bool) bool {
 // MayRefuse reports whether an answer may be a refusal although nothing in it says so: unless configured
 // otherwise, limit_req and limit_conn of nginx answer 503 without a Retry-After.
 func MayRefuse(status int, hint headers.Retry) bool {
-	return status == http.StatusServiceUnavailable && !hint.Known && hint.Refusal == headers.RefusalUnknown && hint.Advice == headers.AdviceUnknown
+	return status == http.StatusServiceUnavailable && !hint.Known && hint.Refusal == "" && hint.Advice == ""
 }

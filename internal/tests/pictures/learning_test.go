@@ -23,7 +23,7 @@ var classes = []class{
 	{"exact", "Remaining, and the reset to the millisecond; 20 in 4 s", &pacertest.FixedWindow{Limit: 20, Window: 4 * time.Second}, pacertest.OpenAI},
 	{"coarse", "Resets in whole seconds; a bucket of 8, 5 a second", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.XRateLimitDelta},
 	{"hint", "A Retry-After alone; a bucket of 8, 5 a second", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.RetryAfterOnly},
-	{"silent", "Nothing but refusals; a bucket of 8, 5 a second", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.Dialect{RetryAfter: pacertest.RetryAfterOmitted}},
+	{"silent", "Nothing but refusals; a bucket of 8, 5 a second", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.NoHeaders},
 }
 
 // TestLearning draws docs/learning-….svg: what a server sees of a program that is told nothing, by how much the

@@ -58,7 +58,7 @@ var crowds = map[string]struct {
 var dialects = map[string][]speaking{
 	classExact: {
 		{"duration, hint in seconds", headers, layer{dialect: pacertest.OpenAI}},
-		{"epoch ms", headers, trio(pacertest.ResetEpochMillis, pacertest.RetryAfterOmitted)},
+		{"epoch ms", headers, trio(pacertest.ResetEpochMillis, "")},
 		{"epoch ms, hint in ms", headers, trio(pacertest.ResetEpochMillis, pacertest.RetryAfterMillis)},
 		{"decimal", headers, trio(pacertest.ResetDecimal, pacertest.RetryAfterDecimal)},
 		{"decimal, hint in seconds", headers, trio(pacertest.ResetDecimal, pacertest.RetryAfterSeconds)},
@@ -68,7 +68,7 @@ var dialects = map[string][]speaking{
 	classHint:   spoken("hint", "hint floored", "hint ms", "hint date"),
 	classSilent: append(slices.Repeat(spoken("silent"), 5), spoken("silent 503")...),
 
-	classUnstated: {{"no reset", headers, trio(pacertest.ResetOmitted, pacertest.RetryAfterOmitted)}},
+	classUnstated: {{"no reset", headers, trio(pacertest.ResetOmitted, "")}},
 	classBehind:   spoken("X delta", "draft 7", "epoch"),
 }
 

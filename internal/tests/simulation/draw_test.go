@@ -139,7 +139,7 @@ var speakings = func() []speaking {
 		{"draft 6", headers, layer{dialect: pacertest.RateLimitDraft6}},
 		{"draft 7", headers, layer{dialect: pacertest.RateLimitDraft7}},
 		{"draft 8", headers, layer{dialect: pacertest.RateLimitDraft8}},
-		{"draft 8, no hint", headers, with(pacertest.RateLimitDraft8, func(d *pacertest.Dialect) { d.RetryAfter = pacertest.RetryAfterOmitted })},
+		{"draft 8, no hint", headers, with(pacertest.RateLimitDraft8, func(d *pacertest.Dialect) { d.RetryAfter = "" })},
 		{"duration", headers, layer{dialect: pacertest.OpenAI}},
 		{"epoch", coarse, layer{dialect: pacertest.XRateLimit}},
 		{"epoch, floored", coarse, with(pacertest.XRateLimit, floor)},

@@ -99,7 +99,7 @@ func (c *court) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *cell) beyond(v pacertest.Verdict, clock time.Time) time.Duration {
 	d := c.layers[0].dialect
 	least := time.Duration(math.MaxInt64)
-	if d.RetryAfter != pacertest.RetryAfterOmitted && !v.OK {
+	if d.RetryAfter != "" && !v.OK {
 		switch in := v.RetryAfter; d.RetryAfter {
 		case pacertest.RetryAfterSeconds:
 			least = roundedUp(in, time.Second, d.RetryAfterFloor)

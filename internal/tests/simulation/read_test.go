@@ -331,7 +331,7 @@ func (p *reader) hearOfSliding(e event, came time.Duration) {
 func (p *reader) next(v *pacertest.Verdict) time.Duration {
 	next := v.Reset
 	if p.counts == "estimate" {
-		if next = v.RetryAfter; p.layers[0].dialect.RetryAfter == pacertest.RetryAfterOmitted {
+		if next = v.RetryAfter; p.layers[0].dialect.RetryAfter == "" {
 			return 0
 		}
 	}
