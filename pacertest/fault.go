@@ -32,8 +32,8 @@ type Fault struct {
 
 // Drop says when a connection is dropped. The client sees an error either way, and
 // cannot tell when it was. Note that http.Transport itself sends an idempotent
-// request again if the connection has served another request before. Zero, the empty
-// text, means that the connection is not dropped.
+// request again if the connection has served another request before. With zero, the empty
+// text, or any text that is none of the constants, the connection is not dropped.
 type Drop string
 
 // The moments of a drop.
@@ -41,6 +41,9 @@ const (
 	DropBefore Drop = "before" // before anything is done: nothing is charged
 	DropAfter  Drop = "after"  // after everything is done: only the answer is lost
 )
+
+// drops reports whether the connection is dropped.
+func (d Drop) drops() bool { return d == DropBefore || d == DropAfter }
 
 // setHeader sets the fields of the fault in h. Where h has a Date, with or without a
 // value, net/http adds none.

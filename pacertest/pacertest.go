@@ -169,7 +169,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !pause(r, s.latency(fault)) {
 			return
 		}
-		if fault.Drop != "" {
+		if fault.Drop.drops() {
 			panic(http.ErrAbortHandler)
 		}
 		fault.setHeader(w.Header())
@@ -247,7 +247,7 @@ func (s *Server) take(r *http.Request, fault Fault) (now time.Time, v Verdict, l
 		}
 		v, limited = quota.Take(now, cost), true
 	}
-	e := Event{Time: now, Key: key, Status: http.StatusOK, Dropped: fault.Drop != ""}
+	e := Event{Time: now, Key: key, Status: http.StatusOK, Dropped: fault.Drop.drops()}
 	if !v.OK {
 		e.Status = s.refusal()
 	}

@@ -218,6 +218,7 @@ func TestServerFaults(t *testing.T) {
 			{Status: http.StatusBadGateway, Delay: time.Second},
 			{Drop: pacertest.DropBefore},
 			{Drop: pacertest.DropAfter},
+			{Status: http.StatusBadGateway, Drop: "never"}, // none of the constants
 			{Header: http.Header{"x-ratelimit-remaining": {"9999"}, "Date": nil}},
 			{},
 		}
@@ -236,6 +237,9 @@ func TestServerFaults(t *testing.T) {
 				t.Errorf("dropped: %d, want an error", resp.StatusCode)
 			}
 		}
+		if resp, body = get(t, tr, "http://api.example.com/"); resp.StatusCode != http.StatusBadGateway || body != "Bad Gateway\n" {
+			t.Errorf("another text: %d %q, want the status", resp.StatusCode, body)
+		}
 		resp, _ = get(t, tr, "http://api.example.com/")
 		if got := resp.Header; got.Get("X-RateLimit-Remaining") != "9999" || got.Get("X-RateLimit-Limit") != "10" || got.Get("Date") != "" {
 			t.Errorf("lie: %v", got)
@@ -246,11 +250,12 @@ func TestServerFaults(t *testing.T) {
 		}
 		now := start.Add(time.Second)
 		want := pacertest.Stats{
-			Admitted: 3, Faulted: 2, First: now, Last: now,
+			Admitted: 3, Faulted: 3, First: now, Last: now,
 			Events: []pacertest.Event{
 				{Time: start, Status: http.StatusBadGateway},
 				{Time: now, Dropped: true},
 				{Time: now, Status: http.StatusOK, Dropped: true},
+				{Time: now, Status: http.StatusBadGateway},
 				{Time: now, Status: http.StatusOK},
 				{Time: now, Status: http.StatusOK},
 			},

@@ -65,7 +65,7 @@ func (s *Stats) verdict(e Event, accepted bool) {
 
 // fault counts a request that a Fault ended before any quota was asked.
 func (s *Stats) fault(now time.Time, f Fault) {
-	e := Event{Time: now, Status: f.Status, Dropped: f.Drop != ""}
+	e := Event{Time: now, Status: f.Status, Dropped: f.Drop.drops()}
 	if f.Drop == DropBefore {
 		e.Status = 0
 	}
