@@ -56,8 +56,12 @@ type Trace struct {
 
 // Event is what a hook of a request is told in any case.
 type Event struct {
+	// Request is what RoundTrip or Acquire was given, or a copy of that where it gets an Idempotency-Key or its body
+	// is kept (Retry.IdempotencyKey, Retry.BufferBody). It is the same in all attempts.
 	Request *http.Request
-	Bucket  string // the name of the request's most specific bucket; of Queued, that of the bucket that stands in the way
+
+	// Bucket is the name of the request's most specific bucket; of Queued, that of the bucket that stands in the way.
+	Bucket string
 
 	// Label is for logs and metrics: the host of the request's most specific bucket, or its pattern, and at
 	// which host unless the pattern says so. It has no values of wildcards and no digest of what Key returned,
@@ -106,8 +110,8 @@ type Answered struct {
 // Learned describes what an answer said about limits.
 type Learned struct {
 	Event
-	Limits  []headers.Limit
-	Beliefs []string // what is believed of the bucket now: see throttle.State
+	Limits  []headers.Limit // what the answer says, in its headers or in what Learn.Bodies has selected: one at least
+	Beliefs []string        // what is believed of the bucket now: see throttle.State
 }
 
 // Retrying describes a request that is sent again.
@@ -139,6 +143,7 @@ type GaveUp struct {
 }
 
 // Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and JSON.
+// Zero, the empty text, is none: only Call.GaveUp returns it.
 type Reason string
 
 // The reasons. docs/waiting.md says what to change if a reason comes too often.
