@@ -228,6 +228,16 @@ func TestShedByALongWindow(t *testing.T) {
 	})
 }
 
+// TestShedByAWindowOfMinutes: a silent window of 90 s refuses one caller by 503s. A trial ends before the window does,
+// and the next one begins as soon as as many were served again. Without that, four times as many calls fail.
+func TestShedByAWindowOfMinutes(t *testing.T) {
+	window := &pacertest.FixedWindow{Limit: 20, Window: 90 * time.Second}
+	c := course{algorithm: window, dialect: spoken[0].dialect, status: 503, span: time.Hour, latency: 20 * time.Millisecond, callers: 1}
+	if r := c.run(t); len(r.served) < 800 || len(r.failed) > 8000 {
+		t.Errorf("%d served, and %d failed in an hour, want 800, and 8000 at most", len(r.served), len(r.failed))
+	}
+}
+
 // TestShedBesideWhatRemains: a server that says what remains, not until when, and not of its 503s that they are
 // refusals. From those that come when nothing remains it is learned that they are.
 func TestShedBesideWhatRemains(t *testing.T) {
