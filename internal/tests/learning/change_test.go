@@ -221,6 +221,7 @@ func TestChangeOfSlowLimit(t *testing.T) {
 		{speaks: changeDialects[5], before: &tokens{rate: 1.0 / 120, burst: 30}, after: &pacertest.ClockWindow{Limit: 34, Window: time.Second}, rate: 34, lasts: 2 * time.Minute},
 		{speaks: changeDialects[5], before: &tokens{rate: 13.0 / 3600, burst: 13}, after: &pacertest.EstimatedWindow{Limit: 21, Window: 10 * time.Second}, rate: 2.1, lasts: 20 * time.Second},
 		{speaks: changeDialects[3], before: &tokens{rate: 0.011, burst: 4}, after: &pacertest.SlidingLog{Limit: 4, Window: time.Second}, rate: 4, lasts: 10 * time.Minute}, // the window alone is another
+		{speaks: changeDialects[1], before: &tokens{rate: 10.0 / 3600, burst: 10}, after: &tokens{rate: 10.0 / 60, burst: 10}, rate: 10.0 / 60, lasts: 2 * time.Hour},      // the rate alone: 0.2 was used
 		{speaks: changeDialects[6], before: &pacertest.FixedWindow{Limit: 448, Window: time.Hour}, after: &pacertest.FixedWindow{Limit: 269, Window: 10 * time.Second}, rate: 26.9, lasts: 10 * time.Minute},
 	} {
 		c.seed, c.callers, c.latency = uint64(i), 8, 100*time.Millisecond

@@ -57,7 +57,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 			since = max(since, w.last.at)
 		}
 		if ahead == 0 {
-			in = w.dropped.within(min(in, w.refill.maxHold)) // the rate may be wrong, whatever a request costs
+			in = w.patient(in, since)
 		}
 		return w.others.unseen(t, max(t, since.Add(in)), crowded)
 	case crowded && optimist:
@@ -88,6 +88,16 @@ func (w *window) oneFirst(at monotime.Time, crowded bool) monotime.Time {
 		return w.last.at.Add(Patience)
 	}
 	return at
+}
+
+// patient bounds for how long a request waits from an instant on at a rate, which may be wrong, whatever the request
+// costs.
+func (w *window) patient(in time.Duration, since monotime.Time) time.Duration {
+	in = w.dropped.within(min(in, w.refill.maxHold))
+	if toReset := w.reset.late.Sub(since); w.refill.looks > 0 && w.refill.slowerThan(toReset) {
+		in = min(in, toReset)
+	}
+	return in
 }
 
 // take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It

@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -40,26 +41,40 @@ func (r *refill) measureRate(o *outcome) {
 		return
 	}
 	if o.refused {
-		if r.awaitReset(o.now, o.lateBefore) {
-			return
-		}
-		if o.limit >= fewTokens && o.resetMoved { // others took what came back
-			if r.crowded = r.crowd > 0; !r.crowded {
-				r.crowdMost = refusalFactor * r.rate
-			}
-			r.crowd = crowdFor
-		}
-		if !o.resetMoved {
-			r.doubt()
-		}
-		r.slowDown()
-		r.pacedFrom, r.served, r.blind.refused = o.now, 0, true
-		if r.raise.by > 0 { // others took the token, or the pace was too fast: it is back after that of one, however slow the pace is
-			r.pacedFrom = o.now.Add(r.token() - r.timeFor(1, false))
-		}
-		r.remeasure(o.now, o.remaining)
+		r.measureRefused(o)
+	} else {
+		r.measureServed(o)
+	}
+}
+
+// measureRefused is measureRate after a refusal.
+func (r *refill) measureRefused(o *outcome) {
+	if r.awaitReset(o.now, o.lateBefore) {
 		return
 	}
+	if r.looks > 0 && o.sent == r.pacedWent && o.sent < r.pacedBefore.Add(r.timeFor(1, false)) { // a look says nothing of the rate
+		r.looks, r.pacedFrom = r.looks-1, o.now
+		return
+	}
+	if o.limit >= fewTokens && o.resetMoved { // others took what came back
+		if r.crowded = r.crowd > 0; !r.crowded {
+			r.crowdMost = refusalFactor * r.rate
+		}
+		r.crowd = crowdFor
+	}
+	if !o.resetMoved {
+		r.doubt()
+	}
+	r.slowDown()
+	r.pacedFrom, r.served, r.blind.refused = o.now, 0, true
+	if r.raise.by > 0 { // others took the token, or the pace was too fast: it is back after that of one, however slow the pace is
+		r.pacedFrom = o.now.Add(r.token() - r.timeFor(1, false))
+	}
+	r.remeasure(o.now, o.remaining)
+}
+
+// measureServed is measureRate of a request that was served.
+func (r *refill) measureServed(o *outcome) {
 	r.refusalsInRow = 0
 	r.served++
 	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
@@ -70,6 +85,7 @@ func (r *refill) measureRate(o *outcome) {
 		r.share(o)
 		return
 	}
+	r.seeFaster(o)
 	if o.limit < fewTokens {
 		r.raiseWhole(o)
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= o.idle, r.rate)
@@ -84,15 +100,45 @@ func (r *refill) measureRate(o *outcome) {
 	}
 	// Servers state Remaining in whole tokens: up to one token may have been there before.
 	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
+	// No limit gives as much in half of its span, and answers at one instant show no rate.
+	shorter := took < r.fullSpan/2 && o.limit > 0 && back > 2*o.limit && pace.Sane(float64(back)/took.Seconds())
 	switch {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
 		r.wrong()
-	case took >= r.fullSpan/2 && !o.unpriced: // else the price was learned from this rate
+	case (took >= r.fullSpan/2 || shorter) && !o.unpriced: // else the price was learned from this rate
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+		if shorter {
+			r.fullSpan, r.looks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
+			r.remeasure(o.now, o.remaining)
+		}
 	}
 }
+
+// seeFaster finds out whether the whole limit was there, though not half of it can have come back at the rate since
+// nothing remained. Then it comes back faster than it did: that is measured anew, and requests look at the reset.
+func (r *refill) seeFaster(o *outcome) {
+	if o.remainingBefore > 0 || o.spentSince == 0 {
+		return
+	}
+	if !r.slowerThan(1) { // a token comes soon
+		r.looks = 0
+		return
+	}
+	explained := 2*(r.rate*o.now.Sub(o.spentSince).Seconds()+1) > float64(o.limit)
+	if o.found() < o.limit || o.limit >= fewTokens && explained {
+		r.looks = 0
+		return
+	}
+	if r.looks = looksAtReset; o.now.Sub(r.measuredFrom) >= r.fullSpan/2 {
+		r.remeasure(o.now, o.remaining)
+	}
+}
+
+// looksAtReset is how many looks at the reset in a row find nothing, until requests are paced at the rate again: at the
+// first one, an estimated window may have nothing.
+const looksAtReset = 2
 
 // beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with
 // this answer; or if the token was there as soon as the user says, the rate is just under what he says.

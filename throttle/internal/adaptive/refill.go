@@ -64,6 +64,7 @@ type refill struct {
 	guessing bool          // the rate of the stock is the crowd's: resets do not say it
 	step     time.Duration // in which resets are stated
 	width    time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
+	looks    int           // so many requests may look at the reset, and find nothing, since the rate is too low, see seeFaster
 	served   int           // paced requests that were served since one was refused
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part
@@ -243,7 +244,7 @@ func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate,
 // stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of
 // paced requests: of a belief that begins later, it would say nothing.
 func (r *refill) stop() {
-	r.refills, r.resumed, r.finds, r.served = false, false, 0, 0
+	r.refills, r.resumed, r.looks, r.finds, r.served = false, false, 0, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 	r.raise.held = 0
 	r.blind, r.stock = blind{}, stock{}
@@ -271,10 +272,16 @@ const (
 func (r *refill) forget(o *outcome, after *reset) {
 	far := float64(max(o.limit, o.limitBefore)) > anotherFactor*float64(min(o.limit, o.limitBefore))
 	in := after.late.Sub(o.now)
-	sooner := in > 0 && monotime.Seconds(1/r.rate) > anotherTimes*(in+anotherSlack)
+	sooner := r.slowerThan(in)
 	if r.refills && (o.otherSpan || o.otherLimit && (far || sooner)) {
 		*r = refill{spacing: r.spacing}
 	}
+}
+
+// slowerThan reports whether the rate is far too low for a limit that states to be back, wholly or in part, in some
+// time.
+func (r *refill) slowerThan(in time.Duration) bool {
+	return in > 0 && r.crowd == 0 && monotime.Seconds(1/r.rate) > anotherTimes*(in+anotherSlack)
 }
 
 // steady reports whether answers that are only counted can raise the rate as well as those that are learned.

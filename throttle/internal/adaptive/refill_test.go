@@ -969,3 +969,67 @@ func TestRefillCancel(t *testing.T) {
 		}
 	}
 }
+
+// TestRefillFaster: a limit of 10 that gave one in six minutes gives all of them in one, and states that, but no other
+// number. Once all of it is found after six minutes, requests look at the reset, and after the third one the rate is
+// known. Two looks in a row that find nothing say that it was none.
+func TestRefillFaster(t *testing.T) {
+	const slow, full = 6 * time.Minute, time.Minute
+	for _, test := range []struct {
+		refused int // looks at the reset
+		want    time.Duration
+	}{{0, 20 * time.Second}, {1, full}, {2, slow}} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(0, 10, full)))
+		r := &b.window1().refill
+		r.resume(b.now, 10, 0, 1/slow.Seconds(), false, b.config.MaxHold)
+		b.wantDue(slow)
+		use := func() {
+			b.now = b.now.Add(b.dueAfter(0, 1))
+			for i := range 10 {
+				b.exchange(says(left(9-i, 10, full)))
+			}
+		}
+		use()
+		b.wantDue(full)
+		for range test.refused {
+			b.now = b.now.Add(b.dueAfter(0, 1))
+			b.exchange(refuses(left(0, 10, full)))
+		}
+		for n := 0; test.refused == 0 && n < 3; n++ {
+			use()
+		}
+		if got := b.dueAfter(0, 1); got > test.want || got < test.want/2 {
+			t.Errorf("%d refused: a request may go in %v, want %v", test.refused, got, test.want)
+		}
+		if was := 1 / slow.Seconds(); test.refused > 0 && r.rate != was {
+			t.Errorf("%d refused: the rate is %v, want %v", test.refused, r.rate, was)
+		}
+	}
+}
+
+// TestRefillSlowAndRefused: a limit of one that is believed to come back in 5 s, and does in 8, is no faster one: each
+// refusal lowers the rate, however often all of it is found. Its resets are rounded up to 10 s, and say nothing.
+func TestRefillSlowAndRefused(t *testing.T) {
+	const full = 8 * time.Second
+	st := left(0, 1, 10*time.Second)
+	st.Resolution = 10 * time.Second
+	b := newBucket(t, Config{})
+	b.exchange(says(st))
+	r := &b.window1().refill
+	r.resume(b.now, 1, 0, 0.2, false, b.config.MaxHold)
+	r.finds = proven
+	back := b.now.Add(full)
+	for range 40 {
+		b.now = b.now.Add(b.dueAfter(0, 1))
+		if b.now < back {
+			b.exchange(refuses(st))
+			continue
+		}
+		b.exchange(says(st))
+		back = b.now.Add(full)
+	}
+	if most := 1 / full.Seconds(); r.rate > most {
+		t.Errorf("%v/s after 40 answers, want %v at most", r.rate, most)
+	}
+}
