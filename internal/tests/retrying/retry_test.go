@@ -502,7 +502,7 @@ func TestRetryGaveUp(t *testing.T) {
 					t.Fatalf("gave up %+v after %d attempts, want %v", got, sent, test.want)
 				}
 				for _, c := range []*pacer.Call{&call, &own} {
-					if why, because := c.GaveUp(); why != test.want || because != got[0].Because {
+					if why, because := c.GaveUp(); why != test.want || !errors.Is(because, got[0].Because) {
 						t.Errorf("a Call gave up because of %v, %v, want %v, %v, as Trace was told", why, because, test.want, got[0].Because)
 					}
 				}

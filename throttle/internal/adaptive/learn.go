@@ -175,7 +175,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			w.remaining = max(w.remaining-n, 0)
 			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
 		}
-		if a.Refused && !(a.short && a.named) { // else a limit that is stated is the reason
+		if a.Refused && (!a.short || !a.named) { // else a limit that is stated is the reason
 			w.dropped.heard(true)
 		}
 		switch {

@@ -99,7 +99,7 @@ func TestRateCancelInAnyOrder(t *testing.T) {
 		n  int
 	}
 	for name, test := range map[string]struct {
-		go_  []grant
+		goes []grant
 		back []int
 		want time.Duration // when the next one is due
 	}{
@@ -114,11 +114,11 @@ func TestRateCancelInAnyOrder(t *testing.T) {
 		"two, the smaller one first":        {[]grant{{0, 1}, {0, 5}}, []int{0, 1}, 0},
 	} {
 		r := Rate{rate: 1, measuredFrom: start, setAt: start, pacedTo: start.Add(-s)}
-		for _, g := range test.go_ {
+		for _, g := range test.goes {
 			r.Take(start.Add(g.at), start.Add(g.at), g.n)
 		}
 		for _, i := range test.back {
-			r.Cancel(start.Add(test.go_[i].at), test.go_[i].n)
+			r.Cancel(start.Add(test.goes[i].at), test.goes[i].n)
 		}
 		if due := r.Due(start, 0, 1, false).Sub(start); due != test.want {
 			t.Errorf("%s: the next one is due in %v, want %v", name, due, test.want)

@@ -171,7 +171,7 @@ func TestFirstEndsWithATrial(t *testing.T) {
 
 // TestFirstRefused: what counts as the rate that was refused.
 func TestFirstRefused(t *testing.T) {
-	at := func(d time.Duration) monotime.Time { return start.Add(d) }
+	at := start.Add
 	for _, test := range []struct {
 		name   string
 		before float64 // that was refused
