@@ -38,6 +38,7 @@ func TestTurnBegins(t *testing.T) {
 		{"its first is on its way", turn{granted: 20, before: start}, 0, time.Hour, 10 * s, false, false, 10 * s, false},
 		{"it was refused", turn{granted: 20, refused: at(s)}, 0, time.Hour, 10 * s, false, false, 10 * s, false},
 		{"it was refused, and is not over", turn{granted: 20, refused: at(s)}, 0, time.Hour, 3 * s, false, false, 3 * s, false},
+		{"it was refused, and would go on", turn{granted: 20, refused: at(s)}, 0, 2 * s, 3 * s, false, false, 3 * s, false},
 		{"it goes on", turn{granted: 20}, 0, 3 * s, 3 * s, false, true, 3 * s, true},
 		{"not yet", turn{granted: 20}, 0, 3 * s, 3*s - 1, false, false, 10 * s, true},
 		{"it has gone on", turn{granted: 20, beyond: true}, 0, 3 * s, 10 * s, false, false, 10 * s, false},
