@@ -119,7 +119,7 @@ func (r *refill) measureServed(o *outcome) {
 // seeFaster finds out whether the whole limit was there, though not half of it can have come back at the rate since
 // nothing remained. Then it comes back faster than it did: that is measured anew, and requests look at the reset.
 func (r *refill) seeFaster(o *outcome) {
-	if o.remainingBefore > 0 || o.spentSince == 0 {
+	if o.remainingBefore > o.idle || o.spentSince == 0 {
 		return
 	}
 	if !r.slowerThan(1) { // a token comes soon
