@@ -100,8 +100,9 @@ func (r *refill) measureServed(o *outcome) {
 	}
 	// Servers state Remaining in whole tokens: up to one token may have been there before.
 	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
-	// No limit gives as much in half of its span, and answers at one instant show no rate.
-	shorter := took < r.fullSpan/2 && o.limit > 0 && back > 2*o.limit && pace.Sane(float64(back)/took.Seconds())
+	// No limit gives as much in half of its span, and answers at one instant show no rate. The span of a fast one is
+	// known too roughly: coarse resets make it longer.
+	shorter := r.slowerThan(1) && took < r.fullSpan/2 && o.limit > 0 && back > 2*o.limit && pace.Sane(float64(back)/took.Seconds())
 	switch {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
 		r.wrong()
