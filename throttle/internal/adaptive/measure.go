@@ -42,8 +42,47 @@ func (r *refill) measureRate(o *outcome) {
 	}
 	if o.refused {
 		r.measureRefused(o)
-	} else {
-		r.measureServed(o)
+		return
+	}
+	r.refusalsInRow = 0
+	r.served++
+	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
+		r.finds = min(r.finds+1, proven)
+	}
+	r.countedSince += o.n
+	if r.crowd > 0 {
+		r.share(o)
+		return
+	}
+	if o.remainingBefore <= o.idle {
+		r.seeFaster(o)
+	}
+	if o.limit < fewTokens {
+		r.raiseWhole(o)
+		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= o.idle, r.rate)
+	}
+	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate)), math.MaxInt32) // see pace.Sane
+	if r.blind.on {
+		r.atMost = max(r.atMost, r.rate)
+	}
+	r.follow(o)
+	if !o.newest {
+		return
+	}
+	// Servers state Remaining in whole tokens: up to one token may have been there before.
+	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
+	shorter := back > 2*o.limit && r.isShorter(o.limit, back, took)
+	switch {
+	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
+		r.wrong()
+	case (took >= r.fullSpan/2 || shorter) && !o.unpriced: // else the price was learned from this rate
+		// Remaining shows what this rate leaves over, and it is spent.
+		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
+		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+		if shorter {
+			r.fullSpan, r.looks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
+			r.remeasure(o.now, o.remaining)
+		}
 	}
 }
 
@@ -73,54 +112,18 @@ func (r *refill) measureRefused(o *outcome) {
 	r.remeasure(o.now, o.remaining)
 }
 
-// measureServed is measureRate of a request that was served.
-func (r *refill) measureServed(o *outcome) {
-	r.refusalsInRow = 0
-	r.served++
-	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
-		r.finds = min(r.finds+1, proven)
-	}
-	r.countedSince += o.n
-	if r.crowd > 0 {
-		r.share(o)
-		return
-	}
-	r.seeFaster(o)
-	if o.limit < fewTokens {
-		r.raiseWhole(o)
-		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= o.idle, r.rate)
-	}
-	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate)), math.MaxInt32) // see pace.Sane
-	if r.blind.on {
-		r.atMost = max(r.atMost, r.rate)
-	}
-	r.follow(o)
-	if !o.newest {
-		return
-	}
-	// Servers state Remaining in whole tokens: up to one token may have been there before.
-	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
-	// No limit gives as much in half of its span, and answers at one instant show no rate. The span of a fast one is
-	// known too roughly: coarse resets make it longer.
-	shorter := r.slowerThan(1) && took < r.fullSpan/2 && o.limit > 0 && back > 2*o.limit && pace.Sane(float64(back)/took.Seconds())
-	switch {
-	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
-		r.wrong()
-	case (took >= r.fullSpan/2 || shorter) && !o.unpriced: // else the price was learned from this rate
-		// Remaining shows what this rate leaves over, and it is spent.
-		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
-		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
-		if shorter {
-			r.fullSpan, r.looks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
-			r.remeasure(o.now, o.remaining)
-		}
-	}
+// isShorter reports whether the span is shorter than was believed, since so much came back, more than twice of the limit:
+// no limit gives as much in half of its span, and answers at one instant show no rate. The span of a fast one is known
+// too roughly: coarse resets make it longer.
+func (r *refill) isShorter(limit, back int, took time.Duration) bool {
+	return took < r.fullSpan/2 && limit > 0 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
 }
 
-// seeFaster finds out whether the whole limit was there, though not half of it can have come back at the rate since
+// seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there, though not
+// half of it can have come back at the rate since
 // nothing remained. Then it comes back faster than it did: that is measured anew, and requests look at the reset.
 func (r *refill) seeFaster(o *outcome) {
-	if o.remainingBefore > o.idle || o.spentSince == 0 {
+	if o.spentSince == 0 {
 		return
 	}
 	if !r.slowerThan(1) { // a token comes soon

@@ -270,10 +270,11 @@ const (
 // window, or of a number or with a reset that are far from what was believed. It may come back at another rate,
 // or all at once. Of a window nothing was learned but what failed, which is about the server.
 func (r *refill) forget(o *outcome, after *reset) {
+	if !r.refills || !o.otherSpan && !o.otherLimit {
+		return
+	}
 	far := float64(max(o.limit, o.limitBefore)) > anotherFactor*float64(min(o.limit, o.limitBefore))
-	in := after.late.Sub(o.now)
-	sooner := r.slowerThan(in)
-	if r.refills && (o.otherSpan || o.otherLimit && (far || sooner)) {
+	if sooner := r.slowerThan(after.late.Sub(o.now)); o.otherSpan || far || sooner {
 		*r = refill{spacing: r.spacing}
 	}
 }
