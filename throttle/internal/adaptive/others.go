@@ -41,7 +41,7 @@ const maxPerOurToken = 8
 
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
 func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
-	restored := o.probe && !o.refused && !spent
+	restored := o.probe && !o.vain() && !spent
 	switch {
 	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the

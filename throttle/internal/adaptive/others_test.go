@@ -99,3 +99,33 @@ func TestOthersThatAreGone(t *testing.T) {
 		}
 	}
 }
+
+// TestOthersBesideAReserve: a look that had one of the tokens that are reserved begins no window: what others take of
+// these after it is theirs. What was there of another limit does not make a look one in vain.
+func TestOthersBesideAReserve(t *testing.T) {
+	const s = time.Second
+	b := newBucket(t, Config{})
+	exchange := func(remaining int) {
+		ticket := &Ticket{Sent: b.now, N: 1}
+		b.Take(b.now, b.now, of(1), nil, 0.5, ticket)
+		b.done(ticket, says(left(remaining, 20, 10*s)))
+	}
+	for i := range 10 {
+		exchange(19 - i)
+	}
+	b.at(10 * s)
+	exchange(9)
+	b.at(20 * s)
+	exchange(4)
+	if u := &b.window1().others; u.atStart != 20 || u.usedByUs != 12 {
+		t.Errorf("%d were there, and %d of these are ours, want 20 and 12", u.atStart, u.usedByUs)
+	}
+
+	o := outcome{idle: 10, remainingBefore: 10, remaining: 4, n: 1}
+	if !o.vain() {
+		t.Error("a look that found no more than what is reserved is not in vain")
+	}
+	if o.otherLimit = true; o.vain() {
+		t.Error("a look is in vain that found five of another limit")
+	}
+}

@@ -58,9 +58,13 @@ type outcome struct {
 func (o *outcome) found() int { return o.remaining + o.n }
 
 // vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others.
+// What was there of another limit says nothing of that.
 func (o *outcome) vain() bool {
-	return o.refused || o.idle > 0 && o.found() <= o.remainingBefore
+	return o.refused || o.idle > 0 && !o.otherLimit && o.found() <= o.remainingBefore
 }
+
+// back returns how much a look found that has come back: what is there for others alone was there before.
+func (o *outcome) back() int { return o.found() - max(min(o.idle, o.remainingBefore), 0) }
 
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
 func (o *outcome) whole() bool { return 10*(o.found()+o.others) >= 9*o.limit }

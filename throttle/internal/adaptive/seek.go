@@ -67,10 +67,10 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 		*l = seek{}
 	case l.from == 0, o.elsewhere && o.whole():
 		l.from, l.vain = o.now, false
-	case o.refused && o.probe:
+	case o.probe && o.vain():
 		l.least, l.held, l.vain = max(l.least, took), 0, true
 	case o.refused:
-	case o.probe && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.found())):
+	case o.probe && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back())):
 		if l.held++; took < l.least { // the window has become shorter
 			l.least, l.held = 0, 0
 		}
@@ -84,7 +84,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 		if o.whole() && l.most <= firstLook { // it may have been back for long
 			floor = 0
 		}
-		l.most, l.from = max(l.perToken(took, o.found(), o.whole()), floor, shortestLook), o.now
+		l.most, l.from = max(l.perToken(took, o.back(), o.whole()), floor, shortestLook), o.now
 		l.least, l.held, l.vain, l.short = l.most, 0, false, 0
 	case o.whole(): // it was restored meanwhile
 		l.from, l.vain = o.now, false

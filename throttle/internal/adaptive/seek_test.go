@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // TestSeek: when requests look whether a limit is restored, in seconds since the latest look that was served.
@@ -457,6 +458,39 @@ func TestSeekWithinASecond(t *testing.T) {
 		}
 		if l.most != want {
 			t.Errorf("%d of 2 at each look: the next one comes after %v, want %v", left+1, l.most, want)
+		}
+	}
+}
+
+// TestSeekBesideAReserve: what is reserved counts as nothing, whether looks find that it alone is left, or that something
+// has come back beside it. So looks come as they do where nothing is reserved.
+func TestSeekBesideAReserve(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		left func(d time.Duration, used int) int // of 20, so long after the start
+		want []float64                           // when requests go after the first of them
+	}{
+		{"a window of 20 s", func(d time.Duration, used int) int { return 20 + min(int(d/(20*time.Second)), 1)*20 - used }, []float64{1, 2, 3, 5, 8, 12, 18, 27, 27, 27}},
+		{"a token in two seconds", func(d time.Duration, used int) int { return 20 + int(d/(2*time.Second)) - used }, []float64{1, 2, 4, 6, 8, 10, 12}},
+	} {
+		b, used := newBucket(t, Config{}), 0
+		exchange := func() {
+			used++
+			ticket := &Ticket{Sent: b.now, N: 1}
+			b.Take(b.now, b.now, of(1), nil, 0.5, ticket)
+			b.done(ticket, says(quota.Statement{Limit: 20, Remaining: test.left(b.now.Sub(start), used)}))
+		}
+		for range 10 {
+			exchange()
+		}
+		var got []float64
+		for range test.want {
+			b.now = b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0.5, false).At
+			exchange()
+			got = append(got, b.now.Sub(start).Seconds())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: requests went after %v s, want %v", test.name, got, test.want)
 		}
 	}
 }
