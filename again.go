@@ -278,8 +278,8 @@ func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms
 // GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
 // error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
 // retries. Both are zero after any other answer, and where it is no matter of a bound, since nothing like that request
-// is sent again: after a failure of a POST, say. docs/retrying.md has what is. ReasonNested is never returned: the
-// Transport above says more.
+// is sent again: after a failure of a POST, say, or of a Call with Once. docs/retrying.md has what is. Of two Transports
+// one above the other, it is the reason of the one that retries, and never ReasonNested.
 func (c *Call) GaveUp() (why Reason, because error) {
 	reason, because := c.account.GaveUp()
 	return Reason(reason), because
@@ -307,8 +307,8 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 
 // tellGaveUp counts a request that is not sent again, and tells its Calls and Trace why.
 func (x *exchange) tellGaveUp(why *stop) {
-	if why.reason != ReasonNested {
-		x.terms.calls.giveUp(string(why.reason), why.because)
+	if below := x.t.isAbove() && !x.t.retries(&x.terms); !x.terms.nested { // one below has retried, if any has
+		x.terms.calls.giveUp(string(why.reason), why.because, below)
 	}
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {

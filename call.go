@@ -124,7 +124,7 @@ func (c *Call) Settle(spent quota.Costs) {
 
 // addSend notes that t sends a request with the grant g.
 func (c *Call) addSend(t *Transport, g *throttle.Grant) {
-	c.account.GiveUp("", nil)
+	c.account.GiveUp("", nil, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.sends {
@@ -187,10 +187,10 @@ func (l *calls) addWaits(causes []throttle.Wait, backedOff time.Duration) {
 	}
 }
 
-// giveUp notes in all Calls why the request is not sent again.
-func (l *calls) giveUp(why string, because error) {
+// giveUp notes in all Calls why the request is not sent again; after a Transport below, unless that one has.
+func (l *calls) giveUp(why string, because error, below bool) {
 	for ; l != nil; l = l.older {
-		l.call.account.GiveUp(why, because)
+		l.call.account.GiveUp(why, because, below)
 	}
 }
 

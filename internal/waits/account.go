@@ -33,11 +33,14 @@ func (a *Account) Waits() []throttle.Wait {
 	return slices.Clone(a.waits)
 }
 
-// GiveUp says why the latest request is not sent again: empty if it was only sent now.
-func (a *Account) GiveUp(why string, because error) {
+// GiveUp says why the latest request is not sent again: empty if it was only sent now. After another one that may
+// know better, it says so only if that one has said nothing.
+func (a *Account) GiveUp(why string, because error, after bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.gaveUp, a.because = why, because
+	if !after || a.gaveUp == "" {
+		a.gaveUp, a.because = why, because
+	}
 }
 
 // GaveUp returns what GiveUp said last.

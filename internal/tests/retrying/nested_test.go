@@ -2,6 +2,7 @@ package retrying
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,11 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/throttle"
 )
 
 // TestNestedOnlyTheOutermostRetries: of two layers, only the upper one sends again, for
@@ -41,6 +44,50 @@ func TestNestedOnlyTheOutermostRetries(t *testing.T) {
 				}
 				if why, _ := c.GaveUp(); why != gaveUp[3] || why == pacer.ReasonNested {
 					t.Errorf("the Call gave up because of %v, want %v", why, gaveUp[3])
+				}
+			})
+		})
+	}
+}
+
+// Above a Transport that sends again, one that only paces gives up after it. The Call is told which bound ended the
+// retries, and not that there are none above. An answer of 503 is final for the one below if its CheckRetry says so.
+func TestNestedGaveUpBelow(t *testing.T) {
+	never := func(context.Context, *http.Response, error) (bool, error) { return false, nil }
+	for name, test := range map[string]struct {
+		status  int
+		below   pacer.Retry
+		want    pacer.Reason
+		because error
+	}{
+		"a failure":        {503, pacer.Retry{MaxElapsed: time.Second}, pacer.ReasonElapsed, nil},
+		"a refusal":        {429, pacer.Retry{MaxElapsed: time.Second}, pacer.ReasonElapsed, throttle.ErrDeadline},
+		"final, for below": {503, pacer.Retry{CheckRetry: never}, pacer.ReasonAttempts, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){statusOf(test.status)}}
+				test.below.Backoff = lab.Steady{}
+				inner := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: test.below}
+				outer := &pacer.Transport{Base: inner, Retry: pacer.Retry{MaxAttempts: -1, MaxRefusals: -1}}
+				var call, own pacer.Call
+				req := lab.Request(t, "GET", "http://a.example/", "")
+				req = req.WithContext(pacer.WithCall(pacer.WithCall(req.Context(), &call), &own))
+				if resp, err := outer.RoundTrip(req); err != nil || resp.StatusCode != test.status {
+					t.Fatal(resp, err)
+				}
+				for _, c := range []*pacer.Call{&call, &own} {
+					if why, because := c.GaveUp(); why != test.want || !errors.Is(because, test.because) {
+						t.Errorf("gave up because of %v, %v, want %v, %v", why, because, test.want, test.because)
+					}
+				}
+				time.Sleep(time.Hour) // a bucket may be held
+				base.Answers[0] = statusOf(200)
+				if _, err := outer.RoundTrip(req); err != nil {
+					t.Fatal(err)
+				}
+				if why, because := call.GaveUp(); why != "" || because != nil {
+					t.Errorf("after a success, gave up because of %v, %v, want nothing", why, because)
 				}
 			})
 		})
