@@ -275,7 +275,7 @@ var advice = map[throttle.Cause]string{
 // notAgain says what to change if a request is not sent again for a reason that does not say it, and has no error
 // behind it.
 var notAgain = map[string]string{
-	"refusals": "the server refused it MaxRefusals times: do others use its limit, too?",
+	"refusals": "the server refused it more than MaxRefusals times: do others use its limit, too?",
 	"hint":     "the server asks for a longer wait than MaxStandstill or MaxWait allows",
 	"budget":   "many requests fail, and more retries would add to the load: see Retry.BudgetRatio",
 	"body":     "its body cannot be had again: set GetBody of the request, or Retry.BufferBody",

@@ -47,7 +47,7 @@ func TestAdviceWhereARequestIsNotSentAgain(t *testing.T) {
 	for reason, want := range map[string]string{
 		"body":     `advice="its body cannot be had again: set GetBody of the request, or Retry.BufferBody"`,
 		"hint":     `advice="the server asks for a longer wait than MaxStandstill or MaxWait allows"`,
-		"refusals": `advice="the server refused it MaxRefusals times: do others use its limit, too?"`,
+		"refusals": `advice="the server refused it more than MaxRefusals times: do others use its limit, too?"`,
 		"budget":   `advice="many requests fail, and more retries would add to the load: see Retry.BudgetRatio"`,
 		"attempts": "",
 		"canceled": "",
