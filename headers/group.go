@@ -155,7 +155,7 @@ func label(limits []Limit, from []*name.Meaning, fields []found) {
 				continue
 			}
 			limits[i].Name = value.CleanName(called + strings.Replace(rest, "-", ":", 1))
-			if f.TellsBucket() {
+			if f.TellsCounter() {
 				limits[i].Counter = called
 			}
 		}

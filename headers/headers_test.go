@@ -229,8 +229,8 @@ func TestAppendAllocs(t *testing.T) {
 	}
 }
 
-// TestParseBucket reads which counter an answer is about, as a service writes it.
-func TestParseBucket(t *testing.T) {
+// TestParseCounter reads which counter an answer is about, as a service writes it.
+func TestParseCounter(t *testing.T) {
 	trio := []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "3", "X-RateLimit-Reset", "1772452845"}
 	for _, tt := range []struct {
 		name    string
@@ -250,7 +250,7 @@ func TestParseBucket(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			limits := Parse(fields(tt.headers...), noon).Limits
 			if len(limits) != 1 || limits[0].Counter != tt.want {
-				t.Errorf("Limits = %+v, want one of the bucket %q", limits, tt.want)
+				t.Errorf("Limits = %+v, want one of the counter %q", limits, tt.want)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func (l *Limit) named(m *name.Meaning) {
 func (l *Limit) label(f *found) {
 	label := value.CleanName(value.Trim(f.values[0]))
 	l.Name = cmp.Or(l.Name, label)
-	if f.TellsBucket() {
+	if f.TellsCounter() {
 		l.Counter = cmp.Or(l.Counter, label)
 	}
 	if f.Unit != "" {

@@ -48,7 +48,7 @@ func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 	return to
 }
 
-// sameName returns the index of the statement that has the name, the bucket and the unit of another, or -1.
+// sameName returns the index of the statement that has the name, the counter and the unit of another, or -1.
 func sameName(in []quota.Statement, s *quota.Statement) int {
 	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Counter == s.Counter && o.Unit == s.Unit })
 }

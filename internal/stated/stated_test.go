@@ -70,7 +70,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-func TestBucket(t *testing.T) {
+func TestCounter(t *testing.T) {
 	for _, test := range []struct {
 		names []string
 		want  string

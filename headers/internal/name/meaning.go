@@ -52,8 +52,8 @@ func (m *Meaning) isQuick() bool {
 		m.Series == nil && m.Total == 0 && !m.Advisory && !m.Weak && !m.Long
 }
 
-// TellsBucket reports whether the value of a Label says which counter a request drew on.
-func (m *Meaning) TellsBucket() bool { return m.order < lastLabel }
+// TellsCounter reports whether the value of a Label says which counter a request drew on.
+func (m *Meaning) TellsCounter() bool { return m.order < lastLabel }
 
 // ownFamily is the family of what a user says. No name of a header is like it.
 const ownFamily = "(own)"
