@@ -54,7 +54,7 @@ func (r *refill) measureRate(o *outcome) {
 		r.share(o)
 		return
 	}
-	if o.remainingBefore <= o.idle {
+	if o.spentSince != 0 {
 		r.seeFaster(o)
 	}
 	if o.limit < fewTokens {
@@ -71,19 +71,23 @@ func (r *refill) measureRate(o *outcome) {
 	}
 	// Servers state Remaining in whole tokens: up to one token may have been there before.
 	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
-	shorter := back > 2*o.limit && r.isShorter(o.limit, back, took)
 	switch {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
 		r.wrong()
-	case (took >= r.fullSpan/2 || shorter) && !o.unpriced: // else the price was learned from this rate
-		// Remaining shows what this rate leaves over, and it is spent.
-		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
-		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
-		if shorter {
-			r.fullSpan, r.looks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
-			r.remeasure(o.now, o.remaining)
-		}
+	case o.unpriced: // the price was learned from this rate
+	case took >= r.fullSpan/2:
+		r.measured(back, took)
+	case back > 2*o.limit && r.isShorter(o.limit, back, took):
+		r.measured(back, took)
+		r.fullSpan, r.looks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
+		r.remeasure(o.now, o.remaining)
 	}
+}
+
+// measured takes in that so much came back in some time: Remaining shows what this rate leaves over, and it is spent.
+func (r *refill) measured(back int, took time.Duration) {
+	r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
+	r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
 }
 
 // measureRefused is measureRate after a refusal.
@@ -123,7 +127,7 @@ func (r *refill) isShorter(limit, back int, took time.Duration) bool {
 // half of it can have come back at the rate since
 // nothing remained. Then it comes back faster than it did: that is measured anew, and requests look at the reset.
 func (r *refill) seeFaster(o *outcome) {
-	if o.spentSince == 0 {
+	if o.remainingBefore > o.idle {
 		return
 	}
 	if !r.slowerThan(1) { // a token comes soon
