@@ -148,9 +148,6 @@ func (r *refill) cancel(went monotime.Time) {
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold, r.step = maxHold, after.resolution
-	if after.clocks.set { // what resets have said was by another clock
-		r.misread()
-	}
 	r.drip.note(o, after)
 	r.instants.noteInstant(o)
 	r.grid.note(o)

@@ -134,3 +134,21 @@ func TestClockWasSetOnce(t *testing.T) {
 		t.Error("an answer without a reset has ended the belief that the limit refills")
 	}
 }
+
+// TestClockWasSetAtARefusal: the one answer that shows it may be a refusal by another limit.
+func TestClockWasSetAtARefusal(t *testing.T) {
+	minute := func(behind time.Duration) quota.Statement {
+		return quota.Statement{Name: "minute", Limit: 100, Remaining: 50, Reset: 30*time.Second + behind, ResetKnown: true, Absolute: true, Skew: behind, Resolution: time.Second}
+	}
+	b := newBucket(t, Config{})
+	second := left(5, 5, time.Second)
+	second.Name = "second"
+	b.exchange(says(minute(3*time.Hour), second))
+	w := b.find("minute", "", "")
+	w.refill.resume(b.now, 100, 50, 2, false, b.config.MaxHold)
+	b.at(time.Second)
+	second.Remaining = 0
+	if b.exchange(refuses(minute(0), second)); w.refill.refills {
+		t.Error("the limit is believed to come back as it did by another clock")
+	}
+}

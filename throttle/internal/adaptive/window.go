@@ -154,6 +154,9 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 		w.renewal.note(o, w.hinted, w.others.perOurToken >= othersSeen, w.others.began)
 	}
 	w.refill.forget(o, &w.reset)
+	if w.reset.clocks.set { // what resets have said was by another clock
+		w.refill.misread()
+	}
 	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
 		w.refill.stop()
 	} else if !o.elsewhere {
