@@ -124,8 +124,8 @@ func (r *refill) isShorter(limit, back int, took time.Duration) bool {
 }
 
 // seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there, though not
-// half of it can have come back at the rate since
-// nothing remained. Then it comes back faster than it did: that is measured anew, and requests look at the reset.
+// half of it can have come back at the rate since then. Then it comes back faster than it did: that is measured anew,
+// and requests look at the reset.
 func (r *refill) seeFaster(o *outcome) {
 	if o.remainingBefore > o.idle {
 		return
