@@ -18,7 +18,8 @@ const (
 	// drainLimit is how many bytes are read of an answer that the caller will not get, so that its
 	// connection can be used again. The number is that of go-retryablehttp.
 	drainLimit = 4096
-	// drainTime bounds how long Discard reads: a body that arrives in small pieces must not delay the next attempt.
+	// drainTime bounds how long Discard reads, and then how long it waits for Close: a body that arrives in
+	// small pieces must not delay the next attempt.
 	drainTime = 100 * time.Millisecond
 )
 
@@ -34,7 +35,8 @@ func Close(req *http.Request, resp *http.Response) {
 }
 
 // Discard reads a bounded part of an answer that the caller will not get, and closes its body. If resp is
-// nil, it does nothing.
+// nil, it does nothing. It does not wait for a Close that takes long: over HTTP/2, Close returns when net/http
+// has done with the body of the request, and a Read of that may wait for what the caller has yet to write.
 func Discard(resp *http.Response) {
 	if resp == nil {
 		return
@@ -44,7 +46,7 @@ func Discard(resp *http.Response) {
 		a = readAhead(resp.Body, drainLimit)
 	}
 	a.wait(context.Background(), drainTime)
-	a.Close()
+	a.closeWithin(drainTime)
 }
 
 // Has reports whether an answer has a body to read, by the rules of RFC 9110 section 6.4.1 and by the

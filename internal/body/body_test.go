@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,6 +95,48 @@ func TestDiscard(t *testing.T) {
 		})
 	}
 }
+
+// A Close that takes long is left alone, and one that panics, or ends its goroutine, does so to the caller.
+func TestDiscardWhoseCloseDoesNotReturn(t *testing.T) {
+	for name, test := range map[string]struct {
+		close func()
+		took  time.Duration
+		want  string
+	}{
+		"takes long": {func() { time.Sleep(time.Hour) }, drainTime, "returned"},
+		"in time":    {func() { time.Sleep(drainTime - 1) }, drainTime - 1, "returned"},
+		"panics":     {func() { panic("broken") }, 0, "broken"},
+		"exits":      {runtime.Goexit, 0, "ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, got, done := time.Now(), "ended", make(chan time.Duration)
+				go func() {
+					defer func() {
+						if p := recover(); p != nil {
+							got, _ = p.(string)
+						}
+						done <- time.Since(start)
+					}()
+					Discard(&http.Response{Body: closer{strings.NewReader("text"), test.close}})
+					got = "returned"
+				}()
+				if took := <-done; took != test.took || got != test.want {
+					t.Errorf("%s after %v, want %s after %v", got, took, test.want, test.took)
+				}
+				time.Sleep(time.Hour) // until that Close returns
+			})
+		})
+	}
+}
+
+// closer is a body with a Close of its own.
+type closer struct {
+	io.Reader
+	close func()
+}
+
+func (c closer) Close() error { c.close(); return nil }
 
 func TestHas(t *testing.T) {
 	for _, test := range []struct {

@@ -70,8 +70,9 @@ type ahead struct {
 	off    int        // how much of buf was returned
 	err    error      // with which rest ended; nil if more may follow, read from rest when the goroutine has ended
 	closed bool
-	panics any  // what a Read has panicked with; nil if it has not, or that was handed on
-	exits  bool // a Read has ended the goroutine, and that was not handed on
+	left   bool // closeWithin no longer waits for Close
+	panics any  // what a Read has panicked with, or Close in closeWithin; nil if it has not, or that was handed on
+	exits  bool // a Read, or that Close, has ended the goroutine, and that was not handed on
 }
 
 // fill reads up to n bytes.
@@ -189,4 +190,33 @@ func (b *ahead) Close() error {
 	err := b.rest.Close()
 	b.handOn()
 	return err
+}
+
+// closeWithin closes b, and waits for that for d at most.
+func (b *ahead) closeWithin(d time.Duration) {
+	closed := make(chan struct{})
+	go func() {
+		returned := false
+		defer func() {
+			b.mu.Lock()
+			if !returned && !b.left {
+				b.panics = recover()
+				b.exits = b.panics == nil
+			}
+			b.mu.Unlock()
+			close(closed)
+		}()
+		b.Close()
+		returned = true
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-closed:
+		b.handOn()
+	case <-timer.C:
+		b.mu.Lock()
+		b.left = true
+		b.mu.Unlock()
+	}
 }

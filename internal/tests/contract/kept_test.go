@@ -3,8 +3,11 @@ package contract
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -202,6 +205,47 @@ func TestKeptBodyHoldsNoConnection(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A request that has failed while its caller still writes its body goes again after its backoff, with all of
+// the body, and not when the caller has written more: over HTTP/2, Close of the answer's body waits for the
+// Read of the request's, and BufferBody leaves that Read to the next attempt.
+func TestFailedWhileItsBodyIsWritten(t *testing.T) {
+	for _, text := range []string{"", "why", strings.Repeat("x", 60_000)} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			start := time.Now()
+			base := lab.Serve(t, true, func(w http.ResponseWriter, r *http.Request) {
+				if got = append(got, time.Since(start).String()); len(got) == 1 {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					io.WriteString(w, text)
+					return
+				}
+				b, err := io.ReadAll(r.Body)
+				got = append(got, fmt.Sprintf("%s, %v", b, err))
+			})
+			pr, pw := io.Pipe()
+			time.AfterFunc(time.Hour, func() { io.WriteString(pw, "text"); pw.Close() })
+			req := lab.Request(t, "PUT", "http://a.example/", "")
+			req.Body, req.ContentLength = pr, -1
+			resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, BufferBody: 100}}).RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			synctest.Wait()
+			again := time.Second
+			if text != "" {
+				again += drainTime
+			}
+			if want := []string{"0s", again.String(), "text, <nil>"}; !slices.Equal(got, want) {
+				t.Errorf("failed with %.3q, the server sees %q, want %q", text, got, want)
+			}
+			if _, err := pw.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
+				t.Errorf("the caller's body is not closed: %v", err)
+			}
+		})
 	}
 }
 
