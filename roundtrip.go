@@ -103,7 +103,7 @@ func (t *Transport) roundTrip(req *http.Request, info *requestInfo, g *throttle.
 		if tm.resp != nil && tm.resp.Request == out {
 			tm.resp.Request = req
 		}
-		made.Finish()
+		made.Finish(err != nil)
 	}
 	ended = true
 	return tm.resp, err

@@ -64,7 +64,7 @@ func TestReplay(t *testing.T) {
 				}
 				last = second
 			}
-			b.Finish()
+			b.Finish(false)
 			if source.closes != 0 {
 				t.Error("closed while it is still being read")
 			}
@@ -74,6 +74,24 @@ func TestReplay(t *testing.T) {
 				t.Errorf("closed %d times, want once", source.closes)
 			}
 		})
+	}
+}
+
+// The source of a request that has failed is closed, whatever became of the last reader, and read no more.
+func TestReplayOfARequestThatFails(t *testing.T) {
+	source := newTracked("text")
+	b := NewReplay(source, 10, errTooLong)
+	for range 2 { // as net/http does it between attempts of its own
+		if _, err := b.Open(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Finish(true)
+	if _, err := b.current.Read(make([]byte, 1)); source.closes != 1 || source.reads != 0 || !errors.Is(err, http.ErrBodyReadAfterClose) {
+		t.Errorf("closed %d times, read %d times: %v", source.closes, source.reads, err)
+	}
+	if b.current.Close(); source.closes != 1 {
+		t.Error("closed twice")
 	}
 }
 
@@ -132,7 +150,7 @@ func TestReplayRandomReaders(t *testing.T) {
 				r.Close()
 			})
 		}
-		b.Finish()
+		b.Finish(false)
 		late.Wait()
 		if source.closes != 1 {
 			t.Fatalf("closed %d times, want once", source.closes)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -290,6 +291,35 @@ func TestContractConsumedBody(t *testing.T) {
 				resp.Body.Close()
 				if !slices.Equal(got, test.want) {
 					t.Errorf("the server sees %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// The caller's body is closed if the request ends while net/http waits to send it again by itself: then
+// net/http does not close the body that it has got for that.
+func TestContractRefusedUntilCanceled(t *testing.T) {
+	for name, retry := range map[string]pacer.Retry{"GetBody": {}, "BufferBody": {BufferBody: 100}, "AttemptTimeout": {BufferBody: 100, AttemptTimeout: time.Hour}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := &raw{react: func(int) reaction { return refuses }}
+				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+				defer cancel()
+				req := lab.Request(t, "PUT", "http://a.example/", "").WithContext(ctx)
+				b := lab.NewBody("text")
+				req.Body, req.ContentLength = b, 4
+				if name == "GetBody" {
+					req.GetBody = func() (io.ReadCloser, error) { return lab.NewBody("text"), nil }
+				}
+				start := time.Now()
+				resp, err := (&pacer.Transport{Base: srv.serve(t, true), Retry: retry}).RoundTrip(req)
+				if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 1500*time.Millisecond || len(srv.got) < 2 {
+					t.Errorf("got %v, %v after %v, sent %d times", resp, err, time.Since(start), len(srv.got))
+				}
+				synctest.Wait()
+				if b.Closes != 1 {
+					t.Errorf("the body was closed %d times", b.Closes)
 				}
 			})
 		})
