@@ -88,6 +88,7 @@ type Ticket struct {
 	N        int           // what the request was thought to cost, in requests
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
 	probe    bool          // the request goes to find out whether a used-up limit is restored, see window.probing
+	spares   bool          // the request left to others what is reserved for these, see look.idle
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 

@@ -43,8 +43,8 @@ type outcome struct {
 
 	leastThen               int           // the least Remaining of the round trip before
 	heardThen               monotime.Time // when its latest answer came
-	idle                    int           // of that, so much is for others alone, see look
 	remainingBefore         int           // the least Remaining before the answer
+	idle                    int           // of that, so much is for others alone, see look; zero if the request may have it
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
 	spentSince              monotime.Time // when nothing remained first; zero if something remained

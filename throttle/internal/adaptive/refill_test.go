@@ -1033,3 +1033,46 @@ func TestRefillSlowAndRefused(t *testing.T) {
 		t.Errorf("%v/s after 40 answers, want %v at most", r.rate, most)
 	}
 }
+
+// TestUrgentHasFoundNothing: what is reserved counts as nothing for those alone that leave it to others. An urgent
+// request that has some of it was not served with what has come back: neither does that speak for a limit that refills,
+// nor for how fast it does.
+func TestUrgentHasFoundNothing(t *testing.T) {
+	const s = time.Second
+	b := newBucket(t, Config{})
+	limit := 10
+	exchange := func(share float64, remaining int) {
+		ticket := &Ticket{Sent: b.now, N: 1}
+		b.Take(b.now, b.now, of(1), nil, share, ticket)
+		b.done(ticket, says(left(remaining, limit, time.Duration(limit-remaining)*s)))
+	}
+	exchange(0.5, 9)
+	r := &b.window1().refill
+	r.resume(b.now, limit, 9, 1, false, b.config.MaxHold)
+	for remaining := 8; remaining >= 5; remaining-- {
+		exchange(0.5, remaining)
+	}
+	for remaining := 4; remaining >= 1; remaining-- {
+		exchange(0, remaining)
+	}
+	if r.finds != 0 {
+		t.Errorf("%d requests have found something, want none", r.finds)
+	}
+
+	b, limit = newBucket(t, Config{}), 3
+	exchange(0.6, 2)
+	r = &b.window1().refill
+	r.resume(b.now, limit, 2, 1, true, b.config.MaxHold)
+	exchange(0.6, 2)
+	b.at(s)
+	exchange(0.6, 2)
+	b.at(s + 10*time.Millisecond)
+	exchange(0, 1)
+	b.at(s + 20*time.Millisecond)
+	exchange(0, 0)
+	b.at(2*s + 30*time.Millisecond)
+	exchange(0, 0)
+	if r.raise.held > 1 {
+		t.Errorf("%.2f tokens came back in a second, want no more than 1", r.raise.held)
+	}
+}

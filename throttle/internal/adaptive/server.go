@@ -305,10 +305,10 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	t.First = s.slowStart.first()
 	s.slowStart.take(now)
 	s.pace.Take(now, asked, d.N)
-	t.sequence, t.probe = s.sequence, false
+	t.sequence, t.probe, t.spares = s.sequence, false, share > 0
 	for _, w := range s.windows {
 		kept := reserved(w.stated, w.costOf(d, kind), share)
-		if share > 0 {
+		if t.spares {
 			w.idle = kept
 		}
 		if w.take(now, s.inFlightOn(w)+kept) {

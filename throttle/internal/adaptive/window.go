@@ -55,7 +55,10 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
 		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining, idle: w.idle,
+		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining,
+	}
+	if t.spares {
+		o.idle = w.idle
 	}
 	w.before(&o)
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
