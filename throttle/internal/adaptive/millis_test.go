@@ -350,3 +350,21 @@ func TestMillisOfAnEarlierRun(t *testing.T) {
 		}
 	}
 }
+
+// TestMillisAreInherited: a process that was refused at resets which it read as seconds, and hears from another one that
+// they are milliseconds, looks soon.
+func TestMillisAreInherited(t *testing.T) {
+	b := newBucket(t, Config{})
+	last := bare(20, 3)
+	last.Remaining = 0
+	b.exchange(says(*last))
+	for _, at := range []time.Duration{4, 8, 12} { // others take what comes back
+		b.at(at * time.Second)
+		b.exchange(refuses(*last))
+	}
+	if missed := b.window1().missedProbes; missed != 1 {
+		t.Fatalf("%d looks at a reset were refused, want 1", missed)
+	}
+	b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 20, Habits: Habits{Millis: true}}}}, wallClock())
+	b.wantDue(firstLook)
+}

@@ -58,11 +58,12 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 func (p *parts) misread() {
 	// millis: has found that out.
 	// behind, dropped, price, others, ending: have nothing of how far away a reset is.
-	// look, last, spread: are told by each answer.
+	// last, spread: are told by each answer.
 	// seek, sought: are of resets that are not stated.
 	// overlap: hears of another reset.
 	// kept: is over with the first answer.
 	p.reset, p.seen, p.renewal, p.contradictions = reset{}, spanSeen{}, renewal{}, contradictions{}
+	p.look.forget()
 	p.refill.misread()
 }
 
