@@ -1,6 +1,8 @@
 package adaptive
 
 import (
+	"cmp"
+
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -77,10 +79,7 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	p := w.price
 	before, refills := float64(p.remaining), w.refill.refills
 	if refills {
-		before += w.refill.rate * now.Sub(p.at).Seconds()
-		if w.stated > 0 {
-			before = min(before, float64(w.stated))
-		}
+		before = min(before+w.refill.rate*now.Sub(p.at).Seconds(), float64(cmp.Or(w.stated, maxTokens)))
 	}
 	soon := now.Sub(p.at) <= sameBurst*now.Sub(sent)
 	spent, missing := before-float64(remaining), float64(w.stated-remaining)

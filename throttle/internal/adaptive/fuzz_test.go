@@ -117,6 +117,7 @@ const (
 	split
 	restart
 	remember
+	inherit
 	ops
 )
 
@@ -205,8 +206,8 @@ func (c *chaos) step() {
 		}
 	case cancel:
 		if len(c.flying[i]) > 0 {
-			f := c.end(i)
-			s.ProbeOver(&f.ticket)
+			f := c.land(i)
+			s.Cancel(&f.ticket, &f.demand)
 		}
 	case overhear:
 		st := c.statement()
@@ -235,14 +236,23 @@ func (c *chaos) step() {
 		if s.Fresh() {
 			s.Remember(c.now, &m, &c.clock)
 		}
+	case inherit:
+		m := c.memory()
+		s.Inherit(c.now, &m, &c.clock)
 	}
+}
+
+// land takes a request of a Server out of those in flight.
+func (c *chaos) land(i int) flight {
+	j := int(c.next()) % len(c.flying[i])
+	f := c.flying[i][j]
+	c.flying[i] = slices.Delete(c.flying[i], j, j+1)
+	return f
 }
 
 // end ends a request of a Server.
 func (c *chaos) end(i int) flight {
-	j := int(c.next()) % len(c.flying[i])
-	f := c.flying[i][j]
-	c.flying[i] = slices.Delete(c.flying[i], j, j+1)
+	f := c.land(i)
 	c.servers[i].End(&f.ticket, &f.demand)
 	return f
 }
@@ -265,7 +275,7 @@ func (c *chaos) memory() (m Memory) {
 
 func (c *chaos) habits() (h Habits) {
 	h = Habits{
-		Floors: c.next()%2 > 0, WholeSteps: pick(c, counts), Refill: pick(c, rates), Raises: c.next()%2 > 0,
+		Floors: c.next()%2 > 0, Millis: c.next()%2 > 0, WholeSteps: pick(c, counts), Refill: pick(c, rates), Raises: c.next()%2 > 0,
 		EarlyFailed: pick(c, counts), RefillFailed: pick(c, counts), EmptyReset: c.next()%2 > 0,
 		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BackHeld: pick(c, counts), BehindFailed: pick(c, counts),
 	}
