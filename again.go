@@ -75,12 +75,6 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 		}
 	}()
 	var why *stop
-	switch {
-	case v.Unrepeatable:
-		why = &stop{reason: ReasonBody}
-	case x.terms.nested:
-		why = &stop{reason: ReasonNested}
-	}
 	for why == nil && v.Kind != verdict.Final {
 		if why = x.prepare(ctx, v); why == nil {
 			x.last, x.terms.resp, x.paid, x.grant = x.grant, nil, false, nil
@@ -99,10 +93,10 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 // prepare does all that comes before another attempt, or returns why there is to be none.
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	x.terms.waits, x.delay = nil, 0
-	if v.Kind == verdict.Refused {
+	if v.Kind == verdict.Refused && !x.terms.nested {
 		why = x.onRefusal(ctx, v.After)
 	} else {
-		why = x.onFailure(ctx, v.After)
+		why = x.onFailure(ctx, v)
 	}
 	if why == nil {
 		why = x.acquire(ctx)
@@ -160,10 +154,17 @@ func (x *exchange) mayBegin(ctx context.Context, delay time.Duration) *stop {
 
 // onFailure counts a failure, and waits for the backoff, or returns why there is to be no other
 // attempt. A delay that the server asks for is never shortened: if it is too long, there is no other attempt.
-func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
+func (x *exchange) onFailure(ctx context.Context, v verdict.Verdict) *stop {
+	after := v.After
 	x.failures++
 	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, d) }
 	switch {
+	case v.Kind == verdict.Unsafe:
+		return &stop{reason: ReasonMethod}
+	case v.Kind == verdict.Unrepeatable:
+		return &stop{reason: ReasonBody}
+	case x.terms.nested:
+		return &stop{reason: ReasonNested}
 	case x.failures >= x.terms.maxAttempts:
 		return &stop{reason: ReasonAttempts}
 	case !mayWait(after):
@@ -277,9 +278,9 @@ func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms
 
 // GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
 // error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
-// retries. Both are zero after any other answer, and where it is no matter of a bound, since nothing like that request
-// is sent again: after a failure of a POST, say, or of a Call with Once. docs/retrying.md has what is. Of two Transports
-// one above the other, it is the reason of the one that retries, and never ReasonNested.
+// retries, or that a POST is not repeated. Both are zero after any other answer, after which no request is sent again (a
+// 404, say), and of a Call with Once, or in ModeObserve. docs/retrying.md has the tables. Of two Transports one above
+// the other, it is the reason of the one that retries, and never ReasonNested.
 func (c *Call) GaveUp() (why Reason, because error) {
 	reason, because := c.account.GaveUp()
 	return Reason(reason), because
@@ -313,7 +314,7 @@ func (x *exchange) tellGaveUp(why *stop) {
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
 		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Delay: x.delay}
-		e.Attempts, e.Wait = max(x.failures+x.refusals, 1), waits.Sum(e.Waits)
+		e.Attempts, e.Wait = x.failures+x.refusals, waits.Sum(e.Waits)
 		hook(e)
 	}
 }

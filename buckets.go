@@ -218,7 +218,7 @@ type Stats struct {
 	NotSent      int64         // requests that pacer did not send
 	Refused      int64         // answers that were refusals
 	Retried      int64         // attempts that were made again
-	GaveUp       int64         // requests that were refused or failed, and not sent again, although they could be
+	GaveUp       int64         // requests that were refused or failed, and not sent again, for a Reason
 }
 
 // Stats returns the numbers as they are now. It looks at each bucket.

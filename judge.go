@@ -30,20 +30,21 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, req, resp, nil):
 		v.Kind = verdict.Checked(req.Context(), resp, hint, refusal, idempotent(req))
 	}
-	if v.Kind != verdict.Final && !body.Replayable(req) {
-		v.Kind, v.Unrepeatable = verdict.Final, true
+	if v.Kind.Again() && !body.Replayable(req) {
+		v.Kind = verdict.Unrepeatable
 	}
 	return v
 }
 
 // judgeError says whether the request is sent again after an error in place of an answer.
 func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.Verdict {
-	safe := idempotent(req) || verdict.NeverSent(err)
 	switch {
-	case tm.mode == ModeObserve || tm.once || !safe || hopeless(err) || attempt.Gone(req):
+	case tm.mode == ModeObserve || tm.once || hopeless(err) || attempt.Gone(req):
 	case t.Retry.CheckRetry == nil && verdict.Permanent(err), t.Retry.CheckRetry != nil && !verdict.Ask(t.Retry.CheckRetry, req, nil, err):
+	case !idempotent(req) && !verdict.NeverSent(err):
+		return verdict.Verdict{Kind: verdict.Unsafe}
 	case !body.Replayable(req):
-		return verdict.Verdict{Unrepeatable: true}
+		return verdict.Verdict{Kind: verdict.Unrepeatable}
 	default:
 		return verdict.Verdict{Kind: verdict.Failed}
 	}
@@ -98,7 +99,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	}
 	refusal := verdict.Refusal(resp.StatusCode, hint, stated.AnySpent(stated.Statements(nil, limits)))
 	safe := resp.Request != nil && idempotent(resp.Request)
-	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe) != verdict.Final, nil
+	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe).Again(), nil
 }
 
 // RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of

@@ -102,7 +102,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		t.counts.refused.Add(1)
 	}
 	switch {
-	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body
+	case v.Kind.Again(): // the request is sent again, so nobody will read this answer's body
 		if a.Unsettled {
 			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent))})
 		}

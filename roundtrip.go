@@ -95,7 +95,7 @@ func (t *Transport) roundTrip(req *http.Request, info *requestInfo, g *throttle.
 		} else {
 			v, err = t.attempt(out, out, &tm, g)
 		}
-		if v.Kind != verdict.Final || v.Unrepeatable {
+		if v.Kind != verdict.Final {
 			err = t.again(out, &tm, g, v, err)
 		}
 	}

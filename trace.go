@@ -44,7 +44,8 @@ type Trace struct {
 	// Retrying is called right before a request is sent again, when it has waited for its delay and in line.
 	Retrying func(Retrying)
 
-	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
+	// GaveUp is called when a request that was refused or failed is not sent again, though another one after the same
+	// outcome might be.
 	GaveUp func(GaveUp)
 
 	// StoreEvent is called when Shared.Store can no longer be reached, when it can be reached again, when it is
@@ -148,7 +149,7 @@ type Reason string
 
 // The reasons. docs/waiting.md says what to change if a reason comes too often.
 const (
-	ReasonAttempts Reason = "attempts" // it was sent MaxAttempts times
+	ReasonAttempts Reason = "attempts" // it has failed as often as MaxAttempts allows
 	ReasonRefusals Reason = "refusals" // the server has refused it more than MaxRefusals times
 	ReasonHint     Reason = "hint"     // the answer asks for a wait over MaxStandstill or MaxWait; of a refusal that holds its bucket see ReasonWait
 	ReasonWait     Reason = "wait"     // its bucket does not grant it, mostly since the wait would be too long; Because says why
@@ -156,6 +157,7 @@ const (
 	ReasonElapsed  Reason = "elapsed"  // the next attempt would begin later than MaxElapsed
 	ReasonBudget   Reason = "budget"   // the retry budget of the bucket is used up
 	ReasonBackoff  Reason = "backoff"  // the Backoff, or the Sequence of NewSequence, says to stop
+	ReasonMethod   Reason = "method"   // it failed, and may have been carried out: its method is not idempotent, and it has no Idempotency-Key
 	ReasonBody     Reason = "body"     // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
 	ReasonNested   Reason = "nested"   // a Transport above sends it again
 	ReasonCanceled Reason = "canceled" // its context has ended; Because says why

@@ -45,7 +45,7 @@ var causes = [...]throttle.Cause{
 // reasons are all values of pacer.reason: a further Reason is the last of them.
 var reasons = [...]pacer.Reason{
 	pacer.ReasonAttempts, pacer.ReasonRefusals, pacer.ReasonHint, pacer.ReasonWait, pacer.ReasonDeadline, pacer.ReasonElapsed,
-	pacer.ReasonBudget, pacer.ReasonBackoff, pacer.ReasonBody, pacer.ReasonNested, pacer.ReasonCanceled, pacer.ReasonPrepare, other,
+	pacer.ReasonBudget, pacer.ReasonBackoff, pacer.ReasonMethod, pacer.ReasonBody, pacer.ReasonNested, pacer.ReasonCanceled, pacer.ReasonPrepare, other,
 }
 
 // storeEvents are all values of pacer.store.event: a further StoreEventKind is the last of them.

@@ -278,6 +278,7 @@ var notAgain = map[string]string{
 	"refusals": "the server refused it more than MaxRefusals times: do others use its limit, too?",
 	"hint":     "the server asks for a longer wait than MaxStandstill or MaxWait allows",
 	"budget":   "many requests fail, and more retries would add to the load: see Retry.BudgetRatio",
+	"method":   "it may have been carried out: if a second one does no harm, see Call.Idempotent and Retry.IdempotencyKey",
 	"body":     "its body cannot be had again: set GetBody of the request, or Retry.BufferBody",
 }
 

@@ -45,6 +45,7 @@ func TestDefaultLogger(t *testing.T) {
 // Where a field of the request or of the Transport would have had it sent again, or others are why not, a line says so.
 func TestAdviceWhereARequestIsNotSentAgain(t *testing.T) {
 	for reason, want := range map[string]string{
+		"method":   `advice="it may have been carried out: if a second one does no harm, see Call.Idempotent and Retry.IdempotencyKey"`,
 		"body":     `advice="its body cannot be had again: set GetBody of the request, or Retry.BufferBody"`,
 		"hint":     `advice="the server asks for a longer wait than MaxStandstill or MaxWait allows"`,
 		"refusals": `advice="the server refused it more than MaxRefusals times: do others use its limit, too?"`,

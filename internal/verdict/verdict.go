@@ -5,6 +5,7 @@
 //   - A refusal means that the server did nothing: every method is sent again (see [Refusal]).
 //   - A 425, and a 413 with Retry-After, come before anything is done: every method is sent again.
 //   - A 408, and a 5xx but 501, may come after something was done: only idempotent methods are sent again.
+//     Of others the verdict is [Unsafe], so that the caller can be told what stood in the way.
 //   - Without an answer, every method is sent again if nothing was sent, and otherwise only idempotent
 //     ones. A request is not sent again if the next attempt would end as this one did, or if the caller has
 //     canceled it.
@@ -38,8 +39,6 @@ import (
 type Verdict struct {
 	Kind  Kind
 	After time.Duration // a lower bound of the backoff, which the server asked for
-
-	Unrepeatable bool // the Kind is Final only since the body cannot be sent again
 }
 
 // Kind is what becomes of a request after an attempt.
@@ -47,10 +46,15 @@ type Kind int
 
 // The zero Kind is Final.
 const (
-	Final   Kind = iota // the caller gets the outcome of the attempt
-	Refused             // the server has not begun: the request goes back in line
-	Failed              // the request is sent again, within attempts and budget
+	Final        Kind = iota // the caller gets the outcome of the attempt
+	Unsafe                   // so it does, but only since the request may not be sent twice
+	Unrepeatable             // so it does, but only since the body cannot be sent again
+	Refused                  // the server has not begun: the request goes back in line
+	Failed                   // the request is sent again, within attempts and budget
 )
+
+// Again reports whether the request is sent again.
+func (k Kind) Again() bool { return k == Refused || k == Failed }
 
 // Answered is the table of what answers mean. refusal says whether the answer is a refusal; idempotent says
 // whether the request may be sent twice.
@@ -62,10 +66,18 @@ func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refu
 		return Refused
 	case hint.Advice == headers.AdviceRetry || notProcessed(resp, hint):
 		return Failed
-	case idempotent && (hint.Refusal == headers.RefusalBusy || transient(ctx, resp)):
-		return Failed
+	case hint.Refusal == headers.RefusalBusy || transient(ctx, resp):
+		return repeated(idempotent)
 	}
 	return Final
+}
+
+// repeated is the Kind of what is sent again if it may be sent twice.
+func repeated(idempotent bool) Kind {
+	if idempotent {
+		return Failed
+	}
+	return Unsafe
 }
 
 // Checked is Answered for a request that a CheckRetry of go-retryablehttp wants to be sent again. Such a
@@ -73,8 +85,8 @@ func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refu
 // same.
 func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
 	kind := Answered(ctx, resp, hint, refusal, idempotent)
-	if kind == Final && idempotent && !LastWord(hint) {
-		return Failed
+	if kind == Final && !LastWord(hint) {
+		return repeated(idempotent)
 	}
 	return kind
 }
@@ -83,7 +95,7 @@ func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refus
 // pays for retries: whether it is none of the failures of the table, not even for a request that may not be
 // sent twice, and none of a CheckRetry.
 func (v Verdict) Success(resp *http.Response, hint headers.Retry) bool {
-	if v.Kind != Final || v.Unrepeatable || resp.StatusCode >= 500 {
+	if v.Kind != Final || resp.StatusCode >= 500 {
 		return false
 	}
 	return resp.StatusCode != http.StatusRequestTimeout && hint.Refusal != headers.RefusalBusy && !notProcessed(resp, hint)

@@ -44,7 +44,7 @@ func TestAnswered(t *testing.T) {
 		{404, "", false, Final, Final},
 		{404, "after", false, Final, Final},
 		{404, "should", false, Failed, Failed},
-		{408, "", false, Failed, Final},
+		{408, "", false, Failed, Unsafe},
 		{408, "never", false, Final, Final},
 		{413, "", false, Final, Final},
 		{413, "after", false, Failed, Failed},
@@ -54,16 +54,16 @@ func TestAnswered(t *testing.T) {
 		{429, "should", true, Refused, Refused},
 		{429, "never", true, Final, Final},
 		{429, "spent", true, Final, Final},
-		{429, "busy", false, Failed, Final},
-		{400, "busy", false, Failed, Final},
-		{500, "", false, Failed, Final},
+		{429, "busy", false, Failed, Unsafe},
+		{400, "busy", false, Failed, Unsafe},
+		{500, "", false, Failed, Unsafe},
 		{500, "should", false, Failed, Failed},
 		{501, "", false, Final, Final},
-		{503, "", false, Failed, Final},
+		{503, "", false, Failed, Unsafe},
 		{503, "", true, Refused, Refused},
-		{599, "after", false, Failed, Final},
-		{600, "", false, Failed, Final}, // no status of HTTP
-		{0, "", false, Failed, Final},
+		{599, "after", false, Failed, Unsafe},
+		{600, "", false, Failed, Unsafe}, // no status of HTTP
+		{0, "", false, Failed, Unsafe},
 		{-1, "", false, Final, Final},
 	} {
 		resp := &http.Response{StatusCode: test.status}
@@ -75,18 +75,21 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// Where a CheckRetry has said yes, what is safe is sent again after every status, and nothing else is
-// changed.
+// Where a CheckRetry has said yes, what is safe is sent again after every status, and what is not, is told from what is
+// final.
 func TestChecked(t *testing.T) {
 	for status := 100; status < 600; status++ {
 		resp := &http.Response{StatusCode: status}
 		for name, hint := range hints {
 			for _, refusal := range []bool{true, false} {
 				want := Answered(t.Context(), resp, hint, refusal, false)
+				if want == Final && !LastWord(hint) {
+					want = Unsafe
+				}
 				if got := Checked(t.Context(), resp, hint, refusal, false); got != want {
 					t.Errorf("%d %q, refusal %v, not idempotent: got %v, want %v", status, name, refusal, got, want)
 				}
-				if want == Final && !LastWord(hint) {
+				if want == Unsafe {
 					want = Failed
 				}
 				if got := Checked(t.Context(), resp, hint, refusal, true); got != want {
@@ -230,7 +233,8 @@ func TestSuccess(t *testing.T) {
 		{200, "", Verdict{}, true},
 		{404, "", Verdict{}, true},
 		{404, "", Verdict{Kind: Failed}, false}, // CheckRetry wants it to be sent again
-		{404, "", Verdict{Unrepeatable: true}, false},
+		{404, "", Verdict{Kind: Unsafe}, false},
+		{404, "", Verdict{Kind: Unrepeatable}, false},
 		{408, "", Verdict{}, false},
 		{413, "", Verdict{}, true},
 		{413, "after", Verdict{}, false},

@@ -518,13 +518,18 @@ func TestRetryGaveUp(t *testing.T) {
 
 // What is never sent again, and what was not sent, has no reason not to be sent again.
 func TestCallGaveUpOfNothing(t *testing.T) {
+	never := func(context.Context, *http.Response, error) (bool, error) { return false, nil }
 	for name, test := range map[string]struct {
 		method string
 		tr     *pacer.Transport
 		answer func(*http.Request) (*http.Response, error)
 	}{
-		"a failure of a POST": {"POST", &pacer.Transport{}, lab.Status(503, "")},
-		"a final answer":      {"GET", &pacer.Transport{}, lab.Status(404, "")},
+		"a final answer":   {"GET", &pacer.Transport{}, lab.Status(404, "")},
+		"that of a POST":   {"POST", &pacer.Transport{}, lab.Status(404, "")},
+		"the last word":    {"POST", &pacer.Transport{}, lab.Status(503, "", "X-Should-Retry", "false")},
+		"only observed":    {"POST", &pacer.Transport{Mode: pacer.ModeObserve}, lab.Status(503, "")},
+		"CheckRetry is no": {"POST", &pacer.Transport{Retry: pacer.Retry{CheckRetry: never}}, lab.Status(503, "")},
+		"nor of an error":  {"POST", &pacer.Transport{Retry: pacer.Retry{CheckRetry: never}}, lab.Fails(lab.ErrBroken)},
 		"not sent": {"GET", &pacer.Transport{
 			Quotas: pacer.Table{"/": {{N: 1, Per: time.Hour, Burst: 1}}}, Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: 2} },
 		}, lab.Status(503, "")},
@@ -536,6 +541,56 @@ func TestCallGaveUpOfNothing(t *testing.T) {
 				attempts(t, test.tr, req.WithContext(pacer.WithCall(req.Context(), &call)), test.answer)
 				if why, because := call.GaveUp(); why != "" || because != nil || call.Attempts() > 1 {
 					t.Errorf("gave up because of %v, %v, after %d attempts", why, because, call.Attempts())
+				}
+			})
+		})
+	}
+}
+
+// A request that may not be sent twice is not sent again after a failure, whatever went before and whatever else would
+// stand in its way, and its Call is told so; but not by the pacer below, whose word does not count.
+func TestGaveUpBecauseOfTheMethod(t *testing.T) {
+	always := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
+	for name, test := range map[string]struct {
+		retry   pacer.Retry
+		answers []func(*http.Request) (*http.Response, error)
+		nested  bool
+		told    int
+	}{
+		"a failure":             {told: 1, answers: list(lab.Status(503, ""))},
+		"no answer":             {told: 1, answers: list(lab.Fails(lab.ErrBroken))},
+		"after a refusal":       {told: 1, answers: list(lab.Status(429, "", "Retry-After", "1"), lab.Status(500, ""))},
+		"never sent, then lost": {told: 1, answers: list(lab.Fails(&net.OpError{Op: "dial", Err: lab.ErrBroken}), lab.Fails(lab.ErrBroken))},
+		"asked for":             {told: 1, retry: pacer.Retry{CheckRetry: always}, answers: list(lab.Status(404, ""))},
+		"asked for, no answer":  {told: 1, retry: pacer.Retry{CheckRetry: always}, answers: list(lab.Fails(lab.ErrBroken))},
+		"sent once at most":     {told: 1, retry: pacer.Retry{MaxAttempts: -1, MaxRefusals: -1}, answers: list(lab.Status(503, ""))},
+		"of two Transports":     {told: 2, nested: true, answers: list(lab.Status(503, ""))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []pacer.GaveUp
+				base := &lab.Script{Answers: test.answers}
+				tr := &pacer.Transport{Base: base, Retry: test.retry, Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g) }}}
+				if test.nested {
+					tr = &pacer.Transport{Base: tr, Trace: tr.Trace}
+				}
+				var call pacer.Call
+				req := lab.Request(t, "POST", "http://a.example/", "")
+				req.Body, req.ContentLength = http.NoBody, 0
+				resp, err := tr.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), &call)))
+				if err == nil {
+					resp.Body.Close()
+				}
+				if len(got) != test.told || len(base.Got) != len(test.answers) {
+					t.Fatalf("gave up %+v, sent %d times", got, len(base.Got))
+				}
+				for _, g := range got {
+					if g.Reason != pacer.ReasonMethod || g.Attempts != len(test.answers) || g.Because != nil || g.Wait != 0 || g.Delay != 0 || g.Err != err && !test.nested {
+						t.Errorf("gave up %+v", g)
+					}
+				}
+				if why, because := call.GaveUp(); why != pacer.ReasonMethod || because != nil {
+					t.Errorf("the Call gave up because of %q, %v", why, because)
 				}
 			})
 		})

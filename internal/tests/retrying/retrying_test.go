@@ -83,9 +83,10 @@ func codes(t *testing.T, cell string) (all []int) {
 }
 
 // sendRow sends a request of a method to a server which always gives the same answer, with
-// room for 3 attempts and 1 refusal, and returns what the page calls it.
-func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.Response, error)) (again, as string) {
+// room for 3 attempts and 1 refusal, and returns what the page calls it, and why the request was not sent once more.
+func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.Response, error)) (again, as string, why pacer.Reason) {
 	t.Helper()
+	var told []pacer.Reason
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){answer}}
 		as = "nothing"
@@ -93,10 +94,18 @@ func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.
 			if as = "failure"; r.Refusal {
 				as = "refusal"
 			}
+		}, GaveUp: func(g pacer.GaveUp) {
+			if told = append(told, g.Reason); g.Attempts != len(base.Got) {
+				t.Errorf("gave up after %d attempts, sent %d times", g.Attempts, len(base.Got))
+			}
 		}}}
-		resp, err := tr.RoundTrip(req.WithContext(t.Context()))
+		var call pacer.Call
+		resp, err := tr.RoundTrip(req.WithContext(pacer.WithCall(t.Context(), &call)))
 		if err == nil {
 			resp.Body.Close()
+		}
+		if why, _ = call.GaveUp(); !slices.Equal(told, slices.DeleteFunc([]pacer.Reason{why}, func(r pacer.Reason) bool { return r == "" })) || tr.Stats().GaveUp != int64(len(told)) {
+			t.Errorf("the Call says %q, Trace was told %q, and Stats counts %d", why, told, tr.Stats().GaveUp)
 		}
 		switch sent := len(base.Got); {
 		case as == "failure" && sent == 3, as == "refusal" && sent == 2:
@@ -107,7 +116,20 @@ func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.
 			t.Errorf("sent %d times, as %s", sent, as)
 		}
 	})
-	return again, as
+	return again, as, why
+}
+
+// wantWhy is why a request is not sent once more that is sent again so, or not, and as a safe method would be so.
+func wantWhy(again, as, safe string) pacer.Reason {
+	switch {
+	case as == "refusal":
+		return pacer.ReasonRefusals
+	case again == "again":
+		return pacer.ReasonAttempts
+	case safe == "again":
+		return pacer.ReasonMethod
+	}
+	return ""
 }
 
 // What the page says of methods, answers and errors is what happens.
@@ -120,8 +142,9 @@ func TestRetryingPage(t *testing.T) {
 					req.Header[row[1]] = nil
 				}
 				want := map[string]string{"yes": "again", "no": "no"}[row[2]]
-				if got, _ := sendRow(t, req, lab.Fails(io.ErrUnexpectedEOF)); got != want {
-					t.Errorf("%s with %q: %s, want %s", method, row[1], got, want)
+				got, as, why := sendRow(t, req, lab.Fails(io.ErrUnexpectedEOF))
+				if wantWhy := wantWhy(got, as, "again"); got != want || why != wantWhy {
+					t.Errorf("%s with %q: %s, because of %q; want %s, because of %q", method, row[1], got, why, want, wantWhy)
 				}
 			}
 		}
@@ -138,9 +161,12 @@ func TestRetryingPage(t *testing.T) {
 					plain[code]++
 				}
 				for i, method := range []string{"GET", "POST"} {
-					again, as := sendRow(t, lab.Request(t, method, "http://a.example/", "text"), lab.Status(code, "", header...))
+					again, as, why := sendRow(t, lab.Request(t, method, "http://a.example/", "text"), lab.Status(code, "", header...))
 					if want := row[2+i]; again != want || again == "again" && as != row[4] {
 						t.Errorf("%s, %d with %q: %s, as a %s; want %s, as a %s", method, code, row[1], again, as, want, row[4])
+					}
+					if want := wantWhy(again, as, row[2]); why != want {
+						t.Errorf("%s, %d with %q: not sent once more because of %q, want %q", method, code, row[1], why, want)
 					}
 				}
 			}
@@ -176,8 +202,9 @@ func TestRetryingPage(t *testing.T) {
 					}
 					continue
 				}
-				if got, _ := sendRow(t, req, answer); got != row[1+i] {
-					t.Errorf("%s after %s: %s, want %s", method, row[0], got, row[1+i])
+				got, as, why := sendRow(t, req, answer)
+				if want := wantWhy(got, as, row[1]); got != row[1+i] || why != want {
+					t.Errorf("%s after %s: %s, because of %q; want %s, because of %q", method, row[0], got, why, row[1+i], want)
 				}
 			}
 		}
