@@ -37,8 +37,8 @@ import (
 // While a window is used up, nothing is served either, so that nobody can tell it from a broken server at first. A
 // trial in which nothing is served ends soon (Patience, or laterUnserved), but for two cases. Where requests have
 // only begun, a limit is more likely than a server that breaks in this very minute: the trial goes on for
-// newUnserved. Where something was served after such failures, the trial goes on for more than twice the time for
-// which they lasted (missed).
+// newUnserved. Where something was served after such failures, the trial goes on for more than twice the longest time
+// of late for which they lasted (missed), and for four times that where it is newUnserved at most (inTurn).
 type overload struct {
 	belief belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
@@ -188,8 +188,11 @@ const (
 	newUnserved   = 75 * time.Second
 	laterUnserved = 15 * time.Second
 	// For missed/2 times as long as nothing was served before, nothing may be served in a trial: others may have
-	// taken all of the window that began then, so that the next one is waited for.
+	// taken all of the window that began then, so that the next one is waited for. Where many ask for few tokens,
+	// chance says who gets one: then it takes more than inTurn times as long now and then only. A process that
+	// gives up has its callers ask each second, and so the trials of all others fail as well.
 	missed = 5
+	inTurn = 4
 
 	// nextTrial is how long after a trial that failed another one may begin, if requests were served in the one that
 	// failed.
@@ -225,7 +228,7 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	switch {
 	case o.inVain(now, a):
 		o.usual, over = o.serving.rate(now), true
-	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, Patience):
+	case a.failed && now.Sub(o.lastServed) > o.patience():
 		o.broken, over = true, true
 	case a.granted < o.trialFrom || !a.paced:
 		return a.failed, false // granted before the trial, or while the pace is still searched for
@@ -245,6 +248,11 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	}
 	o.lastFailed = a.failed
 	return a.failed, false
+}
+
+// patience is for how long nothing may be served in a trial.
+func (o *overload) patience() time.Duration {
+	return max(o.unserved, missed*o.recurrence.longest/2, min(inTurn*o.recurrence.longest, newUnserved), Patience)
 }
 
 // score counts an answer in a trial.

@@ -10,13 +10,13 @@ import (
 // lets as many requests through each time, and outages do not.
 //
 // In come answers (take). Out comes, when nothing was served for longPhase, whether as many were served before as the
-// time before that; and for how long nothing was served then (lasted).
+// time before that; and for how long nothing was served then (longest).
 type recurrence struct {
 	failingSince monotime.Time // the first failure since a request was served; zero if there is none
 	long         bool          // that is longPhase ago
 	row, before  int           // requests served since the latest long phase, and between the two before that
 	phases       int           // long phases
-	lasted       time.Duration // the latest long phase that is over, or half of the one before if that is more
+	longest      time.Duration // the latest long phase that is over, or seven eighths of what that was before if that is more
 	latest       monotime.Time // the latest answer
 }
 
@@ -40,7 +40,7 @@ func (r *recurrence) take(now monotime.Time, failed bool) (again bool) {
 	switch {
 	case !failed:
 		if r.long {
-			r.lasted, r.row = max(r.latest.Sub(r.failingSince), r.lasted/2), 0
+			r.longest, r.row = max(r.latest.Sub(r.failingSince), r.longest-r.longest/8), 0
 		}
 		r.failingSince, r.long = 0, false
 		if r.row++; r.known() && now.Sub(r.latest) > forgottenAfter {

@@ -507,9 +507,9 @@ func attempts(o *overload, n *sequence, from monotime.Time, served, failed int, 
 // nothing was served for so long before.
 func TestOverloadUnserved(t *testing.T) {
 	for _, test := range []struct {
-		asked, lasted time.Duration
-		served        bool // something was, in the trial
-		want          time.Duration
+		asked, longest time.Duration
+		served         bool // something was, in the trial
+		want           time.Duration
 	}{
 		{0, 0, false, 75 * time.Second},
 		{newFor - 1, 0, false, 75 * time.Second},
@@ -518,8 +518,10 @@ func TestOverloadUnserved(t *testing.T) {
 		{newFor, 0, true, Patience},
 		{newFor, 40 * time.Second, false, 100 * time.Second},
 		{0, 40 * time.Second, true, 100 * time.Second},
+		{newFor, 7 * time.Second, true, 28 * time.Second},
+		{newFor, 20 * time.Second, false, 75 * time.Second},
 	} {
-		o := overload{begun: start, recurrence: recurrence{lasted: test.lasted}}
+		o := overload{begun: start, recurrence: recurrence{longest: test.longest}}
 		now := start.Add(test.asked)
 		o.try(now, 1)
 		take := func(at monotime.Time) bool {
@@ -730,15 +732,15 @@ func TestOverloadEndedTooEarly(t *testing.T) {
 	}
 }
 
-// TestRecurrenceLasted: a short phase does not make a long one forgotten.
-func TestRecurrenceLasted(t *testing.T) {
+// TestRecurrenceLongest: a short phase does not make a long one forgotten.
+func TestRecurrenceLongest(t *testing.T) {
 	r, now := recurrence{}, start
-	for _, test := range []struct{ phase, want int }{{40, 40}, {30, 30}, {2, 15}, {2, 7}, {60, 60}} {
+	for _, test := range []struct{ phase, want int }{{40, 40}, {30, 35}, {2, 30}, {2, 26}, {60, 60}} {
 		r.take(now, true)
 		now = now.Add(time.Duration(test.phase) * time.Second)
 		r.take(now, true)
 		r.take(now, false)
-		if got := int(r.lasted.Seconds()); got != test.want {
+		if got := int(r.longest.Seconds()); got != test.want {
 			t.Errorf("after %d s in which nothing was served: %d s, want %d", test.phase, got, test.want)
 		}
 	}
@@ -778,8 +780,8 @@ func TestRecurrence(t *testing.T) {
 			t.Errorf("%s: shown by phase %d, want %d", test.name, got, test.want)
 		}
 		r.take(now, false)
-		if got := r.lasted; got != 1900*time.Millisecond {
-			t.Errorf("%s: the latest lasted %v, want 1.9 s", test.name, got)
+		if got := r.longest; got != 1900*time.Millisecond {
+			t.Errorf("%s: the longest lasted %v, want 1.9 s", test.name, got)
 		}
 		if r.take(now.Add(forgottenAfter+1), false); r.known() {
 			t.Errorf("%s: not forgotten", test.name)
