@@ -20,7 +20,7 @@ func TestBehind(t *testing.T) {
 		"1R01R":  3,
 		"1R1R1R": 2,
 	} {
-		w := window{remaining: 9}
+		w := window{remains: remains{remaining: 9}}
 		for _, c := range said {
 			if c == 'R' {
 				w.remaining = w.stands(0, 1, true, false)

@@ -172,7 +172,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		}
 		if !a.Refused && (w.counter == "" || len(a.Statements) == 0) {
 			n := bounded(w.costOf(&cost, nil))
-			w.remaining = max(w.remaining-n, 0)
+			w.charge(n)
 			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
 		}
 		if a.Refused && (!a.short || !a.named) { // else a limit that is stated is the reason
@@ -479,7 +479,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if left >= w.remaining || w.reset.isOver(late) || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(st.Doubt(), w.reset.resolution) {
 		return
 	}
-	w.remaining, w.nextRemaining = left, min(w.nextRemaining, left)
+	w.lower(left)
 	if left == 0 && w.spentSince == 0 {
 		w.spentSince = now
 	}

@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"time"
 
@@ -226,11 +225,10 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	}
 	w := s.findOrAdd(h.name, h.counter, h.unit)
 	s.advance()
-	w.lastAnswer, w.nextSince = s.sequence, s.sequence
+	w.restore(bounded(h.remaining), s.sequence)
 	o := outcome{now: now}
 	w.define(&o, h.limit, h.span)
 	o.limit = w.limit()
-	w.remaining, w.nextRemaining = bounded(h.remaining), math.MaxInt
 	w.granted = w.granted || w.stated > 0 || w.remaining > 0
 	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
 	if w.seek = (seek{}); h.unstated > 0 {

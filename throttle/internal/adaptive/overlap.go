@@ -171,11 +171,11 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 		u.mark = nil
 		l.users = append(l.users, u)
 	}
-	w.remaining, w.nextRemaining, w.nextSince = min(w.remaining, v.remaining), min(w.nextRemaining, v.nextRemaining), s.sequence
+	w.remains.join(&v.remains, s.sequence)
 	if b := v.overlap.before; b != nil {
 		w.awaits(b, l.users)
 	}
-	w.join(&v.parts, w.remaining, s.inFlightOn(w))
+	w.parts.join(&v.parts, w.remaining, s.inFlightOn(w))
 	l.lastRemaining, l.lastHeardBy, l.points, l.comparisons = remaining, s, points, nil
 }
 
@@ -186,7 +186,8 @@ func (s *Server) separate(w *window, remaining, before int) *window {
 	own.unshare()
 	own.remaining, own.overlap.comparisons = remaining, []comparison{{other: w, refuted: true}}
 	s.leave(w)
-	w.overlap.points, w.remaining, w.nextRemaining = 0, min(w.remaining, before), min(w.nextRemaining, before)
+	w.overlap.points = 0
+	w.lower(before)
 	s.windows[slices.Index(s.windows, w)] = &own
 	return &own
 }

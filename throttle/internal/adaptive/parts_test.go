@@ -104,8 +104,7 @@ func TestLeftOut(t *testing.T) {
 func TestWindowHasNumbersAndParts(t *testing.T) {
 	want := []string{
 		"name", "counter", "unit", "text", "stated", "mostFound", "span", "granted", "instances",
-		"lastAnswer", "heardAt", "remaining", "nextRemaining", "nextSince", "leastThen", "heardThen",
-		"parts",
+		"heardAt", "remains", "parts",
 	}
 	if got := fieldsOf(reflect.TypeFor[window]()); !slices.Equal(got, want) {
 		t.Errorf("a window has the fields %v, want %v: a field of a rule belongs into parts, see parts.go", got, want)

@@ -159,7 +159,7 @@ func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 // Learn hears of these with one of the answers that follow.
 //
 // Count does nothing, and returns false, if Learn is to hear this answer: if nothing remains, or if more remains than
-// before although no other answer has overtaken this one (see tally). It requires that s is Steady, and a mark. Now
+// before although no other answer has overtaken this one (see remains). It requires that s is Steady, and a mark. Now
 // may be zero unless s is Timed.
 func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
 	if mark != s.mark || t.probe {
@@ -180,8 +180,8 @@ func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, 
 	answer := s.sequence
 	for i, w := range windows {
 		n := left[i&(maxCounted-1)]
-		w.tally(t.sequence, n, answer)
-		w.lastAnswer, w.overlap.lastRemaining = answer, n
+		w.hear(t.sequence, n, answer, w.heardAt)
+		w.overlap.lastRemaining = n
 		if t.Sent > w.last.at {
 			w.last.note(t.Sent)
 		}
@@ -209,7 +209,7 @@ func (s *Server) countTimed(left *inside.Left, now monotime.Time, t *Ticket, kin
 }
 
 // countTimed is countTimed of a Server, for one limit. Newest says that the server wrote the answer after all others
-// (see tally).
+// (see remains).
 func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFlight int, newest bool) {
 	cost := t.N
 	if p := w.price; p != nil {

@@ -178,7 +178,7 @@ func TestSteadyNot(t *testing.T) {
 	}
 	for name, change := range map[string]func(s *Server, w *window){
 		"is one of its own":      func(s *Server, w *window) { s.separate(w, 50, 50) },
-		"gave way to another":    func(s *Server, w *window) { s.leave(w); s.windows[0] = &window{remaining: 50} },
+		"gave way to another":    func(s *Server, w *window) { s.leave(w); s.windows[0] = &window{remains: remains{remaining: 50}} },
 		"is one of another, too": func(s *Server, w *window) { o, _ := begin(); o.merge(o.windows[0], s, w, 50, 0) },
 	} {
 		s, of := begin()

@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"cmp"
-	"math"
 	"strconv"
 	"time"
 
@@ -13,11 +12,7 @@ import (
 
 // window is what is known of one limit that the server states: its name, its numbers, and its parts.
 //
-// What may go is the least Remaining less what is in flight. The least is taken over the answers
-// of the last two round trips (see tally). If every answer speaks of the limit, this never lets too
-// much go, in whatever order answers arrive: what the server counted after it wrote the last of
-// these answers is still in flight. It also follows every change at once, without knowing its
-// reason: the limit was restored, some of it came back, or other clients used it.
+// What may go is what remains, see remains, less what is in flight.
 //
 // When nothing remains, all requests wait until probeAt, which is the reset as a rule. Then one
 // request goes ahead, the probe, and its answer shows what is there. A limit that comes back
@@ -26,25 +21,18 @@ import (
 //
 // In come grants (take) and statements (learn); out comes when a request may go (due).
 type window struct {
-	name       string
-	counter    string
-	unit       string        // canonical
-	text       string        // name and limit, for errors
-	stated     int           // limit as stated; zero if it is not, or if what requests cost of it is not known
-	mostFound  int           // the most that was there before a request, of a limit that is not stated
-	span       time.Duration // zero if not stated
-	granted    bool          // something remained once, or a limit was stated
-	instances  bool          // it is of several instances of the server, see Answer.Instances
-	lastAnswer sequence      // the latest answer that spoke of the limit
-	heardAt    monotime.Time // when that answer came
+	name      string
+	counter   string
+	unit      string        // canonical
+	text      string        // name and limit, for errors
+	stated    int           // limit as stated; zero if it is not, or if what requests cost of it is not known
+	mostFound int           // the most that was there before a request, of a limit that is not stated
+	span      time.Duration // zero if not stated
+	granted   bool          // something remained once, or a limit was stated
+	instances bool          // it is of several instances of the server, see Answer.Instances
+	heardAt   monotime.Time // when the latest answer came that spoke of the limit
 
-	// The first answer to a request granted after nextSince makes nextRemaining the least.
-	remaining     int // least Remaining of the answers of the last two round trips
-	nextRemaining int // least Remaining of the answers since nextSince
-	nextSince     sequence
-	leastThen     int           // least Remaining of the last round trip, when nextSince was set
-	heardThen     monotime.Time // and when that was, at the soonest
-
+	remains
 	parts
 }
 
@@ -79,8 +67,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
-	o.newest = w.tally(t.sequence, o.remaining, answer)
-	w.lastAnswer = answer
+	o.newest = w.hear(t.sequence, o.remaining, answer, now)
 	w.learnPrice(&o, kind, w.narrow(&o, st))
 	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
@@ -190,37 +177,6 @@ func (w *window) leaveLast(o *outcome, inFlight int) {
 	if w.reset.late > o.now && w.ending.leave(w.remaining-inFlight, w.reset.count) {
 		w.remaining = 0
 	}
-}
-
-// tally takes in the Remaining of an answer, which has a number in the sequence as its request
-// has (granted), and keeps the least Remaining. It reports whether the answer is the newest: the
-// server wrote it after all answers before.
-//
-// Answers may overtake one another. One is known to be written after another only if its request
-// went after the other had come back. So an answer to a request granted after nextSince was written
-// after all answers that had come back by nextSince, and these are out of date. The least Remaining
-// of the answers since nextSince (nextRemaining) is a lower bound of what there is now, but for what
-// is in flight.
-func (w *window) tally(granted sequence, remaining int, answer sequence) (newest bool) {
-	if granted >= w.lastAnswer {
-		// The request went after all other answers had come back, or this is the first answer.
-		w.nextRemaining = remaining
-		w.beginRoundTrip(answer)
-		return true
-	}
-	w.remaining, w.nextRemaining = min(w.remaining, remaining), min(w.nextRemaining, remaining)
-	if granted < w.nextSince {
-		return false
-	}
-	w.beginRoundTrip(answer)
-	return true
-}
-
-// beginRoundTrip makes nextRemaining the least. What is said from now on, of requests that go from now on, is written
-// later.
-func (w *window) beginRoundTrip(answer sequence) {
-	w.remaining, w.nextRemaining, w.nextSince = w.nextRemaining, math.MaxInt, answer
-	w.leastThen, w.heardThen = w.remaining, w.heardAt
 }
 
 // narrow takes in what a statement says about the reset, and reports whether that is another one than before.
