@@ -358,8 +358,8 @@ func TestMillisAreInherited(t *testing.T) {
 	last := bare(20, 3)
 	last.Remaining = 0
 	b.exchange(says(*last))
-	for _, at := range []time.Duration{4, 8, 12} { // others take what comes back
-		b.at(at * time.Second)
+	for range 3 { // others take what comes back
+		b.now = b.now.Add(4 * time.Second)
 		b.exchange(refuses(*last))
 	}
 	if missed := b.window1().missedProbes; missed != 1 {
