@@ -156,6 +156,14 @@ func costIn(d *limit.Demand, unit string) int {
 	return d.N
 }
 
+// limitName is what tells the limits of a server apart. The unit is canonical.
+type limitName struct{ name, counter, unit string }
+
+// nameOf returns of which limit a statement is.
+func nameOf(st *quota.Statement) limitName {
+	return limitName{st.Name, st.Counter, canonical(st.Unit)}
+}
+
 // canonical returns the unit in the form by which limits are told apart: requests are the empty
 // unit.
 func canonical(unit string) string {

@@ -11,8 +11,8 @@ type apart struct {
 	others float64 // what others use of all counters together for each token of ours
 }
 
-// isPlain reports whether a window is of requests, and of those to which the server gives no Counter of their own.
-func (w *window) isPlain() bool { return w.counter == "" && w.unit == "" }
+// isPlain reports whether a limit is of requests, and of those to which the server gives no Counter of their own.
+func (n *limitName) isPlain() bool { return n.counter == "" && n.unit == "" }
 
 // contradictions is whether answers about a window contradict each other so often that package counter is to look
 // closer. Once is not enough: then the limit has changed, or the server was restarted.
@@ -49,8 +49,8 @@ func (s *Server) Reconcile() (contradicted bool) {
 	return s.contradicted
 }
 
-// has reports whether the window is of the limit of which there are several counters.
-func (a *apart) has(w *window) bool { return a.whole != 0 && w.name == a.name && w.isPlain() }
+// has reports whether it is this limit of which there are several counters.
+func (a *apart) has(of limitName) bool { return a.whole != 0 && of.name == a.name && of.isPlain() }
 
 // isOf reports whether both are of counters that one Server took for one.
 func (a *apart) isOf(b *apart) bool { return a.whole == b.whole && a.name == b.name }

@@ -25,7 +25,7 @@ type Stated struct {
 // said of the counter, as whole has found that resets are stated, and, where whole knew of the same reset, with when
 // that window began.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st Stated) {
-	if v := whole.find(name, "", ""); v != nil {
+	if v := whole.find(limitName{name: name}); v != nil {
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}
 	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before, unit: whole.apart.unit}
@@ -36,8 +36,8 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st St
 	before := &s.apart.before
 	st.Statement = *s.apart.unit.inUnit(&st.Statement)
 	early, late := before.interval(st.Sent, st.Heard, &st.Statement, bounded(st.Limit))
-	s.restore(now, &hearsay{name: name, limit: st.Limit, remaining: st.Remaining, early: early, late: late, resolution: st.Resolution, span: st.Window})
-	w := s.find(name, "", "")
+	s.restore(now, &hearsay{limitName: limitName{name: name}, limit: st.Limit, remaining: st.Remaining, early: early, late: late, resolution: st.Resolution, span: st.Window})
+	w := s.find(limitName{name: name})
 	if w == nil {
 		return // the reset has passed
 	}

@@ -29,6 +29,11 @@ type WindowMemory struct {
 	OfNow bool `json:"-"`
 }
 
+// of returns of which limit m is.
+func (m *WindowMemory) of() limitName {
+	return limitName{m.Name, m.Counter, canonical(m.Unit)}
+}
+
 // Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are a part
 // of WindowMemory. A later run of the program, or another process, begins with them when the server first states the
 // limit.

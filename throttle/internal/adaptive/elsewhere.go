@@ -20,7 +20,7 @@ func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 	for i := range a.Statements {
 		st := &a.Statements[i]
 		o := outcome{n: bounded(costIn(&cost, canonical(st.Unit))), limit: bounded(st.Limit), remaining: bounded(st.Remaining)}
-		if w := s.find(st.Name, st.Counter, canonical(st.Unit)); w != nil {
+		if w := s.find(nameOf(st)); w != nil {
 			o.n = bounded(w.costOf(&cost, kind))
 			o.limit, o.others = cmp.Or(o.limit, w.limit()), w.others.withOthers(o.n)-o.n
 		}
@@ -43,9 +43,7 @@ func (w *window) spentAt(t monotime.Time) bool {
 
 // isStated reports whether one of the statements is about the limit.
 func (w *window) isStated(statements []quota.Statement) bool {
-	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
-		return st.Name == w.name && st.Counter == w.counter && canonical(st.Unit) == w.unit
-	})
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return nameOf(&st) == w.limitName })
 }
 
 // refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this

@@ -147,7 +147,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	} {
 		b := newBucket(t, Config{})
 		b.exchange(says(quota.Statement{Name: "a", Limit: test.limit}, quota.Statement{Name: "b", Limit: 50}))
-		a, other := b.find("a", "", ""), b.find("b", "", "")
+		a, other := b.find(limitName{name: "a"}), b.find(limitName{name: "b"})
 		a.seek.least, a.seek.most = s, 2*s
 		b.at(5 * s).exchange(refuses(test.says...))
 		if l := a.seek; l.least != test.least || l.most != test.most || a.missedProbes != test.missed || other.seek.least != test.of {
@@ -169,7 +169,7 @@ func TestRefusedElsewhereResets(t *testing.T) {
 	long := named("long", left(0, 100, time.Hour))
 	b.exchange(says(named("window", left(0, 10, 2*s)), named("bucket", left(0, 10, 2*s))))
 	b.at(2500 * time.Millisecond)
-	window, bucket := b.find("window", "", ""), b.find("bucket", "", "")
+	window, bucket := b.find(limitName{name: "window"}), b.find(limitName{name: "bucket"})
 	bucket.refill.resume(b.now, 10, 0, 5, false, time.Hour)
 	b.exchange(refuses(named("window", left(9, 10, 2*s)), named("bucket", left(9, 10, 2*s)), long))
 	if window.refill.emptyReset || window.reset.roundsDown || window.missedProbes > 0 {

@@ -12,17 +12,15 @@ import (
 // keep has the habits of a limit be those of the window of the limit, when there is one. Of what is known already,
 // nothing changes.
 func (s *Server) keep(m *WindowMemory) {
-	if m.any() && s.find(m.Name, m.Counter, canonical(m.Unit)) == nil && len(s.kept) < maxWindows {
+	if m.any() && s.find(m.of()) == nil && len(s.kept) < maxWindows {
 		s.kept = append(s.kept, *m)
 	}
 }
 
 // inMillis reports whether the resets of a limit are known to be milliseconds of which there is no window yet.
 func (s *Server) inMillis(st *quota.Statement) bool {
-	return s.apart.has(&window{name: st.Name, counter: st.Counter, unit: canonical(st.Unit)}) && s.apart.unit.are ||
-		slices.ContainsFunc(s.kept, func(m WindowMemory) bool {
-			return m.Millis && m.Name == st.Name && m.Counter == st.Counter && canonical(m.Unit) == canonical(st.Unit)
-		})
+	of := nameOf(st)
+	return s.apart.has(of) && s.apart.unit.are || slices.ContainsFunc(s.kept, func(m WindowMemory) bool { return m.Millis && m.of() == of })
 }
 
 // resume takes up again how fast a new window comes back, if the limit is still what it was.

@@ -45,7 +45,7 @@ const maxSilent = 3
 // one has not been answered yet, which may come to hear of such a limit.
 func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Duration) bool {
 	w := s.stating(now, unit, n, per)
-	if w == nil || w.counter != "" || s.apart.has(w) || !s.isCompared || s.site.unheard > 0 {
+	if w == nil || w.counter != "" || s.apart.has(w.limitName) || !s.isCompared || s.site.unheard > 0 {
 		return false
 	}
 	for _, o := range s.site.compared {

@@ -81,7 +81,7 @@ func TestManyNames(t *testing.T) {
 	if n := len(b.windows); n != maxWindows {
 		t.Fatalf("%d windows, want %d", n, maxWindows)
 	}
-	if b.find("A", "", "") == nil || b.find("B", "", "") != nil || b.find(string(rune('A'+maxWindows)), "", "") == nil {
+	if b.find(limitName{name: "A"}) == nil || b.find(limitName{name: "B"}) != nil || b.find(limitName{name: string(rune('A' + maxWindows))}) == nil {
 		t.Error("another window was forgotten than the oldest")
 	}
 }

@@ -84,7 +84,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.grantsNone(st, t, a) {
 			continue
 		}
-		w := s.findOrAdd(st.Name, st.Counter, canonical(st.Unit))
+		w := s.findOrAdd(nameOf(st))
 		w.granted = w.granted || grants(st)
 		st, another := w.millis.read(t.Sent, now, st)
 		if another {
@@ -126,7 +126,7 @@ func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
 	read := statements
 	for i := range statements {
 		st := &statements[i]
-		w := s.find(st.Name, st.Counter, canonical(st.Unit))
+		w := s.find(nameOf(st))
 		if w == nil || w.millis.inUnit(st) == st {
 			continue
 		} else if &read[0] == &statements[0] {
@@ -144,7 +144,7 @@ func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
 	if unit == "" || grants(st) || a.Refused || a.Lost {
 		return false
 	}
-	cost, w := a.cost(t), s.find(st.Name, st.Counter, unit)
+	cost, w := a.cost(t), s.find(nameOf(st))
 	if isSaid(&cost, unit) || w != nil && w.granted {
 		return false
 	}
@@ -296,7 +296,7 @@ func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time
 		if st.Remaining > 0 {
 			continue
 		}
-		w := s.find(st.Name, st.Counter, canonical(st.Unit))
+		w := s.find(nameOf(st))
 		if w == nil || w.unit != "" || !w.refill.early() {
 			return hint
 		}
@@ -449,7 +449,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
-	w := s.find(st.Name, st.Counter, canonical(st.Unit))
+	w := s.find(nameOf(st))
 	if w == nil && !grants(st) && canonical(st.Unit) != "" {
 		return // nobody knows whether requests need any of it, see grantsNone
 	}
@@ -457,7 +457,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return // it is passed over, as by millis.overhear
 	}
 	if w == nil {
-		w = s.findOrAdd(st.Name, st.Counter, canonical(st.Unit)) // with what is known of its resets
+		w = s.findOrAdd(nameOf(st)) // with what is known of its resets
 	}
 	if passed, another := w.millis.overhear(st); passed {
 		return
@@ -466,7 +466,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	}
 	if w.reset.late <= now {
 		h := hearsay{
-			name: st.Name, counter: st.Counter, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
+			limitName: nameOf(st), limit: st.Limit, remaining: st.Remaining,
 			early: late.Add(-step), late: late, opened: now, openedWithin: w.reset.halfRoundTrip, resolution: step, span: st.Window,
 		}
 		if w.reset.roundsDown {

@@ -96,7 +96,7 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 	}
 	for i := range m.Windows {
 		wm := &m.Windows[i]
-		if w := s.find(wm.Name, wm.Counter, canonical(wm.Unit)); w == nil {
+		if w := s.find(wm.of()); w == nil {
 			s.keep(wm)
 		} else {
 			if w.adopt(wm, w.habits(w.heardAt), w.unit) {

@@ -193,20 +193,20 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 
 // hearsay is what is known of a limit from elsewhere: from a Memory or from another process.
 type hearsay struct {
-	name, counter, unit string // the unit is canonical
-	limit, remaining    int
-	heard               monotime.Time // when so much remained, from when on more may have come back; zero if now
-	early, late         monotime.Time
-	opened              monotime.Time // when the window began; zero if that is not known
-	openedWithin        time.Duration // opened may be wrong by as much
-	resolution          time.Duration
-	span                time.Duration
-	unstated            time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
+	limitName
+	limit, remaining int
+	heard            monotime.Time // when so much remained, from when on more may have come back; zero if now
+	early, late      monotime.Time
+	opened           monotime.Time // when the window began; zero if that is not known
+	openedWithin     time.Duration // opened may be wrong by as much
+	resolution       time.Duration
+	span             time.Duration
+	unstated         time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
 }
 
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	h := &hearsay{
-		name: m.Name, counter: m.Counter, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
+		limitName: m.of(), limit: m.Limit, remaining: m.Remaining,
 		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span, unstated: min(max(m.BackWithin, 0), longestWindow),
 	}
 	if m.Began > 0 {
@@ -223,7 +223,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	if late <= now {
 		return
 	}
-	w := s.findOrAdd(h.name, h.counter, h.unit)
+	w := s.findOrAdd(h.limitName)
 	s.advance()
 	w.restore(bounded(h.remaining), s.sequence)
 	o := outcome{now: now}

@@ -78,8 +78,8 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 		return
 	}
 	for _, o := range site.compared {
-		v := o.find(st.Name, st.Counter, canonical(st.Unit))
-		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w) || v == nil || v == w || v.stated != w.stated || v.reset.late <= now {
+		v := o.find(w.limitName)
+		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w.limitName) || v == nil || v == w || v.stated != w.stated || v.reset.late <= now {
 			continue
 		}
 		if early, late := v.reset.interval(t.Sent, now, st, v.stated); early > v.reset.late || late < v.reset.early {

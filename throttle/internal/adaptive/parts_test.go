@@ -103,7 +103,7 @@ func TestLeftOut(t *testing.T) {
 // field that a rule needs is a part, or of a part.
 func TestWindowHasNumbersAndParts(t *testing.T) {
 	want := []string{
-		"name", "counter", "unit", "text", "stated", "mostFound", "span", "granted", "instances",
+		"limitName", "text", "stated", "mostFound", "span", "granted", "instances",
 		"heardAt", "remains", "parts",
 	}
 	if got := fieldsOf(reflect.TypeFor[window]()); !slices.Equal(got, want) {

@@ -935,7 +935,7 @@ func TestRefillOfAnotherIsHeardOnce(t *testing.T) {
 		st, other := left(5, 10, time.Second), left(5, 10, 10*time.Second)
 		st.Name, other.Name = "a", "b"
 		b.exchange(says(st, other))
-		w := b.find("a", "", "")
+		w := b.find(limitName{name: "a"})
 		w.refill.resume(b.now, 10, 5, 0.0025, false, b.config.MaxHold)
 		b.at(2 * time.Second)
 		st.Limit, st.Remaining, st.Reset, other.Remaining = 100, 100, 10*time.Second, 0

@@ -389,9 +389,9 @@ func (s *Server) usedUp(now monotime.Time) bool {
 }
 
 // find returns the window of a limit, nil if there is none.
-func (s *Server) find(name, bucket, unit string) *window {
+func (s *Server) find(of limitName) *window {
 	for _, w := range s.windows {
-		if w.name == name && w.counter == bucket && w.unit == unit {
+		if w.name == of.name && w.counter == of.counter && w.unit == of.unit { // == of both would call a function
 			return w
 		}
 	}
@@ -400,13 +400,13 @@ func (s *Server) find(name, bucket, unit string) *window {
 
 // findOrAdd returns the window of a limit, a new one if there is none. If there are too many, the new window takes
 // the place of the window of which no answer spoke for the longest time.
-func (s *Server) findOrAdd(name, bucket, unit string) *window {
-	if w := s.find(name, bucket, unit); w != nil {
+func (s *Server) findOrAdd(of limitName) *window {
+	if w := s.find(of); w != nil {
 		return w
 	}
-	w := &window{name: strings.Clone(name), counter: strings.Clone(bucket), unit: strings.Clone(unit)} // the text of an answer is not kept
-	w.others.siblings = !s.apart.has(w) && (s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared)
-	if s.apart.has(w) {
+	w := &window{limitName: limitName{strings.Clone(of.name), strings.Clone(of.counter), strings.Clone(of.unit)}} // the text of an answer is not kept
+	w.others.siblings = !s.apart.has(of) && (s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared)
+	if s.apart.has(of) {
 		w.reset, w.millis, w.others.perOurToken = s.apart.before, s.apart.unit, s.apart.others
 	}
 	s.recall(w)
@@ -446,9 +446,7 @@ func (s *Server) priced() bool {
 
 // recall gives a new window the habits that are kept of its limit from an earlier run or another process.
 func (s *Server) recall(w *window) {
-	i := slices.IndexFunc(s.kept, func(m WindowMemory) bool {
-		return m.Name == w.name && m.Counter == w.counter && canonical(m.Unit) == w.unit
-	})
+	i := slices.IndexFunc(s.kept, func(m WindowMemory) bool { return m.of() == w.limitName })
 	if i < 0 {
 		return
 	}

@@ -144,7 +144,7 @@ func TestClockWasSetAtARefusal(t *testing.T) {
 	second := left(5, 5, time.Second)
 	second.Name = "second"
 	b.exchange(says(minute(3*time.Hour), second))
-	w := b.find("minute", "", "")
+	w := b.find(limitName{name: "minute"})
 	w.refill.resume(b.now, 100, 50, 2, false, b.config.MaxHold)
 	b.at(time.Second)
 	second.Remaining = 0

@@ -139,7 +139,7 @@ func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 	timed := false
 	for i := range statements {
 		o := &statements[i]
-		w := s.find(o.Name, o.Counter, canonical(o.Unit))
+		w := s.find(nameOf(o))
 		if w == nil || slices.Contains(windows, w) {
 			return nil
 		}

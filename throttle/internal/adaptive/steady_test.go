@@ -142,7 +142,7 @@ func TestSteadyNot(t *testing.T) {
 			t.Errorf("%s remains, and is counted", name)
 		}
 	}
-	if s.findOrAdd("of two", "", ""); s.Count(of, numbers(49, 3), 3, &Ticket{N: 1, sequence: 9}, &Kind{}) {
+	if s.findOrAdd(limitName{name: "of two"}); s.Count(of, numbers(49, 3), 3, &Ticket{N: 1, sequence: 9}, &Kind{}) {
 		t.Error("of two remains, and one of them is counted")
 	}
 	s, of = begin()

@@ -21,9 +21,7 @@ import (
 //
 // In come grants (take) and statements (learn); out comes when a request may go (due).
 type window struct {
-	name      string
-	counter   string
-	unit      string        // canonical
+	limitName
 	text      string        // name and limit, for errors
 	stated    int           // limit as stated; zero if it is not, or if what requests cost of it is not known
 	mostFound int           // the most that was there before a request, of a limit that is not stated
