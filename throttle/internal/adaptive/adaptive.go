@@ -27,7 +27,7 @@
 //     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - cost.go: what requests cost. price.go: if they do not say it.
-//   - renewal.go: does each refused request begin the window anew?
+//   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our look?
 //   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others taken
 //     a part of it? measure.go: at which rate does it? crowd.go: which part of that is ours? drip.go, grid.go: the
 //     rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few tokens.

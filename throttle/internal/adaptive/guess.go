@@ -22,6 +22,9 @@ const (
 	// and lasts a whole number of steps. So it ends in the same fraction of a step in which it
 	// began.
 	guessWholeSteps
+	// guessNext: others use up each window as soon as it begins, and the end of this one is known from those before, see
+	// overtaken.
+	guessNext
 )
 
 // mostHalved is how often the time to a probe is halved: of a second, to less than a millisecond.

@@ -29,7 +29,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	s.hear(now, t, kind, a)
 	if a.Refused && a.Hold > 0 {
-		a.Hold = s.sooner(a.Hold, a.HoldResolution, a.Statements)
+		a.Hold = s.sooner(now, a.Hold, a.HoldResolution, a.Statements)
 		asked = min(asked, a.Hold)
 	}
 	e.Refused, e.Contradicted = a.Refused, s.contradicted
@@ -240,7 +240,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 // it asked for, the hold is stretched, see Hold; but not where some requests may never be taken.
 //
 // A jitter is added: up to a hundredth of the hold; from the second refusal in a row on, up to half of it, and a
-// second at most, unless the server says nothing at all or the looks have a jitter of their own (renews). MaxHold
+// second at most, unless the server says nothing at all or it is known just when to look (punctual). MaxHold
 // bounds the whole.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
@@ -262,7 +262,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		}
 	}
 	jitter := s.config.jitter(min(hold, s.config.MaxHold))
-	if s.refusals > 1 && !mute && !s.renews() {
+	if s.refusals > 1 && !mute && !s.punctual() {
 		// Another client that came back in the same instant may have taken all there was, and
 		// would do so again. A hundredth does not part clients whose round trips differ by more.
 		jitter = min(jitter*50, time.Second)
@@ -285,22 +285,31 @@ func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 }
 
 // sooner returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of the
-// windows that it says are used up: they come back token by token, and again and again a token was there long before
-// the reset that was stated in the same steps. A server that has just served requests 60 ms apart, and told each of
-// them that nothing remains for a second, has rounded up its "Retry-After: 1" as well. Then it is as long as one
-// token takes, doubled with each refusal in a row up to mostSooner, and as long as the hint at most.
-func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time.Duration {
-	var back time.Duration
+// windows that it says are used up. It may be known when they end, as others use them up before our looks
+// (overtaken): then it is as long as to the next look, and no shorter than the hint less its step. Or they come
+// back token by token, and again and again a token was there long before the reset that was stated in the same
+// steps. A server that has just served requests 60 ms apart, and told each of them that nothing remains for a
+// second, has rounded up its "Retry-After: 1" as well. Then it is as long as one token takes, doubled with each
+// refusal in a row up to mostSooner, and as long as the hint at most.
+func (s *Server) sooner(now monotime.Time, hint, step time.Duration, stated []quota.Statement) time.Duration {
+	var back, next time.Duration
 	for i := range stated {
 		st := &stated[i]
 		if st.Remaining > 0 {
 			continue
 		}
 		w := s.find(nameOf(st))
+		if w != nil && w.guess == guessNext && hint <= st.Reset+step {
+			next = max(next, w.probeAt.Sub(now))
+			continue
+		}
 		if w == nil || w.unit != "" || !w.refill.early() {
 			return hint
 		}
 		back = max(back, w.refill.token())
+	}
+	if back == 0 && next > 0 {
+		return min(max(next, hint-step), hint)
 	}
 	if back <= max(hint-step, 0) || s.refusals >= mostSooner || doubled(1, s.refusals+1) > hint/back {
 		return hint
@@ -311,9 +320,10 @@ func (s *Server) sooner(hint, step time.Duration, stated []quota.Statement) time
 // mostSooner is after how many refusals in a row the hint counts: then the server may know better.
 const mostSooner = 3
 
-// renews reports whether refused requests begin some window anew. Then renewal says when to look.
-func (s *Server) renews() bool {
-	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews })
+// punctual reports whether it is known just when to look at some window, since refused requests begin it anew
+// (renewal), or others use it up at once (overtaken).
+func (s *Server) punctual() bool {
+	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews || w.overtaken.on() })
 }
 
 // alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is

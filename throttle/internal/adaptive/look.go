@@ -84,8 +84,11 @@ func (w *window) judgeProbe(o *outcome) {
 	case !o.probe:
 	case !o.vain():
 		w.missedProbes = 0
-		if w.guess == guessWholeSteps {
+		switch {
+		case w.guess == guessWholeSteps:
 			w.wholeSteps = right
+		case w.guess == guessNext && !w.overtaken.on():
+			w.wholeSteps = untried // the window began with our request
 		}
 	case w.guess == guessWholeSteps && o.resetMoved:
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
@@ -115,6 +118,8 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	switch missed := w.missedProbes; {
 	case w.renewal.renews && w.spentSince != 0:
 		until = max(until, w.renewal.next(c.Random))
+	case w.spentSince != 0 && w.overtaken.on():
+		until, w.guess = w.overtaken.next(now), guessNext
 	case until == 0, missed > 0 && w.seek.from != 0:
 		until = w.seek.next(now, missed)
 	case missed > 0:
@@ -127,7 +132,8 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 		w.guess = noGuess
 	}
 	jitter := time.Duration(0)
-	if w.spentSince != 0 { // else the next answer sets probeAt anew: a random number for each would be wasted
+	// While something remains, the next answer sets probeAt anew: a random number for each would be wasted.
+	if w.spentSince != 0 && w.guess != guessNext {
 		jitter = c.jitter(min(hold, c.MaxHold))
 	}
 	cut := c.within(hold, jitter)

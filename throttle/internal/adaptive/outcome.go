@@ -38,6 +38,7 @@ type outcome struct {
 	otherSpan       bool // likewise, the window
 	limitBefore     int  // window.stated before the answer
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
+	nextWindow      bool // likewise, and it is the one of the next window, of which others have taken all, see overtaken
 	resetBack       bool // likewise, but an earlier one
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down
 

@@ -13,22 +13,23 @@ import (
 // left out.
 type parts struct {
 	look
-	millis  millis // the unit of its resets
-	behind  behind
-	dropped dropped
-	reset   reset
-	seen    spanSeen     // what was seen of the span
-	price   *price       // what requests cost that do not say it; nil if all said it
-	last    latest       // request that went
-	spread  limit.Spread // over the time to the reset
-	renewal renewal
-	refill  refill
-	others  otherUsers
-	ending  lastTokens
-	sought  sought
-	seek    seek
-	overlap overlap
-	kept    *WindowMemory // what is kept of an earlier run, until the first answer states the limit; nil if nothing is
+	millis    millis // the unit of its resets
+	behind    behind
+	dropped   dropped
+	reset     reset
+	seen      spanSeen     // what was seen of the span
+	price     *price       // what requests cost that do not say it; nil if all said it
+	last      latest       // request that went
+	spread    limit.Spread // over the time to the reset
+	renewal   renewal
+	overtaken overtaken
+	refill    refill
+	others    otherUsers
+	ending    lastTokens
+	sought    sought
+	seek      seek
+	overlap   overlap
+	kept      *WindowMemory // what is kept of an earlier run, until the first answer states the limit; nil if nothing is
 
 	contradictions contradictions
 }
@@ -46,7 +47,7 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 	// contradictions: window.learn has noted that the limit is another.
 	// kept: is over with the first answer.
 	if !o.elsewhere {
-		p.renewal = renewal{}
+		p.renewal, p.overtaken = renewal{}, overtaken{}
 	}
 	if looked = p.sought.turn(&p.seek, before, o); looked { // sought: keeps what seek found of the limit before
 		p.look.forget()
@@ -62,14 +63,14 @@ func (p *parts) misread() {
 	// seek, sought: are of resets that are not stated.
 	// overlap: hears of another reset.
 	// kept: is over with the first answer.
-	p.reset, p.seen, p.renewal, p.contradictions = reset{}, spanSeen{}, renewal{}, contradictions{}
+	p.reset, p.seen, p.renewal, p.overtaken, p.contradictions = reset{}, spanSeen{}, renewal{}, overtaken{}, contradictions{}
 	p.look.forget()
 	p.refill.misread()
 }
 
 // unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
 func (p *parts) unshare() {
-	// look, millis, behind, dropped, reset, seen, last, spread, renewal, refill: are values.
+	// look, millis, behind, dropped, reset, seen, last, spread, renewal, overtaken, refill: are values.
 	// others, ending, seek, contradictions: are values, too.
 	// kept: is only read.
 	p.price, p.sought = p.price.clone(), slices.Clone(p.sought)
@@ -79,7 +80,7 @@ func (p *parts) unshare() {
 // join takes in that the parts of a window of another Server were about the same limit all along; of this limit so much
 // remains, and so much is in flight. The Server of p has just heard of the limit, so that what p knows is newer.
 func (p *parts) join(other *parts, remaining, inFlight int) {
-	// look, reset, spread, renewal, seek, sought: both heard the same resets.
+	// look, reset, spread, renewal, overtaken, seek, sought: both heard the same resets.
 	// millis, behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned again.
 	// contradictions: were about each counter by itself.
 	// overlap: see Server.merge.
@@ -89,7 +90,7 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 // habits returns what outlasts the reset, and the run of the program. The latest answer that spoke of the limit came at
 // an instant.
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
-	// dropped, seen, last, spread, renewal, others, ending, overlap, kept, contradictions: are about now.
+	// dropped, seen, last, spread, renewal, overtaken, others, ending, overlap, kept, contradictions: are about now.
 	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
 	h.Floors, h.Millis = p.reset.roundsDown, p.millis.are
@@ -104,7 +105,7 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 // comes back is kept until the first answer, see resume: looks that failed have not told that. It reports whether
 // resets are in another unit than before, so that nothing is known of the reset.
 func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
-	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
+	// dropped, seen, last, spread, renewal, overtaken, others, ending, sought, overlap, contradictions: have no habits.
 	// seek: see kept.
 	h := &m.Habits
 	if another = h.Millis && p.millis.believe(); another {
@@ -129,6 +130,7 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
 func (p *parts) steady() bool {
 	// last, others, price: are told by Count.
 	// reset, seen, seek, sought, kept, spread, renewal, ending: learn of what is used up, or with an answer in between.
+	// overtaken: learns of looks.
 	// millis, dropped, contradictions: learn with an answer in between.
 	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady()
 }

@@ -159,6 +159,17 @@ func (r *reset) interval(sent, now monotime.Time, st *quota.Statement, limit int
 	return early, late
 }
 
+// inSteps returns the longest that a reset may be away, in whole steps, if it was stated to be away for d at least.
+func (r *reset) inSteps(d time.Duration) time.Duration {
+	if r.resolution <= 0 {
+		return 0
+	}
+	if steps := d.Truncate(r.resolution); !r.roundsDown || steps < d {
+		return steps + r.resolution
+	}
+	return d
+}
+
 // roundDown notes that the server rounds resets down: they come up to a step later than stated.
 func (r *reset) roundDown() {
 	r.roundsDown = true

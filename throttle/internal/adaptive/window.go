@@ -66,7 +66,12 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.last.note(t.Sent)
 	}
 	o.newest = w.hear(t.sequence, o.remaining, answer, now)
-	w.learnPrice(&o, kind, w.narrow(&o, st))
+	another := w.narrow(&o, st)
+	w.learnPrice(&o, kind, another)
+	if !o.elsewhere {
+		plain := !w.refill.refills && !w.renewal.renews && !a.Instances && !w.others.siblings
+		o.nextWindow = w.overtaken.note(&o, &w.reset, another, plain, w.span)
+	}
 	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
 	}
@@ -193,6 +198,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	}
 	if o.foundRoundsDown = w.reset.roundsDown && !roundedDown; o.foundRoundsDown {
 		w.wholeSteps = untried // the guess was computed for a reset that is rounded up
+		w.overtaken = overtaken{}
 	}
 	return change.another
 }
