@@ -75,9 +75,12 @@ func (f *first) over() bool { return f.tries > mostTries }
 func (f *first) scale(part float64) { f.low, f.top = f.low*part, f.top*part }
 
 // rounded reports whether a hint, in such steps, asks for no more than a step: nobody knows how much less would do.
-func rounded(asked, step time.Duration) bool {
-	if step <= 0 && asked%time.Second == 0 { // it is not known
-		step = time.Second
+func rounded(asked, step time.Duration) bool { return asked > 0 && asked <= stepOf(asked, step) }
+
+// stepOf returns in which step a hint is: in seconds, where that is not known and may be.
+func stepOf(asked, step time.Duration) time.Duration {
+	if asked > 0 && step <= 0 && asked%time.Second == 0 {
+		return time.Second
 	}
-	return asked > 0 && asked <= step
+	return step
 }

@@ -255,9 +255,7 @@ func (w *window) refuse(now monotime.Time) {
 // hint takes in for how long the latest refusal asks, in such steps; nothing if it does not say.
 func (w *window) hint(now monotime.Time, asked, step time.Duration) {
 	t := &w.turn
-	if asked > 0 && step <= 0 && asked%time.Second == 0 { // it is not known
-		step = time.Second
-	}
+	step = stepOf(asked, step)
 	t.near = asked <= 0 && step > 0 && (t.hinted > 0 || t.near)
 	t.hinted, t.shown = 0, 0
 	if asked > 0 && t.from != 0 {
