@@ -276,16 +276,6 @@ func (x *exchange) readAhead() {
 // event is what hooks are told in any case.
 func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms.mode) }
 
-// GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
-// error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
-// retries, or that a POST is not repeated. Both are zero after any other answer, after which no request is sent again (a
-// 404, say), and of a Call with Once, or in ModeObserve. docs/retrying.md has the tables. Of two Transports one above
-// the other, it is the reason of the one that retries, and never ReasonNested.
-func (c *Call) GaveUp() (why Reason, because error) {
-	reason, because := c.account.GaveUp()
-	return Reason(reason), because
-}
-
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only
 // if the caller has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why *stop) {

@@ -111,6 +111,16 @@ func (c *Call) Waits() []throttle.Wait { return c.account.Waits() }
 // Retrying. What is left of the time that the call took is that of the attempts.
 func (c *Call) BackedOff() time.Duration { return c.account.BackedOff() }
 
+// GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
+// error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
+// retries, or that a POST is not repeated. Both are zero after any other answer, after which no request is sent again (a
+// 404, say), and of a Call with Once, or in ModeObserve. docs/retrying.md has the tables. Of two Transports one above
+// the other, it is the reason of the one that retries, and never ReasonNested.
+func (c *Call) GaveUp() (why Reason, because error) {
+	reason, because := c.account.GaveUp()
+	return Reason(reason), because
+}
+
 // Settle reports what the request that was sent last has really cost, in each unit that spent has; see
 // throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body
 // was read. Before the first request is sent, it does nothing.
