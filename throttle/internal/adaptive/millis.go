@@ -74,7 +74,9 @@ func (m *millis) inUnit(st *quota.Statement) *quota.Statement {
 }
 
 // ofOthers is what the clock has shown of a limit, for counters of its name that are told apart.
-func (m *millis) ofOthers() millis { return millis{are: m.are, mistaken: m.mistaken, told: m.told} }
+func (m *millis) ofOthers() millis {
+	return millis{are: m.are, mistaken: m.mistaken, finer: m.finer, told: m.told}
+}
 
 // hearBare takes in a bare number, which this process or another one has heard.
 func (m *millis) hearBare() {

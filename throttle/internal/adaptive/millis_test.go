@@ -153,6 +153,25 @@ func TestMillisOfACounter(t *testing.T) {
 	}
 }
 
+// TestMillisOfACounterOfDecimals: another process was told decimals, of milliseconds, and so was this one: there a bare
+// number is one of seconds. So it is for a counter of the name that is told apart.
+func TestMillisOfACounterOfDecimals(t *testing.T) {
+	site := &Site{}
+	whole, b := newBucketOf(t, site, Config{}), newBucketOf(t, site, Config{})
+	decimal := *bare(20, 0)
+	decimal.Reset, decimal.Resolution = 3500*time.Millisecond, time.Millisecond
+	whole.exchange(says(decimal))
+	whole.Overhear(whole.now, &decimal)
+	said := bare(20, 3)
+	said.Remaining = 0
+	b.CountApart(b.now, whole.Server, "", Stated{Statement: *said, Sent: b.now, Heard: b.now})
+	b.now = b.now.Add(3 * time.Second)
+	b.exchange(says(*bare(20, 5)))
+	if w := b.window1(); w.reset.late.Sub(b.now) != 5*time.Second {
+		t.Errorf("the next reset in %v, want 5s", w.reset.late.Sub(b.now))
+	}
+}
+
 // TestMillisOfThePast: a reset that has passed is now, in whatever unit it is, and says nothing of that.
 func TestMillisOfThePast(t *testing.T) {
 	var m millis
