@@ -111,7 +111,7 @@ func (r *refill) measureRefused(o *outcome) {
 	r.slowDown()
 	r.pacedFrom, r.served, r.blind.refused = o.now, 0, true
 	if r.raise.by > 0 { // others took the token, or the pace was too fast: it is back after that of one, however slow the pace is
-		r.pacedFrom = o.now.Add(r.token() - r.timeFor(1, false))
+		r.nextAt(o.now.Add(r.token()))
 	}
 	r.remeasure(o.now, o.remaining)
 }
@@ -178,7 +178,7 @@ func (r *refill) raiseWhole(o *outcome) {
 func (r *refill) awaitReset(now, late monotime.Time) bool {
 	first := r.resumed && r.emptyReset && late > now
 	if r.resumed = false; first {
-		r.pacedFrom = late.Add(-r.timeFor(1, false))
+		r.nextAt(late)
 		r.remeasure(late, 0)
 	}
 	return first

@@ -130,6 +130,12 @@ func (r *refill) pacedGoes(now monotime.Time) {
 	r.pacedBefore, r.pacedFrom, r.pacedWent = r.pacedFrom, now, now
 }
 
+// nextAt has the next paced request go at an instant, since one was refused. So one that is not sent brings no other
+// instant back.
+func (r *refill) nextAt(at monotime.Time) {
+	r.pacedFrom, r.pacedWent = at.Add(-r.timeFor(1, false)), 0
+}
+
 // cancel takes back a request that went at an instant and was not sent.
 func (r *refill) cancel(went monotime.Time) {
 	switch {

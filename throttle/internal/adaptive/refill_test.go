@@ -970,6 +970,36 @@ func TestRefillCancel(t *testing.T) {
 	}
 }
 
+// TestRefillCancelAfterARefusal: one request of two that were paced is refused, and then the other one is not sent. The
+// refusal says when the next one is due, also where that is counted from an instant before the other one went: from
+// the reset, or after the time of one token at a pace that was served.
+func TestRefillCancelAfterARefusal(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		refused func(*refill)
+		want    time.Duration
+	}{
+		{"a pace that was served", func(r *refill) { r.raise.by, r.raise.held = gentleRaise, 10 }, 100 * time.Millisecond},
+		{"from the reset on", func(r *refill) { r.resumed, r.emptyReset = true, true }, 8800 * time.Millisecond},
+	} {
+		for _, canceled := range []bool{false, true} {
+			b := newBucket(t, Config{})
+			b.exchange(says(left(0, 3, 11*time.Second)))
+			b.window1().refill.resume(b.now, 3, 0, 0.1, false, b.config.MaxHold)
+			test.refused(&b.window1().refill)
+			first := b.at(2 * time.Second).send()
+			second := b.at(2100 * time.Millisecond).send()
+			b.at(2200 * time.Millisecond).done(first, refuses(left(0, 3, 8800*time.Millisecond)))
+			if canceled {
+				b.Cancel(second, nil)
+			}
+			if due := b.dueAfter(0, 1); due != test.want {
+				t.Errorf("%s, canceled %v: the next one is due in %v, want %v", test.name, canceled, due, test.want)
+			}
+		}
+	}
+}
+
 // TestRefillFaster: a limit of 10 that gave one in six minutes gives all of them in one, and states that, but no other
 // number. Once all of it is found after six minutes, requests look at the reset, and after the third one the rate is
 // known. Two looks in a row that find nothing say that it was none.
