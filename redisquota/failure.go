@@ -57,6 +57,12 @@ var refusals = []struct{ has, why string }{
 	{" LOADING ", "the server still loads what it had saved"},
 	{" CLUSTERDOWN ", "the cluster is down"},
 	{" MASTERDOWN ", "the replica has lost its master"},
+	{" MOVED ", "the bucket is on another node of a cluster: use a client for clusters"},
+	{" ASK ", "the cluster moves the bucket to another node"},
+	{" TRYAGAIN ", "the cluster moves the bucket to another node"},
+	{" BUSY ", "the server is busy with a script that does not end"},
+	{" NOREPLICAS ", "the server does not write, since it has too few replicas"},
+	{" max number of clients reached ", "the server has too many clients"},
 	{" redis: invalid reply", "what answers is no Redis"},
 	{" redis: can't parse ", "what answers is no Redis"},
 }
