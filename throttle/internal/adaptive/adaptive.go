@@ -40,7 +40,8 @@
 //     package counter finds out? countapart.go: what the Server of one of them begins with.
 //   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket
 //     has idled. slowstart.go: one request first, then more.
-//   - hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only one?
+//   - holding.go, hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only
+//     one?
 //
 // Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a quota),
 // steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go, habit.go
