@@ -989,7 +989,7 @@ func TestRefillCancelAfterARefusal(t *testing.T) {
 			test.refused(&b.window1().refill)
 			first := b.at(2 * time.Second).send()
 			second := b.at(2100 * time.Millisecond).send()
-			b.at(2200 * time.Millisecond).done(first, refuses(left(0, 3, 8800*time.Millisecond)))
+			b.at(2200*time.Millisecond).done(first, refuses(left(0, 3, 8800*time.Millisecond)))
 			if canceled {
 				b.Cancel(second, nil)
 			}

@@ -41,12 +41,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
 		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe), remainingBefore: w.remaining,
+		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe),
 	}
-	if t.spares {
-		o.idle = w.idle
-	}
-	w.before(&o)
+	w.before(&o, t)
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
 	if w.define(&o, st.Limit, st.Window); o.otherLimit {
 		w.contradictions.note(answer)
@@ -68,10 +65,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	o.newest = w.hear(t.sequence, o.remaining, answer, now)
 	another := w.narrow(&o, st)
 	w.learnPrice(&o, kind, another)
-	if !o.elsewhere {
-		plain := !w.refill.refills && !w.renewal.renews && !a.Instances && !w.others.siblings
-		o.nextWindow = w.overtaken.note(&o, &w.reset, another, plain, w.span)
-	}
+	w.seeNext(&o, another, a.Instances)
 	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
 	}
@@ -109,8 +103,11 @@ func (w *window) define(o *outcome, limit int, span time.Duration) {
 	}
 }
 
-// before notes what was known, before the answer, of when the window comes back.
-func (w *window) before(o *outcome) {
+// before notes what was known before the answer: what remained, and when the window comes back.
+func (w *window) before(o *outcome, t *Ticket) {
+	if o.remainingBefore = w.remaining; t.spares {
+		o.idle = w.idle
+	}
 	o.leastThen, o.heardThen, o.spentSince = w.leastThen, w.heardThen, w.spentSince
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
 }
@@ -158,6 +155,14 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 		if w.remaining <= 0 && w.refill.tooSlow() {
 			w.refill.stop()
 		}
+	}
+}
+
+// seeNext finds out whether an answer speaks of the next window, of which others have taken all.
+func (w *window) seeNext(o *outcome, another, instances bool) {
+	if !o.elsewhere {
+		plain := !w.refill.refills && !w.renewal.renews && !instances && !w.others.siblings
+		o.nextWindow = w.overtaken.note(o, &w.reset, another, plain, w.span)
 	}
 }
 
