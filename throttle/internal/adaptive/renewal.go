@@ -50,7 +50,7 @@ const (
 func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
 	before, step := r.whole, o.resetStep
 	r.whole = max(before, o.resetIn, o.span)
-	look := o.remainingBefore <= 0 && o.lateBefore != 0 && o.sent >= o.lateBefore
+	look := o.remainingBefore <= o.idle && o.lateBefore != 0 && o.sent >= o.lateBefore
 	switch {
 	case o.refused && o.resetIn > 0:
 		// A reset of one step stands for any time within it. And the longest reset so far may have been the rest of a

@@ -58,6 +58,22 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
+// TestRenewalReserved: where one token is reserved, who is not urgent looks at the reset though that one is left.
+func TestRenewalReserved(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, idle := range []int{0, 1} {
+		r, reset := renewal{}, start.Add(4*s)
+		r.note(&outcome{now: start, resetIn: 4 * s, resetStep: s, remaining: 10, remainingBefore: 11}, false, true, start)
+		now := reset.Add(ms)
+		r.note(&outcome{
+			sent: now, now: now, refused: true, idle: idle, remainingBefore: 1, resetIn: 4 * s, resetStep: s, lateBefore: reset, spentSince: start.Add(40 * ms),
+		}, true, true, start)
+		if row := r.row; row != idle {
+			t.Errorf("%d reserved: %d looks, want %d", idle, row, idle)
+		}
+	}
+}
+
 // TestRenewalNext: looks come a sixteenth of a window late at first, and the later the more of them are
 // refused, until one is served.
 func TestRenewalNext(t *testing.T) {

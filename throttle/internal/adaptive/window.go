@@ -140,7 +140,7 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if o.refused {
 		w.hinted = o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep
 	}
-	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= 0 || o.resetIn > w.renewal.whole || o.otherLimit) { // else it is no news
+	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= o.idle || o.resetIn > w.renewal.whole || o.otherLimit) { // else it is no news
 		w.renewal.note(o, w.hinted, w.others.perOurToken >= othersSeen, w.others.began)
 	}
 	w.refill.forget(o, &w.reset)
