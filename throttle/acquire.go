@@ -181,7 +181,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
-	switch err := l.unfit(&need); {
+	switch _, err := l.unfit(&need); {
 	case found.stale():
 		return nil, errDismissed
 	case !check.Fine(c.MaxWait, c.Costs):
@@ -392,8 +392,8 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 // project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait,
 // unless that is zero. Wrong, if not nil, is what is wrong with the claim itself.
 func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, wrong error) Forecast {
-	if err := cmp.Or(wrong, l.unfit(&need)); err != nil {
-		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
+	if b, err := l.unfit(&need); cmp.Or(wrong, err) != nil {
+		return Forecast{Bucket: b.Name, Label: b.Label, Never: true, Err: cmp.Or(wrong, err)}
 	}
 	l.expect(&need, l.account.kinds.Like)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}

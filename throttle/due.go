@@ -45,19 +45,19 @@ func (c *child) States(now monotime.Time, unit string, n int, per time.Duration)
 }
 
 // unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
-// or of a bucket above it, or with a unit of the costs.
-func (l *Limiter) unfit(need *need) error {
+// or of a bucket above it, or with a unit of the costs. It returns that bucket, too; l if nothing is wrong.
+func (l *Limiter) unfit(need *need) (*Limiter, error) {
 	for b := l; b != nil; b = b.Parent {
 		if b.invalid != nil {
-			return b.invalid
+			return b, b.invalid
 		}
 		if need.Costs != nil || need.bare && b.beyondBare {
 			if name, cost, unit, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
-				return &Error{Bucket: b.Name, Quota: name, Cost: cost, Unit: unit, Err: ErrUnit, detail: why}
+				return b, &Error{Bucket: b.Name, Quota: name, Cost: cost, Unit: unit, Err: ErrUnit, detail: why}
 			}
 		}
 	}
-	return nil
+	return l, nil
 }
 
 // reserveFor is the share of what the server allows that the claim must not use.

@@ -322,7 +322,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 		}
 		if w.l == l {
 			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || ended // then some may go
-			err := l.unfit(&w.need)
+			_, err := l.unfit(&w.need)
 			d := w.project(now, ahead)
 			if why := w.missedBound(now, &d); err == nil && why != nil {
 				err = w.refusal(now, d, why)

@@ -12,8 +12,8 @@ import (
 // A cost in "token" draws on no quota in "tokens": without an error, it would be a pass without a limit.
 func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		account := &Limiter{Name: "account", Quotas: quotas(t, "100 points/s log")}
-		l := &Limiter{Name: "api", Quotas: quotas(t, "5/s burst 5, 30 tokens/s log"), Parent: account}
+		account := &Limiter{Name: "account", Label: "of account", Quotas: quotas(t, "100 points/s log")}
+		l := &Limiter{Name: "api", Label: "of api", Quotas: quotas(t, "5/s burst 5, 30 tokens/s log"), Parent: account}
 		for _, test := range []struct{ unit, bucket, quota, want string }{
 			{"token", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "token", want "tokens" as in "30 tokens/s log"`},
 			{"Tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "Tokens", want "tokens" as in "30 tokens/s log"`},
@@ -28,11 +28,11 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 			if !errors.As(err, &e) || !errors.Is(err, ErrUnit) || err.Error() != test.want || e.Bucket != test.bucket || e.Quota != test.quota || e.Cost != 7 || e.Unit != test.unit {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
-			if f := l.Forecast(c); !f.Never || f.Err == nil || f.Err.Error() != test.want {
+			if f := l.Forecast(c); !f.Never || f.Err == nil || f.Err.Error() != test.want || f.Bucket != test.bucket || f.Label != "of "+test.bucket {
 				t.Errorf("%s: forecast %+v, want never", test.unit, f)
 			}
 			g, f := l.Observe(c) // grants all the same
-			if !f.Never || f.Err == nil || f.Err.Error() != test.want {
+			if !f.Never || f.Err == nil || f.Err.Error() != test.want || f.Bucket != test.bucket || f.Label != "of "+test.bucket {
 				t.Errorf("%s: observed %+v, want never", test.unit, f)
 			}
 			g.Cancel()
