@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -47,6 +48,22 @@ func TestCounterIsBucketInRedis(t *testing.T) {
 	}
 	if sent := strings.Join(c.sent, "\n"); !strings.Contains(sent, `"Counter":""`) || !strings.Contains(sent, `"Bucket":"search"`) {
 		t.Errorf("sent %s, want the name as Bucket", sent)
+	}
+}
+
+// Of a statement, requests are a unit under their name or under none: the script keeps one for both.
+func TestRequestsAreOneUnit(t *testing.T) {
+	sent := func(unit string) string {
+		c := &clerk{replies: liar{"1795444435154269 0 1000 -1 0 1 1 0 0 20000 5 1 0", "", ""}}
+		r := store.Request{Version: store.Version, Bucket: "api", Member: "a", Serial: 1, Statements: []statement{{Name: "core", Unit: unit, Limit: 9}}}
+		_, _ = (&redisquota.Store{Client: c}).Exchange(t.Context(), &r)
+		if r.Statements[0].Unit != unit {
+			t.Errorf("the unit of the caller is %q now, want %q", r.Statements[0].Unit, unit)
+		}
+		return strings.Join(c.sent, "\n")
+	}
+	if none, named, other := sent(""), sent(quota.Requests), sent("points"); named != none || other == none {
+		t.Errorf("sent\n%q of requests,\n%q without a unit", named, none)
 	}
 }
 

@@ -244,6 +244,9 @@ type statement struct {
 func (a *arguments) statements(all []quota.Statement) {
 	a.number(int64(len(all)))
 	for _, st := range all {
+		if st.Unit == quota.Requests {
+			st.Unit = "" // one limit, under either name of its unit
+		}
 		rest := statement{st, st.Counter}
 		rest.Reset, rest.Remaining, rest.Counter = 0, 0, ""
 		text, err := json.Marshal(rest)
