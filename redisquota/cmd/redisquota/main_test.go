@@ -220,6 +220,27 @@ func TestNeverAPassword(t *testing.T) {
 }
 
 // What a name has that a terminal would obey is escaped.
+// Counters of one name are told apart, as text and as JSON.
+func TestShowTellsCountersApart(t *testing.T) {
+	st := quota.Statement{Name: "core", Limit: 9, Remaining: 4, Reset: time.Minute, ResetKnown: true}
+	other, bare, units := st, st, st
+	other.Counter, bare.Name, bare.Counter, units.Unit = "search\x1b", "", "mine", "tokens"
+	b := bucket{name: "api", now: &store.Reply{Statements: []quota.Statement{st, other, bare, units}}}
+	const want = `  A server said of core: 4 of 9 remain, until a reset in T.
+  A server said of core, counted in "search\x1b": 4 of 9 remain, until a reset in T.
+  A server said of its limit, counted in mine: 4 of 9 remain, until a reset in T.
+  A server said of core: 4 of 9 tokens remain, until a reset in T.
+`
+	if got := strings.ReplaceAll(b.explain(), short(time.Minute), "T"); !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	text, err := json.Marshal(b.json().Said)
+	if want := `[{"name":"core","limit":9,"remaining":4,"reset":60},{"name":"core","counter":"search\u001b","limit":9,"remaining":4,"reset":60},` +
+		`{"counter":"mine","limit":9,"remaining":4,"reset":60},{"name":"core","unit":"tokens","limit":9,"remaining":4,"reset":60}]`; err != nil || string(text) != want {
+		t.Errorf("got\n%s, %v, want\n%s", text, err, want)
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	for s, want := range map[string]string{"api.test for 00ff": "api.test for 00ff", "a\x1b[2J": `"a\x1b[2J"`, "": `""`} {
 		if got := printable(s); got != want {

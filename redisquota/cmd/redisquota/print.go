@@ -145,7 +145,14 @@ func (b *bucket) explain() string {
 		if name == "" {
 			name = "its limit"
 		}
-		line("A server said of %s: %d of %d remain, until a reset in %s.", printable(name), st.Remaining, st.Limit, short(st.Reset))
+		if name = printable(name); st.Counter != "" {
+			name += ", counted in " + printable(st.Counter)
+		}
+		unit := ""
+		if st.Unit != "" {
+			unit = " " + printable(st.Unit)
+		}
+		line("A server said of %s: %d of %d%s remain, until a reset in %s.", name, st.Remaining, st.Limit, unit, short(st.Reset))
 	}
 	line("The server has known the bucket for %s.", short(b.now.Known))
 	if b.now.Hold > 0 || b.debt > 0 {
@@ -171,6 +178,7 @@ type asJSON struct {
 // saidAsJSON is what a server said of a limit.
 type saidAsJSON struct {
 	Name      string  `json:"name,omitempty"`
+	Counter   string  `json:"counter,omitempty"` // of those of that name
 	Unit      string  `json:"unit,omitempty"`
 	Limit     int     `json:"limit"`
 	Remaining int     `json:"remaining"`
@@ -191,7 +199,7 @@ func (b *bucket) json() asJSON {
 		}
 	}
 	for _, st := range b.now.Statements {
-		j.Said = append(j.Said, saidAsJSON{st.Name, st.Unit, st.Limit, st.Remaining, st.Reset.Seconds()})
+		j.Said = append(j.Said, saidAsJSON{st.Name, st.Counter, st.Unit, st.Limit, st.Remaining, st.Reset.Seconds()})
 	}
 	return j
 }
