@@ -585,7 +585,7 @@ func TestGaveUpBecauseOfTheMethod(t *testing.T) {
 					t.Fatalf("gave up %+v, sent %d times", got, len(base.Got))
 				}
 				for _, g := range got {
-					if g.Reason != pacer.ReasonMethod || g.Attempts != len(test.answers) || g.Because != nil || g.Wait != 0 || g.Delay != 0 || g.Err != err && !test.nested {
+					if g.Reason != pacer.ReasonMethod || g.Attempts != len(test.answers) || g.Because != nil || g.Wait != 0 || g.Delay != 0 || !errors.Is(g.Err, err) && !test.nested {
 						t.Errorf("gave up %+v", g)
 					}
 				}
