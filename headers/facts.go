@@ -113,7 +113,8 @@ type Facts struct {
 
 // Bounds of what is returned. A server that says more is cut down to them.
 const (
-	// MaxReset is the longest window that a service documents, a month.
+	// MaxReset is a month, the longest of the usual windows. A Window may be longer, up to 366 days: a reset
+	// that is farther off counts as one in a month, and later answers say the rest.
 	MaxReset = 31 * 24 * time.Hour
 
 	// MaxRetryAfter is a week. The draft of the IETF warns clients of huge values

@@ -101,7 +101,7 @@ const (
 )
 
 // Lose forgets everything. From then on the Ledger is one of which slots may be about: see
-// Store, "What a store forgets".
+// the documentation of the package, "What a store forgets".
 func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 
 // Exchange does what a request says, now: how long after Epoch by a clock that does not jump. Now must not go

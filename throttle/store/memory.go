@@ -67,10 +67,10 @@ func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News
 
 // Listen implements [Store]. The news are told before the Exchange returns that has them. The error
 // is always nil.
-func (m *Memory) Listen(name string, hear func(News)) (stop func(), err error) {
+func (m *Memory) Listen(bucket string, hear func(News)) (stop func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b := m.bucket(name, m.now())
+	b := m.bucket(bucket, m.now())
 	if b.listeners == nil {
 		b.listeners = map[*func(News)]struct{}{}
 	}
