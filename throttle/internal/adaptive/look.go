@@ -118,7 +118,7 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	switch missed := w.missedProbes; {
 	case w.renewal.renews && w.spentSince != 0:
 		until = max(until, w.renewal.next(c.Random))
-	case w.spentSince != 0 && w.overtaken.on():
+	case w.spentSince != 0 && w.overtaken.knows(&w.reset):
 		until, w.guess = w.overtaken.next(now), guessNext
 	case until == 0, missed > 0 && w.seek.from != 0:
 		until = w.seek.next(now, missed)

@@ -21,6 +21,7 @@ import (
 // In come outcomes (note); out comes when to look (next).
 type overtaken struct {
 	early, late monotime.Time // between these the window ends that is in use; zero if that is not known
+	count       int           // reset.count of that window
 	span        time.Duration // the longest that a reset was away, in whole steps
 	row         int           // looks that came too late since one found all, enoughOvertaken at most
 	vain        int           // windows in a row in which looks found nothing, though they came sooner
@@ -47,23 +48,24 @@ func (v *overtaken) note(o *outcome, r *reset, another, plain bool, span time.Du
 		*v = overtaken{}
 		return false
 	}
-	early, late := r.early, r.late
+	early, late, same := r.early, r.late, v.count == r.count // else it may be that others have told of the reset
+	v.count = r.count
 	switch {
 	case v.late == 0:
-	case !another: // it was in use when the server wrote the answer
+	case same: // it was in use when the server wrote the answer
 		early, late = max(early, v.early, o.sent), min(late, v.late)
 	case v.early > o.now:
 		late = 0
 	default:
 		early, late, next = max(early, v.early.Add(span)), min(late, o.now.Add(span)), true
 	}
-	if early > late && !another && !stated && early <= r.late { // the span is longer than any reset was away
+	if early > late && same && !stated && early <= r.late { // the span is longer than any reset was away
 		v.span = min(v.span+r.resolution, monotime.Longest)
 		late = r.late
 	}
 	if early > late { // it is no window, or none of that span
 		v.doubt.fail(0)
-		*v = overtaken{early: r.early, late: r.late, doubt: v.doubt}
+		*v = overtaken{early: r.early, late: r.late, count: r.count, doubt: v.doubt}
 		return false
 	}
 	v.early, v.late = early, late
@@ -96,6 +98,9 @@ func (v *overtaken) miss(late bool) {
 	v.row = min(v.row+1, enoughOvertaken)
 	v.doubt.occasion()
 }
+
+// knows reports whether looks come sooner, and next says so of the window that ends with the reset.
+func (v *overtaken) knows(r *reset) bool { return v.on() && v.count == r.count }
 
 // on reports whether looks come sooner.
 func (v *overtaken) on() bool { return v.row >= enoughOvertaken && v.doubt.skip == 0 }

@@ -57,3 +57,45 @@ func TestOvertaken(t *testing.T) {
 		})
 	}
 }
+
+// overtakenBucket returns a bucket whose looks come sooner, since three have come too late: at windows of four
+// seconds of which the one in use ends after 15 to 16 seconds. It is 12 seconds after the start.
+func overtakenBucket(t *testing.T, span time.Duration) *bucket {
+	t.Helper()
+	b := newBucket(t, Config{})
+	for i := range 4 {
+		b.at(time.Duration(4*i) * time.Second).exchange(refuses(usedUpWindow(span, 4)))
+	}
+	b.wantDue(3500 * time.Millisecond)
+	return b
+}
+
+// usedUpWindow is a statement: nothing remains of a window of such a span, zero if none is stated, for so many seconds.
+func usedUpWindow(span time.Duration, seconds int) quota.Statement {
+	return quota.Statement{Limit: 20, Window: span, Reset: time.Duration(seconds) * time.Second, ResetKnown: true, Resolution: time.Second}
+}
+
+// TestOvertakenHeardFromOthers: another process tells of the next window, or the refusal of another limit does, from
+// which nothing is learned of this one. What is known of the window before does not become what is known of this one:
+// no look comes at the end of the one that is over, and the next answer is no contradiction.
+func TestOvertakenHeardFromOthers(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, span := range []time.Duration{4 * s, 0} {
+		b := overtakenBucket(t, span)
+		st := usedUpWindow(span, 4)
+		b.at(16500*ms).Overhear(b.now, &st)
+		b.wantDue(4 * s)
+		b.at(17 * s).exchange(refuses(usedUpWindow(span, 3)))
+		b.wantDue(3 * s) // it ends after 19.5 to 20 seconds
+
+		b = overtakenBucket(t, span)
+		other := left(0, 5, s)
+		other.Name = "other"
+		st.Remaining = 19
+		b.at(16 * s).exchange(refuses(st, other))
+		b.at(17 * s).exchange(refuses(usedUpWindow(span, 3)))
+		if w := b.find(limitName{}); w.overtaken.doubt.failures > 0 || w.overtaken.span > 4*s || !w.overtaken.on() {
+			t.Errorf("a window of %v, after a refusal by another limit: %+v", span, w.overtaken)
+		}
+	}
+}
