@@ -133,7 +133,7 @@ func (r *refill) pacedGoes(now monotime.Time) {
 // nextAt has the next paced request go at an instant, since one was refused. So one that is not sent brings no other
 // instant back.
 func (r *refill) nextAt(at monotime.Time) {
-	r.pacedFrom, r.pacedWent = at.Add(-r.timeFor(1, false)), 0
+	r.pacedFrom, r.pacedBefore, r.pacedWent = at.Add(-r.timeFor(1, false)), 0, 0
 }
 
 // cancel takes back a request that went at an instant and was not sent.

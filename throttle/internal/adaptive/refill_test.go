@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // step is a statement in whole seconds.
@@ -1061,6 +1062,21 @@ func TestRefillSlowAndRefused(t *testing.T) {
 	}
 	if most := 1 / full.Seconds(); r.rate > most {
 		t.Errorf("%v/s after 40 answers, want %v at most", r.rate, most)
+	}
+}
+
+// TestRefillCancelAfterARefusalAtFirst: likewise where the clock has gone for less than the time of one token. Which of
+// both is not sent makes no difference.
+func TestRefillCancelAfterARefusalAtFirst(t *testing.T) {
+	const s = monotime.Time(time.Second)
+	for _, went := range []monotime.Time{2 * s, 3 * s} {
+		r := refill{refills: true, rate: 0.1}
+		r.pacedGoes(2 * s)
+		r.pacedGoes(3 * s)
+		r.nextAt(8 * s)
+		if r.cancel(went); r.pacedFrom != -2*s {
+			t.Errorf("the one after %v is not sent: the pace begins after %v, want -2s", went.Sub(0), r.pacedFrom.Sub(0))
+		}
 	}
 }
 
