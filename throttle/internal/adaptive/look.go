@@ -31,7 +31,7 @@ type look struct {
 // steady reports whether there is nothing to look for.
 func (l *look) steady() bool { return !l.probing && l.spentSince == 0 && l.missedProbes == 0 }
 
-// forget forgets the probes that came in vain: the limit that they looked at is back, or was another.
+// forget forgets the probes that came in vain: the limit that they looked at is back, was another, or was misread.
 func (l *look) forget() { l.missedProbes = 0 }
 
 // habits adds what outlasts the reset.
