@@ -99,3 +99,15 @@ func TestOvertakenHeardFromOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestOvertakenRoundedDown: another process has found that resets are rounded down. So the window in use ends up to a
+// second later than was thought, and a refusal that states zero then does not say when.
+func TestOvertakenRoundedDown(t *testing.T) {
+	const span = 4 * time.Second
+	b := overtakenBucket(t, span)
+	b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 20, Habits: Habits{Floors: true}}}}, wallClock())
+	b.at(15500 * time.Millisecond).exchange(refuses(usedUpWindow(span, 0)))
+	if late := b.window1().overtaken.late; late != start.Add(16500*time.Millisecond) {
+		t.Errorf("the window ends after %v at the latest, want 16.5s", late.Sub(start))
+	}
+}

@@ -105,7 +105,7 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 // comes back is kept until the first answer, see resume: looks that failed have not told that. It reports whether
 // resets are in another unit than before, so that nothing is known of the reset.
 func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
-	// dropped, seen, last, spread, renewal, overtaken, others, ending, sought, overlap, contradictions: have no habits.
+	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
 	// seek: see kept.
 	h := &m.Habits
 	if another = h.Millis && p.millis.believe(); another {
@@ -116,6 +116,7 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
 	}
 	if h.Floors && !own.Floors {
 		p.reset.roundDown()
+		p.overtaken = overtaken{} // learned from resets that were taken to be rounded up
 	}
 	p.look.adopt(h)
 	p.refill.adopt(h)
