@@ -38,7 +38,7 @@ import (
 // trial in which nothing is served ends soon (Patience, or laterUnserved), but for two cases. Where requests have
 // only begun, a limit is more likely than a server that breaks in this very minute: the trial goes on for
 // newUnserved. Where something was served after such failures, the trial goes on for more than twice the longest time
-// of late for which they lasted (missed), and for four times that where it is newUnserved at most (inTurn).
+// of late for which they lasted (missed), or for four times that (inTurn), up to newUnserved.
 type overload struct {
 	belief belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
