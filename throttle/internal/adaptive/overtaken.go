@@ -13,9 +13,9 @@ import (
 // But a window ends no sooner than its span after the window before, and no later than its span after an answer
 // that speaks of it. So what was known of the end of the window before says something of the end of this one.
 // Once three looks in a row were refused and told of another reset each, the next one comes in the middle
-// between the soonest and the latest end. Whatever its answer is, it halves what is open; after three or four
-// looks, one comes in the time in which the others use up the window. Those looks would have been refused at
-// the end of the second as well. Where a look in the middle was refused in the window before, and told so, the
+// between the soonest and the latest end. Whatever its answer is, it halves what is open: in three to five windows
+// as a rule, one comes in the time in which the others use up the window. Those looks would have been refused at
+// the end of the second as well. Where a look in the middle came too early, and was told of the same window, the
 // next one comes at the latest end.
 //
 // In come outcomes (note); out comes when to look (next).
