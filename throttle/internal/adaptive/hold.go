@@ -27,9 +27,11 @@ func Hold(asked time.Duration, n int) time.Duration {
 // stretched returns a hold that is obeyed for the n-th time in a row, since a refusal came after it each time: from
 // the fourth time on, half as long again each time.
 func stretched(hold time.Duration, n int) time.Duration {
-	most := max(hold, longestStretch)
+	if hold >= longestStretch {
+		return hold
+	}
 	for range min(n-obeyed, 20) { // 1.5^20 is over 3000
-		hold = min(hold+hold/2, most)
+		hold = min(hold+hold/2, longestStretch)
 	}
 	return hold
 }

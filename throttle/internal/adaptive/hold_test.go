@@ -171,3 +171,16 @@ func TestAskNowBesideAReset(t *testing.T) {
 		}
 	}
 }
+
+// TestHintOfCenturies: a hint that is longer than any hold is obeyed as long as MaxHold has it, also after it was
+// obeyed three times.
+func TestHintOfCenturies(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	b := newBucket(t, Config{})
+	for n := range 6 {
+		b.at(time.Duration(n) * 15 * time.Minute)
+		if e := b.exchange(Answer{Refused: true, Hold: longest, HoldKnown: true}); e.Hold != 15*time.Minute {
+			t.Errorf("after %d refusals, nothing goes for %v, want 15m", n+1, e.Hold)
+		}
+	}
+}
