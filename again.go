@@ -283,7 +283,7 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	gone := why.because
 	switch {
 	case why.reason == ReasonCanceled:
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && why.reason != ReasonMethod: // such a request is not sent again in any case
 		gone = attempt.ContextError(ctx)
 	default:
 		return

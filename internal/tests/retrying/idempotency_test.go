@@ -1,6 +1,7 @@
 package retrying
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"regexp"
@@ -109,4 +110,22 @@ func TestRandomKey(t *testing.T) {
 		}
 		seen[key] = true
 	}
+}
+
+// The answer to a request that would not be sent again in any case is the caller's, also if its context has just ended.
+func TestAnswerOfAnUnsafeMethodWhoseContextHasEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tr := &pacer.Transport{Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		cancel()
+		return &http.Response{StatusCode: http.StatusRequestTimeout, Body: http.NoBody, Header: http.Header{}, Request: req}, nil
+	})}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://a.example/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusRequestTimeout {
+		t.Fatalf("got %v, want the 408", err)
+	}
+	resp.Body.Close()
 }
