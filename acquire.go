@@ -56,7 +56,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, a
 		line.observed(g, f)
 		return g, nil
 	}
-	return ofThrottle.Acquire(ctx, &t.buckets, tm.claim, line.find, line.waits, line.waited())
+	return ofThrottle.Acquire(ctx, false, &t.buckets, tm.claim, line.find, line.waits, line.waited())
 }
 
 // turn is a request that waits for its turn.

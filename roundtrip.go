@@ -77,7 +77,7 @@ func (t *Transport) roundTrip(req *http.Request, info *requestInfo, g *throttle.
 			g, f = line.find().Observe(tm.claim)
 			line.observed(g, f)
 		} else {
-			g, err = ofThrottle.Acquire(out.Context(), &t.buckets, tm.claim, line.find, line.waits, line.waited())
+			g, err = ofThrottle.Acquire(out.Context(), true, &t.buckets, tm.claim, line.find, line.waits, line.waited())
 		}
 		if line.over(&tm); t.Trace != nil && err == nil {
 			t.tellWent(out, &tm, g)

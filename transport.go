@@ -21,7 +21,8 @@
 // request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what happens.
 // By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones, flows go in
 // turns, and within a flow the order is that of arrival. A line that moves is waited for; but if nothing can go
-// for longer than MaxStandstill, or not before the deadline of its context, a request fails at once.
+// for longer than MaxStandstill, or only so late that the answer would miss the deadline of the context, by what
+// nine of ten answers took of late, a request fails at once.
 // [Transport.Acquire] does this part alone. [Transport.Forecast] says how long it would take: of a batch that
 // stands in line, how long the rest of it will take.
 //

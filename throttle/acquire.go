@@ -60,6 +60,7 @@ type Claim struct {
 	// negative, a claim that cannot go at once fails with ErrWouldWait. Above zero and below 1 µs, it is
 	// ErrInvalid, as in a Limiter.
 	MaxWait time.Duration
+	answers bool // the context bounds the answer, too
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
@@ -232,7 +233,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	*w = waiter{l: l, need: *need, place: p, rank: l.rankOf(&p, need.priority), cancel: c.Cancel, done: w.done}
 	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
-	w.Deadline = l.clock.Deadline(ctx)
+	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
 	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
@@ -419,12 +420,13 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of the
-// claim; it is called again after each Update. Waits, if not nil, is called before the claim waits, with a
-// forecast of the wait. Waited, if not nil, is called after the wait, granted or not, with what the claim has
-// waited for: each cause once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who
-// do not ask.
-func (inner) Acquire(ctx context.Context, g *Group, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Answers says that ctx bounds the
+// answer, too, and not the wait alone. Find returns the Limiter of the claim; it is called again after each Update.
+// Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited, if not nil, is called
+// after the wait, granted or not, with what the claim has waited for: each cause once, the longest first. Their sum
+// is the wait, exactly. Nothing is kept for those who do not ask.
+func (inner) Acquire(ctx context.Context, answers bool, g *Group, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
+	c.answers = answers
 	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
 }
 

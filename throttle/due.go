@@ -17,10 +17,8 @@ import (
 // open reports whether the claim may go now in this bucket alone. Asked is the bucket that it was made to: what the
 // server allows counts in that one only, since it was learned from the answers to such claims.
 func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
-	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, &need.class, l.reserveFor(need)) || !l.stack.Open(now, &need.Demand, need.urgent(), l.believed(asked)) {
-		return false
-	}
-	return l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent())
+	return l.hold <= now && (asked != l || l.server.Open(now, &need.Demand, &need.class, l.reserveFor(need))) &&
+		l.stack.Open(now, &need.Demand, need.urgent(), l.believed(asked)) && (l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent()))
 }
 
 // believed is what may be believed in place of quotas of l for claims made to asked: nothing that is stated to one of

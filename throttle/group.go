@@ -100,9 +100,7 @@ func (inner) Forgotten(l *Limiter) bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
 func (g *Group) find(path []string) *Limiter {
-	if len(path) == 0 {
-		panic("throttle: a path without a key")
-	}
+	check.Path(path)
 	n := g.buckets.Find(path, g.add)
 	if room := check.MaxBuckets(g.MaxBuckets); g.buckets.Full(room) { // but not that of n, which is about to be used
 		g.buckets.SweepSome(n, room, sweeper{})

@@ -162,13 +162,16 @@ func (l *Limiter) release(now monotime.Time) bool {
 			w.end(now, w.refusal(now, d, ErrTooLarge))
 		case d.At <= now && w.abandoned:
 			w.end(now, errAbandoned)
+		case d.At <= now && w.InVain(asked.clock.Awake(now)):
+			w.end(now, w.refusal(now, w.expected, ErrDeadline))
 		case d.At <= now:
 			for b := asked; b != nil; b = b.Parent {
 				b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
 			}
 			l.credit.Note(at, now)
 			asked.charge(&w.grant, at, now, &w.need, w.place)
-			if !asked.server.Heard() { // unlock of another bucket does not say so
+			w.grant.requestsOnly = w.grant.requestsOnly && w.Deadline == 0 // else Answered is to see how long the answer took
+			if !asked.server.Heard() {                                     // unlock of another bucket does not say so
 				asked.gate.Hear()
 			}
 			for _, e := range w.entries {
@@ -251,11 +254,7 @@ func (l *Limiter) arm(now monotime.Time) {
 		look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
 	}
 	root.agenda.Set(l, at)
-	if at == 0 {
-		l.line.timer.Stop()
-	} else {
-		l.line.timer.Set(l.clock.Awake(now), at.Sub(now), (*Limiter).tick, l)
-	}
+	l.line.timer.SetAt(l.clock.Awake(now), now, at, (*Limiter).tick, l)
 	l.link.ask(now)
 	if l.line.waiting > 0 && !l.line.changed {
 		l.line.changed, root.changed = true, append(root.changed, l)

@@ -297,6 +297,7 @@ type Limiter struct {
 	said      monotime.Time // until when a server said so; hold is earlier if MaxHold has cut that
 
 	server   adaptive.Server // what is known of the server
+	answers  expect.Answer   // how long answers take
 	luck     float64         // what Rand returned, without the lock (draw): set before each call of server that may need jitter
 	line     line            // claims that wait
 	awaitEnd int             // answered grants for which Done must be called: while there are any, l is not forgotten

@@ -263,7 +263,7 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 		w.waitsFor(now, &d)
 	}
 	e.Bucket, e.Quota, e.Cause, e.Cost, e.Err = w.l.Name, d.Quota, Cause(d.Cause), w.N, why
-	e.Wait, e.At = d.Reported().Sub(now), w.l.clock.Std(d.Reported())
+	e.Wait, e.At = max(d.Reported().Sub(now), 0), w.l.clock.Std(d.Reported())
 	if d.bucket != nil {
 		e.Bucket = d.bucket.Name
 	}
@@ -276,7 +276,7 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 			e.At = time.Time{} // nobody knows
 		}
 	case errors.Is(why, ErrDeadline):
-		e.detail, e.ctxErr = readable.Within("in ", w.Deadline.Sub(w.l.clock.Awake(now)), 0), context.DeadlineExceeded
+		e.detail, e.ctxErr = readable.BeforeAnswer(w.Deadline.Sub(w.l.clock.Awake(now)), w.Answer), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):

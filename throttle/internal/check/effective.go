@@ -44,8 +44,12 @@ type Bounds struct {
 	MaxWait  time.Duration // of the claim, else of the bucket; zero if there is no bound
 	AtOnce   bool          // it must not wait, but for a store's next reply
 	Expires  monotime.Time // when it was first made + MaxWait; zero if there is no bound
-	Deadline monotime.Time // of its context; zero if there is none
+	Deadline monotime.Time // of its context, less Answer; zero if there is none
+	Answer   time.Duration // how long the answer is expected to take, if the context bounds it, too
 }
+
+// InVain reports whether a claim that goes now is expected to get its answer too late.
+func (b *Bounds) InVain(now monotime.Time) bool { return b.Answer > 0 && now >= b.Deadline }
 
 // Patience is for how long a claim may wait from now on: zero if there is no bound, negative if it must not wait.
 func (b *Bounds) Patience(now monotime.Time) time.Duration {

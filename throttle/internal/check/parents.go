@@ -35,6 +35,13 @@ func New[L any](l *L) *L {
 	return l
 }
 
+// Path panics if a path of a Group has no key.
+func Path(path []string) {
+	if len(path) == 0 {
+		panic("throttle: a path without a key")
+	}
+}
+
 // Unused panics unless what Group.New has returned for a bucket is in no Group yet.
 func Unused(unused bool) {
 	if !unused {

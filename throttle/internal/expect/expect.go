@@ -1,6 +1,6 @@
 // Package expect says what a claim is expected to cost in units of which it does not say it: what others of its
 // kind turned out to cost. Of one kind are claims with the same verb, and with paths that differ in what looks
-// like an ID.
+// like an ID. It also says how long an answer is expected to take (Answer), of whatever kind.
 //
 // In come claims that go (Ticket.Begin), what their requests turn out to cost (Ticket.Settle), and that they
 // have ended (Ticket.End). Out come, for each kind and unit, the mean cost (Cost); how much more must be there,

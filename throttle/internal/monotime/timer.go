@@ -30,6 +30,15 @@ func (t *Timer[T]) Set(now Time, d time.Duration, f func(T), of T) {
 	t.at = at
 }
 
+// SetAt is Set for an instant of a clock that says now where the one that Set goes by says awake; Stop if it is zero.
+func (t *Timer[T]) SetAt(awake, now, at Time, f func(T), of T) {
+	if at == 0 {
+		t.Stop()
+		return
+	}
+	t.Set(awake, at.Sub(now), f, of)
+}
+
 // deepen makes room on the stack of a new goroutine while nothing is on it: to move what is there later costs
 // as much as all that f does.
 //

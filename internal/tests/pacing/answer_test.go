@@ -1,0 +1,163 @@
+package pacing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// late is a server whose answers take a while.
+type late func() time.Duration
+
+func (l late) RoundTrip(req *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(l()):
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{}, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+// overloaded has twice as many requests come in a minute as a quota of 20/s lets go, each of which bears 2 s. It
+// returns how many were sent, and how many of these were answered in time.
+func overloaded(t *testing.T, answers late) (sent, served int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var texts []string
+		tr := &pacer.Transport{
+			Base: late(func() time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				sent++
+				return answers()
+			}),
+			Quotas: lab.All(quota.MustParse("20/s even")...),
+		}
+		client := &http.Client{Transport: tr, Timeout: 2 * time.Second}
+		var wg sync.WaitGroup
+		for range 60 * 40 {
+			wg.Go(func() {
+				resp, err := client.Get("http://a.example/")
+				mu.Lock()
+				defer mu.Unlock()
+				var local *throttle.Error
+				switch {
+				case err == nil:
+					_ = resp.Body.Close()
+					served++
+				case errors.As(err, &local):
+					texts = append(texts, local.Error())
+					if !errors.Is(err, throttle.ErrDeadline) || local.Cause != throttle.CausePace {
+						t.Errorf("not sent: %v", err)
+					}
+				}
+			})
+			time.Sleep(25 * time.Millisecond)
+		}
+		wg.Wait()
+		if got := texts[len(texts)-1]; !strings.Contains(got, "(in 2s, less ") || !strings.Contains(got, ` for the answer): pace "20/s even"`) {
+			t.Errorf("the text is %s", got)
+		}
+	})
+	return sent, served
+}
+
+// A server that is asked for more than it allows serves what it allows, and not only requests whose callers have
+// just given up: who cannot be answered in time leaves his place to those behind. Without that, each request is
+// sent just before its deadline, and 19 of 20 are answered in vain.
+func TestTimeoutLeavesTimeForTheAnswer(t *testing.T) {
+	const ms = time.Millisecond
+	if sent, served := overloaded(t, func() time.Duration { return 200 * ms }); sent != served || served < 1200 {
+		t.Errorf("answers take 200ms: %d of %d that were sent were answered in time, want all, and 1200 at least", served, sent)
+	}
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // its numbers are to be the same each time
+	for _, test := range []struct {
+		name    string
+		answers late
+		share   float64 // that is answered in time, at least
+	}{
+		{"100 to 300 ms", func() time.Duration { return time.Duration(100+200*r.Float64()) * ms }, 0.87},
+		{"200 ms, exponential", func() time.Duration { return time.Duration(200*r.ExpFloat64()) * ms }, 0.87},
+		{"one of ten a minute", func() time.Duration {
+			if r.IntN(10) == 0 {
+				return time.Minute
+			}
+			return 200 * ms
+		}, 0.8},
+	} {
+		sent, served := overloaded(t, test.answers)
+		if share := float64(served) / float64(sent); share < test.share || sent < 1200 {
+			t.Errorf("%s: %.3f of %d that were sent were answered in time, want %v at least", test.name, share, sent, test.share)
+		}
+	}
+}
+
+// What is kept for the answer, which takes 3 s here, keeps nobody back who need not wait, or who asks Acquire,
+// whose context bounds the wait alone; and it is half of the time at most.
+func TestTimeoutKeepsTimeForTheAnswer(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		quota    string
+		wait     time.Duration
+		timeouts []time.Duration
+		want     string // for each: is it refused at once, and when it ends
+	}{
+		{"15/m even", 4 * time.Second, []time.Duration{7001 * ms, 6999 * ms}, "[false 7s true 0s]"},
+		{"30/m even", 2 * time.Second, []time.Duration{4001 * ms, 3999 * ms}, "[false 4.001s true 0s]"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &pacer.Transport{Base: late(func() time.Duration { return 3 * time.Second }), Quotas: lab.All(quota.MustParse(test.quota)...)}
+			do := func(timeout time.Duration) error {
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+				_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+				return err
+			}
+			next := func() { // who comes after it has to wait
+				t.Helper()
+				if _, _, err := tr.Acquire(t.Context(), lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next()
+			if err := do(time.Hour); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute)
+			if err := do(time.Second); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*throttle.Error)) {
+				t.Errorf("a request that need not wait: %v, want that it was sent", err)
+			}
+			var got []string
+			for _, timeout := range test.timeouts {
+				time.Sleep(time.Minute)
+				next()
+				start := time.Now()
+				err := do(timeout)
+				got = append(got, fmt.Sprint(errors.Is(err, throttle.ErrDeadline), time.Since(start)))
+			}
+			if fmt.Sprint(got) != test.want {
+				t.Errorf("%s: %v, want %v", test.quota, got, test.want)
+			}
+			time.Sleep(time.Minute)
+			next()
+			ctx, cancel := context.WithTimeout(t.Context(), test.wait+1)
+			defer cancel()
+			if _, _, err := tr.Acquire(ctx, lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+				t.Errorf("Acquire: %v", err)
+			}
+		})
+	}
+}
