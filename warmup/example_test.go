@@ -18,7 +18,7 @@ func ExampleRamp() {
 	now := start
 	for range 8 {
 		at := ramp.Reserve(now, 1)
-		interval := ramp.Next(now).Sub(at)
+		interval := ramp.Next(now, 0).Sub(at)
 		fmt.Printf("%-6v next in %-6v %s\n", at.Sub(start), interval, strings.Repeat("*", int(interval/(50*time.Millisecond))))
 		now = at.Add(interval)
 	}
@@ -34,12 +34,12 @@ func ExampleRamp() {
 }
 
 // A queue asks when a caller in the middle of it will go.
-func ExampleRamp_After() {
+func ExampleRamp_Next() {
 	ramp := warmup.Ramp{Rate: 10, MaxBurst: -1}
 	now := time.Now()
 	ramp.Reserve(now, 1)
 	for _, ahead := range []int{0, 1, 25} {
-		fmt.Println(ahead, "ahead:", ramp.After(now, ahead).Sub(now))
+		fmt.Println(ahead, "ahead:", ramp.Next(now, ahead).Sub(now))
 	}
 	// Output:
 	// 0 ahead: 100ms
@@ -53,9 +53,9 @@ func ExampleRamp_Return() {
 	now := time.Now()
 	ramp.Reserve(now, 1)
 	ramp.Reserve(now, 60)
-	fmt.Println("with it:", ramp.Next(now).Sub(now))
+	fmt.Println("with it:", ramp.Next(now, 0).Sub(now))
 	ramp.Return(60)
-	fmt.Println("without:", ramp.Next(now).Sub(now))
+	fmt.Println("without:", ramp.Next(now, 0).Sub(now))
 	// Output:
 	// with it: 1m1s
 	// without: 1s

@@ -7,7 +7,7 @@ import (
 )
 
 // FuzzRamp runs any sequence of calls on a Ramp with any configuration. After each
-// call it checks that no wait is negative or NaN, that what Next and After foretell
+// call it checks that no wait is negative or NaN, that what Next foretells
 // happens, and that no more than rate·t + burst is granted.
 func FuzzRamp(f *testing.F) {
 	f.Add(2.0, 3.0, int64(4e9), int64(0), []byte("\x00\x01\x10\x00\x02\x20\x01\x01\x05\x02\x01\x07"))
@@ -83,16 +83,16 @@ func (h *history) call(op, a, b byte) {
 		if float64(n) > h.net { // no caller returns more than was reserved
 			n = int(h.net)
 		}
-		before := r.Next(h.now)
+		before := r.Next(h.now, 0)
 		r.Return(n)
 		h.net -= float64(n)
-		if r.Next(h.now).After(before) {
-			h.t.Errorf("Return(%d) made others wait longer: %v, not %v", n, r.Next(h.now), before)
+		if r.Next(h.now, 0).After(before) {
+			h.t.Errorf("Return(%d) made others wait longer: %v, not %v", n, r.Next(h.now, 0), before)
 		}
 	case 5:
-		before := r.Next(h.now)
+		before := r.Next(h.now, 0)
 		r.Chill(h.now)
-		if after := r.Next(h.now); !h.equal(after, before) {
+		if after := r.Next(h.now, 0); !h.equal(after, before) {
 			h.t.Errorf("Chill changed the debt from %v to %v", before.Sub(h.now), after.Sub(h.now))
 		}
 	case 6: // the clock goes back
@@ -107,20 +107,20 @@ func (h *history) call(op, a, b byte) {
 func (h *history) reserve(n int) {
 	t, r := h.t, &h.ramp
 	was := *r
-	next, after := r.Next(h.now), r.After(h.now, n)
+	next, after := r.Next(h.now, 0), r.Next(h.now, n)
 	at := r.Reserve(h.now, n)
 	if !at.Equal(next) {
 		t.Errorf("Reserve(%d) = %v, but Next = %v", n, at.Sub(h.now), next.Sub(h.now))
 	}
-	if got := r.Next(h.now); !h.equal(got, after) {
-		t.Errorf("after Reserve(%d) Next = %v, but After = %v", n, got.Sub(h.now), after.Sub(h.now))
+	if got := r.Next(h.now, 0); !h.equal(got, after) {
+		t.Errorf("after Reserve(%d) Next = %v, but it was %v behind so many", n, got.Sub(h.now), after.Sub(h.now))
 	}
 	if r.Rate > 0 {
 		h.net += float64(n)
 	}
 	is := *r
 	is.Return(n)
-	if got, want := is.Next(h.now), was.Next(h.now); !h.equal(got, want) {
+	if got, want := is.Next(h.now, 0), was.Next(h.now, 0); !h.equal(got, want) {
 		t.Errorf("after Reserve(%d) and Return Next = %v, want %v", n, got.Sub(h.now), want.Sub(h.now))
 	}
 	if got, want := is.stored(h.now), was.stored(h.now); math.Abs(got-want) > 1e-9*is.curve().max {
@@ -138,12 +138,12 @@ func (h *history) equal(a, b time.Time) bool {
 
 func (h *history) check(n int) {
 	t, r := h.t, &h.ramp
-	next := r.Next(h.now)
-	switch after := r.After(h.now, n); {
+	next := r.Next(h.now, 0)
+	switch after := r.Next(h.now, n); {
 	case next.Before(h.now):
 		t.Errorf("Next is %v ago", h.now.Sub(next))
 	case after.Before(next):
-		t.Errorf("After(%d) = %v is before Next = %v", n, after.Sub(h.now), next.Sub(h.now))
+		t.Errorf("Next behind %d = %v is before Next = %v", n, after.Sub(h.now), next.Sub(h.now))
 	}
 	c := r.curve()
 	if stored := r.stored(h.now); !(stored >= 0 && stored <= c.max) {

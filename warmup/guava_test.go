@@ -207,7 +207,7 @@ func (p *replay) run() {
 			p.total["waits"]++
 			p.wait(i, op, ramp.Reserve(now, op.N).Sub(now))
 		case "try":
-			at := ramp.Next(now)
+			at := ramp.Next(now, 0)
 			if ok := at.Sub(now) <= max(micros(op.Timeout), 0); ok != op.OK {
 				t.Errorf("op %d: try = %v in %v, want %v", i, ok, at.Sub(now), op.OK)
 			}
@@ -280,7 +280,7 @@ func (p *replay) tolerance() time.Duration {
 func (p *replay) state(i int, op guavaOp, ramp *Ramp, now time.Time) {
 	t := p.t
 	t.Helper()
-	next := ramp.Next(now)
+	next := ramp.Next(now, 0)
 	if op.Next == math.MaxInt64 {
 		p.total["next at the end of time"]++
 		// 292 years after the instant 0, at which tokens were reserved.
@@ -363,7 +363,7 @@ func noWarmUp(t *testing.T, c guavaCase) {
 			t.Errorf("op %d: stored = %v, want %v", i, got, stored)
 		}
 	}
-	if !ramp.Next(next).Equal(next) || !next.After(time.UnixMicro(c.Ops[len(c.Ops)-1].T)) {
+	if !ramp.Next(next, 0).Equal(next) || !next.After(time.UnixMicro(c.Ops[len(c.Ops)-1].T)) {
 		t.Error("not throttled at the end, after idling")
 	}
 }

@@ -69,7 +69,7 @@ func (l *Limiter) Allow(n int) bool {
 		return false
 	}
 	now := time.Now()
-	if l.Ramp.Next(now).After(now) {
+	if l.Ramp.Next(now, 0).After(now) {
 		return false
 	}
 	l.Ramp.Reserve(now, max(n, 1))
@@ -110,7 +110,7 @@ func (l *Limiter) join(ctx context.Context, n int) (*list.Element, error) {
 	}
 	// The clock is read with mu held, so that no instant is older than the state.
 	now := time.Now()
-	at := l.Ramp.after(now, l.queued)
+	at := l.Ramp.next(now, l.queued)
 	if err := check(ctx, now, at); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (l *Limiter) release(ctx context.Context, e *list.Element) (time.Duration, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	at := l.Ramp.Next(now)
+	at := l.Ramp.Next(now, 0)
 	if at.After(now) {
 		err := check(ctx, now, at)
 		if err != nil {

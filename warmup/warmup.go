@@ -105,33 +105,26 @@ func (r *Ramp) Reserve(now time.Time, n int) time.Time {
 	return r.take(now, float64(n), &c)
 }
 
-// Next returns the instant at which a caller could go, which is not before now.
-// It changes nothing.
-func (r *Ramp) Next(now time.Time) time.Time {
-	if !(r.Rate > 0) {
+// Next returns the instant at which the next caller could go if ahead tokens were
+// reserved at now before it. That instant is not before now. Next changes nothing.
+// Negative ahead panics.
+func (r *Ramp) Next(now time.Time, ahead int) time.Time {
+	mustNotBeNegative(ahead)
+	return r.next(now, float64(ahead))
+}
+
+// next is Next for a number that need not fit an int.
+func (r *Ramp) next(now time.Time, ahead float64) time.Time {
+	switch {
+	case !(r.Rate > 0):
 		return now.Add(forever)
-	}
-	if !r.used {
+	case !r.used && ahead == 0:
 		return now
 	}
-	c := r.curve()
-	return r.due(now, &c)
-}
-
-// After returns the instant at which a caller could go if n tokens were reserved
-// at now for the callers ahead of it. It changes nothing. Negative n panics.
-func (r *Ramp) After(now time.Time, n int) time.Time {
-	mustNotBeNegative(n)
-	return r.after(now, float64(n))
-}
-
-// after is After for a number that need not fit an int.
-func (r *Ramp) after(now time.Time, n float64) time.Time {
-	if n == 0 || !(r.Rate > 0) {
-		return r.Next(now)
-	}
 	a, c := r.account, r.curve()
-	a.take(now, n, &c)
+	if ahead > 0 {
+		a.take(now, ahead, &c)
+	}
 	return a.due(now, &c)
 }
 

@@ -102,7 +102,7 @@ func TestRampHighRate(t *testing.T) {
 		now := epoch
 		for range 1000 {
 			r.Reserve(now, 3)
-			now = r.Next(now)
+			now = r.Next(now, 0)
 		}
 		if got, want := float64(now.Sub(epoch)), 3000/rate*1e9; got < want-noise || got > want+1 {
 			t.Errorf("%v/s: 3000 tokens took %v ns, want %v", rate, got, want)
@@ -165,7 +165,7 @@ func TestRampElapsed(t *testing.T) {
 				}
 				n := int(math.Ceil(c.max))
 				r.Reserve(epoch, n)
-				warm := r.Next(epoch)
+				warm := r.Next(epoch, 0)
 				if got := r.stored(warm); got != 0 {
 					t.Errorf("%+v: %v stored when warm", r, got)
 				}
@@ -191,7 +191,7 @@ func TestRampSplit(t *testing.T) {
 		}
 		idle := time.Duration(math.Exp(rnd.Float64() * 25))
 		whole.Reserve(epoch, 1)
-		now := whole.Next(epoch).Add(idle)
+		now := whole.Next(epoch, 0).Add(idle)
 		split := whole
 		n := 1 + rnd.IntN(1+int(2*whole.curve().max))
 		whole.Reserve(now, n)
@@ -200,7 +200,7 @@ func TestRampSplit(t *testing.T) {
 			split.Reserve(now, k)
 			left -= k
 		}
-		if a, b := whole.Next(now), split.Next(now); !a.Equal(b) {
+		if a, b := whole.Next(now, 0), split.Next(now, 0); !a.Equal(b) {
 			t.Fatalf("%+v: %d at once take %v, split they take %v", whole, n, a.Sub(now), b.Sub(now))
 		}
 	}
@@ -223,7 +223,7 @@ func TestRampReturn(t *testing.T) {
 				for _, passed := range []float64{0, 0.1, 0.5, 3, 1000} { // seconds from Reserve to Return
 					was := r
 					was.Reserve(epoch, 2)
-					now := was.Next(epoch).Add(time.Duration(idle * 1e9))
+					now := was.Next(epoch, 0).Add(time.Duration(idle * 1e9))
 					if idle == 0 {
 						now = epoch // in debt
 					}
@@ -262,7 +262,7 @@ func same(t *testing.T, got, want *Ramp, now time.Time) {
 	t.Helper()
 	for _, d := range []time.Duration{0, 1, time.Second / 3, 10 * time.Second, time.Hour} {
 		at := now.Add(d)
-		g, w := got.Next(at), want.Next(at)
+		g, w := got.Next(at, 0), want.Next(at, 0)
 		if !g.Equal(w) {
 			t.Errorf("%v later: Next = %v, want %v", d, g.Sub(now), w.Sub(now))
 		}
@@ -333,9 +333,9 @@ func TestRampReturnAfterSetRate(t *testing.T) {
 		is.Return(3 + 12)
 		same(t, &is, &was, now)
 
-		debt := half.Next(now).Sub(now)
+		debt := half.Next(now, 0).Sub(now)
 		half.Return(6)
-		if got, want := half.Next(now).Sub(now), debt/2; (got - want).Abs() > 1 {
+		if got, want := half.Next(now, 0).Sub(now), debt/2; (got - want).Abs() > 1 {
 			t.Errorf("%+v: half of the debt of %v given back left %v", r, debt, got)
 		}
 		half.Return(6)
@@ -367,7 +367,7 @@ func TestRampGrantsNothing(t *testing.T) {
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "Rate is ") {
 			t.Errorf("rate %v: Validate() = %v", rate, err)
 		}
-		for _, at := range []time.Time{r.Reserve(epoch, 7), r.Next(epoch), r.After(epoch, 1)} {
+		for _, at := range []time.Time{r.Reserve(epoch, 7), r.Next(epoch, 0), r.Next(epoch, 1)} {
 			if at.Sub(epoch) != forever {
 				t.Errorf("rate %v: goes in %v", rate, at.Sub(epoch))
 			}
@@ -443,7 +443,7 @@ func TestRampFullAccount(t *testing.T) {
 		r.Reserve(epoch, 1<<30)
 		r.Reserve(epoch, 1<<30+1)
 	}
-	got := float64(r.Next(epoch).Sub(epoch))
+	got := float64(r.Next(epoch, 0).Sub(epoch))
 	if want := calls * (1<<30 + 0.5) / 1e8; math.Abs(got-want) > 2 {
 		t.Errorf("took %v ns, want %v", got, want)
 	}
@@ -505,7 +505,7 @@ func TestRampNegative(t *testing.T) {
 	r := Ramp{Rate: 1}
 	for name, call := range map[string]func(){
 		"Reserve": func() { r.Reserve(epoch, -1) },
-		"After":   func() { r.After(epoch, -1) },
+		"Next":    func() { r.Next(epoch, -1) },
 		"Return":  func() { r.Return(-1) },
 	} {
 		func() {
@@ -545,16 +545,16 @@ func BenchmarkRampNext(b *testing.B) {
 	r := Ramp{Rate: 1000, WarmUp: 10 * time.Second}
 	r.Reserve(epoch, 1)
 	for b.Loop() {
-		r.Next(epoch)
+		r.Next(epoch, 0)
 	}
 }
 
-func BenchmarkRampAfter(b *testing.B) {
+func BenchmarkRampNextBehind(b *testing.B) {
 	b.ReportAllocs()
 	r := Ramp{Rate: 1000, WarmUp: 10 * time.Second}
 	r.Reserve(epoch, 1)
 	for b.Loop() {
-		r.After(epoch, 10)
+		r.Next(epoch, 10)
 	}
 }
 
@@ -572,7 +572,7 @@ func TestRampBusy(t *testing.T) {
 			r.Busy(at(100), at(1100))
 		}
 		r.Reserve(at(1100), 1)
-		if got := r.Next(at(1100)); !got.Equal(test.want) {
+		if got := r.Next(at(1100), 0); !got.Equal(test.want) {
 			t.Errorf("busy for a second: %v: the second one in %v, want %v", test.busy, got.Sub(start), test.want.Sub(start))
 		}
 	}
@@ -588,7 +588,7 @@ func TestRampChillKeepsNoStore(t *testing.T) {
 	r.Chill(at(1100))
 	r.Return(5)
 	r.Reserve(at(1100), 1)
-	if got := r.Next(at(1100)); !got.Equal(at(1200)) {
+	if got := r.Next(at(1100), 0); !got.Equal(at(1200)) {
 		t.Errorf("the next one in %v, want 1.2s: nothing is stored", got.Sub(start))
 	}
 }

@@ -19,7 +19,7 @@ func newWarm(q quota.Quota) *warm {
 
 // When implements Limit. Whatever is asked for may go when the debt before it is paid.
 func (w *warm) When(t monotime.Time, ahead, _ int) (monotime.Time, bool) {
-	return t.Add(min(w.ramp.After(t.Std(), ahead).Sub(t.Std()), monotime.Longest)), true
+	return t.Add(min(w.ramp.Next(t.Std(), ahead).Sub(t.Std()), monotime.Longest)), true
 }
 
 // Take implements Limit.
