@@ -26,12 +26,14 @@ const lag = 2 * time.Millisecond
 // So late timers do not make the rate lower; at most the tokens of 2 ms may go as a
 // burst.
 type Limiter struct {
-	// Ramp is the configuration until the first use, and the state after it. It
-	// must not be read or changed after the first use. Its Rate must be set: if
-	// Ramp.Validate returns an error, Wait returns that error, and Allow is false.
+	// Ramp is the configuration, and must not be changed after the first use: the
+	// Limiter has a copy from then on, whose rate SetRate changes. Its Rate must be
+	// set: if Ramp.Validate returns an error, Wait returns that error, and Allow is
+	// false.
 	Ramp Ramp
 
-	mu     sync.Mutex // protects Ramp and the fields below
+	mu     sync.Mutex // protects the fields below
+	ramp   *Ramp      // nil before the first use: see lock
 	line   list.List  // of *waiter, in order of arrival
 	queued float64    // tokens that all waiters in line ask for
 }
@@ -63,16 +65,16 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 // error, Allow grants nothing. Zero n counts as one; negative n panics.
 func (l *Limiter) Allow(n int) bool {
 	mustNotBeNegative(n)
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
-	if l.line.Len() > 0 || l.Ramp.Validate() != nil {
+	if l.line.Len() > 0 || l.ramp.Validate() != nil {
 		return false
 	}
 	now := time.Now()
-	if l.Ramp.Next(now, 0).After(now) {
+	if l.ramp.Next(now, 0).After(now) {
 		return false
 	}
-	l.Ramp.Reserve(now, max(n, 1))
+	l.ramp.Reserve(now, max(n, 1))
 	return true
 }
 
@@ -80,42 +82,52 @@ func (l *Limiter) Allow(n int) bool {
 // paid at the old rate: so the first caller in line still goes when it was due,
 // and the callers behind it go at the new rate. A caller that is then too late
 // fails when it becomes the first in line, if not earlier. If rate is not
-// positive, or NaN, SetRate returns an error and changes nothing.
+// positive, or NaN, SetRate returns an error and changes nothing: callers would
+// wait for 292 years.
 func (l *Limiter) SetRate(rate float64) error {
 	if err := (&Ramp{Rate: rate}).Validate(); err != nil {
 		return err
 	}
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
-	l.Ramp.SetRate(time.Now(), rate)
+	l.ramp.SetRate(time.Now(), rate)
 	return nil
 }
 
 // Chill makes the limiter cold, as [Ramp.Chill] does, for a server that pushed
 // back: all callers in line but the first go as slowly as after idling.
 func (l *Limiter) Chill() {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
-	l.Ramp.Chill(time.Now())
+	l.ramp.Chill(time.Now())
+}
+
+// lock locks mu, and makes the copy of the Ramp unless it is there.
+func (l *Limiter) lock() {
+	l.mu.Lock()
+	if l.ramp == nil {
+		r := l.Ramp
+		l.ramp = &r
+	}
 }
 
 // join takes n tokens if the caller may go now; it then returns no element. If
 // not, it puts the caller in line and returns the element there, or it returns an
 // error if the wait would be too long.
 func (l *Limiter) join(ctx context.Context, n int) (*list.Element, error) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
-	if err := l.Ramp.Validate(); err != nil {
+	if err := l.ramp.Validate(); err != nil {
 		return nil, err
 	}
 	// The clock is read with mu held, so that no instant is older than the state.
 	now := time.Now()
-	at := l.Ramp.next(now, l.queued)
+	at := l.ramp.next(now, l.queued)
 	if err := check(ctx, now, at); err != nil {
 		return nil, err
 	}
 	if l.line.Len() == 0 && !at.After(now) {
-		l.Ramp.Reserve(now, n)
+		l.ramp.Reserve(now, n)
 		return nil, nil
 	}
 	w := &waiter{n: n, first: make(chan struct{})}
@@ -151,10 +163,10 @@ func (l *Limiter) stand(ctx context.Context, e *list.Element) error {
 // release grants the first caller in line its tokens, if it may go now. If not, it
 // returns how long the caller must wait, or an error if that is too long.
 func (l *Limiter) release(ctx context.Context, e *list.Element) (time.Duration, error) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	at := l.Ramp.Next(now, 0)
+	at := l.ramp.Next(now, 0)
 	if at.After(now) {
 		err := check(ctx, now, at)
 		if err != nil {
@@ -164,14 +176,14 @@ func (l *Limiter) release(ctx context.Context, e *list.Element) (time.Duration, 
 	}
 	// A caller that waited was due when the debt before it was paid. Reserve counts
 	// from that instant, unless it lies before the instant that it is given.
-	l.Ramp.Reserve(now.Add(-lag), e.Value.(*waiter).n)
+	l.ramp.Reserve(now.Add(-lag), e.Value.(*waiter).n)
 	l.leave(e)
 	return 0, nil
 }
 
 // quit takes a caller whose context has ended out of the line.
 func (l *Limiter) quit(ctx context.Context, e *list.Element) error {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	l.leave(e)
 	return canceled(ctx)

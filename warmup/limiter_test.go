@@ -38,8 +38,8 @@ func TestLimiterGuava(t *testing.T) {
 			}
 			played[c.Clock]++
 			synctest.Test(t, func(t *testing.T) {
+				ramp.Reserve(time.Now(), 0) // starts the clock
 				l := &Limiter{Ramp: ramp}
-				l.Ramp.Reserve(time.Now(), 0) // starts the clock
 				p := replay{t: t, c: c, total: map[string]int{}}
 				if c.Clock == "advance" {
 					p.advance(l)
@@ -481,12 +481,15 @@ func TestLimiterInvalid(t *testing.T) {
 	if err := l.Wait(t.Context(), 1); err != nil {
 		t.Error(err)
 	}
+	if l.Ramp != (Ramp{}) {
+		t.Errorf("the configuration has become %+v", l.Ramp)
+	}
 }
 
 func TestLimiterNegative(t *testing.T) {
 	l := &Limiter{Ramp: Ramp{Rate: 1}}
-	if err := l.Wait(t.Context(), 0); err != nil || l.Ramp.taken != 1 {
-		t.Errorf("Wait(0) = %v and took %v, want 1", err, l.Ramp.taken)
+	if err := l.Wait(t.Context(), 0); err != nil || l.ramp.taken != 1 {
+		t.Errorf("Wait(0) = %v and took %v, want 1", err, l.ramp.taken)
 	}
 	defer func() {
 		if recover() == nil {
