@@ -445,6 +445,27 @@ func TestAlgorithmsOddSettings(t *testing.T) {
 	}
 }
 
+// A rate without bound never refuses what the bucket holds, and holds nothing in a Queue.
+func TestBucketRateWithoutBound(t *testing.T) {
+	now := time.Unix(1795249032, 0)
+	for _, a := range []pacertest.Algorithm{
+		&pacertest.TokenBucket{Rate: math.Inf(1), Burst: 3},
+		&pacertest.GCRA{Rate: math.Inf(1), Burst: 3},
+		&pacertest.GCRA{Rate: 1e9 + 1, Burst: 3},
+		&pacertest.LeakyBucket{Rate: math.Inf(1), Depth: 3, Queue: true},
+	} {
+		for n := range 5 {
+			want := pacertest.Verdict{OK: n <= 3, Limit: 3, Remaining: 3}
+			if n > 3 {
+				want.RetryAfter = pacertest.Never
+			}
+			if got := a.Take(now, n); got != want {
+				t.Errorf("%T: Take(%d) = %+v, want %+v", a, n, got, want)
+			}
+		}
+	}
+}
+
 func TestAlgorithmNegativeCostPanics(t *testing.T) {
 	for _, m := range models() {
 		func() {

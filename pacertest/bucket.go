@@ -12,7 +12,8 @@ import (
 // This is golang.org/x/time/rate, didip/tollbooth, AWS and Stripe. A quota.TokenBucket is
 // the same.
 type TokenBucket struct {
-	// Rate is in tokens per second. If zero or negative, the bucket is never refilled.
+	// Rate is in tokens per second. If zero, negative or NaN, the bucket is never
+	// refilled; if +Inf, it is always full.
 	Rate float64
 
 	// Burst is the size of the bucket in tokens. If zero or negative, it is 1.
@@ -39,7 +40,8 @@ func (t *TokenBucket) Take(now time.Time, n int) Verdict {
 // This is throttled/throttled, go-redis/redis_rate and redis-cell. Its counterpart is a
 // quota.TokenBucket.
 type GCRA struct {
-	// Rate is in tokens per second. If zero or negative, tokens never come back.
+	// Rate is in tokens per second. If zero, negative or NaN, tokens never come back;
+	// if more than 1e9, +Inf included, they come back at once.
 	Rate float64
 
 	// Burst is how many tokens may go at once; throttled calls it MaxBurst+1. If zero
@@ -71,7 +73,8 @@ func (g *GCRA) Take(now time.Time, n int) Verdict {
 // Shopify's REST API. With a Queue it is limit_req without nodelay. The counterpart of
 // either is a quota.TokenBucket.
 type LeakyBucket struct {
-	// Rate is in tokens per second. If zero or negative, nothing leaks.
+	// Rate is in tokens per second. If zero, negative or NaN, nothing leaks; if +Inf,
+	// the bucket is always empty.
 	Rate float64
 
 	// Depth is the size of the bucket in tokens. If zero or negative, it is 1.
