@@ -2,7 +2,6 @@ package pacerotel
 
 import (
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -84,11 +83,8 @@ func (t *Telemetry) observe(o observer) {
 		o.counts(&b.real)
 		o.counts(&b.observed)
 	}
-	t.mu.Lock()
-	watched := slices.Clone(t.watched)
-	t.mu.Unlock()
 	lines, levels, budgets := map[*bucket]*line{}, map[levelKey]throttle.Level{}, map[*bucket]float64{}
-	for _, transport := range watched {
+	for _, transport := range t.transports() {
 		for _, s := range transport.State() {
 			b := t.buckets.get(s.Label)
 			if lines[b] == nil {

@@ -67,6 +67,7 @@ package pacerotel
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/otel"
@@ -100,8 +101,11 @@ type Telemetry struct {
 	registration metric.Registration
 
 	mu      sync.Mutex // protects the field below
-	watched []*pacer.Transport
+	watched []*watch   // in the order of Watch
 }
+
+// watch is a call of Watch that was not stopped.
+type watch struct{ transport *pacer.Transport }
 
 // bounds are the boundaries of the histogram in seconds: those of client-go for waits at its limiter, which end
 // with a minute, and above them what quotas of an hour may take.
@@ -142,11 +146,35 @@ func New(o *Options) (*Telemetry, error) {
 }
 
 // Watch adds the gauges of a Transport: its lines, and what is left of its quotas. It is called when all fields
-// of the Transport are set.
-func (t *Telemetry) Watch(transport *pacer.Transport) {
+// of the Transport are set. The gauges end when stop is called, or Close: a program that drops the Transport
+// before its own end calls one of them, since a Transport that is watched stays in memory. One that is watched
+// twice is told once, until both are stopped. Of a nil Transport, there is nothing to tell.
+func (t *Telemetry) Watch(transport *pacer.Transport) (stop func()) {
+	w := &watch{transport}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.watched = append(t.watched, transport)
+	if transport != nil {
+		t.watched = append(t.watched, w)
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.watched = slices.DeleteFunc(t.watched, func(x *watch) bool { return x == w })
+	}
+}
+
+// transports returns those that are watched, each once.
+func (t *Telemetry) transports() (all []*pacer.Transport) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := map[*pacer.Transport]bool{}
+	for _, w := range t.watched {
+		if !known[w.transport] {
+			known[w.transport] = true
+			all = append(all, w.transport)
+		}
+	}
+	return all
 }
 
 // Close ends the metrics that are read when a reader asks, and forgets the Transports: for a program that goes

@@ -457,6 +457,40 @@ func TestGlobalProviders(t *testing.T) {
 	})
 }
 
+// A Transport is told of once, however often it is watched, until all who watch have stopped; of none, nothing is.
+func TestWatchStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		tr := &pacer.Transport{Rand: zero, Base: base(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return answer(req, 200), nil
+		})}
+		active := func(want ...string) {
+			t.Helper()
+			same(t, "metrics", only(l.read(t), "pacer.active"), want...)
+		}
+		go send(t.Context(), tr, "http://a.example/")
+		synctest.Wait()
+		stopNone := l.Watch(nil)
+		active()
+		stop, stopAgain := l.Watch(tr), l.Watch(tr)
+		active("pacer.active_requests{pacer.bucket=a.example} 1")
+		stop()
+		stop()
+		stopNone()
+		active("pacer.active_requests{pacer.bucket=a.example} 1")
+		stopAgain()
+		active()
+		stop = l.Watch(tr)
+		active("pacer.active_requests{pacer.bucket=a.example} 1")
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		stop()
+		time.Sleep(time.Second)
+	})
+}
+
 // Two Transports of one Telemetry are told of together: what is in line is added up, and of a quota what has
 // the least left counts.
 func TestWatchSeveral(t *testing.T) {
