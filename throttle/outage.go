@@ -87,7 +87,6 @@ type StoreState struct {
 	RoundTrip time.Duration // of the last call; zero before the first
 
 	Calls  int // of the store, so far
-	Got    int // tokens that the store handed out to this process, so far
-	Wasted int // tokens of Got that were not used in time
+	Wasted int // tokens that the store handed out to this process, so far, and that were not used in time
 	Hand   int // tokens in hand
 }

@@ -117,7 +117,7 @@ type Lease struct {
 	others []quota.Quotas // by which other processes ask, of which the owner was told
 	err    error          // why the store cannot be reached, or why its slots are of no use
 
-	calls, got, wasted int
+	calls, wasted int
 }
 
 // slotReport is what the store is to be told of slots.

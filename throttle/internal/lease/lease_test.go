@@ -590,7 +590,7 @@ func TestStepTooMany(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	slots := []store.Slot{{ID: 1, Count: -3}, {ID: 2, Ask: -1, Count: 1}, {ID: 3, Ask: 2, Count: 1}, {ID: 4, Count: 1}, {ID: 5, Count: math.MaxInt}, {ID: 6, Ask: 1, Count: 2}}
 	_, e := call(t, l, 0, queue(1, 1, 1, 2), store.Reply{Slots: slots})
-	equal(t, "state", l.State(at(0)), &State{Members: 1, Calls: 1, Got: 5, Hand: 5})
+	equal(t, "state", l.State(at(0)), &State{Members: 1, Calls: 1, Hand: 5})
 	equal(t, "unserved", len(e.Unserved), 0)
 }
 
@@ -681,7 +681,7 @@ func TestStepEffects(t *testing.T) {
 	said := []quota.Statement{{Name: "core", Remaining: 3}}
 	_, e := call(t, l, 0, queue(1), store.Reply{Slots: in(0), Hold: 3 * s, Lost: true, Statements: said, Ahead: 2 * s, Members: 4, Bound: -1})
 	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Concerned: []Asked{{}}, Events: []Event{{Kind: Lost}}})
-	equal(t, "state", l.State(at(s)), &State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
+	equal(t, "state", l.State(at(s)), &State{Members: 4, Ahead: s, Calls: 1, Hand: 1})
 }
 
 // TestStepReturnsWhatIsUnknown: slots beyond the last one of which the store knows go back: it was broken when

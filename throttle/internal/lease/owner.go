@@ -148,14 +148,14 @@ type State struct {
 	Err       error
 	RoundTrip time.Duration
 
-	Calls, Got, Wasted, Hand int
+	Calls, Wasted, Hand int
 }
 
 // State returns a snapshot.
 func (l *Lease) State(now monotime.Time) *State {
 	st := &State{
 		Members: l.last.members, Ahead: max(l.last.end.Sub(now), 0), Err: l.err, RoundTrip: l.RoundTrip(),
-		Calls: l.calls, Got: l.got, Wasted: l.wasted, Hand: slot.Total(l.slots.inHand),
+		Calls: l.calls, Wasted: l.wasted, Hand: slot.Total(l.slots.inHand),
 	}
 	if l.outage.since != 0 {
 		st.Down = now.Sub(l.outage.since)

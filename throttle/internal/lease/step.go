@@ -177,7 +177,6 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 			s.left[i] *= n
 		}
 		s.debt = aboveBurst(l.quotas, s.left)
-		l.got += slot.Total(s.left)
 		if unknown := s.from > l.known(); early || unknown || s.until < s.from {
 			if sent.Add(r.SlotLife) < now {
 				l.slow(now, e)
