@@ -232,7 +232,7 @@ func (x *exchange) acquire(ctx context.Context) *stop {
 }
 
 // budget returns the retry budget of the bucket that granted the latest attempt.
-func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter()).budget }
+func (x *exchange) budget() *backoff.Budget { return &bucketOf(ofThrottle.Granter(x.last)).budget }
 
 // nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the body of the
 // previous attempt may still read the previous request. Trace is told, with what kind of attempt went before, and the
@@ -274,7 +274,7 @@ func (x *exchange) readAhead() {
 }
 
 // event is what hooks are told in any case.
-func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms.mode) }
+func (x *exchange) event() Event { return event(x.req, ofThrottle.Granter(x.last), x.terms.mode) }
 
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only
 // if the caller has canceled the request.

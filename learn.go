@@ -23,13 +23,13 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
-		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
+		!bucketOf(ofThrottle.Granter(g)).habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
 }
 
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that
 // none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
-	b := bucketOf(g.Limiter())
+	b := bucketOf(ofThrottle.Granter(g))
 	switch a := b.repeats.Latest(); {
 	case a != nil && a.Current(ofThrottle.Elapsed(g)):
 		var left inside.Left
@@ -61,7 +61,7 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	at := tm.firstSent(g)
 	var hint headers.Retry
 	if resp.StatusCode < 400 {
-		limits, hint = bucketOf(g.Limiter()).habit.Append(t.Learn.Headers, limits, resp.Header, at, ofThrottle.Elapsed(g))
+		limits, hint = bucketOf(ofThrottle.Granter(g)).habit.Append(t.Learn.Headers, limits, resp.Header, at, ofThrottle.Elapsed(g))
 	} else {
 		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
 	}
@@ -85,7 +85,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Reading: t.countsReading() && body.Has(req, resp)}
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
-	l, b := g.Limiter(), bucketOf(g.Limiter())
+	l, b := ofThrottle.Granter(g), bucketOf(ofThrottle.Granter(g))
 	var next *habit.Repeat
 	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
 		next = b.repeats.Next(ofThrottle.Elapsed(g), &b.habit, resp.Header, limits, hint, a.Statements)

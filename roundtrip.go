@@ -142,7 +142,7 @@ func (t *Transport) outcome(req, next *http.Request, tm *terms, g *throttle.Gran
 	if g.Answered(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {
 		resp.Body = t.watch(req, resp, g, false, sent)
 	}
-	bucketOf(g.Limiter()).budget.Deposit()
+	bucketOf(ofThrottle.Granter(g)).budget.Deposit()
 	if t.Trace != nil {
 		t.tellAnswered(req, tm, g, nil, nil, throttle.Outcome{})
 	}

@@ -220,7 +220,7 @@ func (t *Transport) tellWent(req *http.Request, tm *terms, g *throttle.Grant) {
 		return
 	}
 	undo.OnPanic(func() {
-		t.Trace.Went(Went{Event: event(req, g.Limiter(), tm.mode), Attempt: tm.resends + 1, Wait: waits.Sum(tm.waits), Waits: tm.waits})
+		t.Trace.Went(Went{Event: event(req, ofThrottle.Granter(g), tm.mode), Attempt: tm.resends + 1, Wait: waits.Sum(tm.waits), Waits: tm.waits})
 	}, g.Cancel)
 }
 
@@ -240,7 +240,7 @@ func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
 func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
 	if hook := t.trace().Answered; hook != nil {
 		costs := waits.Costs(tm.claim.N, tm.claim.Costs, spent)
-		hook(Answered{Event: event(req, g.Limiter(), tm.mode), Attempt: tm.resends + 1, Status: tm.status(), Err: err, Latency: tm.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
+		hook(Answered{Event: event(req, ofThrottle.Granter(g), tm.mode), Attempt: tm.resends + 1, Status: tm.status(), Err: err, Latency: tm.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
 	}
 }
 

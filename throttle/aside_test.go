@@ -264,7 +264,7 @@ func TestAsideNewcomer(t *testing.T) {
 		l.line.timer.Stop() // it is late
 		l.unlock(root)
 		time.Sleep(5 * time.Second)
-		if g, v, err := l.Join(t.Context(), Claim{Path: "/new"}); g != nil || v == nil || w.Granted().Limiter() != l {
+		if g, v, err := l.Join(t.Context(), Claim{Path: "/new"}); g != nil || v == nil || w.Granted().l != l {
 			t.Errorf("the newcomer got %v, %v", g, err)
 		}
 	})

@@ -55,7 +55,7 @@ func TestGroupMaxBuckets(t *testing.T) {
 						t.Fatalf("%d buckets after %d, want %d at most", n, i, most)
 					}
 				}
-				if flying.Limiter().forgotten.Load() || waits.forgotten.Load() || gone(w) {
+				if flying.l.forgotten.Load() || waits.forgotten.Load() || gone(w) {
 					t.Error("a bucket in use was forgotten")
 				}
 				if room > 2 && !strings.Contains(fmt.Sprint(buckets(g)), last) {

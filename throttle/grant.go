@@ -44,8 +44,8 @@ type right struct {
 	extra        *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
 }
 
-// Limiter returns the bucket that granted the request.
-func (g *Grant) Limiter() *Limiter { return g.l }
+// Granter is the bucket that granted the request: where a server counts apart by names, not the one that was asked.
+func (inner) Granter(g *Grant) *Limiter { return g.l }
 
 // Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from it.
 func (inner) Time(g *Grant) time.Time { return g.l.clock.Date(g.ticket.Sent) }

@@ -46,8 +46,8 @@ func TestGrantKeep(t *testing.T) {
 					t.Fatal(err)
 				}
 				kept := within.Keep(g)
-				if kept.Limiter() != l || (inner{}).Time(kept) != (inner{}).Time(g) {
-					t.Errorf("kept is of %p at %v, want %p at %v", kept.Limiter(), inner{}.Time(kept), l, inner{}.Time(g))
+				if kept.l != l || (inner{}).Time(kept) != (inner{}).Time(g) {
+					t.Errorf("kept is of %p at %v, want %p at %v", kept.l, inner{}.Time(kept), l, inner{}.Time(g))
 				}
 				test.use(g, kept)
 				if n := left(l, "tokens", 20); n != test.left {

@@ -144,14 +144,14 @@ func TestGroupForgottenHandle(t *testing.T) {
 			t.Fatal("the bucket is not a new one")
 		}
 		first, err := old.Acquire(t.Context(), Claim{})
-		if err != nil || first.Limiter() != now {
-			t.Errorf("granted by %p, %v, want %p", first.Limiter(), err, now)
+		if err != nil || first.l != now {
+			t.Errorf("granted by %p, %v, want %p", first.l, err, now)
 		}
 		if f := old.Forecast(Claim{}); f.Wait != time.Second || f.Bucket != "a" {
 			t.Errorf("forecast %+v", f)
 		}
 		second, f := old.Observe(Claim{})
-		if f.Wait != time.Second || second.Limiter() != now {
+		if f.Wait != time.Second || second.l != now {
 			t.Errorf("observed %+v", f)
 		}
 		if s := old.State(); s.InFlight != 2 {
@@ -190,7 +190,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			search = grant.Limiter()
+			search = grant.l
 			grant.Answered(remaining(name, [...]int{10, 0, 10, 10}[i]))
 		}
 		if search.Name != "a (search)" {
@@ -437,7 +437,7 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 				waits = append(waits, fmt.Sprint(i, " ", f.Bucket))
 			}, nil)
 			if err == nil {
-				if name := grant.Limiter().Name; name != "c" {
+				if name := grant.l.Name; name != "c" {
 					t.Errorf("%d was granted by %s, want c", i, name)
 				}
 				grant.Answered(Answer{})
@@ -978,7 +978,7 @@ func TestGroupSplitsByWhatServersName(t *testing.T) {
 				t.Fatal(err)
 			}
 			grant.Answered(a)
-			return grant.Limiter()
+			return grant.l
 		}
 		ask(core, remaining("core", 50))
 		if got := fmt.Sprint(buckets(&g)); got != "[a]" {
@@ -1383,7 +1383,7 @@ func TestCounters(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 			grant.Answered(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
-			return grant.Limiter()
+			return grant.l
 		}
 		var alone Limiter
 		for i := range 10 {
@@ -1429,7 +1429,7 @@ func TestForecastOfRoutesChangesNothing(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 			grant.Answered(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
-			return grant.Limiter().Name
+			return grant.l.Name
 		}
 		for i := range 10 {
 			ask("/a", 100, 90-i)
