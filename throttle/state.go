@@ -5,12 +5,11 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
-	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// State is a snapshot of a bucket. As JSON, which is for people to read, durations and errors are text, and
-// what is empty is left out.
+// State is a snapshot of a bucket. Its text is JSON for people to read: durations and errors are text, and what
+// is empty is left out. (A Level, a Forecast and a StoreState alone are printed, and are JSON, as Go does that.)
 type State struct {
 	Bucket    string        `json:"bucket"` // name of the Limiter
 	Label     string        `json:"-"`      // of the Limiter
@@ -44,31 +43,21 @@ func (l *Limiter) State() State {
 	now := root.now()
 	s := State{
 		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
-		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0, nil),
-		Limits: l.levels(now), Beliefs: l.server.Beliefs(now, &l.clock),
+		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0, nil), Beliefs: l.server.Beliefs(now, &l.clock),
+	}
+	var shared *lease.Lease // nil without a Store
+	if l.link != nil {
+		shared, s.Store = l.link.lease, (*StoreState)(l.link.lease.State(now))
+	}
+	if l.invalid == nil {
+		for _, left := range lease.Levels(now, l.quotas, l.stack, shared) {
+			s.Limits = append(s.Limits, Level{left.Quota, "", left.Unit, left.Most, left.Available, left.Reset, left.Rate, false})
+		}
 	}
 	for _, w := range l.server.Windows(now) {
 		s.Limits = append(s.Limits, Level{w.Name, w.Counter, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})
 	}
-	if l.link != nil {
-		s.Store = (*StoreState)(l.link.lease.State(now))
-	}
 	return s
-}
-
-// levels returns how much is left of each configured quota.
-func (l *Limiter) levels(now monotime.Time) (levels []Level) {
-	var shared *lease.Lease
-	switch {
-	case l.invalid != nil:
-		return nil
-	case l.link != nil:
-		shared = l.link.lease
-	}
-	for _, left := range lease.Levels(now, l.quotas, l.stack, shared) {
-		levels = append(levels, Level{left.Quota, "", left.Unit, left.Most, left.Available, left.Reset, left.Rate, false})
-	}
-	return levels
 }
 
 // State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server counts on
@@ -78,6 +67,12 @@ func (g *Group) State() (states []State) {
 		states = append(states, n.Value.State())
 	}
 	return states
+}
+
+// String returns the JSON of the state.
+func (s State) String() string {
+	text, _ := readable.JSON(s) // all of it can be said in JSON
+	return string(text)
 }
 
 // MarshalJSON implements json.Marshaler.

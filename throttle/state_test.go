@@ -162,6 +162,10 @@ func TestStateJSON(t *testing.T) {
 		if got, err := json.Marshal(&State{Bucket: "b"}); string(got) != `{"bucket":"b"}` || err != nil {
 			t.Errorf("%s, %v", got, err)
 		}
+		compact, _ := json.Marshal(s)
+		if text := fmt.Sprintf("%v %+v", s, &s); text != string(compact)+" "+string(compact) {
+			t.Errorf("printed as %s, want the JSON", text)
+		}
 	})
 }
 
@@ -182,7 +186,7 @@ func TestStateOfAStoreThatFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{refusal.Error(), string(asJSON)} {
+		for _, text := range []string{refusal.Error(), string(asJSON), fmt.Sprintf("%+v", s)} {
 			if !strings.Contains(text, "dial redis://…@10.0.0.1:6379/0: %1B[2Jno route") || strings.Contains(text, "secret") {
 				t.Error(text)
 			}
