@@ -43,7 +43,7 @@ func newWorld(t *testing.T, wrap func(http.Handler) http.Handler) *world {
 		case "c.example":
 			return lab.Answer(r, 429, "", "Retry-After", "50"), nil
 		case "d.example":
-			return lab.Answer(r, 200, "", "RateLimit-Policy", `"<b>x</b>";q=10;w=60`, "RateLimit", `"<b>x</b>";r=7;t=30`), nil
+			return lab.Answer(r, 200, "", "RateLimit-Policy", `"<b>x</b>";q=10;w=60`, "RateLimit", `"<b>x</b>";r=1;t=1`), nil
 		}
 		return lab.Answer(r, 200, ""), nil
 	})
@@ -176,6 +176,7 @@ func TestBrowser(t *testing.T) {
 		if strings.Contains(text, "secret") {
 			t.Error(text)
 		}
+		p.until(`document.querySelector("#rows").innerText.includes("1 of 10 as last heard") && !document.querySelector("#rows .bar.low")`) // the reset has come
 		p.accessible()
 		p.clean(w.url)
 	})

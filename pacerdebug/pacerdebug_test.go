@@ -624,6 +624,40 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
+// Of a limit that the server states, what the latest answer said is marked as past when the reset has come, since a
+// request would go at once; while one would wait, nothing is.
+func TestPast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr, page := traced(&lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+			lab.Status(200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "5"),
+			lab.Status(429, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "Retry-After", "3"),
+			lab.Status(200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "10", "X-RateLimit-Reset-After", "0"),
+		}}, nil)
+		limit := func() string {
+			l := path(t, seen(t, page, ""), "rows", 0, "limits", 0).(map[string]any)
+			return fmt.Sprint(l["available"], " of ", l["limit"], " back in ", l["reset"], ", past ", l["past"])
+		}
+		for _, step := range []struct {
+			send  bool
+			sleep time.Duration
+			want  string
+		}{
+			{true, 0, "0 of 10 back in 5000, past <nil>"},
+			{false, 4 * time.Second, "0 of 10 back in 1000, past <nil>"},
+			{false, 1500 * time.Millisecond, "0 of 10 back in <nil>, past true"},
+			{true, 0, "10 of 10 back in <nil>, past <nil>"}, // refused for 3 s first
+		} {
+			if step.send {
+				lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
+			}
+			time.Sleep(step.sleep)
+			if got := limit(); got != step.want {
+				t.Errorf("got %s, want %s", got, step.want)
+			}
+		}
+	})
+}
+
 // What is believed of the server is there in words, whatever the server calls its limits.
 func TestBeliefs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

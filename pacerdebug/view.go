@@ -100,6 +100,7 @@ type level struct {
 	Reset     int64   `json:"reset,omitempty"`
 	Rate      float64 `json:"rate,omitempty"`
 	Stated    bool    `json:"stated,omitempty"`
+	Past      bool    `json:"past,omitempty"` // what was available at the latest answer may be back, and delays nothing
 }
 
 type budget struct {
@@ -345,7 +346,8 @@ func (p *Page) row(b *bucket) row {
 		if l.Counter == l.Quota {
 			l.Counter = ""
 		}
-		r.Limits = append(r.Limits, level{clip(l.Quota), clip(l.Counter), clip(l.Unit), l.Limit, l.Available, milliseconds(l.Reset), l.Rate, l.Stated})
+		past := l.Stated && l.Reset == 0 && l.Available < max(l.Limit, 1) && r.Next == nil
+		r.Limits = append(r.Limits, level{clip(l.Quota), clip(l.Counter), clip(l.Unit), l.Limit, l.Available, milliseconds(l.Reset), l.Rate, l.Stated, past})
 	}
 	if len(s.Limits) > maxLimits {
 		r.MoreThan = maxLimits

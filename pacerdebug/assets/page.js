@@ -154,6 +154,7 @@ function level(l) {
   let left = l.limit ? `${number(l.available)} of ${number(l.limit)}` : `${number(l.available)} left`;
   if (l.unit) left += " " + l.unit;
   if (l.reset) left += `, back in ${time(l.reset)}`;
+  if (l.past) left += " as last heard";
   return [name + (l.of ? ` (${l.of})` : "") + (l.stated && l.quota ? " – stated by the server" : ""), left];
 }
 function levels(parent, limits, at) {
@@ -164,7 +165,7 @@ function levels(parent, limits, at) {
     say(e.children[0].children[0], name);
     say(e.children[0].children[1], left);
     const part = l.limit ? Math.max(0, Math.min(1, l.available / l.limit)) : l.available > 0 ? 1 : 0;
-    set(e.children[1], "class", "bar" + (l.available <= 0 ? " out" : part <= 0.2 ? " low" : ""));
+    set(e.children[1], "class", "bar" + (l.past ? "" : l.available <= 0 ? " out" : part <= 0.2 ? " low" : ""));
     const width = `${round(part * 100)}%`;
     if (e.children[1].firstChild.style.width !== width) e.children[1].firstChild.style.width = width;
   });
