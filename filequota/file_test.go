@@ -630,11 +630,11 @@ func TestOpen(t *testing.T) {
 	old := syscall.Umask(0o077)
 	defer syscall.Umask(old)
 	made := filepath.Join(dir, "a", "b")
-	group := filepath.Join(dir, "group")
-	if err := errors.Join(os.Mkdir(group, 0o770), os.Chmod(group, 0o770)); err != nil {
+	group, everybody := filepath.Join(dir, "group"), filepath.Join(dir, "everybody")
+	if err := errors.Join(os.Mkdir(group, 0o770), os.Chmod(group, 0o770), os.Mkdir(everybody, 0o777), os.Chmod(everybody, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string][2]fs.FileMode{made: {0o700, 0o600}, group: {0o770, 0o660}} {
+	for path, want := range map[string][2]fs.FileMode{made: {0o700, 0o600}, group: {0o770, 0o660}, everybody: {0o777, 0o660}} {
 		m := newMachine(t)
 		m.dir = path
 		a := m.process("a", "1/s even")

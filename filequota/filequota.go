@@ -18,7 +18,8 @@
 // Open makes it with mode 0700, and files with 0600; files that root makes in the directory of a user are the
 // user's. For a group of users, make it yourself, with that group and mode 0770; files then have the group and
 // 0660. Each user must be of the group. Not /tmp itself, in which systems keep users from the files of others,
-// and remove what was idle for days. Not a file system of a network: see [Options].
+// and remove what was idle for days; nor one that another user can make before, since Open uses a directory
+// whoever's it is. Not a file system of a network: see [Options].
 //
 // On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host,
 // nor between them and the host, and no system call tells: use a named volume there.

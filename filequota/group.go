@@ -1,7 +1,9 @@
 package filequota
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,11 +32,26 @@ func (s *Store) makeDir() error {
 	if err != nil {
 		return err
 	}
-	if g == nil {
-		return os.Lchown(s.dir, owner, -1)
+	return s.giveDir(g, owner)
+}
+
+// giveDir gives the directory that this process has just made to the group, or else to the owner, that it had
+// before. Who may write beside it can have put something else in its place by now, such as a link to a directory
+// of this user, which is not to be opened to anybody.
+func (s *Store) giveDir(g *group, owner int) (err error) {
+	f, err := os.OpenFile(s.dir, os.O_RDONLY|asFile, 0)
+	if err != nil {
+		return err
 	}
-	_ = os.Chown(s.dir, -1, g.id) // as in grant
-	return os.Chmod(s.dir, g.mode)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if st, err := f.Stat(); err != nil || !st.IsDir() {
+		return cmp.Or(err, fmt.Errorf("%s is no directory any more", s.dir))
+	}
+	if g == nil {
+		return f.Chown(owner, -1)
+	}
+	_ = f.Chown(-1, g.id) // as in grant
+	return f.Chmod(g.mode)
 }
 
 // perm is that of files.

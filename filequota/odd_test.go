@@ -114,3 +114,38 @@ func TestManyBucketsAtOnce(t *testing.T) {
 	}
 	p.mu.Unlock()
 }
+
+// TestDirectoryReplaced: the directory was removed, and whoever may write beside it puts something else in its place
+// between the calls that make it and that let in others. What that names stays as it is.
+func TestDirectoryReplaced(t *testing.T) {
+	for what, put := range map[string]func(path, other string) error{
+		"link to a directory": func(path, other string) error { return os.Symlink(other, path) },
+		"link to a file":      func(path, other string) error { return os.Symlink(filepath.Join(other, "file"), path) },
+		"hard link":           func(path, other string) error { return os.Link(filepath.Join(other, "file"), path) },
+		"file":                func(path, other string) error { return os.Rename(filepath.Join(other, "file"), path) },
+		"pipe":                func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			other := t.TempDir()
+			file, path := filepath.Join(other, "file"), filepath.Join(t.TempDir(), "q")
+			m := machineOf(t, path)
+			p := m.process("a", "1/s even")
+			if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Chmod(other, 0o700), os.RemoveAll(path), put(path, other)); err != nil {
+				t.Fatal(err)
+			}
+			for whose, give := range map[string]func() error{
+				"a group's": func() error { return p.giveDir(&group{os.Getgid(), 0o770}, 0) },
+				"a user's":  func() error { return p.giveDir(nil, os.Getuid()) },
+			} {
+				if err := give(); err == nil || !strings.Contains(err.Error(), path) {
+					t.Errorf("%s directory: %v, want an error that names the path", whose, err)
+				}
+			}
+			for _, name := range []string{other, file, path} {
+				if st, err := os.Stat(name); err == nil && st.Mode().Perm()&0o077 != 0 {
+					t.Errorf("%s is %v now", name, st.Mode())
+				}
+			}
+		})
+	}
+}
