@@ -13,7 +13,7 @@
 // time for which a server asked not to come back.
 //
 // A delay that would end after the context's deadline, or later than MaxElapsed allows, is not
-// begun: Retry returns at once. A [RetryError] says why Retry gave up, and has the last error.
+// begun: Retry returns at once. An [Error] says why Retry gave up, and has the last error.
 //
 // Only the operation can bound one attempt, by a context that it derives from its own. The end of
 // the derived context does not end the retries.

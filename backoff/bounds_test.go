@@ -178,7 +178,7 @@ func TestRetryContextCauses(t *testing.T) {
 						at("during")
 						return 0, errFailed
 					}, &Options{Backoff: none, Notify: func(Retrying) { at("after") }})
-					var e *RetryError
+					var e *Error
 					if !errors.As(err, &e) || e.Attempts != attempts || !errors.Is(err, test.err) || !errors.Is(err, test.cause) ||
 						!errors.Is(e.Because, test.err) || !errors.Is(e.Because, test.cause) || e.Timeout() != errors.Is(test.err, context.DeadlineExceeded) {
 						t.Errorf("got %v", err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Why Retry gives up, if its context has not ended: RetryError.Because is one of these errors, which
+// Why Retry gives up, if its context has not ended: Error.Because is one of these errors, which
 // errors.Is finds.
 var (
 	// ErrAttempts means that as many attempts failed as Options.MaxAttempts allows.
@@ -27,10 +27,10 @@ var (
 	ErrStopped = errors.New("backoff: the delays have come to an end")
 )
 
-// RetryError is the error with which [Retry] gives up although another attempt might help. errors.Is
+// Error is the error with which [Retry] gives up although another attempt might help. errors.Is
 // and errors.As find what Because and Err wrap. If the context has ended, errors.Is finds both its Err
 // and its Cause.
-type RetryError struct {
+type Error struct {
 	// Attempts is how many attempts were made: zero if the context had ended before the first one.
 	Attempts int
 	// Elapsed is the time from the call of Retry until it stopped.
@@ -48,7 +48,7 @@ type RetryError struct {
 
 // Error says why there is no other attempt, with the MaxElapsed or MaxHint if one of these is why, the number
 // of attempts, the time that they took, the delay that was due next, and the last error.
-func (e *RetryError) Error() string {
+func (e *Error) Error() string {
 	because, plural := "stopped", "s"
 	if e.Because != nil {
 		because = strings.TrimPrefix(e.Because.Error(), "backoff: ")
@@ -68,7 +68,7 @@ func (e *RetryError) Error() string {
 }
 
 // Unwrap returns Because and Err, as far as they are not nil.
-func (e *RetryError) Unwrap() []error {
+func (e *Error) Unwrap() []error {
 	var errs []error
 	for _, err := range []error{e.Because, e.Err} {
 		if err != nil {
@@ -80,7 +80,7 @@ func (e *RetryError) Unwrap() []error {
 
 // Timeout reports whether Retry gave up because of the context's deadline. Package net/url and
 // os.IsTimeout call it.
-func (e *RetryError) Timeout() bool {
+func (e *Error) Timeout() bool {
 	return errors.Is(e.Because, context.DeadlineExceeded)
 }
 

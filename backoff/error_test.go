@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-func TestRetryErrorText(t *testing.T) {
+func TestErrorText(t *testing.T) {
 	for _, test := range []struct {
-		err  *RetryError
+		err  *Error
 		want string
 	}{
 		{
-			&RetryError{Attempts: 3, Elapsed: 1300*time.Millisecond + 7, Because: ErrAttempts, Err: errFailed},
+			&Error{Attempts: 3, Elapsed: 1300*time.Millisecond + 7, Because: ErrAttempts, Err: errFailed},
 			"backoff: MaxAttempts used up, 3 attempts in 1.3s: failed",
 		},
 		{
-			&RetryError{Attempts: 1, Delay: 5 * time.Second, Because: ErrDeadline, Err: errFailed},
+			&Error{Attempts: 1, Delay: 5 * time.Second, Because: ErrDeadline, Err: errFailed},
 			"backoff: next attempt would miss the context's deadline, 1 attempt in 0s, next due after 5s: failed",
 		},
 		{
-			&RetryError{Attempts: 1, Delay: time.Second, Because: ErrBudget, Err: errFailed},
+			&Error{Attempts: 1, Delay: time.Second, Because: ErrBudget, Err: errFailed},
 			"backoff: local retry budget is empty, 1 attempt in 0s, next due after 1s: failed",
 		},
 		{
-			&RetryError{Because: context.Canceled},
+			&Error{Because: context.Canceled},
 			"backoff: context canceled, 0 attempts in 0s",
 		},
 		{
-			&RetryError{},
+			&Error{},
 			"backoff: stopped, 0 attempts in 0s",
 		},
 	} {
@@ -43,7 +43,7 @@ func TestRetryErrorText(t *testing.T) {
 }
 
 // A bound that was meant to be in seconds shows itself.
-func TestRetryErrorNamesTheBound(t *testing.T) {
+func TestErrorNamesTheBound(t *testing.T) {
 	for _, test := range []struct {
 		err     error
 		options Options
@@ -63,7 +63,7 @@ func TestRetryErrorNamesTheBound(t *testing.T) {
 	}
 }
 
-func TestRetryErrorTimeout(t *testing.T) {
+func TestErrorTimeout(t *testing.T) {
 	for _, test := range []struct {
 		because error
 		want    bool
@@ -75,7 +75,7 @@ func TestRetryErrorTimeout(t *testing.T) {
 		{ErrElapsed, false},
 		{nil, false},
 	} {
-		err := &RetryError{Because: test.because, Err: errFailed}
+		err := &Error{Because: test.because, Err: errFailed}
 		// These two functions look at the error itself, not at the errors that it wraps.
 		outer := &url.Error{Op: "Get", URL: "/", Err: err}
 		if err.Timeout() != test.want || os.IsTimeout(err) != test.want || outer.Timeout() != test.want {

@@ -57,12 +57,12 @@ func ExampleRetry_deadline() {
 	// Output: true true true
 }
 
-// A RetryError says why there was no other attempt. Its Err is the error of the last attempt.
-func ExampleRetryError() {
+// An Error says why there was no other attempt. Its Err is the error of the last attempt.
+func ExampleError() {
 	_, err := backoff.Retry(context.Background(), flaky(errBusy, errBusy), &backoff.Options{
 		Backoff: backoff.Constant{Interval: -1}, MaxAttempts: 2,
 	})
-	var gaveUp *backoff.RetryError
+	var gaveUp *backoff.Error
 	if errors.As(err, &gaveUp) {
 		fmt.Println("attempts:", gaveUp.Attempts)
 		fmt.Println("because:", gaveUp.Because)
@@ -77,11 +77,11 @@ func ExampleRetryError() {
 }
 
 // If the context ends, errors.Is finds its error and its cause.
-func ExampleRetryError_context() {
+func ExampleError_context() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the user has closed the window"))
 	err := backoff.Do(ctx, func(context.Context) error { return errBusy }, nil)
-	var gaveUp *backoff.RetryError
+	var gaveUp *backoff.Error
 	if errors.As(err, &gaveUp) {
 		fmt.Println(gaveUp.Because)
 	}
@@ -170,7 +170,7 @@ func ExampleOptions_notify() {
 		Backoff: backoff.Constant{Interval: -1},
 		Notify:  func(r backoff.Retrying) { all = append(all, r.Err) },
 	})
-	var last *backoff.RetryError
+	var last *backoff.Error
 	if errors.As(err, &last) {
 		all = append(all, last.Err)
 	}

@@ -71,7 +71,7 @@ type Retrying struct {
 //   - when the next delay would be in vain, since it would end after the deadline of ctx or later than
 //     MaxElapsed allows, or since a hint is longer than MaxHint. Then Retry does not wait at all.
 //
-// Except in the first case, the error is a *[RetryError], which wraps the last error of op and says why
+// Except in the first case, the error is a *[Error], which wraps the last error of op and says why
 // there is no other attempt. If ctx has ended before the call, Retry does not call op. If op derives a
 // context from ctx to bound one attempt, the error of that context is an error like any other.
 //
@@ -192,9 +192,9 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 	return delay, nil
 }
 
-// stop returns a RetryError.
+// stop returns an Error.
 func (l *loop) stop(because error, delay time.Duration, err error) error {
-	e := &RetryError{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Because: because, Err: err}
+	e := &Error{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Because: because, Err: err}
 	switch {
 	case errors.Is(because, ErrElapsed):
 		e.bound = fmt.Sprintf(" (%v)", l.options.MaxElapsed)

@@ -127,7 +127,7 @@ func TestRetryDeadlinePassed(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			return 0, errFailed
 		}, nil)
-		var e *RetryError
+		var e *Error
 		if !errors.As(err, &e) || !e.Timeout() || !errors.Is(e, slow) || !errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, errFailed) {
 			t.Errorf("got %v", err)
 		}

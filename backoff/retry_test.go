@@ -47,11 +47,11 @@ func retry(ctx context.Context, o *Options, errs ...error) *run {
 }
 
 // stopped checks the error of a Retry that gave up.
-func (r *run) stopped(t *testing.T, attempts int, elapsed time.Duration, because error) *RetryError {
+func (r *run) stopped(t *testing.T, attempts int, elapsed time.Duration, because error) *Error {
 	t.Helper()
-	var e *RetryError
+	var e *Error
 	if !errors.As(r.err, &e) {
-		t.Fatalf("error %v of type %T, want a *RetryError", r.err, r.err)
+		t.Fatalf("error %v of type %T, want an *Error", r.err, r.err)
 	}
 	if e.Attempts != attempts || e.Elapsed != elapsed || !errors.Is(e, because) {
 		t.Errorf("%v: attempts %d, elapsed %v, want %d, %v, %v", e, e.Attempts, e.Elapsed, attempts, elapsed, because)
