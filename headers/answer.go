@@ -123,7 +123,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 	}
 	if b != nil {
 		h.refusal = max(h.refusal, b.Refusal)
-		h.body = b.Delay
+		h.body, h.fallback = b.Delay, b.Else
 		if b.Next != "" {
 			h.body = h.body.Longer(value.ParseDelay(b.Next, time.Second, MaxRetryAfter, c))
 		}

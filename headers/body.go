@@ -24,8 +24,9 @@ const MaxBody = 64 << 10
 //   - which limits are used up: Google (google.rpc.QuotaFailure and ErrorInfo), Discord's
 //     global one, the policies that a problem of the IETF draft names, Shopify's points, Stack
 //     Exchange's quota_remaining;
-//   - the [Refusal]: those, and OpenAI, Anthropic, Stripe, Linear, GitHub's GraphQL API,
-//     HubSpot, X, AWS, Slack, Kraken, Bybit, Feishu, Google Maps.
+//   - the [Refusal]: those, and OpenAI, Anthropic, Stripe, Linear, GitHub's GraphQL API and its
+//     secondary limits (a minute, if nothing says how long), HubSpot, X, AWS, Slack, Kraken, Bybit,
+//     Feishu, Google Maps.
 //
 // The body may be cut anywhere: what is not complete says nothing, and what is beyond
 // [MaxBody] is not read. A limit that is said to be exceeded has a Remaining of zero, although

@@ -233,6 +233,17 @@ var bodies = []struct {
 		// https://docs.github.com/en/graphql
 		"GitHub's GraphQL API", `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`, `too_fast`,
 	},
+	{
+		// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit:
+		// without a Retry-After, "wait for at least one minute before retrying".
+		"GitHub's secondary limit", `{"documentation_url":"https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api?apiVersion=2022-11-28#about-secondary-rate-limits",
+			"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`,
+		`retry 1m0s, too_fast`,
+	},
+	{"GitHub's secondary limit, of old", `{"documentation_url":"https://docs.github.com/en/free-pro-team@latest/rest/overview/resources-in-the-rest-api#secondary-rate-limits"}`, `retry 1m0s, too_fast`},
+	{"GitHub's secondary limit, of a server of one's own", `{"documentation_url":"https://docs.github.com/enterprise-server@3.15/rest/overview/resources-in-the-rest-api#abuse-rate-limits"}`, `retry 1m0s, too_fast`},
+	{"GitHub's primary limit", `{"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api"}`, `nothing`},
+	{"GitHub, forbidden", `{"message":"Resource not accessible by integration","documentation_url":"https://docs.github.com/rest/issues/comments#create-an-issue-comment","status":"403"}`, `nothing`},
 	{"OpenAI, a balance", `{"error":{"code":"credit_balance_exhausted"}}`, `spent`},
 	{"OpenAI, an organization that may not spend more", `{"error":{"code":"organization_spend_limit_exceeded"}}`, `spent`},
 	{"OpenAI, a project that may not spend more", `{"error":{"code":"project_spend_limit_exceeded"}}`, `spent`},
@@ -318,6 +329,14 @@ func TestParseBodyAndHeaders(t *testing.T) {
 		},
 		{
 			"a delay that is longer", jsonHeader("Retry-After", "0"), `{"retry_after":64.57}`, `retry 1m4.57s`,
+		},
+		{
+			"GitHub's secondary limit, a shorter delay", jsonHeader("Retry-After", "5"),
+			`{"documentation_url":"https://docs.github.com/rest#secondary-rate-limits"}`, `retry 5s, too_fast`,
+		},
+		{
+			"GitHub's secondary limit, remaining", jsonHeader("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "14"),
+			`{"documentation_url":"https://docs.github.com/rest#secondary-rate-limits"}`, `"" 14/30, retry 1m0s, too_fast`,
 		},
 		{
 			"IETF", fields("Content-Type", "application/problem+json", "RateLimit", `"daily";r=0;t=5`, "RateLimit-Policy", `"daily";q=100;w=60`),

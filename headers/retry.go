@@ -18,6 +18,7 @@ type hints struct {
 	other         value.Delay     // in headers of single vendors
 	idle          bool            // other is of a header that is zero as long as something is left
 	body          value.Delay     // in the body
+	fallback      value.Delay     // counts if no other is known
 	never, should bool            // whether to try again, as an Advice
 	refusal       refusal.Refusal // the gravest of all
 }
@@ -121,7 +122,7 @@ const disagreement = 2 * time.Second
 // longer by more than the disagreement; then Retry-After; then that of a single vendor, also
 // where it is Retry-After before that one was rounded. The delay of a body counts if there is
 // no other one, if it is the other one before that was rounded, and if it is longer by more
-// than the disagreement.
+// than the disagreement. If there is none at all, the fallback counts.
 func (h *hints) delay() value.Delay {
 	d := h.millis
 	if d.In == 0 && max(h.standard.In, h.other.In, h.body.In) > 0 {
@@ -135,6 +136,9 @@ func (h *hints) delay() value.Delay {
 	}
 	if b := h.body; !d.Known || b.Finer(d) || b.Known && b.In > d.In+disagreement {
 		d = b
+	}
+	if !d.Known {
+		d = h.fallback
 	}
 	return d
 }

@@ -58,7 +58,6 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet { // GitHub refuses changes that come much faster than a second apart
 		if n := len(f.changes); n > 0 && now.Sub(f.changes[n-1]) < 900*time.Millisecond {
-			w.Header().Set("Retry-After", "60")
 			f.refuse(w, "secondary", "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
 			return
 		}
@@ -74,9 +73,13 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{}`)
 }
 
-// refuse writes GitHub's refusal, which is a 403.
+// refuse writes GitHub's refusal, which is a 403. That of the secondary limit has a Retry-After sometimes; here it has none.
 func (f *fake) refuse(w http.ResponseWriter, what, message string) {
 	f.refused[what]++
+	section := ""
+	if what == "secondary" {
+		section = "#about-secondary-rate-limits"
+	}
 	w.WriteHeader(http.StatusForbidden)
-	fmt.Fprintf(w, `{"message":%q,"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api"}`, message)
+	fmt.Fprintf(w, `{"message":%q,"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api%s"}`, message, section)
 }

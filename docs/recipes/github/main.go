@@ -82,6 +82,9 @@ func newTransport(base http.RoundTripper, cache place) (*pacer.Transport, http.R
 			}
 			return nil
 		},
+		// A secondary limit that was met all the same is said in the body alone if there is no Retry-After. Then
+		// GitHub wants to be left alone for a minute, and so it is.
+		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
 		// When the 5000 are used up, wait for the end of the hour, and a little longer, as its clock may differ
 		// from ours. With the default of two minutes, all calls would fail until then.
 		MaxStandstill: 61 * time.Minute,

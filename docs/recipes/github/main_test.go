@@ -44,6 +44,33 @@ func recipe(t *testing.T, cache place) {
 	})
 }
 
+// A secondary limit that is met all the same, as where another program writes too, is waited for: a minute.
+func TestSecondaryLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFake(time.Hour)
+		defer api.Close()
+		transport, _ := newTransport(api.Transport(), below)
+		transport.Rand = func() float64 { return 0 } // no jitter
+		other := api.Transport()
+		start := time.Now()
+		for _, send := range []http.RoundTripper{other, transport} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.github.com/repos/a/b/issues", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := send.RoundTrip(req)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatal(resp, err)
+			}
+			resp.Body.Close()
+		}
+		// Three answers take 10 ms each: that to the other program, the refusal, and the last.
+		if took, want := time.Since(start), time.Minute+30*time.Millisecond; took != want || api.refused["secondary"] != 1 {
+			t.Errorf("both wrote after %v, and %d were refused, want %v, and 1", took, api.refused["secondary"], want)
+		}
+	})
+}
+
 // What was unchanged is given back: of the 5000 an hour, only what was read is charged.
 func TestUnchangedCostsNothing(t *testing.T) {
 	for _, cache := range []place{above, below} {

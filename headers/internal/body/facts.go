@@ -13,6 +13,7 @@ type Facts struct {
 	Limits  []Limit
 	Delay   value.Delay // how long to wait
 	Next    string      // until when to wait, an instant in writing
+	Else    value.Delay // how long to wait if neither the body nor a header says it
 	Refusal refusal.Refusal
 }
 

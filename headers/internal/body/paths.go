@@ -45,6 +45,8 @@ func newPaths() map[string]func(*reader, string) {
 		"type":                (*reader).problemType,
 		"violated-policies/*": (*reader).violatedPolicy,
 
+		"documentation_url": (*reader).documentation,
+
 		// https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
 		"__type": func(r *reader, v string) { r.because(refusal.OfAWS(v)) },
 	}

@@ -106,6 +106,17 @@ func (r *reader) problemType(text string) {
 	}
 }
 
+// documentation reads where GitHub explains an error. A secondary limit is told by that alone (and prose) where there is
+// no Retry-After: then "wait for at least one minute before retrying", says
+// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit.
+func (r *reader) documentation(url string) {
+	switch _, section, _ := strings.Cut(url, "#"); section {
+	case "about-secondary-rate-limits", "secondary-rate-limits", "abuse-rate-limits":
+		r.because(refusal.TooFast)
+		r.facts.Else = value.Delay{In: min(time.Minute, r.most), Resolution: time.Second, Known: true}
+	}
+}
+
 // violatedPolicy reads the name of a policy that the request exceeded.
 func (r *reader) violatedPolicy(text string) {
 	if policy := value.CleanName(text); policy != "" && len(r.violated) < value.MaxMembers {

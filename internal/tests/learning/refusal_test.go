@@ -19,7 +19,9 @@ import (
 const (
 	openAINoMoney = `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`
 	googleRetry   = `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"22s"}]}}`
-	shopifySlow   = `{"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}],
+	// GitHub says so without a Retry-After, too.
+	githubSecondary = `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
+	shopifySlow     = `{"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}],
 		"extensions":{"cost":{"requestedQueryCost":500,"throttleStatus":{"maximumAvailable":1000.0,"currentlyAvailable":400,"restoreRate":50.0}}}}`
 )
 
@@ -42,6 +44,7 @@ func TestWhyItWasRefused(t *testing.T) {
 		"OpenAI, no money":                {pacer.ErrorBodies, 429, openAINoMoney, nil, 1, 0, true},
 		"OpenAI, and nobody looks":        {nil, 429, openAINoMoney, nil, 2, 100 * time.Millisecond, false},
 		"Google says when in the body":    {pacer.ErrorBodies, 429, googleRetry, nil, 2, 22 * s, false},
+		"GitHub's secondary limit":        {pacer.ErrorBodies, 403, githubSecondary, []string{"X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4999"}, 2, 60 * s, false},
 		"not of a success":                {pacer.ErrorBodies, 200, shopifySlow, nil, 1, 0, false},
 		"Shopify, 200":                    {all200, 200, shopifySlow, nil, 2, 2 * s, false}, // 100 points are missing
 		"AWS, 400":                        {nil, 400, "{}", []string{"X-Amzn-ErrorType", "ThrottlingException"}, 2, 100 * time.Millisecond, false},
