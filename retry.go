@@ -55,10 +55,10 @@ type Retry struct {
 	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400 and
 	// above, and which errors, may be followed by another attempt. It may call ShouldRetry, which is that
 	// table. A request that is not safe to repeat is not sent again, even if CheckRetry says so. CheckRetry
-	// must not read the body of the answer. If it returns an error, the request is not sent again; RoundTrip
-	// still returns the answer or the error at hand, not the error of CheckRetry. A CheckRetry of
-	// go-retryablehttp fits here.
-	CheckRetry func(ctx context.Context, resp *http.Response, err error) (again bool, stop error)
+	// must not read the body of the answer. A CheckRetry of go-retryablehttp fits here. As there, an error that
+	// it returns stops nothing; but one that is marked with backoff.Permanent does. RoundTrip returns the answer
+	// or the error at hand, and never that of CheckRetry.
+	CheckRetry func(ctx context.Context, resp *http.Response, err error) (again bool, why error)
 
 	// PrepareRetry, if not nil, is called with the request of each attempt but the first, after its body was
 	// renewed: for example to sign it anew. If it returns an error, the request is not sent again. A

@@ -9,8 +9,8 @@ import (
 )
 
 // Ask reports whether a CheckRetry of go-retryablehttp wants another attempt. An error is passed in a url.Error, as
-// http.Client would, since the policies of go-retryablehttp misjudge other errors. If CheckRetry itself
-// returns an error, that means no.
+// http.Client would, since the policies of go-retryablehttp misjudge other errors. An error beside a yes says why, as
+// of its ErrorPropagatedRetryPolicy after a 503, and is no no; unless it is marked as final.
 func Ask(check func(context.Context, *http.Response, error) (bool, error), req *http.Request, resp *http.Response, err error) bool {
 	ctx := context.WithValue(req.Context(), requestKey{}, req)
 	if err != nil {
@@ -20,8 +20,8 @@ func Ask(check func(context.Context, *http.Response, error) (bool, error), req *
 		}
 		err = &url.Error{Op: op, URL: req.URL.Redacted(), Err: err}
 	}
-	again, stop := check(ctx, resp, err)
-	return again && stop == nil
+	again, why := check(ctx, resp, err)
+	return again && !Marked(why)
 }
 
 // requestKey is the key under which the context given to CheckRetry has the request.

@@ -135,6 +135,29 @@ func TestMigratingFromRetryablehttp(t *testing.T) {
 			t.Errorf("asked about %v, want 200 and 404 there, and 404 here", got)
 		}
 	})
+	t.Run("CheckRetry with an error", func(t *testing.T) { // ErrorPropagatedRetryPolicy says yes to a 503, and why
+		check := retryablehttp.ErrorPropagatedRetryPolicy
+		for who, over := range map[string]func(http.RoundTripper) *http.Client{
+			"go-retryablehttp": func(base http.RoundTripper) *http.Client {
+				c := retryablehttp.NewClient()
+				c.Logger, c.HTTPClient, c.CheckRetry = nil, &http.Client{Transport: base}, check
+				return c.StandardClient()
+			},
+			"pacer": func(base http.RoundTripper) *http.Client {
+				return &http.Client{Transport: &pacer.Transport{Base: base, Retry: pacer.Retry{CheckRetry: check}}}
+			},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				resp, err := over(&lab.Script{Answers: list(lab.Status(503, ""), lab.Status(200, ""))}).Do(lab.Request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(who, err)
+				}
+				if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+					t.Errorf("%s: %d, want the 200 after a 503", who, resp.StatusCode)
+				}
+			})
+		}
+	})
 	t.Run("bodies", func(t *testing.T) {
 		for who, c := range map[string]struct {
 			client func(http.RoundTripper) *http.Client

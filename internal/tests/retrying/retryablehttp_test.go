@@ -51,7 +51,11 @@ func TestCheckRetryDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		yes := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
 		no := func(context.Context, *http.Response, error) (bool, error) { return false, nil }
-		stop := func(context.Context, *http.Response, error) (bool, error) { return true, io.ErrNoProgress }
+		with := func(context.Context, *http.Response, error) (bool, error) { return true, io.ErrNoProgress }
+		marked := func(context.Context, *http.Response, error) (bool, error) {
+			return true, fmt.Errorf("no: %w", backoff.Permanent(io.ErrNoProgress))
+		}
+		stop := func(context.Context, *http.Response, error) (bool, error) { return false, io.ErrNoProgress }
 		dial := &net.OpError{Op: "dial", Err: lab.ErrBroken}
 		for _, test := range []struct {
 			method string
@@ -73,6 +77,10 @@ func TestCheckRetryDecides(t *testing.T) {
 			{"POST", no, lab.Status(409, "", "X-Should-Retry", "true"), 1},
 			{"POST", yes, lab.Status(409, "", "X-Should-Retry", "true"), 3},
 			{"GET", no, lab.Fails(lab.ErrBroken), 1},
+			{"GET", with, lab.Status(503, ""), 3},
+			{"GET", with, lab.Fails(lab.ErrBroken), 3},
+			{"GET", marked, lab.Status(503, ""), 1},
+			{"GET", marked, lab.Fails(lab.ErrBroken), 1},
 			{"GET", stop, lab.Status(503, ""), 1},
 			{"GET", stop, lab.Fails(lab.ErrBroken), 1},
 		} {
