@@ -93,13 +93,20 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 	return m.Any()
 }
 
-// setBack moves the instants back of a hold and of resets.
+// setBack moves the instants back of a hold and of resets. What would lie before the year 1 is not known: only a
+// hostile text has it, and JSON has no such years, so that nothing could be written any more.
 func (m *Memory) setBack(ahead time.Duration) {
+	back := func(t time.Time) time.Time {
+		if t = t.Add(-ahead); t.Year() < 1 {
+			return time.Time{}
+		}
+		return t
+	}
 	for i := range m.Windows {
 		w := &m.Windows[i]
-		w.Early, w.Late = w.Early.Add(-ahead), w.Late.Add(-ahead)
+		w.Early, w.Late = back(w.Early), back(w.Late)
 	}
-	m.Held = m.Held.Add(-ahead)
+	m.Held = back(m.Held)
 }
 
 // prune takes out what is out of date of a limit that was stated so long ago.

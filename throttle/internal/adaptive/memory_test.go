@@ -295,6 +295,10 @@ func TestPrune(t *testing.T) {
 			Memory{At: at(day), Held: at(day + 1), Windows: []WindowMemory{{Early: at(day + 2), Late: at(day + 3)}, {Late: at(day), Habits: Habits{Floors: true}}}},
 			Memory{At: now, Held: at(1), Windows: []WindowMemory{{Early: at(2), Late: at(3)}, {Habits: Habits{Floors: true}}}},
 		},
+		"of years to come, from a hostile text": {
+			Memory{At: at(40000 * day), Windows: []WindowMemory{{Late: at(80000 * day)}, {Early: time.Time{}.Add(day), Late: at(80000 * day)}}},
+			Memory{At: now, Windows: []WindowMemory{{Late: at(40000 * day)}, {Late: at(40000 * day)}}}, // with an Early before the year 0, JSON is an error
+		},
 		"of years to come": {Memory{At: at(1000 * day), Rate: 1}, Memory{At: now, Rate: 1}},
 		"too many limits":  {Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, 100)}, Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, maxWindows)}},
 		"a name of 1 kB":   {Memory{At: now, Windows: []WindowMemory{{Name: strings.Repeat("x", 1000), Late: at(1)}}}, Memory{}},
