@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // file is what Write writes: what each bucket has learned, by a digest that stands for the bucket. Names of
 // buckets are not written, since they may contain credentials.
-type file[M any] struct {
-	Version int          `json:"version"`
-	Buckets map[string]M `json:"buckets"`
+type file struct {
+	Version int                        `json:"version"`
+	Buckets map[string]json.RawMessage `json:"buckets"`
 }
 
 const (
@@ -47,7 +49,7 @@ func write(w io.Writer, now time.Time, learned Shelf, most int) error {
 		}
 		texts[digest] = text
 	}
-	return json.NewEncoder(w).Encode(file[json.RawMessage]{fileVersion, texts})
+	return json.NewEncoder(w).Encode(file{fileVersion, texts})
 }
 
 // Read reads what Write wrote. Its error is errors.ErrUnsupported if that was a later version.
@@ -61,21 +63,93 @@ func Read(r io.Reader) (map[string]Memory, error) {
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("empty, want what Save wrote")
 	}
-	var read file[Memory]
+	var read struct {
+		Version int             `json:"version"`
+		Buckets json.RawMessage `json:"buckets"`
+	}
 	if err = json.Unmarshal(text, &read); read.Version > fileVersion { // which may have other types
 		return nil, fmt.Errorf("version is %d, want %d: a later version of pacer wrote it: %w", read.Version, fileVersion, errors.ErrUnsupported)
 	}
 	if err != nil {
-		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours
-			return nil, fmt.Errorf("want what Save wrote: cannot unmarshal %s at byte %d", wrong.Value, wrong.Offset)
-		}
-		return nil, fmt.Errorf("want what Save wrote: %w", err)
+		return nil, wrongText(err, 0)
 	}
 	if read.Version != fileVersion {
 		return nil, fmt.Errorf("version is %d, want %d", read.Version, fileVersion)
 	}
-	return read.Buckets, nil
+	learned, err := readBuckets(read.Buckets)
+	if err != nil {
+		return nil, wrongText(err, bytes.Index(text, read.Buckets))
+	}
+	return learned, nil
 }
+
+// wrongText says what is wrong with a text that begins at some byte of a file.
+func wrongText(err error, from int) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours
+		return fmt.Errorf("want what Save wrote: cannot unmarshal %s at byte %d", wrong.Value, int64(from)+wrong.Offset)
+	}
+	return fmt.Errorf("want what Save wrote: %w", err)
+}
+
+// readBuckets reads the buckets of a text that is JSON, one by one, and no more than are kept.
+func readBuckets(text []byte) (learned map[string]Memory, err error) {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		if len(text) > 0 {
+			err = json.Unmarshal(text, &learned)
+		}
+		return learned, err
+	}
+	learned = map[string]Memory{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, err = d.Token()
+	for err == nil && d.More() && len(learned) < shelfRoom {
+		digest, _ := d.Token() // the text is JSON, as was seen
+		from, m := d.InputOffset()+1, Memory{}
+		if err = d.Decode(&m); err == nil {
+			learned[digest.(string)] = m
+		} else if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			wrong.Offset += from
+		}
+	}
+	return learned, err
+}
+
+// windowMemories and allUsed are lists of which no more is read than is kept: what is made of an element takes hundreds
+// of times the memory of its text, `{}`.
+type (
+	windowMemories []WindowMemory
+	allUsed        []limit.Used
+)
+
+func (w *windowMemories) UnmarshalJSON(text []byte) error {
+	return firstOf(text, maxWindows, (*[]WindowMemory)(w))
+}
+
+func (u *allUsed) UnmarshalJSON(text []byte) error {
+	return firstOf(text, limit.MaxUsed, (*[]limit.Used)(u))
+}
+
+// firstOf reads the first elements of a list, so many at most.
+func firstOf[T any](text []byte, most int, all *[]T) (err error) {
+	if len(text) <= shortList || !bytes.HasPrefix(text, []byte("[")) {
+		if err = json.Unmarshal(text, all); len(*all) > most {
+			*all = slices.Clone((*all)[:most])
+		}
+		return err
+	}
+	*all = nil
+	d := json.NewDecoder(bytes.NewReader(text))
+	for _, err = d.Token(); err == nil && d.More() && len(*all) < most; {
+		var one T
+		if err = d.Decode(&one); err == nil {
+			*all = append(*all, one)
+		}
+	}
+	return err
+}
+
+// shortList is how many bytes of a list are read at once, which takes half of the time, and some megabytes at most.
+const shortList = 16 << 10
 
 // Shelf is what was learned for buckets that are not made yet, by their digests.
 type Shelf map[string]Memory

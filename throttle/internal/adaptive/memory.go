@@ -17,7 +17,7 @@ type Memory struct {
 	Held time.Time `json:"held,omitzero"`
 
 	// Windows are the limits that the server spoke of.
-	Windows []WindowMemory `json:"windows,omitempty"`
+	Windows windowMemories `json:"windows,omitempty"`
 
 	// Rate is the rate in requests per second at which the server serves while it states no
 	// limits; Growth is the share of Rate by which it grows per second. Zero if the rate is not known.
@@ -32,7 +32,7 @@ type Memory struct {
 	FailuresRefuse bool    `json:"failuresRefuse,omitzero"`
 
 	// Used is what was charged to the quotas of the bucket. A Server leaves it alone.
-	Used []limit.Used `json:"used,omitempty"`
+	Used allUsed `json:"used,omitempty"`
 
 	// Together is what package together knows: which requests are counted together. A Server leaves it alone as well.
 	Together json.RawMessage `json:"together,omitempty"`

@@ -3,9 +3,11 @@ package adaptive
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -310,6 +313,43 @@ func TestPrune(t *testing.T) {
 		}
 		if !reflect.DeepEqual(before, test.m.Windows) {
 			t.Errorf("%s: what was given was changed", name)
+		}
+	}
+}
+
+// TestReadIsBounded: of a text of much that is nothing no more is made than is kept, and a bucket that is not what
+// Write wrote is an error that says where.
+func TestReadIsBounded(t *testing.T) {
+	many := strings.Builder{}
+	for i := range shelfRoom + 1 {
+		fmt.Fprintf(&many, `"%d":{},`, i)
+	}
+	for name, test := range map[string]struct {
+		buckets             string
+		n, windows, charged int
+	}{
+		"limits":      {`"a":{"windows":[` + strings.Repeat("{},", 100_000) + `{}]}`, 1, maxWindows, 0},
+		"few limits":  {`"a":{"windows":[` + strings.Repeat("{},", 5000) + `{}]}`, 1, maxWindows, 0},
+		"some limits": {`"a":{"windows":[{},{}]}`, 1, 2, 0},
+		"quotas":      {`"a":{"used":[` + strings.Repeat("{},", 100_000) + `{}]}`, 1, 0, limit.MaxUsed},
+		"buckets":     {many.String() + `"a":{}`, shelfRoom, 0, 0},
+		"no list":     {`"a":{"windows":null,"used":null}`, 1, 0, 0},
+	} {
+		text := `{"version":1,"buckets":{` + test.buckets + `}}`
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all, err := Read(strings.NewReader(text))
+		runtime.ReadMemStats(&after)
+		if m := all["a"]; err != nil || len(all) != test.n || len(m.Windows) != test.windows || len(m.Used) != test.charged || cap(m.Windows) > 2*maxWindows || cap(m.Used) > 2*limit.MaxUsed {
+			t.Errorf("%s: %v, %d buckets, the first with %d of %d, %d of %d", name, err, len(all), len(m.Windows), cap(m.Windows), len(m.Used), cap(m.Used))
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(100*len(text)+10<<20) {
+			t.Errorf("%s: %d bytes are made of %d", name, n, len(text))
+		}
+	}
+	for buckets, want := range map[string]string{`"a":{},"b":{"rate":"x"}`: "string at byte 46", `"a":{"windows":5}`: "number", `"a":{"windows":[` + strings.Repeat(" ", shortList) + `5]}`: "number", `"a":5`: "number at byte 29"} {
+		if all, err := Read(strings.NewReader(`{"version":1,"buckets":{` + buckets + `}}`)); all != nil || err == nil || !strings.Contains(err.Error(), "cannot unmarshal "+want) {
+			t.Errorf("%s: %v, %v", buckets, all, err)
 		}
 	}
 }

@@ -22,9 +22,11 @@ type Used struct {
 	Went []int64 `json:"went"`
 }
 
+// MaxUsed bounds the quotas of a bucket of which something is remembered.
+const MaxUsed = 32
+
 const (
 	shortest = time.Minute // what comes back within that is not worth a file
-	maxUsed  = 32          // quotas of a bucket of which something is remembered
 	maxWent  = 256         // instants of a quota: two for each cell, or each token, of a Plain one, debts included
 	maxWord  = 64          // bytes of a unit or a kind
 )
@@ -99,7 +101,7 @@ func spanOf(q *quota.Quota) time.Duration {
 func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 	for i := range s {
 		e := &s[i]
-		if !e.remembers() || e.all.Idle(now) || len(all) == maxUsed {
+		if !e.remembers() || e.all.Idle(now) || len(all) == MaxUsed {
 			continue
 		}
 		u := Used{Unit: e.quota.Unit, Kind: e.quota.Kind.String(), Span: spanOf(e.quota)}
@@ -172,7 +174,7 @@ func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 // since the last of them went. What says an instant to come is taken to be of now.
 func Pruned(all []Used, now time.Time) []Used {
 	var left []Used
-	for _, u := range all[:min(len(all), maxUsed)] {
+	for _, u := range all[:min(len(all), MaxUsed)] {
 		if u.At.After(now) {
 			u.At = now
 		}
