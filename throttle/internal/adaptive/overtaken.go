@@ -64,7 +64,9 @@ func (v *overtaken) note(o *outcome, r *reset, another, plain bool, span time.Du
 		late = r.late
 	}
 	if early > late { // it is no window, or none of that span
-		v.doubt.fail(0)
+		if v.on() { // else no look came sooner: an answer of the window before may have come late
+			v.doubt.fail(0)
+		}
 		*v = overtaken{early: r.early, late: r.late, count: r.count, doubt: v.doubt}
 		return false
 	}

@@ -111,3 +111,33 @@ func TestOvertakenRoundedDown(t *testing.T) {
 		t.Errorf("the window ends after %v at the latest, want 16.5s", late.Sub(start))
 	}
 }
+
+// TestOvertakenLateAnswers: at the end of each window, an answer of that window comes after one of the next. That
+// contradicts what is known of the window, and says nothing against looks that come sooner, since none has come. So
+// these come after three looks that were too late, as if nothing had happened.
+func TestOvertakenLateAnswers(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	left := func(n, seconds int) Answer {
+		st := usedUpWindow(4*s, seconds)
+		st.Remaining = n
+		return says(st)
+	}
+	b := newBucket(t, Config{})
+	b.exchange(left(19, 4))
+	for i := range 6 {
+		end := time.Duration(4*(i+1)) * s
+		late := b.at(end - 2*ms).send()
+		next := b.at(end + ms).send()
+		b.at(end+5*ms).done(next, left(19, 4))
+		b.at(end+6*ms).done(late, left(10, 1))
+		b.at(end + s).exchange(left(15, 3))
+	}
+	b.at(27 * s).exchange(refuses(usedUpWindow(4*s, 1)))
+	for i := range 3 {
+		b.at(time.Duration(28+4*i) * s).exchange(refuses(usedUpWindow(4*s, 4)))
+	}
+	if v := b.window1().overtaken; !v.on() || v.doubt.failures > 0 {
+		t.Errorf("after three looks that came too late: %+v", v)
+	}
+	b.wantDue(4*s - ms)
+}
