@@ -98,9 +98,9 @@ func (s *Server) sooner(now monotime.Time, hint, step time.Duration, stated []qu
 const mostSooner = 3
 
 // punctual reports whether it is known just when to look at some window, since refused requests begin it anew
-// (renewal), or others use it up at once (overtaken).
+// (renewal), or it is used up, and others use it up at once (overtaken).
 func (s *Server) punctual() bool {
-	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews || w.overtaken.on() })
+	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews || w.guess == guessNext })
 }
 
 // alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is

@@ -141,3 +141,26 @@ func TestOvertakenLateAnswers(t *testing.T) {
 	}
 	b.wantDue(4*s - ms)
 }
+
+// TestOvertakenLeftOver: something is left of a window at which looks come sooner. Then no look is to come at all, and
+// after a second refusal by another limit the random part of the hold is up to half of it, as elsewhere.
+func TestOvertakenLeftOver(t *testing.T) {
+	const s = time.Second
+	b := overtakenBucket(t, 4*s)
+	b.config.Random = func() float64 { return 1 }
+	some := usedUpWindow(4*s, 4)
+	some.Remaining = 5
+	b.at(16 * s).exchange(says(some))
+	if !b.window1().overtaken.on() {
+		t.Fatal("looks do not come sooner")
+	}
+	var hold time.Duration
+	for range 2 {
+		other := left(0, 5, s)
+		other.Name = "other"
+		hold = b.exchange(Answer{Refused: true, Hold: s, HoldKnown: true, Statements: []quota.Statement{some, other}}).Hold
+	}
+	if want := 1500 * time.Millisecond; hold != want {
+		t.Errorf("held for %v, want %v", hold, want)
+	}
+}
