@@ -180,6 +180,7 @@ type Limiter struct {
 	// a hold has ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server
 	// has stated how much it allows, or 256 answers have come. After 250 ms without an answer (5 s after a
 	// refusal, until something is served) one more goes, and the number of those that may be in flight doubles.
+	// Where a claim in line has less than 3 s, by its deadline or MaxWait, it is a twelfth of that time, not 250 ms.
 	// It needs callers that use Acquire and Grant.Answered. A claim that must not wait (MaxWait, MaxQueue)
 	// begins none but after a refusal, if a quota in requests says how many may go.
 	SlowStart bool

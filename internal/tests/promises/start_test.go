@@ -83,6 +83,61 @@ func TestPromiseSlowStartDoesNotSerialiseWhatIsSlow(t *testing.T) {
 	})
 }
 
+// A slow start fails nobody at a server that is slow, and refuses nothing: where callers have no time for steps of a
+// quarter of a second, steps are a twelfth of the time that they have, so that 50 requests go in half of it.
+func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		maxWait, timeout, trip, step time.Duration // of both bounds, zero means none
+		calls                        int
+		want                         []int // how many go at each step
+	}{
+		{maxWait: 480 * ms, trip: time.Second, step: 40 * ms, calls: 50, want: []int{1, 1, 2, 4, 8, 16, 18}},
+		{timeout: 600 * ms, trip: 299 * ms, step: 50 * ms, calls: 32, want: []int{1, 1, 2, 4, 8, 16}},
+		{maxWait: 600 * ms, timeout: 2 * time.Second, trip: time.Second, step: 50 * ms, calls: 200, want: []int{1, 1, 2, 4, 8, 16, 32, 64, 72}},
+		{timeout: 3 * time.Second, trip: 1499 * ms, step: 250 * ms, calls: 32, want: []int{1, 1, 2, 4, 8, 16}}, // there is time
+		{maxWait: 60 * ms, trip: time.Second, step: 250 * ms / 12, calls: 4, want: []int{1, 1, 2}},             // steps are not shorter
+	} {
+		visit(t, func(int) *http.Response {
+			time.Sleep(test.trip)
+			return reply(200)
+		}, func(g *guest) {
+			g.MaxWait = test.maxWait
+			client := &http.Client{Transport: g, Timeout: test.timeout}
+			var wg sync.WaitGroup
+			for range test.calls {
+				wg.Go(func() { lab.Get(g.t, client, "http://a.example/") })
+			}
+			wg.Wait()
+			var steps []time.Duration
+			for i, n := range test.want {
+				steps = append(steps, slices.Repeat([]time.Duration{time.Duration(i) * test.step}, n)...)
+			}
+			if !slices.Equal(g.went, steps) {
+				t.Errorf("%+v: went at %v", test, g.went)
+			}
+		})
+	}
+}
+
+// Callers without much time have a slow start take shorter steps only where the server is slow: what it refuses is not
+// sent sooner.
+func TestPromiseSlowStartOfAServerThatRefusesWhoHasNoTime(t *testing.T) {
+	visit(t, func(n int) *http.Response {
+		if n == 0 {
+			return reply(429, "Retry-After", "1")
+		}
+		time.Sleep(4 * time.Second)
+		return reply(200)
+	}, func(g *guest) {
+		g.MaxWait = 3 * time.Second
+		g.crowd(2).Wait()
+		if got, want := waves(g.went), []int{1, 1}; !slices.Equal(got, want) {
+			t.Errorf("went in waves of %v, want %v: one more is sent 5 s after a refusal, which nobody waits for", got, want)
+		}
+	})
+}
+
 // A server that refuses what is more than one request hears few, if it does so within a quarter of a second.
 func TestPromiseSlowStartOfAServerThatRefuses(t *testing.T) {
 	visit(t, inAWhile(func(n int) *http.Response {

@@ -231,9 +231,10 @@ func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) b
 }
 
 // Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is
-// negative. If requests are kept back for longer than that, for others that are not seen yet, Hurry ends that. It
-// reports whether it has.
+// negative. If requests are kept back for longer than that, for others that are not seen yet, Hurry ends that; and
+// it has a slow start take shorter steps. It reports whether it has done any of these.
 func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) {
+	hurried = s.slowStart.hurry(longest)
 	for _, w := range s.windows {
 		if u := &w.others; longest != 0 && u.unseenUntil.Sub(now) > max(longest, 0) {
 			u.unseenUntil, hurried = 0, true

@@ -21,6 +21,9 @@ import (
 // where requests end sooner without an answer, one after the other, as their connections break or their callers
 // wait no longer: nothing is learned from those. After a refusal, until something is served again, it takes
 // Patience, and no more may be in flight for that.
+//
+// Who waits may have less time than some steps take, and would fail although the server refuses nothing. So for
+// them the steps are shorter: see hurry.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
 	restart    sequence      // when it began: only requests granted later are counted
@@ -29,6 +32,7 @@ type slowStart struct {
 	answered   int           // answers to requests granted since restart
 	refused    bool          // it began with a refusal, and nothing was served since
 	unanswered monotime.Time // since when one more is to go without an answer, see take and serve; zero if nothing has gone since the latest answer
+	sooner     time.Duration // by how much a step is shorter than slowStartStep
 }
 
 const (
@@ -53,6 +57,12 @@ const (
 // request goes; and 100 requests at a server that answers late are all sent after seven steps.
 const slowStartStep = 250 * time.Millisecond
 
+// slowStartSteps are as many steps as fit into the time that a claim which waits has left: 50 requests go in six of
+// them, so that half of that time is left for the answer, and 1000 in ten. With 16, servers that state no limits would
+// refuse a third more of what callers ask who wait for 1 or 2 s. No step is shorter than slowStartStep/slowStartSteps,
+// which is longer than most round trips within a network: a claim that has next to no time takes no slow start away.
+const slowStartSteps = 12
+
 // open reports whether a request may go now.
 func (s *slowStart) open(now monotime.Time) bool {
 	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway()
@@ -66,7 +76,18 @@ func (s *slowStart) nextAnyway() monotime.Time {
 	if s.refused {
 		return s.unanswered.Add(Patience)
 	}
-	return s.unanswered.Add(slowStartStep)
+	return s.unanswered.Add(slowStartStep - s.sooner)
+}
+
+// hurry has the steps be so short that slowStartSteps of them fit into the time that somebody who waits has left, and
+// reports whether they have become shorter.
+func (s *slowStart) hurry(left time.Duration) bool {
+	sooner := slowStartStep - max(left, slowStartStep)/slowStartSteps
+	if s.allowed == 0 || s.refused || left <= 0 || sooner <= s.sooner {
+		return false
+	}
+	s.sooner = sooner
+	return true
 }
 
 // due puts d off, if that is earlier, for the slow start, if ahead requests go before.

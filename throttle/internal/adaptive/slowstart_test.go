@@ -30,6 +30,35 @@ func TestSlowStartAfterAPause(t *testing.T) {
 	}
 }
 
+// TestSlowStartHurries: steps are a twelfth of the time that somebody has left, unless that is no time or the server has
+// refused. They become shorter, and never longer, until another slow start begins.
+func TestSlowStartHurries(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		s    slowStart
+		left []time.Duration
+		want time.Duration
+	}{
+		{slowStart{allowed: 1}, nil, slowStartStep},
+		{slowStart{allowed: 1}, []time.Duration{0, -1, time.Hour, 3000 * ms}, slowStartStep}, // for ever, not at all, and enough
+		{slowStart{allowed: 1}, []time.Duration{2400 * ms}, 200 * ms},
+		{slowStart{allowed: 4}, []time.Duration{2400 * ms, 600 * ms, 1200 * ms, 0}, 50 * ms},
+		{slowStart{allowed: 1}, []time.Duration{1}, slowStartStep / 12},
+		{slowStart{allowed: 1, refused: true}, []time.Duration{600 * ms}, Patience},
+		{slowStart{}, []time.Duration{600 * ms}, slowStartStep},
+	} {
+		for _, left := range test.left {
+			before := test.s.nextAnyway()
+			if shorter := test.s.hurry(left); shorter != (test.s.nextAnyway() < before) {
+				t.Errorf("%v of %v: shorter is %v", left, test.left, shorter)
+			}
+		}
+		if got := test.s.nextAnyway().Sub(0).Round(time.Microsecond); got != test.want.Round(time.Microsecond) {
+			t.Errorf("%v: steps of %v, want %v", test.left, got, test.want)
+		}
+	}
+}
+
 // TestIdlingKeepsWhatLasts: after idling the pace is forgotten, and all that is lasting is as it was.
 func TestIdlingKeepsWhatLasts(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
