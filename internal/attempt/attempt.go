@@ -45,10 +45,9 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	timer := time.AfterFunc(d, func() { cancel(late) })
 	sent := req.WithContext(ctx)
 	exchange := body.CancelAtEnd(sent, cancel)
-	returned := false
+	answered := false // from then on, exchange cancels
 	defer func() {
-		if !returned { // base has panicked, or the body of an answer that comes too late
-			timer.Stop()
+		if timer.Stop(); !answered { // also if base has panicked, or the body of an answer that comes too late
 			cancel(nil)
 		}
 	}()
@@ -56,25 +55,20 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	if !timer.Stop() {
 		cancel(late) // the timer has fired, and its function may not have run yet
 	}
-	if context.Cause(ctx) == error(late) { //nolint:errorlint // not one of a Transport above
+	switch {
+	case context.Cause(ctx) == error(late): //nolint:errorlint // not one of a Transport above
 		if err == nil {
 			resp.Body.Close()
 		}
-		returned = true
 		return nil, late
-	}
-	switch {
-	case err != nil || resp.Request == nil:
+	case err != nil:
+		return nil, err
 	case resp.Request == sent:
 		resp.Request = req
-	default: // the request that Base has made of sent
+	case resp.Request != nil: // the request that Base has made of sent
 		resp.Request = resp.Request.WithContext(req.Context())
 	}
-	returned = true
-	if err != nil {
-		cancel(nil)
-		return nil, err
-	}
+	answered = true
 	exchange.Answered(resp)
 	return resp, nil
 }
