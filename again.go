@@ -132,7 +132,7 @@ func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
 		return &stop{reason: ReasonRefusals}
-	case !x.t.mayWait(0, alone), alone > 0 && x.terms.maxWait != 0 && time.Since(x.firstSent)+alone > max(x.terms.maxWait, 0):
+	case alone > 0 && !x.t.mayWait(x.terms.maxWait, time.Since(x.firstSent), alone):
 		return &stop{reason: ReasonHint}
 	}
 	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {
@@ -157,7 +157,7 @@ func (x *exchange) mayBegin(ctx context.Context, delay time.Duration) *stop {
 func (x *exchange) onFailure(ctx context.Context, v verdict.Verdict) *stop {
 	after := v.After
 	x.failures++
-	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, d) }
+	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, 0, d) }
 	switch {
 	case v.Kind == verdict.Unsafe:
 		return &stop{reason: ReasonMethod}

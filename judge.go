@@ -94,7 +94,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 		return false, nil
 	}
 	limits, hint := t.Learn.Headers.Append(nil, resp.Header, time.Now())
-	if hint.Known && !t.mayWait(t.MaxWait, hint.After) {
+	if hint.Known && !t.mayWait(t.MaxWait, 0, hint.After) {
 		return false, nil
 	}
 	refusal := verdict.Refusal(resp.StatusCode, hint, stated.AnySpent(stated.Statements(nil, limits)))

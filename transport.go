@@ -416,10 +416,11 @@ var errBelowItself = errors.New("pacer: Base leads back to this Transport, want 
 // maxStandstill is the effective MaxStandstill.
 func (t *Transport) maxStandstill() time.Duration { return cmp.Or(t.MaxStandstill, 2*time.Minute) }
 
-// mayWait reports whether a request may wait for d while nothing goes, within a MaxWait and MaxStandstill.
-func (t *Transport) mayWait(maxWait, d time.Duration) bool {
-	within := func(bound time.Duration) bool { return bound == Forever || d <= max(bound, 0) }
-	return within(t.maxStandstill()) && (maxWait == 0 || within(maxWait))
+// mayWait reports whether a request may wait for d while nothing goes: within MaxStandstill, and with what it has waited
+// before within a MaxWait.
+func (t *Transport) mayWait(maxWait, before, d time.Duration) bool {
+	within := func(bound, d time.Duration) bool { return bound == Forever || d <= max(bound, 0) }
+	return within(t.maxStandstill(), d) && (maxWait == 0 || within(maxWait, before+d))
 }
 
 // Close gives back to the Store what this process has in hand, and tells it what a server has just said. Later
