@@ -99,7 +99,7 @@ func (g *right) giveBack(now monotime.Time) {
 func (g *right) end() {
 	g.extra.Release(quota.InFlight, quota.Unanswered)
 	g.l.server.End(&g.ticket, g.extra.Claimed())
-	g.l.server.ProbeOver(&g.ticket)
+	g.l.server.LookOver(&g.ticket)
 }
 
 // Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays

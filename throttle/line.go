@@ -381,15 +381,15 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 			w.enter(false)
 		}
 	}
-	l.letAnotherProbe()
+	l.letAnotherAhead()
 }
 
-// letAnotherProbe lets another claim go ahead after the hold than the first in line, if the server is known to
+// letAnotherAhead lets another claim go ahead after the hold than the first in line, if the server is known to
 // refuse the first one's kind, or refuses one claim after the other: else as many that it always refuses would
 // go ahead as are made at once.
-func (l *Limiter) letAnotherProbe() {
+func (l *Limiter) letAnotherAhead() {
 	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
-	if i := l.server.Probe(len(all), func(i int) *adaptive.Kind { return &all[i].class }); i > 0 {
+	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].class }); i > 0 {
 		w := all[i]
 		w.leave()
 		w.rank = all[0].rank - 1
@@ -412,10 +412,10 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 
 // fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for
 // how long it waits out of line. Others go first after two refusals in a row: all of them, also those that were
-// refused, or if that is what became of the latest claims, some. Where one is to look at once, it is drawn now.
+// refused, or if that is what became of the latest claims, some. Where another is to go at once, it is drawn now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
-	if alone > 0 && l.server.Looks() {
-		l.letAnotherProbe()
+	if alone > 0 && l.server.TriesAnother() {
+		l.letAnotherAhead()
 	}
 	switch {
 	case alone == 0 && l.server.RefusedAgain(t):

@@ -9,6 +9,9 @@
 // parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random numbers come
 // in as a function ([Config]).
 //
+// The glossary of docs/learning-rules.md has the words of this package, such as look, hold, served and others: each
+// stands for one idea.
+//
 // A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go), because
 // several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
 //
@@ -88,7 +91,7 @@ type Ticket struct {
 	Sent     monotime.Time // when the request was granted
 	N        int           // what the request was thought to cost, in requests
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
-	probe    bool          // the request goes to find out whether a used-up limit is restored, see window.probing
+	looks    bool          // the request goes to find out whether a used-up limit is restored, see look.looking
 	spares   bool          // the request left to others what is reserved for these, see look.idle
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }

@@ -164,7 +164,7 @@ func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
 }
 
 // Letters are the kinds of those in line: an upper one was refused and not served since.
-func TestProbe(t *testing.T) {
+func TestAhead(t *testing.T) {
 	for _, test := range []struct {
 		line     string
 		refusals int
@@ -196,7 +196,7 @@ func TestProbe(t *testing.T) {
 				s.unserved.refuse(1, &Past{}, *kind(i), &Ticket{}, 0, 1)
 			}
 		}
-		if got := s.Probe(len(test.line), kind); got != test.want {
+		if got := s.Ahead(len(test.line), kind); got != test.want {
 			t.Errorf("%s after %d refusals, luck %v: %d goes, want %d", test.line, test.refusals, test.luck, got, test.want)
 		}
 	}

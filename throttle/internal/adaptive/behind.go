@@ -23,19 +23,19 @@ const othersSeen = 0.5
 // steady reports whether a statement stands for what it says.
 func (b *behind) steady() bool { return b.skip == 0 }
 
-// serve takes in what a server states to remain when it serves a request, which was a look if probe says so,
+// serve takes in what a server states to remain when it serves a request, which was a look if that says so,
 // and returns what that stands for. Whole is what remains of the whole limit after it; negative if none is
 // stated.
-func (b *behind) serve(stated, whole int, probe bool) int {
+func (b *behind) serve(stated, whole int, look bool) int {
 	if stated <= 0 {
 		*b = behind{}
 	}
 	switch {
 	case b.skip == 0:
 		return stated
-	case probe && stated == whole:
+	case look && stated == whole:
 		b.first++
-	case probe:
+	case look:
 		b.first = 0
 	}
 	if b.first >= min(b.failures, mostFirst) {

@@ -87,11 +87,11 @@ func TestBehindOthersHaveGone(t *testing.T) {
 				got += "R"
 				continue
 			}
-			remaining, probe := int(c-'0'), true
+			remaining, look := int(c-'0'), true
 			if c >= 'a' {
-				remaining, probe = int(c-'a'), false
+				remaining, look = int(c-'a'), false
 			}
-			got += strconv.Itoa(w.stands(remaining, 1, false, probe))
+			got += strconv.Itoa(w.stands(remaining, 1, false, look))
 		}
 		if got != test.want {
 			t.Errorf("%d refused, then %s: stand for %s, want %s", test.refusals, test.looks, got, test.want)

@@ -102,8 +102,8 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 	say(w.behind.skip > 0, "states what remained before the request: one less counts")
 	say(w.seek.most > 0, "no reset is stated; it was back within %s", short(w.seek.most))
 	stated := w.reset.late != 0
-	say(stated && w.missedProbes > 0, "nothing came back at the reset, %d times", w.missedProbes)
-	say(!stated && w.missedProbes > 0, "nothing was back at a look, %d times", w.missedProbes)
+	say(stated && w.missedLooks > 0, "nothing came back at the reset, %d times", w.missedLooks)
+	say(!stated && w.missedLooks > 0, "nothing was back at a look, %d times", w.missedLooks)
 	return clauses
 }
 

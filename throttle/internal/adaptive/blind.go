@@ -59,7 +59,7 @@ func (b *blind) grow(o *outcome, rate float64) float64 {
 	}
 	by := float64(o.n) / trip
 	if b.refused {
-		by = min(by/max(rate*trip, 1), (heldRaise-1)*rate) // where few are under way, one more is much
+		by = min(by/max(rate*trip, 1), (slowRaise-1)*rate) // where few are under way, one more is much
 	}
 	return max(rate, min(rate+by, 2*float64(o.flight)/trip))
 }

@@ -59,5 +59,5 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st St
 	if same {
 		r.early, r.late, r.opened = max(early, before.early), min(late, before.late), cmp.Or(r.opened, before.opened)
 	}
-	w.scheduleProbe(now, &s.config)
+	w.scheduleLook(now, &s.config)
 }

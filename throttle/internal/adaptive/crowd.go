@@ -139,9 +139,9 @@ func (r *refill) othersLikely(o *outcome) bool {
 	return o.limit >= leastLikely
 }
 
-// sooner is by how many times sooner than was found a limit may come back at an even rate, since it may have
+// evenSooner is by how many times sooner than was found a limit may come back at an even rate, since it may have
 // changed. The last tokens of a log say that it comes back far sooner.
-const sooner = 16
+const evenSooner = 16
 
 // evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is
 // not known.
@@ -156,7 +156,7 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	} else if d.met < enoughMet {
 		least = 0
 	}
-	if least <= 0 || !pace.Sane(most) || least*r.fullSpan.Seconds() > sooner*float64(limit) {
+	if least <= 0 || !pace.Sane(most) || least*r.fullSpan.Seconds() > evenSooner*float64(limit) {
 		return 0, math.Inf(1)
 	}
 	return least, most

@@ -59,10 +59,11 @@ type Habits struct {
 	EmptyReset   bool `json:"emptyReset,omitzero"`
 
 	// BackAfter and BackWithin are about a limit whose reset is not stated: so long after the window began, a look
-	// found nothing, and something. Zero if none did. BackHeld is how many looks in a row found it. See seek.
-	BackAfter  time.Duration `json:"backAfter,omitzero"`
-	BackWithin time.Duration `json:"backWithin,omitzero"`
-	BackHeld   int           `json:"backHeld,omitzero"`
+	// found nothing, and something. Zero if none did. BackConfirmed is how many looks in a row found it.
+	// See seek. It is called backHeld in all texts that were saved.
+	BackAfter     time.Duration `json:"backAfter,omitzero"`
+	BackWithin    time.Duration `json:"backWithin,omitzero"`
+	BackConfirmed int           `json:"backHeld,omitzero"`
 
 	// BehindFailed is how often a request was refused of which the server had said that one remains, see behind.
 	BehindFailed int `json:"behindFailed,omitzero"`

@@ -7,7 +7,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestSawWindow: a limit was seen to be a window if others use it, and a probe found far more than can have
+// TestSawWindow: a limit was seen to be a window if others use it, and a look found far more than can have
 // come back bit by bit.
 func TestSawWindow(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
@@ -15,7 +15,7 @@ func TestSawWindow(t *testing.T) {
 	window := func() (*outcome, *reset) {
 		end := start.Add(11 * s)
 		return &outcome{
-			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, probe: true,
+			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, look: true,
 			spentSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end, soonestBefore: end,
 		}, &reset{late: end.Add(11 * s)}
 	}

@@ -3,7 +3,7 @@ package adaptive
 import "time"
 
 // dropped is about a limit that comes back token by token and is stated no more: its requests go at its rate, so none
-// is a probe whose answer would show that.
+// is a look whose answer would show that.
 //
 // In come answers that speak of the limit (heard), and others (silent); out comes whether it is stated no more, and
 // for how long a request waits for it at most meanwhile (within): at the rate, each may wait for minutes.

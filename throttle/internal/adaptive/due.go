@@ -62,14 +62,14 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		return w.others.unseen(t, max(t, since.Add(in)), crowded)
 	case crowded && optimist:
 		return t
-	case w.probing && t >= w.probeAt && !optimist:
-		return max(t, w.probeSent.Add(Patience))
+	case w.looking && t >= w.nextLook && !optimist:
+		return max(t, w.lookSent.Add(Patience))
 	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
 		return t // the answers to what is in flight may leave something over
 	}
-	at := w.probeAt
+	at := w.nextLook
 	if optimist && w.spentSince == 0 {
-		at = min(at, earliestProbe(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
+		at = min(at, earliestLook(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
 	}
 	at = w.others.unseen(t, max(t, w.oneFirst(at, crowded)), crowded)
 	perWindow := max(w.stated-reserve, n, 1)
@@ -94,15 +94,15 @@ func (w *window) oneFirst(at monotime.Time, crowded bool) monotime.Time {
 // costs.
 func (w *window) patient(in time.Duration, since monotime.Time) time.Duration {
 	in = w.dropped.within(min(in, w.refill.maxHold))
-	if toReset := w.reset.late.Sub(since); w.refill.looks > 0 && w.refill.slowerThan(toReset) {
+	if toReset := w.reset.late.Sub(since); w.refill.resetLooks > 0 && w.refill.slowerThan(toReset) {
 		in = min(in, toReset)
 	}
 	return in
 }
 
 // take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It
-// reports whether the request is a probe.
-func (w *window) take(now monotime.Time, claimed int) (probe bool) {
+// reports whether the request is a look.
+func (w *window) take(now monotime.Time, claimed int) (look bool) {
 	w.last.note(now)
 	if w.refill.shared() {
 		w.refill.stock.take(now, w.limit(), claimed-1)
@@ -114,7 +114,7 @@ func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	if left >= 0 || w.refill.refills {
 		return false
 	}
-	w.probing, w.probeSent = true, now
+	w.looking, w.lookSent = true, now
 	return true
 }
 

@@ -49,12 +49,12 @@ func (w *window) isStated(statements []quota.Statement) bool {
 // refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this
 // one.
 func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Config) {
-	if !a.Refused || a.named || len(a.Statements) == 0 || !t.probe || !w.probing || w.seek.from == 0 || !w.spentAt(t.Sent) {
+	if !a.Refused || a.named || len(a.Statements) == 0 || !t.looks || !w.looking || w.seek.from == 0 || !w.spentAt(t.Sent) {
 		return
 	}
-	w.missedProbes++
-	w.seek.note(&outcome{sent: t.Sent, now: now, refused: true, probe: true}, false, true)
-	w.scheduleProbe(now, c)
+	w.missedLooks++
+	w.seek.note(&outcome{sent: t.Sent, now: now, refused: true, look: true}, false, true)
+	w.scheduleLook(now, c)
 	w.takeHint(now, a)
 }
 
@@ -64,6 +64,6 @@ func (s *Server) keepSought(now monotime.Time, t *Ticket, w *window) {
 	if w.seek.from == 0 || len(s.kept) == maxWindows {
 		return
 	}
-	w.seek.note(&outcome{sent: t.Sent, now: now, n: 1, limit: 1, probe: true}, false, true)
+	w.seek.note(&outcome{sent: t.Sent, now: now, n: 1, limit: 1, look: true}, false, true)
 	s.kept = append(s.kept, WindowMemory{Name: w.name, Counter: w.counter, Unit: w.unit, Limit: w.stated, Habits: w.habits(w.heardAt), OfNow: true})
 }

@@ -150,9 +150,9 @@ func TestRefusedElsewhere(t *testing.T) {
 		a, other := b.find(limitName{name: "a"}), b.find(limitName{name: "b"})
 		a.seek.least, a.seek.most = s, 2*s
 		b.at(5 * s).exchange(refuses(test.says...))
-		if l := a.seek; l.least != test.least || l.most != test.most || a.missedProbes != test.missed || other.seek.least != test.of {
+		if l := a.seek; l.least != test.least || l.most != test.most || a.missedLooks != test.missed || other.seek.least != test.of {
 			t.Errorf("%s: it lasts %v to %v after %d looks, and the other one %v; want %v to %v, %d and %v",
-				test.name, l.least, l.most, a.missedProbes, other.seek.least, test.least, test.most, test.missed, test.of)
+				test.name, l.least, l.most, a.missedLooks, other.seek.least, test.least, test.most, test.missed, test.of)
 		}
 	}
 }
@@ -172,8 +172,8 @@ func TestRefusedElsewhereResets(t *testing.T) {
 	window, bucket := b.find(limitName{name: "window"}), b.find(limitName{name: "bucket"})
 	bucket.refill.resume(b.now, 10, 0, 5, false, time.Hour)
 	b.exchange(refuses(named("window", left(9, 10, 2*s)), named("bucket", left(9, 10, 2*s)), long))
-	if window.refill.emptyReset || window.reset.roundsDown || window.missedProbes > 0 {
-		t.Errorf("the window: a reset brought nothing: %t, resets are rounded down: %t, %d looks in vain; want none of these", window.refill.emptyReset, window.reset.roundsDown, window.missedProbes)
+	if window.refill.emptyReset || window.reset.roundsDown || window.missedLooks > 0 {
+		t.Errorf("the window: a reset brought nothing: %t, resets are rounded down: %t, %d looks in vain; want none of these", window.refill.emptyReset, window.reset.roundsDown, window.missedLooks)
 	}
 	if r := &bucket.refill; !r.refills || r.rate != 5 {
 		t.Errorf("the bucket refills: %t, at %v/s; want 5/s", r.refills, r.rate)

@@ -277,7 +277,7 @@ func (c *chaos) habits() (h Habits) {
 	h = Habits{
 		Floors: c.next()%2 > 0, Millis: c.next()%2 > 0, WholeSteps: pick(c, counts), Refill: pick(c, rates), Raises: c.next()%2 > 0,
 		EarlyFailed: pick(c, counts), RefillFailed: pick(c, counts), EmptyReset: c.next()%2 > 0,
-		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BackHeld: pick(c, counts), BehindFailed: pick(c, counts),
+		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BackConfirmed: pick(c, counts), BehindFailed: pick(c, counts),
 	}
 	if c.next()%2 > 0 {
 		h.Price = &PriceMemory{Mean: pick(c, rates), Variance: pick(c, rates), Kinds: map[string]float64{}}
@@ -345,8 +345,8 @@ func (c *chaos) checkWindow(s *Server, w *window) {
 		c.t.Fatalf("others: %+v", w.others)
 	}
 	// The hold and its jitter.
-	if bound := c.config.MaxHold; w.probeAt > c.now.Add(bound) {
-		c.t.Fatalf("the probe goes in %v, MaxHold is %v", w.probeAt.Sub(c.now), bound)
+	if bound := c.config.MaxHold; w.nextLook > c.now.Add(bound) {
+		c.t.Fatalf("the look goes in %v, MaxHold is %v", w.nextLook.Sub(c.now), bound)
 	}
 }
 
@@ -391,7 +391,7 @@ func (c *chaos) finish() {
 		s := &c.servers[i]
 		for len(c.flying[i]) > 0 {
 			f := c.end(i)
-			s.ProbeOver(&f.ticket)
+			s.LookOver(&f.ticket)
 		}
 		if s.InFlight() != 0 || len(s.otherUnits) != 0 {
 			c.t.Fatalf("in flight: %d, %v", s.InFlight(), s.otherUnits)

@@ -7,7 +7,7 @@ import (
 )
 
 // guess is a reason to believe that a limit is restored earlier than the server says, so that one
-// request, the probe, may look before the stated reset. Where resets are stated in steps that are
+// request may look before the stated reset. Where resets are stated in steps that are
 // long compared with the wait, waiting for the end of the step would waste much of the limit. A
 // wrong guess costs one refusal.
 type guess int
@@ -15,8 +15,8 @@ type guess int
 const (
 	noGuess guess = iota
 	// guessRefill: the stated reset is the time to full, so that one token is back much earlier (see refill). Where the
-	// probe finds the whole limit, the next one goes after half of the time, until it is seen how fast the limit comes
-	// back, or a probe is refused.
+	// look finds the whole limit, the next one goes after half of the time, until it is seen how fast the limit comes
+	// back, or a look is refused.
 	guessRefill
 	// guessWholeSteps: the window began with the first request that the server counted in it,
 	// and lasts a whole number of steps. So it ends in the same fraction of a step in which it
@@ -27,7 +27,7 @@ const (
 	guessNext
 )
 
-// mostHalved is how often the time to a probe is halved: of a second, to less than a millisecond.
+// mostHalved is how often the time to a look is halved: of a second, to less than a millisecond.
 const mostHalved = 10
 
 // proof is what became of a guess.
@@ -47,9 +47,9 @@ type refillSigns struct {
 	spacing    time.Duration // how far apart tokens come, as the user says; zero if the user does not say it
 }
 
-// earlyProbe returns when a probe may go, and on which guess, if nothing remains since an instant.
+// earlyLook returns when a look may go, and on which guess, if nothing remains since an instant.
 // Tried is what became of guessWholeSteps before.
-func earlyProbe(limit int, spentSince monotime.Time, r *reset, f refillSigns, tried proof) (at monotime.Time, basis guess) {
+func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tried proof) (at monotime.Time, basis guess) {
 	wait := r.late.Sub(spentSince)
 	uncertain := r.late.Sub(max(r.early, spentSince)) // the part of the wait in which the reset may be
 	if f.open && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
@@ -74,10 +74,10 @@ func earlyProbe(limit int, spentSince monotime.Time, r *reset, f refillSigns, tr
 	return r.late, noGuess
 }
 
-// earliestProbe returns an instant before which no probe will go, on whatever guess, if something remains yet at the
+// earliestLook returns an instant before which no look will go, on whatever guess, if something remains yet at the
 // instant t. It is for projections.
-func earliestProbe(t monotime.Time, limit int, r *reset, f refillSigns, tried proof) monotime.Time {
-	at, _ := earlyProbe(limit, t, r, f, tried)
+func earliestLook(t monotime.Time, limit int, r *reset, f refillSigns, tried proof) monotime.Time {
+	at, _ := earlyLook(limit, t, r, f, tried)
 	if f.open && limit >= 1 {
 		// From here on more than half of the wait is uncertain.
 		from := max(t, r.early.Add(r.early.Sub(r.late)))

@@ -29,7 +29,7 @@ func (s *Server) stating(now monotime.Time, unit string, n int, per time.Duratio
 	}
 	for _, w := range s.windows {
 		if w.lastAnswer == s.statedAt && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills &&
-			(now < w.reset.late || w.remaining <= 0 && w.probeSent < w.reset.late) {
+			(now < w.reset.late || w.remaining <= 0 && w.lookSent < w.reset.late) {
 			return w
 		}
 	}

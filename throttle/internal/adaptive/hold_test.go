@@ -110,7 +110,7 @@ func TestHintStretched(t *testing.T) {
 		now += want
 	}
 	b.at(now).exchange(says(left(0, 1000, 100*s)))
-	if n := b.window1().vain; n != 0 {
+	if n := b.window1().vainLooks; n != 0 {
 		t.Errorf("%d in vain after one that was served", n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // in the bucket (hold), or of a request that waits by itself (alone).
 
 // hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions, unless
-// a window is used up, which has a probe of its own. If the server does not say for how long, the hold is firstHold
+// a window is used up, at which one request looks. If the server does not say for how long, the hold is firstHold
 // at first, and longer with each refusal in a row, see silentHold. If it refuses again and again after the hold that
 // it asked for, the hold is stretched, see Hold; but not where some requests may never be taken.
 //
@@ -77,7 +77,7 @@ func (s *Server) sooner(now monotime.Time, hint, step time.Duration, stated []qu
 		}
 		w := s.find(nameOf(st))
 		if w != nil && w.guess == guessNext && hint <= st.Reset+step {
-			next = max(next, w.probeAt.Sub(now))
+			next = max(next, w.nextLook.Sub(now))
 			continue
 		}
 		if w == nil || w.unit != "" || !w.refill.early() {

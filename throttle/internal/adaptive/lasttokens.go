@@ -24,7 +24,7 @@ const freeLast = 1
 
 // note takes in an outcome, and the number of the reset of which the answer speaks.
 func (l *lastTokens) note(o *outcome, reset int) {
-	if left := o.remainingBefore - (o.flight - o.n); !o.probe && left > 0 && left <= l.taken {
+	if left := o.remainingBefore - (o.flight - o.n); !o.look && left > 0 && left <= l.taken {
 		if o.refused {
 			l.doubt.fail(freeLast)
 		} else {

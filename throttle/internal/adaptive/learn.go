@@ -97,7 +97,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		s.contradicted = s.contradicted || w.contradictions.enough && w.isPlain()
 	}
 	s.unstated(now, t, a)
-	s.ProbeOver(t)
+	s.LookOver(t)
 	if len(a.Statements) > 0 {
 		s.statedAt = s.sequence
 	}
@@ -199,18 +199,18 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 
 // gone reports whether an answer that does not speak of the limit shows that the server states it no more.
 //
-//   - If the answer to a probe states nothing at all, each window is gone whose probe is due by now, whichever of
-//     them was probed.
-//   - If the answer to a probe states other limits, such a window is gone only if it is used up, its reset has
+//   - If the answer to a look states nothing at all, each window is gone at which a look is due by now,
+//     whichever of them it was that the request looked at.
+//   - If the answer to a look states other limits, such a window is gone only if it is used up, its reset has
 //     passed, and all requests draw on it. It would let one request go at a time until an answer speaks of it, which
 //     may be never.
-//   - Where requests go at a rate and none is a probe, several answers show it, see dropped.
+//   - Where requests go at a rate and none is a look, several answers show it, see dropped.
 func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
 	if a.Refused || a.Lost || len(a.Statements) > 0 && (w.counter != "" || w.remaining > 0 || w.reset.late > now) {
 		return false
 	}
 	dropped := w.refill.refills && t.Sent >= w.reset.late && w.dropped.silent()
-	return dropped || t.probe && now >= w.probeAt
+	return dropped || t.looks && now >= w.nextLook
 }
 
 // refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one signal: the refusal of
@@ -256,7 +256,7 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	}
 	if v == ofBucket && (asked > 0 || p.rounds < patientRounds) {
 		return 0, false
-	} else if v == looks {
+	} else if v == tryAnother {
 		s.Restart(false)
 	}
 	return s.alone(asked, p.refusals), v != ofBucket
@@ -296,7 +296,7 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 // Served takes in that a request of a kind was served, with ticket t: so its kind is not always refused. Past is what
 // became of its claim before; nil if the claim was not refused. Pass is how often a claim that stands before this one,
 // which went ahead, is to let others pass, since several were refused in a row. That is once while the evidence is not
-// enough for looks (looksFrom), so that none waits for long where others are refused as well.
+// enough for another request to be tried (triesFrom), so that none waits for long where others are refused as well.
 func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass int) {
 	if s.unserved.any() {
 		s.unserved.serve(now, kind)
@@ -307,7 +307,7 @@ func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass 
 	before := p.Latest() != 0
 	switch {
 	case before:
-	case s.persistence.looking():
+	case s.persistence.trying():
 		pass = math.MaxInt
 	case s.persistence.flights > severalRefusals:
 		pass = 1
@@ -320,18 +320,18 @@ func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass 
 
 // Yields reports whether a claim that waits goes behind others that come before an instant, since several requests were
 // refused in a row, and notes that. P is what became of the claim; nil if it was not refused: then it does not yield.
-// A claim yields once before it is made again, while the evidence is not enough for looks: else it would never go
+// A claim yields once before it is made again, while the evidence is not enough to try another: else it would never go
 // where such rows come sooner than all others have gone.
 func (s *Server) Yields(p *Past, before monotime.Time) bool {
-	if p == nil || p.yielded && !s.persistence.looking() {
+	if p == nil || p.yielded && !s.persistence.trying() {
 		return false
 	}
 	p.Behind, p.yielded = max(p.Behind, before), true
 	return true
 }
 
-// Looks reports whether a request is to go at once, alone, after a refusal that does not hold the bucket.
-func (s *Server) Looks() bool { return s.persistence.looking() && s.slowStart.allowed == 1 }
+// TriesAnother reports whether a request is to go at once, alone, after a refusal that does not hold the bucket.
+func (s *Server) TriesAnother() bool { return s.persistence.trying() && s.slowStart.allowed == 1 }
 
 // ServedBelow takes in that a request of a bucket below was served, by the same server: so the server serves others
 // between the refusals of a claim of this bucket.
@@ -389,16 +389,16 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if left == 0 && w.spentSince == 0 {
 		w.spentSince = now
 	}
-	w.scheduleProbe(now, &s.config)
+	w.scheduleLook(now, &s.config)
 }
 
-// Probe returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the
+// Look returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the
 // first in line, the others were not refused yet. If the first is of a kind that was refused, and of which none was
 // served since, it is the first of another kind: else requests that the server always refuses would go ahead one after
 // the other. They may be of the same kind as others, or each of its own. So after several refusals in a row, it is any
 // one: not the last one that came, which would always be that of the caller that was served last. Where a limit that
 // the server states explains the refusals, it is the first one.
-func (s *Server) Probe(n int, kind func(i int) *Kind) int {
+func (s *Server) Ahead(n int, kind func(i int) *Kind) int {
 	refused := func(i int) bool { return s.unserved[byPath].find(*kind(i), byPath) >= 0 }
 	if n > 1 && refused(0) {
 		for i := 1; i < n; i++ {
@@ -407,7 +407,7 @@ func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 			}
 		}
 	}
-	if (s.refusals > severalRefusals || s.persistence.looking()) && s.unserved.any() {
+	if (s.refusals > severalRefusals || s.persistence.trying()) && s.unserved.any() {
 		return max(0, min(int(s.persistence.draw(s.config.Random)*float64(n)), n-1))
 	}
 	return 0

@@ -32,7 +32,7 @@ func (m *Memory) Lesson(most int) string {
 		h := w.Habits
 		h.Refill = rounded(all * h.Refill)
 		h.BackAfter, h.BackWithin = between(h.BackAfter, h.BackWithin)
-		h.BackHeld = 0 // it changes with each window
+		h.BackConfirmed = 0 // it changes with each window
 		if p := h.Price; p != nil {
 			h.Price = &PriceMemory{Mean: rounded(p.Mean), Variance: rounded(p.Variance)}
 		}
@@ -100,7 +100,7 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 			s.keep(wm)
 		} else {
 			if w.adopt(wm, w.habits(w.heardAt), w.unit) {
-				w.scheduleProbe(now, &s.config)
+				w.scheduleLook(now, &s.config)
 			}
 			s.resume(now, w)
 		}

@@ -7,32 +7,32 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// look is when one request, the probe, may go although nothing remains, and what became of the probes before.
+// look is when one request may go although nothing remains, to find out whether the limit is back (a look), and what
+// became of the looks before.
 //
-// In come outcomes (noteSpent, judgeProbe) and hints (takeHint); out comes probeAt, which scheduleProbe sets.
+// In come outcomes (noteSpent, judgeLook) and hints (takeHint); out comes nextLook, which scheduleLook sets.
 type look struct {
-	idle         int           // if so much remains, it is for others alone, and counts as nothing: what is reserved
-	spentSince   monotime.Time // when nothing remained first; zero while something remains
-	probeAt      monotime.Time // while nothing remains, one request may go at this instant
-	cutBy        time.Duration // by how much MaxHold has probeAt be before the instant that the server says
-	guess        guess         // why probeAt is before the reset, if it is
-	probeSent    monotime.Time // when the latest probe went
-	wholeSteps   proof         // what became of guessWholeSteps
-	vain         int           // probes in a row that were refused
-	missedProbes int           // probes in a row that went after the reset and were refused
-	hinted       bool          // the latest refusal asked to be left alone until the reset, as at the end of a window
+	idle        int           // if so much remains, it is for others alone, and counts as nothing: what is reserved
+	spentSince  monotime.Time // when nothing remained first; zero while something remains
+	nextLook    monotime.Time // while nothing remains, one request may go at this instant
+	cutBy       time.Duration // by how much MaxHold has nextLook be before the instant that the server says
+	guess       guess         // why nextLook is before the reset, if it is
+	lookSent    monotime.Time // when the latest look went
+	wholeSteps  proof         // what became of guessWholeSteps
+	vainLooks   int           // looks in vain in a row, see outcome.vain
+	missedLooks int           // looks in a row that went after the reset and were refused
+	hinted      bool          // the latest refusal asked to be left alone until the reset, as at the end of a window
 
-	// The probe is under way. A Ticket does not say of which window its request is a probe: every
-	// request draws on every window, so that while one window is probed nothing probes another,
-	// until Patience is over.
-	probing bool
+	// A look is under way. A Ticket does not say at which window its request looks: every request draws on every
+	// window, so that while one window is looked at, nothing looks at another, until Patience is over.
+	looking bool
 }
 
 // steady reports whether there is nothing to look for.
-func (l *look) steady() bool { return !l.probing && l.spentSince == 0 && l.missedProbes == 0 }
+func (l *look) steady() bool { return !l.looking && l.spentSince == 0 && l.missedLooks == 0 }
 
-// forget forgets the probes that came in vain: the limit that they looked at is back, was another, or was misread.
-func (l *look) forget() { l.missedProbes = 0 }
+// forget forgets the looks that came in vain: the limit that they looked at is back, was another, or was misread.
+func (l *look) forget() { l.missedLooks = 0 }
 
 // habits adds what outlasts the reset.
 func (l *look) habits(h *Habits) { h.WholeSteps = int(l.wholeSteps) }
@@ -44,22 +44,22 @@ func (l *look) adopt(h *Habits) {
 	}
 }
 
-// longestBeyond is to how much the hold doubles after probes that were refused, if the server states a reset that is
+// longestBeyond is to how much the hold doubles after looks that were refused, if the server states a reset that is
 // still to come. Where that is nearer, there would else be a refusal for each, however near they are. After manyMissed
-// such probes it is twice as much, and so on: then it is not others who take all, but the server lets nothing through,
+// such looks it is twice as much, and so on: then it is not others who take all, but the server lets nothing through,
 // whatever it states.
 const (
 	longestBeyond = time.Second
 	manyMissed    = 30
 )
 
-// noteSpent notes since when nothing remains. That begins anew where a probe takes all that it finds, as at a limit of
+// noteSpent notes since when nothing remains. That begins anew where a look takes all that it finds, as at a limit of
 // one, and rounding hides when that comes back.
 func (w *window) noteSpent(o *outcome) {
 	switch {
 	case w.remaining > w.idle:
 		w.spentSince = 0
-	case w.spentSince == 0, o.probe && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
+	case w.spentSince == 0, o.look && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
@@ -68,22 +68,22 @@ func (w *window) noteSpent(o *outcome) {
 	}
 }
 
-// judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
+// judgeLook draws the conclusions from the answer to a look. A look that went after the reset
 // and was refused came too early: then the server rounds resets down, so that they come up to a
-// step later than stated; or, if this is known already, others have taken all, and the next probe goes
+// step later than stated; or, if this is known already, others have taken all, and the next look goes
 // at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
-func (w *window) judgeProbe(o *outcome) {
+func (w *window) judgeLook(o *outcome) {
 	switch {
-	case !o.probe:
+	case !o.look:
 	case o.vain():
-		w.vain++
+		w.vainLooks++
 	default:
-		w.vain = 0
+		w.vainLooks = 0
 	}
 	switch {
-	case !o.probe:
+	case !o.look:
 	case !o.vain():
-		w.missedProbes = 0
+		w.missedLooks = 0
 		switch {
 		case w.guess == guessWholeSteps:
 			w.wholeSteps = right
@@ -105,17 +105,17 @@ func (w *window) judgeProbe(o *outcome) {
 		// emptyReset is never cleared costs little: doubtEarly makes wrong looks ever rarer.
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
-		w.missedProbes++
+		w.missedLooks++
 	}
 }
 
-// scheduleProbe sets probeAt: at the reset, or earlier on a guess; not before a hold that doubles, if probes after the
+// scheduleLook sets nextLook: at the reset, or earlier on a guess; not before a hold that doubles, if looks after the
 // reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold from
 // now.
-func (w *window) scheduleProbe(now monotime.Time, c *Config) {
+func (w *window) scheduleLook(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
-	switch missed := w.missedProbes; {
+	switch missed := w.missedLooks; {
 	case w.renewal.renews && w.spentSince != 0:
 		until = max(until, w.renewal.next(c.Random))
 	case w.spentSince != 0 && w.overtaken.knows(&w.reset):
@@ -125,23 +125,23 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyProbe(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps)
+		until, w.guess = earlyLook(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps)
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {
 		w.guess = noGuess
 	}
 	jitter := time.Duration(0)
-	// While something remains, the next answer sets probeAt anew: a random number for each would be wasted.
+	// While something remains, the next answer sets nextLook anew: a random number for each would be wasted.
 	if w.spentSince != 0 && w.guess != guessNext {
 		jitter = c.jitter(min(hold, c.MaxHold))
 	}
 	cut := c.within(hold, jitter)
 	w.cutBy = max(hold-cut, 0)
-	w.probeAt = now.Add(cut)
+	w.nextLook = now.Add(cut)
 }
 
-// beyond returns for how long nothing goes after so many probes that were refused, if a reset is stated that is still
+// beyond returns for how long nothing goes after so many looks that were refused, if a reset is stated that is still
 // to come: others have taken all again. Who loses often does not stay away for longer than the others.
 func beyond(missed int) time.Duration {
 	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
@@ -158,17 +158,17 @@ func inAMoment(stated []quota.Statement, n int) time.Duration {
 	return doubled(firstHold, n)
 }
 
-// usedUp reports whether nothing remains and it is too early for a probe.
-func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.probeAt > now }
+// usedUp reports whether nothing remains and it is too early for a look.
+func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.nextLook > now }
 
 // takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says
 // when the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says
 // draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 && !w.renewal.renews {
-		said := min(w.probeAt.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vain), monotime.Longest)))
-		w.probeAt = min(w.probeAt, said)
-		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
+		said := min(w.nextLook.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vainLooks), monotime.Longest)))
+		w.nextLook = min(w.nextLook, said)
+		w.cutBy = min(w.cutBy, said.Sub(w.nextLook))
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *refill) measureRate(o *outcome) {
 		r.measured(back, took)
 	case back > 2*o.limit && r.isShorter(o.limit, back, took):
 		r.measured(back, took)
-		r.fullSpan, r.looks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
+		r.fullSpan, r.resetLooks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
 		r.remeasure(o.now, o.remaining)
 	}
 }
@@ -95,8 +95,8 @@ func (r *refill) measureRefused(o *outcome) {
 	if r.awaitReset(o.now, o.lateBefore) {
 		return
 	}
-	if r.looks > 0 && o.sent == r.pacedWent && o.sent < r.pacedBefore.Add(r.timeFor(1, false)) { // a look says nothing of the rate
-		r.looks, r.pacedFrom = r.looks-1, o.now
+	if r.resetLooks > 0 && o.sent == r.pacedWent && o.sent < r.pacedBefore.Add(r.timeFor(1, false)) { // a look says nothing of the rate
+		r.resetLooks, r.pacedFrom = r.resetLooks-1, o.now
 		return
 	}
 	if o.limit >= fewTokens && o.resetMoved { // others took what came back
@@ -131,22 +131,22 @@ func (r *refill) seeFaster(o *outcome) {
 		return
 	}
 	if !r.slowerThan(1) { // a token comes soon
-		r.looks = 0
+		r.resetLooks = 0
 		return
 	}
 	explained := 2*(r.rate*o.now.Sub(o.spentSince).Seconds()+1) > float64(o.limit)
 	if o.found() < o.limit || o.limit >= fewTokens && explained {
-		r.looks = 0
+		r.resetLooks = 0
 		return
 	}
-	if r.looks = looksAtReset; o.now.Sub(r.measuredFrom) >= r.fullSpan/2 {
+	if r.resetLooks = mostResetLooks; o.now.Sub(r.measuredFrom) >= r.fullSpan/2 {
 		r.remeasure(o.now, o.remaining)
 	}
 }
 
-// looksAtReset is how many looks at the reset in a row find nothing, until requests are paced at the rate again: at the
-// first one, an estimated window may have nothing.
-const looksAtReset = 2
+// mostResetLooks is how many looks at the reset in a row find nothing, until requests are paced at the rate again:
+// at the first one, an estimated window may have nothing.
+const mostResetLooks = 2
 
 // beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with
 // this answer; or if the token was there as soon as the user says, the rate is just under what he says.
@@ -156,7 +156,7 @@ func (r *refill) beginRaise(o *outcome) {
 		r.raise.by = gentleRaise
 	case o.sent.Sub(o.spentSince) < firstRaise*r.spacing:
 		r.rate = measuredShare / r.spacing.Seconds()
-		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, held: r.rate}
+		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, best: r.rate}
 	default:
 		r.rate *= firstRaise
 	}

@@ -168,7 +168,7 @@ func (s *Server) Fresh() bool {
 
 // Remember takes over m as what s has learned, if s is Fresh. Of windows whose reset has passed by the clock, only
 // the habits are taken over; a rate that is older than rateKept is not. No number in m can do more harm than a
-// statement of a server, which holds requests back, for at most MaxHold before a probe goes. Known reports whether a
+// statement of a server, which holds requests back, for at most MaxHold before a look goes. Known reports whether a
 // rate was taken over, so that the bucket is not new any more.
 func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
 	if !s.Fresh() {
@@ -252,10 +252,10 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.last.note(w.heardAt)
 	if w.remaining == 0 {
 		w.spentSince = w.heardAt
-	} else { // something has come back since the latest probe
-		w.spentSince, w.missedProbes = 0, 0
+	} else { // something has come back since the latest look
+		w.spentSince, w.missedLooks = 0, 0
 	}
 	w.spread = s.config.Spend.SpreadFor(w.stated, late.Sub(now), s.config.MaxStandstill)
-	w.scheduleProbe(now, &s.config)
+	w.scheduleLook(now, &s.config)
 	s.resume(now, w)
 }

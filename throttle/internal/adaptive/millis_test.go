@@ -381,7 +381,7 @@ func TestMillisAreInherited(t *testing.T) {
 		b.now = b.now.Add(4 * time.Second)
 		b.exchange(refuses(*last))
 	}
-	if missed := b.window1().missedProbes; missed != 1 {
+	if missed := b.window1().missedLooks; missed != 1 {
 		t.Fatalf("%d looks at a reset were refused, want 1", missed)
 	}
 	b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 20, Habits: Habits{Millis: true}}}}, wallClock())

@@ -41,7 +41,7 @@ const maxPerOurToken = 8
 
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
 func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
-	restored := o.probe && !o.vain() && !spent
+	restored := o.look && !o.vain() && !spent
 	switch {
 	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the
@@ -76,7 +76,7 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 }
 
 // unused reports whether all is back after a reset that came while something remained. So less was used than may be,
-// which no probe shows, since none was needed.
+// which no look shows, since none was needed.
 func (u *otherUsers) unused(o *outcome) bool {
 	return u.perOurToken > 0 && u.usedByUs >= few && o.newest && !o.refused && o.remainingBefore > 0 &&
 		o.lateBefore != 0 && o.sent >= o.lateBefore && o.whole()

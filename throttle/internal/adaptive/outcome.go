@@ -17,8 +17,8 @@ type outcome struct {
 	refused   bool
 	failed    bool  // the request failed in a way in which some servers refuse, but was not taken for refused
 	elsewhere bool  // another limit has refused the request, see elsewhere.go
-	probe     bool  // the request went although nothing remained
-	guess     guess // why the probe went before the reset, if it did
+	look      bool  // the request went although nothing remained
+	guess     guess // why the look went before the reset, if it did
 	flight    int   // what was under way with it
 	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
 	used      used  // of the limit so far

@@ -270,7 +270,7 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 			w.overlap.users = append(w.overlap.users, to) // before s leaves: with one user, nothing is shared
 		}
 		s.leave(w)
-		w.probing, w.guess = false, noGuess
+		w.looking, w.guess = false, noGuess
 		to.windows, to.mark = append(to.windows, w), nil
 		any = true
 	}

@@ -211,26 +211,26 @@ func TestOverhearNextReset(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(refuses(step(0, 10, time.Second)))
 	w := b.window1()
-	w.reset.roundsDown, w.missedProbes, w.overlap.lastHeardBy = true, 3, b.Server
+	w.reset.roundsDown, w.missedLooks, w.overlap.lastHeardBy = true, 3, b.Server
 	b.at(2 * time.Second)
 	count, heard := w.reset.count, step(4, 10, 5*time.Second)
 	b.Overhear(b.now, &heard)
 	if !w.reset.roundsDown || w.reset.early != b.now.Add(5*time.Second) || w.reset.late != b.now.Add(6*time.Second) {
 		t.Errorf("rounds down %v, reset in [%v, %v]; want true, [5s, 6s]", w.reset.roundsDown, w.reset.early.Sub(b.now), w.reset.late.Sub(b.now))
 	}
-	if w.spentSince != 0 || w.missedProbes != 0 {
-		t.Errorf("spent since %v, %d missed probes, and 4 remain", w.spentSince, w.missedProbes)
+	if w.spentSince != 0 || w.missedLooks != 0 {
+		t.Errorf("spent since %v, %d missed looks, and 4 remain", w.spentSince, w.missedLooks)
 	}
 	if w.reset.count != count+1 || w.overlap.lastHeardBy != nil {
 		t.Error("it does not count as another reset")
 	}
 
 	b.at(10 * time.Second)
-	w.missedProbes = 3
+	w.missedLooks = 3
 	heard.Remaining = 0
 	b.Overhear(b.now, &heard)
-	if w.spentSince != b.now || w.missedProbes != 3 {
-		t.Errorf("spent since %v, %d missed probes; want now, and 3: nothing has come back", w.spentSince.Sub(start), w.missedProbes)
+	if w.spentSince != b.now || w.missedLooks != 3 {
+		t.Errorf("spent since %v, %d missed looks; want now, and 3: nothing has come back", w.spentSince.Sub(start), w.missedLooks)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 //	meanRefusal   than without one (helps)
 //	              nothing is served any more (unserved)                               meanFailure
 //	              some fail at a pace for a minute or longer, and less than half is
-//	              served of what was usual (inVain)                                   meanFailure
+//	              served of what was usual (harms)                                   meanFailure
 //
 // Failures are taken for refusals unless the belief is meanFailure, so that requests are paced.
 //
@@ -122,13 +122,13 @@ func (o *overload) serve(now monotime.Time, n int) {
 	}
 }
 
-// inVain takes in an answer of a trial. It reports whether the pace is in vain: some requests fail at it, although
-// less than half is served of what was usual. If too few fail within vainWithin to tell, nothing is wrong with the
+// harms takes in an answer of a trial. It reports whether the pace does harm: some requests fail at it, although
+// less than half is served of what was usual. If too few fail within harmsWithin to tell, nothing is wrong with the
 // pace.
-func (o *overload) inVain(now monotime.Time, a attempt) bool {
+func (o *overload) harms(now monotime.Time, a attempt) bool {
 	s := &o.serving
 	lasted := now.Sub(s.from)
-	if s.from == 0 || !a.paced || lasted > vainWithin {
+	if s.from == 0 || !a.paced || lasted > harmsWithin {
 		*s, lasted = tally{from: now}, 0
 	}
 	if !a.failed {
@@ -177,8 +177,8 @@ const (
 	trialFailed = 6
 	laterFailed = 4
 
-	// vainWithin is within which time so many must fail at a pace that it is in vain, see inVain.
-	vainWithin = 10 * time.Minute
+	// harmsWithin is within which time so many must fail at a pace that does harm, see harms.
+	harmsWithin = 10 * time.Minute
 
 	// newFor is for how long after the first answer requests have only begun. In a trial that begins then, nothing
 	// may be served for newUnserved: a quarter longer than the windows of a minute that are common. Once something
@@ -226,7 +226,7 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	o.lastAnswer = now
 	o.score(now, a)
 	switch {
-	case o.inVain(now, a):
+	case o.harms(now, a):
 		o.usual, over = o.serving.rate(now), true
 	case a.failed && now.Sub(o.lastServed) > o.patience():
 		o.broken, over = true, true

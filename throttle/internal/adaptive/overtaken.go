@@ -73,7 +73,7 @@ func (v *overtaken) note(o *outcome, r *reset, another, plain bool, span time.Du
 	v.early, v.late = early, late
 	next = next && v.on()
 	switch {
-	case !o.probe:
+	case !o.look:
 	case o.vain():
 		v.miss(another && o.lateBefore != 0)
 	default:

@@ -95,7 +95,7 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	p.look.habits(&h)
 	h.Floors, h.Millis = p.reset.roundsDown, p.millis.are
 	h.BehindFailed = p.behind.failed()
-	h.BackAfter, h.BackWithin, h.BackHeld = p.seek.least, p.seek.most, min(p.seek.held, halveAfter)
+	h.BackAfter, h.BackWithin, h.BackConfirmed = p.seek.least, p.seek.most, min(p.seek.confirmed, halveAfter)
 	p.refill.habits(&h, heardAt)
 	h.Price = p.price.habit()
 	return h

@@ -26,16 +26,16 @@ import (
 //
 // While refusals are the bucket's, the ratio grows by a factor of n once in n times at most (Ville's inequality).
 type persistence struct {
-	ratio     float64            // the logarithm of the likelihood ratio
-	said      float64            // how much of it the latest flight has added, which are requests that were under way together
-	flights   int                // flights of which one was refused, since a request was served
-	heard     uint64             // the first refusal of the latest flight, in the sequence
-	share     float64            // which was refused of recent before the first of these flights; zero if none was served
-	drawn     float64            // where the latest request was drawn that went ahead; zero if none was
-	vain      bool               // a refused claim went first and was refused again, and no refused claim was served since
-	refusedAt monotime.Time      // the latest refusal
-	recent    [longestRow]result // a ring of what became of requests since the first refusal
-	next      int                // in recent
+	ratio       float64            // the logarithm of the likelihood ratio
+	said        float64            // how much of it the latest flight has added, which are requests that were under way together
+	flights     int                // flights of which one was refused, since a request was served
+	heard       uint64             // the first refusal of the latest flight, in the sequence
+	share       float64            // which was refused of recent before the first of these flights; zero if none was served
+	drawn       float64            // where the latest request was drawn that went ahead; zero if none was
+	othersFirst bool               // a refused claim went first and was refused again, and no refused claim was served since
+	refusedAt   monotime.Time      // the latest refusal
+	recent      [longestRow]result // a ring of what became of requests since the first refusal
+	next        int                // in recent
 }
 
 // result is what became of a request.
@@ -51,12 +51,12 @@ const (
 	suspectsAbove = 1
 	closeLooks    = 5 * time.Second
 
-	// looksFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
+	// triesFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
 	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
 	// first one needs a ratio that is as many times as great as a refusal was unlikely before the row,
-	// looksFrom times at most: so a row goes on where nearly all were refused before, but for longestRow flights at
+	// triesFrom times at most: so a row goes on where nearly all were refused before, but for longestRow flights at
 	// most. That is as many as are remembered: beyond, these tell nothing else than the row itself.
-	looksFrom, longestRow = 20, 32
+	triesFrom, longestRow = 20, 32
 
 	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served. A
 	// mistake lasts until the request is served.
@@ -73,7 +73,7 @@ const (
 	unservedFor = 10 * time.Minute
 
 	// mostSaid bounds what the refusals of one flight add to the logarithm of the ratio, since a window that is used
-	// up refuses the whole flight. It is more than a look needs (log looksFrom is 3.0). Without it, 63 callers of a
+	// up refuses the whole flight. It is more than triesFrom needs (its logarithm is 3.0). Without it, 63 callers of a
 	// window of 29 were taken for requests that are always refused, and a hundred were refused in 2 s.
 	mostSaid = 3.2
 )
@@ -82,9 +82,9 @@ const (
 type verdict int
 
 const (
-	ofBucket  verdict = iota // it holds the bucket
-	looks                    // another request goes at once, alone: its answer shows whether the bucket is held
-	ofRequest                // it holds nobody
+	ofBucket   verdict = iota // it holds the bucket
+	tryAnother                // another request goes at once, alone: its answer shows whether the bucket is held
+	ofRequest                 // it holds nobody
 )
 
 // refuse takes in a refusal of a request, and says how to take it. The places in the sequence are these: granted of
@@ -104,7 +104,7 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 			p.ratio = min(p.ratio+says, math.Log(mostRatio))
 		}
 		found = was < own && p.ratio >= own
-		p.vain = p.vain || first
+		p.othersFirst = p.othersFirst || first
 	}
 	if p.refusedAt = now; known || before != 0 && p.ratio >= own {
 		return ofRequest, found
@@ -121,8 +121,8 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	switch {
 	case p.ratio >= own && p.flights == 1:
 		return ofRequest, found
-	case p.flights <= longestRow && p.ratio >= math.Log(looksFrom)+p.row():
-		return looks, found
+	case p.flights <= longestRow && p.ratio >= math.Log(triesFrom)+p.row():
+		return tryAnother, found
 	}
 	return ofBucket, found
 }
@@ -130,22 +130,23 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 // row is the logarithm of how unlikely it is that all flights since a request was served, but the first one,
 // were refused for their own sake. The share that was refused before says so of one.
 func (p *persistence) row() float64 {
-	return float64(p.flights-1) * min(-math.Log(p.share), math.Log(looksFrom))
+	return float64(p.flights-1) * min(-math.Log(p.share), math.Log(triesFrom))
 }
 
 // serve takes in that a request was served; granted is the place of its grant in the sequence. Again says that its
 // claim was refused before.
 func (p *persistence) serve(granted uint64, again bool) {
 	if again {
-		p.ratio, p.vain = math.Log(leastRatio), false
+		p.ratio, p.othersFirst = math.Log(leastRatio), false
 	}
 	p.flights = 0
 	p.note(result{granted, false})
 }
 
-// looking reports whether looks follow refusals (looksFrom), and a request was refused since one was served.
-func (p *persistence) looking() bool {
-	return p != nil && p.flights > 0 && p.ratio >= math.Log(looksFrom)
+// trying reports whether another request goes at once after a refusal (triesFrom), and a request was refused since
+// one was served.
+func (p *persistence) trying() bool {
+	return p != nil && p.flights > 0 && p.ratio >= math.Log(triesFrom)
 }
 
 // suspects reports whether there is evidence at all (suspectsAbove).

@@ -16,24 +16,24 @@ func TestPersistence(t *testing.T) {
 	thirty := strings.Repeat(ten, 3)
 	for row, want := range map[string]verdict{
 		"":                                         ofBucket,
-		"B" + ten:                                  ofBucket,  // refused once
-		"B" + ten + "B":                            ofBucket,  // X is refused right after it
-		"B" + ten + "Ba":                           ofBucket,  // one of 12
-		"B" + thirty + "Ba":                        looks,     // one of 25 at most
-		"B" + ten + "B" + "BBBa":                   ofBucket,  // nothing was served in between
-		"B" + ten + "B" + ten + "Ba":               looks,     // one of 144
-		"B" + ten + "B" + ten + "B":                ofBucket,  // but the latest was in vain
-		"B" + ten + "B" + ten + "B" + ten + "B":    looks,     // one of 1728: two may be
-		"B" + ten + "B" + ten + "B" + ten + "Ba":   looks,     //
-		"B" + strings.Repeat(ten+"B", 4) + "a":     ofRequest, // one of 20,736
-		"B" + strings.Repeat(ten+"B", 4):           ofRequest, // those that are known do not count
+		"B" + ten:                                  ofBucket,   // refused once
+		"B" + ten + "B":                            ofBucket,   // X is refused right after it
+		"B" + ten + "Ba":                           ofBucket,   // one of 12
+		"B" + thirty + "Ba":                        tryAnother, // one of 25 at most
+		"B" + ten + "B" + "BBBa":                   ofBucket,   // nothing was served in between
+		"B" + ten + "B" + ten + "Ba":               tryAnother, // one of 144
+		"B" + ten + "B" + ten + "B":                ofBucket,   // but the latest was in vain
+		"B" + ten + "B" + ten + "B" + ten + "B":    tryAnother, // one of 1728: two may be
+		"B" + ten + "B" + ten + "B" + ten + "Ba":   tryAnother, //
+		"B" + strings.Repeat(ten+"B", 4) + "a":     ofRequest,  // one of 20,736
+		"B" + strings.Repeat(ten+"B", 4):           ofRequest,  // those that are known do not count
 		"B" + strings.Repeat(ten+"B", 4) + "CDEFG": ofBucket,
 		"BC" + strings.Repeat(ten+"BC", 3) + "a":   ofRequest, // of two claims, the other of which is refused beside each
-		"B" + strings.Repeat("Aa", 10) + "B" + strings.Repeat("Aa", 10) + "Ba":  ofBucket,  // half of the others are refused as well
-		"B" + strings.Repeat(ten+"B", 20) + "b":                                 ofBucket,  // it is served in the end
-		"Bb" + "C" + strings.Repeat(ten+"C", 5) + "a":                           looks,     // and then it takes more
-		"Bb" + "C" + strings.Repeat(ten+"C", 8) + "a":                           ofRequest, //
-		"B" + strings.Repeat(ten+"B", 4) + "Cc":                                 ofBucket,  // of another one
+		"B" + strings.Repeat("Aa", 10) + "B" + strings.Repeat("Aa", 10) + "Ba":  ofBucket,   // half of the others are refused as well
+		"B" + strings.Repeat(ten+"B", 20) + "b":                                 ofBucket,   // it is served in the end
+		"Bb" + "C" + strings.Repeat(ten+"C", 5) + "a":                           tryAnother, // and then it takes more
+		"Bb" + "C" + strings.Repeat(ten+"C", 8) + "a":                           ofRequest,  //
+		"B" + strings.Repeat(ten+"B", 4) + "Cc":                                 ofBucket,   // of another one
 		"B" + strings.Repeat(ten+"B", 99) + "Cc" + "D" + strings.Repeat(ten, 5): ofBucket,
 	} {
 		t.Run(row, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestPersistenceCountsAFlightOnce(t *testing.T) {
 			switch {
 			case together || i == 0:
 			case i < 3:
-				want = looks
+				want = tryAnother
 			default:
 				want = ofBucket
 			}
@@ -211,8 +211,8 @@ func TestOthersFirst(t *testing.T) {
 		} else {
 			p.refuse(1, step.before, 2, 2, step.first, false)
 		}
-		if p.vain != step.want {
-			t.Errorf("%+v: %v", step, p.vain)
+		if p.othersFirst != step.want {
+			t.Errorf("%+v: %v", step, p.othersFirst)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestServedLetsOthersPass(t *testing.T) {
 		ratio        float64
 		before, want int
 	}{
-		{1, 1, 0, 0}, {2, 1, 0, 1}, {9, 1, 0, 1}, {2, 1, 1, 0}, {1, looksFrom, 0, math.MaxInt}, {0, looksFrom, 0, 0}, {1, looksFrom, 1, 0},
+		{1, 1, 0, 0}, {2, 1, 0, 1}, {9, 1, 0, 1}, {2, 1, 1, 0}, {1, triesFrom, 0, math.MaxInt}, {0, triesFrom, 0, 0}, {1, triesFrom, 1, 0},
 	} {
 		var s Server
 		s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})

@@ -11,27 +11,27 @@ import (
 // raise is how the rate of a limit below fewTokens grows. Remaining never shows that more tokens come back. So the
 // rate grows with each answer until a request is refused, and again some time later.
 //
-// After a refusal the rate is just under what was served before it (held), and further raises are smaller. A rate
-// below held grows a little with each answer.
+// After a refusal the rate is just under what was served before it (best), and further raises are smaller. A rate
+// below best grows a little with each answer.
 //
 // In come rates (again), what was served (serve) and refusals (refused, fell). Out come the factors by which the rate
 // is multiplied with each served answer (grow) and after a refusal (refused), and the highest rate that was seen
-// (held).
+// (best).
 type raise struct {
 	by   float64       // above 1 while the rate is raised, 1 between two raises, and zero if it is never raised
 	from float64       // the rate when it began to be raised again
 	at   monotime.Time // when it is to be raised again; zero if that is not known yet
 	gap  time.Duration // from the end of a raise to the next one
 
-	held  float64          // the highest rate at which requests were served one after the other; zero if not known
+	best  float64          // the highest rate at which requests were served one after the other; zero if not known
 	went  [3]monotime.Time // when the latest three went that were served while nothing remained
 	trips float64          // how many requests go in a round trip at the rate, 1 at least; zero if none was served yet
 	blind bool             // a round trip is longer than one token takes: so it may vary by as much as a token takes
 }
 
 const (
-	// fewTokens: with fewer tokens, a probe at (time to the reset)/limit is not early, if the time
-	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
+	// fewTokens: with fewer tokens, a look at (time to the reset)/limit is not early, if the time
+	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the look would
 	// go after 1 s. So it goes after half the time.
 	fewTokens = 4
 
@@ -54,9 +54,9 @@ const (
 	// leastRaise is the least factor that is worth a refusal: below it, the raise has ended.
 	leastRaise = 1.02
 
-	// A rate below heldShare · held is multiplied by heldRaise with each served answer.
-	heldShare = 0.9
-	heldRaise = 1.01
+	// A rate below bestShare · best is multiplied by slowRaise with each served answer.
+	bestShare = 0.9
+	slowRaise = 1.01
 
 	// After a refusal, the rate is multiplied by chanceShare if chanceAfter requests were served at it before: then
 	// the network has brought two requests nearer to each other. If fewer were served, it is multiplied by soonShare,
@@ -105,35 +105,35 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent 
 		ra.went = [3]monotime.Time{}
 		return
 	case from != 0 && sent > from && !ra.blind:
-		ra.held = max(ra.held, 2/sent.Sub(from).Seconds())
+		ra.best = max(ra.best, 2/sent.Sub(from).Seconds())
 	}
 	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
 }
 
 // grow takes in that a request was served, and returns by what the rate is multiplied. Between two raises the rate
-// grows up to heldShare · held, as a refusal costs more than the rest would bring.
+// grows up to bestShare · best, as a refusal costs more than the rest would bring.
 func (ra *raise) grow(now monotime.Time, rate float64) float64 {
 	if ra.by == 0 {
 		return 1
 	}
 	if ra.again(now, rate); !ra.on() && !ra.blind {
-		return max(1, min(heldRaise, heldShare*ra.held/rate))
+		return max(1, min(slowRaise, bestShare*ra.best/rate))
 	}
 	return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
 }
 
 // refused takes in a refusal at a rate at which so many requests were served before, and returns by what the rate is
-// multiplied. If the rate is being raised, the last two raises are taken back, though not below held, and the raises
-// that follow are smaller. If it is not, held falls by half as much as the rate.
+// multiplied. If the rate is being raised, the last two raises are taken back, though not below best, and the raises
+// that follow are smaller. If it is not, best falls by half as much as the rate.
 func (ra *raise) refused(rate float64, served int) (factor float64) {
-	by, held := ra.by, ra.held/rate
+	by, best := ra.by, ra.best/rate
 	ra.went = [3]monotime.Time{}
 	switch {
 	case ra.on():
 		if ra.by = 1 + (by-1)/4; ra.by < leastRaise {
 			ra.by = 1
 		}
-		return max(1/(by*by), min(1/by, held))
+		return max(1/(by*by), min(1/by, best))
 	case ra.blind || served < 2:
 		return refusalFactor
 	case served < chanceAfter:
@@ -141,7 +141,7 @@ func (ra *raise) refused(rate float64, served int) (factor float64) {
 	default:
 		factor = chanceShare
 	}
-	ra.held *= (1 + factor) / 2
+	ra.best *= (1 + factor) / 2
 	return factor
 }
 

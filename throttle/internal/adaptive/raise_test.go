@@ -37,8 +37,8 @@ func TestRaiseHeld(t *testing.T) {
 			}
 			ra.serve(at, test.trip, test.limit, test.remaining == 0, 10)
 		}
-		if math.Abs(ra.held-test.want) > 1e-9 {
-			t.Errorf("%s: %v/s was held, want %v", test.name, ra.held, test.want)
+		if math.Abs(ra.best-test.want) > 1e-9 {
+			t.Errorf("%s: %v/s was held, want %v", test.name, ra.best, test.want)
 		}
 		if want := max(10*test.trip.Seconds(), 1); math.Abs(ra.trips-want) > 1e-9 {
 			t.Errorf("%s: %v go in a round trip, want %v", test.name, ra.trips, want)
@@ -56,18 +56,18 @@ func TestRaiseRefused(t *testing.T) {
 		by, held float64 // afterwards
 	}{
 		{"two raises are taken back", raise{by: 2}, 9, 0.25, 1.25, 0},
-		{"but not what was held", raise{by: 2, held: 4}, 9, 0.4, 1.25, 4},
-		{"the latest raise is, whatever was held", raise{by: 2, held: 20}, 9, 0.5, 1.25, 20},
-		{"small raises end", raise{by: laterRaise, held: 9.5}, 9, 1 / laterRaise, 1, 9.5},
-		{"at once", raise{by: 1, held: 10}, 1, refusalFactor, 1, 10},
-		{"soon", raise{by: 1, held: 10}, chanceAfter - 1, soonShare, 1, 9.5},
-		{"late", raise{by: 1, held: 10}, chanceAfter, chanceShare, 1, 9.8},
-		{"late, well below what was held", raise{by: 1, held: 20}, chanceAfter, chanceShare, 1, 19.6},
-		{"late, of several under way", raise{by: 1, held: 10, blind: true}, chanceAfter, refusalFactor, 1, 10},
+		{"but not what was held", raise{by: 2, best: 4}, 9, 0.4, 1.25, 4},
+		{"the latest raise is, whatever was held", raise{by: 2, best: 20}, 9, 0.5, 1.25, 20},
+		{"small raises end", raise{by: laterRaise, best: 9.5}, 9, 1 / laterRaise, 1, 9.5},
+		{"at once", raise{by: 1, best: 10}, 1, refusalFactor, 1, 10},
+		{"soon", raise{by: 1, best: 10}, chanceAfter - 1, soonShare, 1, 9.5},
+		{"late", raise{by: 1, best: 10}, chanceAfter, chanceShare, 1, 9.8},
+		{"late, well below what was held", raise{by: 1, best: 20}, chanceAfter, chanceShare, 1, 19.6},
+		{"late, of several under way", raise{by: 1, best: 10, blind: true}, chanceAfter, refusalFactor, 1, 10},
 	} {
 		ra := test.ra
-		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || math.Abs(ra.held-test.held) > 1e-9 {
-			t.Errorf("%s: rate × %v, raised by %v, held %v; want × %v, %v, %v", test.name, got, ra.by, ra.held, test.want, test.by, test.held)
+		if got := ra.refused(10, test.served); math.Abs(got-test.want) > 1e-9 || ra.by != test.by || math.Abs(ra.best-test.held) > 1e-9 {
+			t.Errorf("%s: rate × %v, raised by %v, held %v; want × %v, %v, %v", test.name, got, ra.by, ra.best, test.want, test.by, test.held)
 		}
 	}
 }
@@ -80,11 +80,11 @@ func TestRaiseBelowHeld(t *testing.T) {
 		rate float64
 		want float64 // after one answer
 	}{
-		{"far below", raise{by: 1, held: 20}, 10, 10 * heldRaise},
-		{"just below", raise{by: 1, held: 11}, 9.85, 9.9},
-		{"there", raise{by: 1, held: 11}, 10, 10},
-		{"several are under way", raise{by: 1, held: 20, blind: true}, 10, 10},
-		{"never raised", raise{held: 20}, 10, 10},
+		{"far below", raise{by: 1, best: 20}, 10, 10 * slowRaise},
+		{"just below", raise{by: 1, best: 11}, 9.85, 9.9},
+		{"there", raise{by: 1, best: 11}, 10, 10},
+		{"several are under way", raise{by: 1, best: 20, blind: true}, 10, 10},
+		{"never raised", raise{best: 20}, 10, 10},
 	} {
 		if got := test.rate * test.ra.grow(start, test.rate); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%s: %v/s, want %v", test.name, got, test.want)
@@ -178,7 +178,7 @@ func TestRefillBeginsRaise(t *testing.T) {
 		r := refill{spacing: test.spacing}
 		sent := start.Add(test.in)
 		r.observe(&outcome{
-			sent: sent, now: sent.Add(ms), n: 1, limit: test.limit, remaining: test.limit - 1, probe: true, guess: guessRefill, spentSince: start,
+			sent: sent, now: sent.Add(ms), n: 1, limit: test.limit, remaining: test.limit - 1, look: true, guess: guessRefill, spentSince: start,
 			earlyBefore: start, lateBefore: start.Add(time.Second),
 		}, &reset{}, time.Minute)
 		if !r.refills || math.Abs(r.rate-test.want) > 1e-9 || r.raise.by != test.by {

@@ -22,7 +22,7 @@ import (
 //   - Before a reset more comes back than two windows have.
 //   - The limit is full each time, and the reset nearer than the server is (drip).
 //   - Within some round trips more comes back than two windows have (blind).
-//   - Before the reset a part is there. One probe looks for it (guessRefill) where the reset is
+//   - Before the reset a part is there. One request looks for it (guessRefill) where the reset is
 //     so near that rounding hides the first of these ways, and where a reset brought nothing. It
 //     goes when one token would be back if the reset were the time to full.
 //
@@ -47,25 +47,25 @@ type refill struct {
 	pacedBefore  monotime.Time
 	fullSpan     time.Duration // about how long the whole limit takes to come back
 	doubtRefills doubt         // about whether the server refills
-	doubtEarly   doubt         // about whether a probe before the reset finds anything
+	doubtEarly   doubt         // about whether a look before the reset finds anything
 	windows      int           // on so many occasions yet it is no question that the limit is a window, see sawWindow
 	emptyReset   bool          // a reset brought nothing
 	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
-	foundAll     int           // probes in a row that looked earlier than a reset and found the whole limit
+	foundAll     int           // looks before a reset in a row that found the whole limit
 
 	risenOf    int           // of which reset, see reset.count
 	risen      int           // what came back before that reset: by so much Remaining has risen
 	risenSince monotime.Time // the first answer about it
 
-	drip     drip // at which rate the resets say that the limit comes back
-	instants drip // likewise, if resets are instants
-	grid     grid // likewise, by how much such resets move
-	stock    stock
-	guessing bool          // the rate of the stock is the crowd's: resets do not say it
-	step     time.Duration // in which resets are stated
-	width    time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
-	looks    int           // so many requests may look at the reset, and find nothing, since the rate is too low, see seeFaster
-	served   int           // paced requests that were served since one was refused
+	drip       drip // at which rate the resets say that the limit comes back
+	instants   drip // likewise, if resets are instants
+	grid       grid // likewise, by how much such resets move
+	stock      stock
+	guessing   bool          // the rate of the stock is the crowd's: resets do not say it
+	step       time.Duration // in which resets are stated
+	width      time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
+	resetLooks int           // so many requests may look at the reset, and find nothing, since the rate is too low, see seeFaster
+	served     int           // paced requests that were served since one was refused
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part
 	// was there after the reset. It is about how long the whole limit takes to come back. If
@@ -176,7 +176,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	if o.mayBeBlind() && r.startBlind(o) {
 		return
 	}
-	if o.probe && o.guess == guessRefill {
+	if o.look && o.guess == guessRefill {
 		r.looked(o)
 	}
 	if r.more(o, after) && r.doubtRefills.skip == 0 {
@@ -238,18 +238,18 @@ func (r *refill) wrong() {
 // early reports whether paced requests have found tokens long before the stated reset, which therefore says
 // nothing of the next one: at a limit of few tokens that comes back token by token.
 func (r *refill) early() bool {
-	return r.refills && (r.blind.on || r.raise.by > 0 && (r.finds >= foundEarly || r.raise.held > 0))
+	return r.refills && (r.blind.on || r.raise.by > 0 && (r.finds >= foundEarly || r.raise.best > 0))
 }
 
 // token returns how long one token takes to come back at most, as far as that was seen.
-func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate, r.raise.held)) }
+func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate, r.raise.best)) }
 
 // stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of
 // paced requests: of a belief that begins later, it would say nothing.
 func (r *refill) stop() {
-	r.refills, r.resumed, r.looks, r.finds, r.served = false, false, 0, 0, 0
+	r.refills, r.resumed, r.resetLooks, r.finds, r.served = false, false, 0, 0, 0
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
-	r.raise.held = 0
+	r.raise.best = 0
 	r.blind, r.stock = blind{}, stock{}
 }
 
@@ -277,7 +277,7 @@ func (r *refill) forget(o *outcome, after *reset) {
 		return
 	}
 	far := float64(max(o.limit, o.limitBefore)) > anotherFactor*float64(min(o.limit, o.limitBefore))
-	if sooner := r.slowerThan(after.late.Sub(o.now)); o.otherSpan || far || sooner {
+	if slower := r.slowerThan(after.late.Sub(o.now)); o.otherSpan || far || slower {
 		*r = refill{spacing: r.spacing}
 	}
 }

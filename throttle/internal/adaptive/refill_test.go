@@ -568,7 +568,7 @@ func TestRefillSpans(t *testing.T) {
 		r := refill{maxHold: time.Hour}
 		at := start.Add(20 * s) // of the reset
 		o := outcome{
-			sent: at, now: at, n: 1, limit: 10, remaining: 2, span: test.span, probe: true,
+			sent: at, now: at, n: 1, limit: 10, remaining: 2, span: test.span, look: true,
 			earlyBefore: at, lateBefore: at, spentSince: start, farIn: test.far,
 		}
 		r.detect(&o, &reset{late: at.Add(test.next), resolution: test.resolution})
@@ -611,8 +611,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestEarlyProbe: when one request may look before the reset, and why.
-func TestEarlyProbe(t *testing.T) {
+// TestEarlyLook: when one request may look before the reset, and why.
+func TestEarlyLook(t *testing.T) {
 	const s = time.Second
 	at := start.Add
 	for _, test := range []struct {
@@ -644,8 +644,8 @@ func TestEarlyProbe(t *testing.T) {
 		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
 	} {
-		if got, guess := earlyProbe(test.limit, start, &test.reset, test.f.signs(), test.whole); got != at(test.want) || guess != test.guess {
-			t.Errorf("%s: probe in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
+		if got, guess := earlyLook(test.limit, start, &test.reset, test.f.signs(), test.whole); got != at(test.want) || guess != test.guess {
+			t.Errorf("%s: look in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
 		}
 	}
 }
@@ -653,8 +653,8 @@ func TestEarlyProbe(t *testing.T) {
 // TestFoundAll: each look before the reset that finds the whole limit halves the time to the next one; one that
 // is refused ends that. What is there after the reset says nothing.
 func TestFoundAll(t *testing.T) {
-	o := func(refused, probe bool, g guess, remaining int) *outcome {
-		return &outcome{sent: start, now: start, n: 1, limit: 10, remaining: remaining, refused: refused, probe: probe, guess: g, newest: true, spentSince: start.Add(-1)}
+	o := func(refused, look bool, g guess, remaining int) *outcome {
+		return &outcome{sent: start, now: start, n: 1, limit: 10, remaining: remaining, refused: refused, look: look, guess: g, newest: true, spentSince: start.Add(-1)}
 	}
 	var r refill
 	for i, test := range []struct {
@@ -675,7 +675,7 @@ func TestFoundAll(t *testing.T) {
 	}
 }
 
-// TestGuessIsDoubted: an early probe that is refused is not tried again on the next occasion, but on
+// TestGuessIsDoubted: an early look that is refused is not tried again on the next occasion, but on
 // the one after that.
 func TestGuessIsDoubted(t *testing.T) {
 	b := newBucket(t, Config{})
@@ -796,7 +796,7 @@ func TestRefillWithinARoundTrip(t *testing.T) {
 	const ms = time.Millisecond
 	sent := start.Add(time.Second)
 	o := &outcome{
-		sent: sent, now: sent.Add(50 * ms), n: 1, limit: 6, remaining: 2, probe: true, newest: true,
+		sent: sent, now: sent.Add(50 * ms), n: 1, limit: 6, remaining: 2, look: true, newest: true,
 		spentSince: sent.Add(-ms), earlyBefore: sent.Add(2 * ms), lateBefore: sent.Add(2 * ms),
 	}
 	var r refill
@@ -882,7 +882,7 @@ func TestRefillBeforeAFineReset(t *testing.T) {
 func TestRefillOfOneIsNoFasterThanARoundTrip(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	o := &outcome{
-		sent: start.Add(9980 * ms), now: start.Add(10080 * ms), n: 1, limit: 1, probe: true, guess: guessRefill,
+		sent: start.Add(9980 * ms), now: start.Add(10080 * ms), n: 1, limit: 1, look: true, guess: guessRefill,
 		earlyBefore: start.Add(10 * s), lateBefore: start.Add(10101 * ms), spentSince: start.Add(s), farIn: 20 * ms,
 	}
 	r := refill{maxHold: time.Minute}
@@ -980,7 +980,7 @@ func TestRefillCancelAfterARefusal(t *testing.T) {
 		refused func(*refill)
 		want    time.Duration
 	}{
-		{"a pace that was served", func(r *refill) { r.raise.by, r.raise.held = gentleRaise, 10 }, 100 * time.Millisecond},
+		{"a pace that was served", func(r *refill) { r.raise.by, r.raise.best = gentleRaise, 10 }, 100 * time.Millisecond},
 		{"from the reset on", func(r *refill) { r.resumed, r.emptyReset = true, true }, 8800 * time.Millisecond},
 	} {
 		for _, canceled := range []bool{false, true} {
@@ -1118,7 +1118,7 @@ func TestUrgentHasFoundNothing(t *testing.T) {
 	exchange(0, 0)
 	b.at(2*s + 30*time.Millisecond)
 	exchange(0, 0)
-	if r.raise.held > 1 {
-		t.Errorf("%.2f tokens came back in a second, want no more than 1", r.raise.held)
+	if r.raise.best > 1 {
+		t.Errorf("%.2f tokens came back in a second, want no more than 1", r.raise.best)
 	}
 }

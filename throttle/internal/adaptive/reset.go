@@ -12,7 +12,7 @@ import (
 // In come statements of a reset (narrow), each of which is an interval: the stated time was
 // rounded, up or down, and the answer was on its way for a while. The true reset lies in all of
 // the intervals, so they are intersected. Most servers round up, and all are taken to, until a
-// server states a reset of zero while nothing remains, or a probe after the reset is refused. If a
+// server states a reset of zero while nothing remains, or a look after the reset is refused. If a
 // statement does not meet the interval, it speaks of another reset and takes the place of what was
 // known.
 type reset struct {

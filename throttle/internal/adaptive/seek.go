@@ -21,14 +21,14 @@ import (
 //
 // In come answers (note); out comes when to look (next).
 type seek struct {
-	from  monotime.Time // when the window began; zero if its reset is stated
-	least time.Duration // so long after from, nothing was there
-	most  time.Duration // so long after from, something was there; zero if that was not seen, but by looks that were late
-	held  int           // how many looks in a row found the whole limit so late
-	vain  bool          // a look has found nothing since the window began
-	short time.Duration // most, before it grew to twice as much or more, the latest time; zero if the next window was as long
-	bits  bits          // what looks found of a limit that comes back bit by bit, since most is what a token takes
-	bunch time.Duration // so late, the latest look that found a part found several tokens, see inBunch; else zero
+	from      monotime.Time // when the window began; zero if its reset is stated
+	least     time.Duration // so long after from, nothing was there
+	most      time.Duration // so long after from, something was there; zero if that was not seen, but by looks that were late
+	confirmed int           // how many looks in a row found the whole limit so late
+	vain      bool          // a look has found nothing since the window began
+	short     time.Duration // most, before it grew to twice as much or more, the latest time; zero if the next window was as long
+	bits      bits          // what looks found of a limit that comes back bit by bit, since most is what a token takes
+	bunch     time.Duration // so late, the latest look that found a part found several tokens, see inBunch; else zero
 }
 
 // bits is what several looks in a row found together: so many tokens in a time.
@@ -67,25 +67,25 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 		*l = seek{}
 	case l.from == 0, o.elsewhere && o.whole():
 		l.from, l.vain = o.now, false
-	case o.probe && o.vain():
-		l.least, l.held, l.vain = max(l.least, took), 0, true
+	case o.look && o.vain():
+		l.least, l.confirmed, l.vain = max(l.least, took), 0, true
 	case o.refused:
-	case o.probe && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back())):
-		if l.held++; took < l.least { // the window has become shorter
-			l.least, l.held = 0, 0
+	case o.look && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back())):
+		if l.confirmed++; took < l.least { // the window has become shorter
+			l.least, l.confirmed = 0, 0
 		}
 		if !limitStated {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
 		l.restored(max(took, shortestLook))
 		l.from, l.vain = o.now, false
-	case o.probe: // it comes back bit by bit, or others were there first; or they have gone since
+	case o.look: // it comes back bit by bit, or others were there first; or they have gone since
 		floor := min(took, firstLook)
 		if o.whole() && l.most <= firstLook { // it may have been back for long
 			floor = 0
 		}
 		l.most, l.from = max(l.perToken(took, o.back(), o.whole()), floor, shortestLook), o.now
-		l.least, l.held, l.vain, l.short = l.most, 0, false, 0
+		l.least, l.confirmed, l.vain, l.short = l.most, 0, false, 0
 	case o.whole(): // it was restored meanwhile
 		l.from, l.vain = o.now, false
 	}
@@ -117,7 +117,7 @@ func (l *seek) restored(took time.Duration) {
 // looks come as at first, until it was back before.
 func (l *seek) lookAnew() {
 	if l.most > longestHalved {
-		l.least, l.held, l.vain, l.short = 0, 0, false, firstLook
+		l.least, l.confirmed, l.vain, l.short = 0, 0, false, firstLook
 	}
 }
 
@@ -165,7 +165,7 @@ func (l *seek) resume(h *Habits, ofNow bool) bool {
 	if l.least, l.most = max(h.BackAfter, 0), max(h.BackWithin, 0); l.most < l.least {
 		l.most = 0 // it lasted longer the latest time
 	}
-	l.held = min(max(h.BackHeld, 0), halveAfter)
+	l.confirmed = min(max(h.BackConfirmed, 0), halveAfter)
 	return true
 }
 
@@ -187,7 +187,7 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 		after := lasted % l.most // others may have taken it, so the next one may be back after as long again
 		hold := min(max(after, min(l.most, firstLook)), l.most-after)
 		look = wholeSeconds(lasted + max(hold, lasted/8, firstHold))
-	case l.held >= halveAfter && l.most >= 2*firstLook && lasted < l.most/2: // a second and a round trip are a second
+	case l.confirmed >= halveAfter && l.most >= 2*firstLook && lasted < l.most/2: // a second and a round trip are a second
 		look = wholeSeconds(l.most / 2)
 	case l.most-least > step:
 		if look = wholeSeconds(least + (l.most-least)/2); look > l.most {

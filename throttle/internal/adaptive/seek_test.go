@@ -128,7 +128,7 @@ func TestSeekBetween(t *testing.T) {
 
 // TestSeekNotAfterHalfOfASecond: a second and a round trip are a second, and no span is shorter.
 func TestSeekNotAfterHalfOfASecond(t *testing.T) {
-	l := seek{from: start, least: 970 * time.Millisecond, most: 1020 * time.Millisecond, held: halveAfter}
+	l := seek{from: start, least: 970 * time.Millisecond, most: 1020 * time.Millisecond, confirmed: halveAfter}
 	if got := l.next(start, 0).Sub(start); got != l.most {
 		t.Errorf("the limit was back after %v each time: the next look comes after %v", l.most, got)
 	}
@@ -136,9 +136,9 @@ func TestSeekNotAfterHalfOfASecond(t *testing.T) {
 
 // TestSeekPartEndsARow: a look that finds a part is none of the row after which a look comes early.
 func TestSeekPartEndsARow(t *testing.T) {
-	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, held: halveAfter}
+	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, confirmed: halveAfter}
 	at := start.Add(6 * time.Second)
-	l.note(&outcome{sent: at, now: at, n: 1, limit: 10, probe: true}, false, true)
+	l.note(&outcome{sent: at, now: at, n: 1, limit: 10, look: true}, false, true)
 	if got := l.next(at, 0).Sub(at); got != 6*time.Second {
 		t.Errorf("one was back after 6 s: the next look after %v, want 6s", got)
 	}
@@ -160,11 +160,11 @@ func TestSeekBunch(t *testing.T) {
 		{10 * s, 1, 10 * s},
 		{6 * s, 4, 1500 * time.Millisecond},
 	} {
-		l := seek{from: start, least: 9 * s, most: 10 * s, bunch: 10 * s, held: 1}
+		l := seek{from: start, least: 9 * s, most: 10 * s, bunch: 10 * s, confirmed: 1}
 		at := start.Add(test.after)
-		l.note(&outcome{sent: at, now: at, n: 1, limit: 10, remaining: test.found - 1, probe: true}, false, true)
-		if got := l.next(at, 0).Sub(at); got != test.want || (l.held > 0) != (test.want == 10*s && test.found > 1) {
-			t.Errorf("%d were back after %v: the next look comes after %v, and %d in a row were so late; want %v", test.found, test.after, got, l.held, test.want)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 10, remaining: test.found - 1, look: true}, false, true)
+		if got := l.next(at, 0).Sub(at); got != test.want || (l.confirmed > 0) != (test.want == 10*s && test.found > 1) {
+			t.Errorf("%d were back after %v: the next look comes after %v, and %d in a row were so late; want %v", test.found, test.after, got, l.confirmed, test.want)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestSeekTokenNearlyBack(t *testing.T) {
 	}{{1, 6270 * time.Millisecond}, {2, 6270 * time.Millisecond}, {3, 2090 * time.Millisecond}} {
 		l := seek{from: start, least: 6270 * time.Millisecond, most: 6270 * time.Millisecond}
 		at := start.Add(l.most)
-		l.note(&outcome{sent: at, now: at, n: 1, limit: 100, remaining: test.found - 1, probe: true}, false, true)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 100, remaining: test.found - 1, look: true}, false, true)
 		if got := l.next(at, 0).Sub(at); got != test.want {
 			t.Errorf("%d were back after 6.27 s: the next look comes after %v, want %v", test.found, got, test.want)
 		}
@@ -238,7 +238,7 @@ func TestSeekOthersHaveGone(t *testing.T) {
 	for _, test := range []struct{ took, want time.Duration }{{1700 * ms, time.Second}, {time.Hour, 3 * time.Second}} {
 		l := seek{from: start, least: 1700 * ms, most: 1700 * ms}
 		at := start.Add(test.took)
-		l.note(&outcome{sent: at, now: at, n: 1, limit: 4, remaining: 3, probe: true}, false, true)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 4, remaining: 3, look: true}, false, true)
 		if got := l.next(at, 0).Sub(at); got != test.want {
 			t.Errorf("all was back after %v: the next look comes after %v, want %v", test.took, got, test.want)
 		}
@@ -423,7 +423,7 @@ func TestSeekBitByBit(t *testing.T) {
 		{13 * time.Second, 1, 25 * time.Second / 2},
 	} {
 		at = at.Add(look.after)
-		l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: look.found - 1, probe: true}, false, true)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: look.found - 1, look: true}, false, true)
 		if l.most != look.want {
 			t.Errorf("look %d found %d after %v: a token takes %v, want %v", i+1, look.found, look.after, l.most, look.want)
 		}
@@ -436,13 +436,13 @@ func TestSeekCountsAnew(t *testing.T) {
 	at := start
 	for range 1000 {
 		at = at.Add(10 * time.Second)
-		l.note(&outcome{sent: at, now: at, n: 1, limit: 3, probe: true}, false, true)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 3, look: true}, false, true)
 	}
 	for range mostBits {
 		if at = at.Add(10 * time.Second); l.most < 10*time.Second {
 			return
 		}
-		l.note(&outcome{sent: at, now: at, n: 1, limit: 3, remaining: 1, probe: true}, false, true)
+		l.note(&outcome{sent: at, now: at, n: 1, limit: 3, remaining: 1, look: true}, false, true)
 	}
 	t.Errorf("two at each of %d looks, and a token takes %v", mostBits, l.most)
 }
@@ -454,7 +454,7 @@ func TestSeekWithinASecond(t *testing.T) {
 		l := seek{from: start, least: time.Second, most: time.Second}
 		for i := range 2 {
 			at := start.Add(time.Duration(i+1) * time.Second)
-			l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: left, probe: true}, false, true)
+			l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: left, look: true}, false, true)
 		}
 		if l.most != want {
 			t.Errorf("%d of 2 at each look: the next one comes after %v, want %v", left+1, l.most, want)

@@ -306,14 +306,14 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	t.First = s.slowStart.first()
 	s.slowStart.take(now)
 	s.pace.Take(now, asked, d.N)
-	t.sequence, t.probe, t.spares = s.sequence, false, share > 0
+	t.sequence, t.looks, t.spares = s.sequence, false, share > 0
 	for _, w := range s.windows {
 		kept := reserved(w.stated, w.costOf(d, kind), share)
 		if t.spares {
 			w.idle = kept
 		}
 		if w.take(now, s.inFlightOn(w)+kept) {
-			t.probe = true
+			t.looks = true
 		}
 	}
 }
@@ -346,7 +346,7 @@ func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First
 
 // OthersFirst reports whether other claims are to go before one that was refused now: the latest claims that went
 // first again after a refusal were refused again, and none of them was served since.
-func (s *Server) OthersFirst() bool { return s.persistence != nil && s.persistence.vain }
+func (s *Server) OthersFirst() bool { return s.persistence != nil && s.persistence.othersFirst }
 
 // Cancel counts a request that was not sent, and ends it.
 func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
@@ -355,15 +355,15 @@ func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	}
 	s.pace.Cancel(t.Sent, t.N)
 	s.End(t, cost)
-	s.ProbeOver(t)
+	s.LookOver(t)
 }
 
-// ProbeOver notes that the answer to a request has come, or will not come. If the request was a probe, another probe
+// LookOver notes that the answer to a request has come, or will not come. If the request was a look, another one
 // may go.
-func (s *Server) ProbeOver(t *Ticket) {
-	if t.probe {
+func (s *Server) LookOver(t *Ticket) {
+	if t.looks {
 		for _, w := range s.windows {
-			w.probing = false
+			w.looking = false
 		}
 	}
 }
@@ -379,7 +379,7 @@ func (s *Server) Unknown() bool {
 // used up.
 func (s *Server) Idle(now monotime.Time) bool { return s.inFlight == 0 && !s.usedUp(now) }
 
-// usedUp reports whether some window is used up and not to be probed yet.
+// usedUp reports whether some window is used up and not to be looked at yet.
 func (s *Server) usedUp(now monotime.Time) bool {
 	for _, w := range s.windows {
 		if w.usedUp(now) {

@@ -92,8 +92,8 @@ func TestHoldJitterIsWithinMaxHold(t *testing.T) {
 	b := newBucket(t, Config{MaxHold: time.Minute, Random: func() float64 { return 0.5 }})
 	b.exchange(says(left(0, 10, time.Hour)))
 	w := b.window1()
-	if probe, said := w.probeAt.Sub(b.now), w.probeAt.Add(w.cutBy).Sub(b.now); probe != 60*s-300*ms || said != time.Hour {
-		t.Errorf("a probe goes in %v, and the server says %v: want 59.7s and 1h", probe, said)
+	if look, said := w.nextLook.Sub(b.now), w.nextLook.Add(w.cutBy).Sub(b.now); look != 60*s-300*ms || said != time.Hour {
+		t.Errorf("a look goes in %v, and the server says %v: want 59.7s and 1h", look, said)
 	}
 }
 
@@ -446,7 +446,7 @@ func TestOverloadInVain(t *testing.T) {
 		"less is asked for":         {wholeMinute, 100, 0, time.Minute, meanRefusal},
 		"too soon to tell":          {wholeMinute, 100, 8, 59 * time.Second, meanRefusal},
 		"in several minutes":        {wholeMinute, 5 * 290, 8, 5 * time.Minute, meanFailure},
-		"too far apart":             {wholeMinute, 100, 8, vainWithin + 10*time.Second, meanRefusal},
+		"too far apart":             {wholeMinute, 100, 8, harmsWithin + 10*time.Second, meanRefusal},
 		"nothing was seen before":   {nothing, 100, 8, time.Minute, meanRefusal},
 		"of a part of a minute":     {partOfMinute, 140, 8, time.Minute, meanFailure},
 		"half of that part":         {partOfMinute, 160, 8, time.Minute, meanRefusal},
@@ -825,11 +825,11 @@ func TestOtherUsers(t *testing.T) {
 // next.
 func TestOtherUsersRestored(t *testing.T) {
 	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
-	o := outcome{sent: start, now: start, probe: true, remaining: 7, n: 1, limit: 10, newest: true}
+	o := outcome{sent: start, now: start, look: true, remaining: 7, n: 1, limit: 10, newest: true}
 	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
-	o.probe, o.remaining = false, 0
+	o.look, o.remaining = false, 0
 	if u.count(&o, 10, true); u.perOurToken != 2 {
 		t.Errorf("%v for each of ours, want 2: that is from a whole window", u.perOurToken)
 	}

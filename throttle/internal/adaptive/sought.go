@@ -28,7 +28,7 @@ func (s *sought) turn(l *seek, before int, o *outcome) (restored bool) {
 	if l.from == 0 {
 		return false
 	}
-	if restored = o.probe && !o.refused; restored {
+	if restored = o.look && !o.refused; restored {
 		l.restored(max(o.sent.Sub(l.from), shortestLook))
 		l.from = o.now
 	}

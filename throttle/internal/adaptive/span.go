@@ -22,7 +22,7 @@ func (s *spanSeen) note(o *outcome, r *reset) {
 	if o.lateBefore != 0 { // nor is it longer than from one reset to the next
 		s.least = min(s.least, max(r.late.Sub(o.earlyBefore), 0))
 	}
-	if o.probe && !o.refused && o.sent >= o.lateBefore && o.lateBefore != 0 {
+	if o.look && !o.refused && o.sent >= o.lateBefore && o.lateBefore != 0 {
 		s.whole = 10*o.found() >= 9*o.limit
 	}
 }

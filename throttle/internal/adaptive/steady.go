@@ -87,7 +87,7 @@ func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 			need = s.needIn(w, &limit.Demand{Claims: 1, N: n}, kind)
 		}
 		if at, open := w.due(now, 0, need, 0, s.inFlightIn(w), false); !open || at > now {
-			return false // or it would be a probe
+			return false // or it would be a look
 		}
 	}
 	return true
@@ -162,7 +162,7 @@ func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 // before although no other answer has overtaken this one (see remains). It requires that s is Steady, and a mark. Now
 // may be zero unless s is Timed.
 func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
-	if mark != s.mark || t.probe {
+	if mark != s.mark || t.looks {
 		return false
 	}
 	windows := s.marked

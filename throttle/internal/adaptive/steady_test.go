@@ -20,7 +20,7 @@ func (s *Server) counted() string {
 	for _, w := range s.windows {
 		refill := w.refill
 		refill.drip, refill.blind = drip{}, blind{}
-		text += fmt.Sprint("; ", w.name, w.unit, w.stated, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.probing, refill)
+		text += fmt.Sprint("; ", w.name, w.unit, w.stated, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.looking, refill)
 		if w.price != nil {
 			text += fmt.Sprint(*w.price)
 		}
@@ -150,8 +150,8 @@ func TestSteadyNot(t *testing.T) {
 		t.Error("how fast a limit comes back is measured without a clock")
 	}
 	s.windows[0].refill.refills = false
-	if s.Count(of, numbers(49), 3, &Ticket{N: 1, probe: true}, &Kind{}) {
-		t.Error("the answer to a probe is counted")
+	if s.Count(of, numbers(49), 3, &Ticket{N: 1, looks: true}, &Kind{}) {
+		t.Error("the answer to a look is counted")
 	}
 	s.Add(5) // went without the lock before the answer was heard
 	if s.OpenSteady(3, 46, &Kind{}) || !s.OpenSteady(3, 45, &Kind{}) {
@@ -194,7 +194,7 @@ func TestSteadyNot(t *testing.T) {
 		"a refusal":        func(s *Server) { s.Learn(3, &Ticket{N: 1, sequence: 9}, Kind{}, &Answer{Refused: true}) },
 		"a slow start":     func(s *Server) { s.Restart(false) },
 		"nothing remains":  func(s *Server) { s.Learn(3, &Ticket{N: 1, sequence: 9}, Kind{}, says(0)) },
-		"a probe":          func(s *Server) { s.windows[0].probing = true },
+		"a look":           func(s *Server) { s.windows[0].looking = true },
 		"it is shared":     func(s *Server) { s.windows[0].overlap.users = []*Server{s, {}} },
 		"costs in tokens":  func(s *Server) { s.addCosts(&limit.Demand{N: 1, Costs: quota.Costs{"tokens": 3}}, 1) },
 		"contradictions":   func(s *Server) { s.contradicted = true },

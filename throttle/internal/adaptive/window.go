@@ -14,9 +14,9 @@ import (
 //
 // What may go is what remains, see remains, less what is in flight.
 //
-// When nothing remains, all requests wait until probeAt, which is the reset as a rule. Then one
-// request goes ahead, the probe, and its answer shows what is there. A limit that comes back
-// token by token needs no probe (see refill), and a limit whose reset is too far away to wait
+// When nothing remains, all requests wait until nextLook, which is the reset as a rule. Then one
+// request goes ahead to look, and its answer shows what is there. A limit that comes back
+// token by token needs no look (see refill), and a limit whose reset is too far away to wait
 // for is spread over the time before nothing remains (see Spend).
 //
 // In come grants (take) and statements (learn); out comes when a request may go (due).
@@ -40,8 +40,8 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
-		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.probe),
+		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, look: t.looks && w.looking, guess: w.guess,
+		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.looks),
 	}
 	w.before(&o, t)
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
@@ -82,11 +82,11 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.spread = c.Spend.SpreadFor(w.stated, w.reset.early.Sub(now), c.MaxStandstill)
 	if looked {
-		o.probe = false
+		o.look = false
 	}
 	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
-	w.judgeProbe(&o)
-	w.scheduleProbe(now, c)
+	w.judgeLook(&o)
+	w.scheduleLook(now, c)
 	w.takeHint(now, a)
 }
 
@@ -113,13 +113,13 @@ func (w *window) before(o *outcome, t *Ticket) {
 }
 
 // stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one
-// remained and the request cost no more. It is none of a probe, which goes although nothing remains, or where others
+// remained and the request cost no more. It is none to a look, which goes although nothing remains, or where others
 // are likely to have taken the last one.
-func (w *window) stands(remaining, n int, refused, probe bool) int {
+func (w *window) stands(remaining, n int, refused, look bool) int {
 	if !refused {
-		return w.behind.serve(remaining, w.stated-n, probe)
+		return w.behind.serve(remaining, w.stated-n, look)
 	}
-	if w.remaining == 1 && n == 1 && !probe && w.others.perOurToken <= othersSeen {
+	if w.remaining == 1 && n == 1 && !look && w.others.perOurToken <= othersSeen {
 		w.behind.fail(1)
 		w.behind.first = 0
 	}
@@ -129,7 +129,7 @@ func (w *window) stands(remaining, n int, refused, probe bool) int {
 // blame finds out whether a refusal is by another limit: then a look has found out nothing.
 func (*window) blame(o *outcome, a *Answer) {
 	if o.elsewhere = o.refusedElsewhere(a.short, a.sure); o.elsewhere {
-		o.probe = false
+		o.look = false
 	}
 	a.named = a.named || !o.elsewhere
 }

@@ -107,49 +107,49 @@ func TestWindowUnstated(t *testing.T) {
 	}
 }
 
-// TestWindowIsForgotten: a window whose probe is answered without a statement is forgotten.
+// TestWindowIsForgotten: a window whose look is answered without a statement is forgotten.
 func TestWindowIsForgotten(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(0, 10, time.Second)))
 	b.at(time.Second).wantDue(0)
-	probe := b.send()
+	look := b.send()
 	b.wantDue(Patience) // one goes ahead, the others wait for its answer
-	b.done(probe, Answer{})
+	b.done(look, Answer{})
 	if len(b.windows) != 0 {
 		t.Error("not forgotten")
 	}
 }
 
-// TestWindowsAreForgotten: after a probe that is answered without a statement, the windows whose probe is
+// TestWindowsAreForgotten: after a look that is answered without a statement, the windows at which a look is
 // due are forgotten, and the others are kept.
 func TestWindowsAreForgotten(t *testing.T) {
 	b := newBucket(t, Config{})
-	probed, due, later := left(0, 10, time.Second), left(5, 10, time.Second), left(5, 10, time.Minute)
-	probed.Name, due.Name, later.Name = "probed", "due", "later"
-	b.exchange(says(probed, due, later))
+	looked, due, later := left(0, 10, time.Second), left(5, 10, time.Second), left(5, 10, time.Minute)
+	looked.Name, due.Name, later.Name = "looked", "due", "later"
+	b.exchange(says(looked, due, later))
 	b.at(time.Second).exchange(Answer{})
 	if w := b.window1(); w.name != "later" || w.remaining != 4 {
 		t.Errorf("%d remain of %s, want 4 of later", w.remaining, w.name)
 	}
 }
 
-// TestOneProbe: while one window is probed, nothing goes to probe another, although that is due.
-func TestOneProbe(t *testing.T) {
+// TestOneLook: while one window is looked at, nothing goes to look at another, although that is due.
+func TestOneLook(t *testing.T) {
 	b := newBucket(t, Config{})
 	first, second := left(0, 10, time.Second), left(1, 10, 2*time.Second)
 	first.Name, second.Name = "first", "second"
 	b.exchange(says(first, second))
 	b.at(time.Second)
-	b.send() // the probe; it takes what remains of the other window
+	b.send() // the look; it takes what remains of the other window
 	b.at(2 * time.Second).wantDue(Patience - time.Second)
 	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now {
 		t.Errorf("an optimist waits for %v", d.At.Sub(b.now))
 	}
 }
 
-// TestNoProbeNoJitter: while something remains, no random number is spent on an instant that the next
+// TestNoLookNoJitter: while something remains, no random number is spent on an instant that the next
 // answer computes anew.
-func TestNoProbeNoJitter(t *testing.T) {
+func TestNoLookNoJitter(t *testing.T) {
 	b := newBucket(t, Config{Random: func() float64 { t.Error("a random number"); return 0 }})
 	for i := range 5 {
 		b.exchange(says(left(9-i, 10, time.Minute)))
@@ -164,7 +164,7 @@ func TestWindowLongQueue(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		stated time.Duration
-		second int // the reset that the answer to the probe states, in seconds; zero if there is none
+		second int // the reset that the answer to the look states, in seconds; zero if there is none
 		left   int // after that
 		share  float64
 		want   map[int]int // in seconds, by what is ahead
@@ -249,7 +249,7 @@ func TestResetNarrows(t *testing.T) {
 	}
 }
 
-// TestResetUnstated: a used-up limit without a reset is probed after firstLook.
+// TestResetUnstated: a used-up limit without a reset is looked at after firstLook.
 func TestResetUnstated(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(refuses(quota.Statement{Limit: 10}))
@@ -279,13 +279,13 @@ func TestHintBeforeTheReset(t *testing.T) {
 	b.wantDue(time.Minute)
 }
 
-// TestProbeHoldDoubles: a probe after the reset that is refused holds the next one up for longer
+// TestLookHoldDoubles: a look after the reset that is refused holds the next one up for longer
 // and longer, but not for longer than MaxHold.
-func TestProbeHoldDoubles(t *testing.T) {
+func TestLookHoldDoubles(t *testing.T) {
 	near := left(0, 10, 20*time.Millisecond)
 	b := newBucket(t, Config{MaxHold: 700 * time.Millisecond})
 	b.exchange(refuses(near))
-	for b.window1().missedProbes == 0 { // it looks for a part, too
+	for b.window1().missedLooks == 0 { // it looks for a part, too
 		b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(near))
 	}
 	for _, want := range []int{100, 200, 400, 700, 700} {
@@ -336,8 +336,8 @@ func TestSpendInFlight(t *testing.T) {
 	}
 }
 
-// TestJudgeProbe: what the answer to a probe shows.
-func TestJudgeProbe(t *testing.T) {
+// TestJudgeLook: what the answer to a look shows.
+func TestJudgeLook(t *testing.T) {
 	known := reset{early: start, late: start, resolution: time.Second}
 	next := reset{early: start.Add(time.Minute), late: start.Add(time.Minute)}
 	for _, test := range []struct {
@@ -349,7 +349,7 @@ func TestJudgeProbe(t *testing.T) {
 		empty   bool
 		missed  int
 	}{
-		{"served", window{parts: parts{reset: known, look: look{missedProbes: 3}}}, false, untried, false, false, 0},
+		{"served", window{parts: parts{reset: known, look: look{missedLooks: 3}}}, false, untried, false, false, 0},
 		{"served on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, false, right, false, false, 0},
 		{"refused on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, wrong, false, false, 0},
 		{"refused on a guess, the next window is used up", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, right, false, false, 0},
@@ -360,9 +360,9 @@ func TestJudgeProbe(t *testing.T) {
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
 		w := test.w
-		w.judgeProbe(&outcome{sent: start, now: start, probe: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up")})
-		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedProbes != test.missed {
-			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedProbes)
+		w.judgeLook(&outcome{sent: start, now: start, look: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up")})
+		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedLooks != test.missed {
+			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedLooks)
 		}
 	}
 }
@@ -484,9 +484,9 @@ func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
 		hear(b)
 		b.wantDue(5 * time.Second)
 		b.at(5 * time.Second)
-		probe := b.send()
+		look := b.send()
 		b.wantDue(Patience)
-		b.done(probe, says(minute))
+		b.done(look, says(minute))
 		b.send()
 		if got := b.dueAfter(0, 1); got != 0 {
 			t.Errorf("%s: while another one is under way, a request goes after %v, want at once", name, got)
@@ -505,7 +505,7 @@ func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
 		b.wantDue(want)
 		b.at(b.now.Sub(start) + want).exchange(refuses(quota.Statement{Limit: 10}))
 	}
-	if w := b.window1(); w.reset.roundsDown || w.missedProbes != 2 {
-		t.Errorf("rounds down: %v, %d looks found nothing; want false and 2", w.reset.roundsDown, w.missedProbes)
+	if w := b.window1(); w.reset.roundsDown || w.missedLooks != 2 {
+		t.Errorf("rounds down: %v, %d looks found nothing; want false and 2", w.reset.roundsDown, w.missedLooks)
 	}
 }

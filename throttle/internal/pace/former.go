@@ -8,44 +8,44 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// formerRate has the pace try more than what was measured. First, a rate that once held, after the limit of a
+// formerRate has the pace try more than what was measured. First, a rate that was served before, after the limit of a
 // silent server fell: nobody says when it rises. The trials come at growing distances. So a trial comes at most
 // half as long after a rise as the fall lasted, and the one after it not much later than that again; and there
 // are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
 // known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace
 // for which nobody asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
 //
-// A limit may also rise above all that ever held, and what was measured may be too low. So where no former rate
+// A limit may also rise above all that was ever served, and what was measured may be too low. So where no former rate
 // is to be tried, twice the pace is: 30 seconds after a rate was measured, and half as long again after each
 // trial that fails, up to five minutes.
 //
 // After a fall, what was measured is often too low: a bucket of few tokens is full again long before a hold of
 // a second is over. Then nothing but trials is refused for minutes. So the middle of the pace and of what was
 // refused (ceiling) is tried, each time soon after the pace fell or a trial ended, until the ceiling is near.
-// It is the pace if it is served for middleHeld, and else the ceiling. A ceiling may be too low, as a refusal
+// It is the pace if it is served for middleServed, and else the ceiling. A ceiling may be too low, as a refusal
 // may have another reason: a trial that goes far beyond it sets it anew.
 //
-// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, hold).
-// Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough (holds).
+// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, succeed).
+// Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough (succeeds).
 type formerRate struct {
-	rate    float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
-	next    monotime.Time // when the next trial is due; zero if there is nothing to try
-	gap     time.Duration // from the latest trial to the next one
-	latest  monotime.Time // when the latest trial ended, or the pace fell
-	trial   bool          // a trial is under way
-	tried   float64       // for how many seconds requests have gone as fast as the trial allows
-	held    bool          // the latest trial ended well, and no rate was measured since
-	up      bool          // what is to be tried is twice the pace
-	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
-	middle  bool          // what is to be tried is the middle of the pace and of ceiling
-	ceiling float64       // the lowest pace that was refused since the pace was measured, then included, the former rate at most; zero if none was
-	then    monotime.Time // when the former rate is tried, after the middle
-	owedTo  monotime.Time // until when nothing goes if the next request is refused, too, as a trial took more than the rate; zero once one was served
+	rate      float64       // the highest that was served for servedFor, in tokens per second; zero if there is none
+	next      monotime.Time // when the next trial is due; zero if there is nothing to try
+	gap       time.Duration // from the latest trial to the next one
+	latest    monotime.Time // when the latest trial ended, or the pace fell
+	trial     bool          // a trial is under way
+	tried     float64       // for how many seconds requests have gone as fast as the trial allows
+	succeeded bool          // the latest trial ended well, and no rate was measured since
+	up        bool          // what is to be tried is twice the pace
+	upGap     time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
+	middle    bool          // what is to be tried is the middle of the pace and of ceiling
+	ceiling   float64       // the lowest pace that was refused since the pace was measured, then included, the former rate at most; zero if none was
+	then      monotime.Time // when the former rate is tried, after the middle
+	owedTo    monotime.Time // until when nothing goes if the next request is refused, too, as a trial took more than the rate; zero once one was served
 }
 
 const (
-	// heldFor is for how long a rate must be served to count: what is served of a burst is no rate.
-	heldFor = 20 * time.Second
+	// servedFor is for how long a rate must be served to count: what is served of a burst is no rate.
+	servedFor = 20 * time.Second
 	// fallen is the share of the former rate below which the former rate is tried. Above it, the pace rises
 	// soon enough by itself.
 	fallen = 0.8
@@ -63,17 +63,17 @@ const (
 	upGrowth  = 1.5
 	longestUp = 5 * time.Minute
 	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial
-	// comes soon, where no trial has held meanwhile. It bounds the trials of a former rate that was never
+	// comes soon, where no trial has succeeded meanwhile. It bounds the trials of a former rate that was never
 	// right: a dozen an hour.
 	gapForgotten = 10 * time.Minute
 	// longRow is how many times the pace before a trial must have been served in it, beyond what goes at once
 	// after idling, if the trial is refused, to be taken for the rate. Less may have gathered before.
 	longRow = 1.3
 	// wide is how many times the pace the ceiling must be for the middle to be tried, middleGap after the pace
-	// fell or a trial ended, or after firstTokens. The middle must be served for middleHeld to be the pace.
-	wide       = 1.25
-	middleGap  = 4 * time.Second
-	middleHeld = 4 * time.Second
+	// fell or a trial ended, or after firstTokens. The middle must be served for middleServed to be the pace.
+	wide         = 1.25
+	middleGap    = 4 * time.Second
+	middleServed = 4 * time.Second
 	// beyond is how many times the ceiling a trial must have reached to show that the ceiling was too low.
 	beyond = 2
 )
@@ -81,9 +81,9 @@ const (
 // note takes in that a rate was measured over so long, which pace is set, and which one was refused; zero if none was.
 func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, pace, refused float64) {
 	switch {
-	case over < heldFor:
-	case f.held: // the trial may have used up what had gathered before
-		f.rate, f.held = max(rate, fallen*f.rate), false
+	case over < servedFor:
+	case f.succeeded: // the trial may have used up what had gathered before
+		f.rate, f.succeeded = max(rate, fallen*f.rate), false
 	default:
 		f.rate = max(f.rate, rate)
 	}
@@ -109,7 +109,7 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 // seen takes in a rate that was served for so long, from one refusal to the next one: so nothing that had
 // gathered before is in it.
 func (f *formerRate) seen(rate float64, over time.Duration) {
-	if over >= heldFor {
+	if over >= servedFor {
 		f.rate = max(f.rate, rate)
 	}
 }
@@ -120,7 +120,8 @@ func (f *formerRate) fallenTo(pace float64) bool { return Fallen(pace, f.rate) }
 // Fallen reports whether a rate is so much below a former one that it will not soon rise to that by itself.
 func Fallen(rate, former float64) bool { return rate < fallen*former }
 
-// Later returns how long after a failed trial of more than ever held the next one comes, if that was so long before.
+// Later returns how long after a failed trial of more than was ever served the next one comes, if that was so long
+// before.
 func Later(gap time.Duration) time.Duration {
 	return min(time.Duration(upGrowth*float64(gap)), longestUp)
 }
@@ -194,10 +195,10 @@ func (f *formerRate) endMiddle() bool {
 	return true
 }
 
-// hold ends a trial that was not refused: the pace is so much from now on. If it was of the former rate, the
+// succeed ends a trial that was not refused: the pace is so much from now on. If it was of the former rate, the
 // next fall is a new one, however soon it comes: a neighbour that comes and goes would else have the trials
 // come ever later.
-func (f *formerRate) hold(now monotime.Time, pace float64) {
+func (f *formerRate) succeed(now monotime.Time, pace float64) {
 	f.trial = false
 	if f.endMiddle() {
 		f.tryMiddle(now, pace)
@@ -206,16 +207,16 @@ func (f *formerRate) hold(now monotime.Time, pace float64) {
 	if f.up {
 		f.upGap = firstUp
 	} else {
-		f.held, f.latest, f.up, f.upGap, f.gap = true, now, true, cmp.Or(f.upGap, firstUp), 0
+		f.succeeded, f.latest, f.up, f.upGap, f.gap = true, now, true, cmp.Or(f.upGap, firstUp), 0
 	}
 	f.next = now.Add(f.upGap)
 }
 
-// holds reports whether a trial that began at a pace has shown that the former rate holds.
-func (f *formerRate) holds(pace float64, served int) bool {
-	least := heldFor
+// succeeds reports whether a trial that began at a pace has shown that the server serves at the former rate.
+func (f *formerRate) succeeds(pace float64, served int) bool {
+	least := servedFor
 	if f.middle {
-		least = middleHeld
+		least = middleServed
 	}
 	return f.during(pace, f.tried) >= f.goal(pace) && served >= provenServed && f.tried >= least.Seconds()
 }

@@ -18,7 +18,7 @@ func TestFormerRateTrials(t *testing.T) {
 		{"not before eight tokens", 0.1, []time.Duration{80000, 188000}},
 	} {
 		f := formerRate{}
-		f.note(start, 10, heldFor, 10, 0)
+		f.note(start, 10, servedFor, 10, 0)
 		f.note(start, 1, time.Second, test.pace, 0)
 		var got []time.Duration
 		for range test.want {
@@ -35,7 +35,7 @@ func TestFormerRateTrials(t *testing.T) {
 	}
 }
 
-// TestFormerRateNote: what counts as a rate that held.
+// TestFormerRateNote: what counts as a rate that was served for long.
 func TestFormerRateNote(t *testing.T) {
 	type measured struct {
 		rate float64
@@ -47,14 +47,14 @@ func TestFormerRateNote(t *testing.T) {
 		notes []measured
 		want  float64
 	}{
-		{"a burst", false, []measured{{100, heldFor - 1}}, 0},
-		{"a rate", false, []measured{{100, heldFor}}, 100},
-		{"the highest", false, []measured{{100, heldFor}, {10, heldFor}}, 100},
-		{"the trial was too fast", true, []measured{{45, heldFor}}, 45},
-		{"the trial was, or the limit fell again", true, []measured{{1, heldFor}}, 40},
-		{"after a trial only once", true, []measured{{45, heldFor}, {1, heldFor}}, 45},
+		{"a burst", false, []measured{{100, servedFor - 1}}, 0},
+		{"a rate", false, []measured{{100, servedFor}}, 100},
+		{"the highest", false, []measured{{100, servedFor}, {10, servedFor}}, 100},
+		{"the trial was too fast", true, []measured{{45, servedFor}}, 45},
+		{"the trial was, or the limit fell again", true, []measured{{1, servedFor}}, 40},
+		{"after a trial only once", true, []measured{{45, servedFor}, {1, servedFor}}, 45},
 	} {
-		f := formerRate{held: test.held}
+		f := formerRate{succeeded: test.held}
 		if test.held {
 			f.rate = 50
 		}
@@ -67,15 +67,15 @@ func TestFormerRateNote(t *testing.T) {
 	}
 }
 
-// TestFormerRateSeen: what is served from one refusal to the one that ends a trial is a rate that held, if that
+// TestFormerRateSeen: what is served from one refusal to the one that ends a trial was served for long, if that
 // is long enough.
 func TestFormerRateSeen(t *testing.T) {
 	for _, test := range []struct {
 		before time.Duration // from the refusal to the trial of four seconds
 		want   float64
 	}{
-		{heldFor - 4*time.Second, 12},
-		{heldFor - 4*time.Second - 1, 10},
+		{servedFor - 4*time.Second, 12},
+		{servedFor - 4*time.Second - 1, 10},
 	} {
 		s := fallenTo1()
 		s.meter = meter{from: start.Add(-test.before), served: 200}
@@ -88,7 +88,7 @@ func TestFormerRateSeen(t *testing.T) {
 }
 
 // TestFormerRateForgets: where the pace has risen by itself, another fall soon after a trial continues the row
-// of trials, and a later one begins a new row. Where a trial has held, each fall does.
+// of trials, and a later one begins a new row. Where a trial has succeeded, each fall does.
 func TestFormerRateForgets(t *testing.T) {
 	for _, test := range []struct {
 		held        bool
@@ -96,14 +96,14 @@ func TestFormerRateForgets(t *testing.T) {
 	}{
 		{false, gapForgotten, 10800 * time.Millisecond},
 		{false, gapForgotten + 1, firstGap},
-		{true, heldFor, firstGap},
+		{true, servedFor, firstGap},
 		{true, gapForgotten, firstGap},
 	} {
 		f := formerRate{rate: 10}
 		f.note(start, 1, time.Second, 1, 0)
 		f.fail(f.next, 1, 1)
 		if test.held {
-			f.hold(f.next, 1)
+			f.succeed(f.next, 1)
 		} else {
 			f.note(f.next, 9, time.Second, 9, 0)
 		}
@@ -138,22 +138,22 @@ func TestFormerRateTriesTheMiddle(t *testing.T) {
 			t.Errorf("%v/s is tried after %v (the middle: %v), want %v/s after %v (%v)", f.goal(pace), got, f.middle, goal, after, middle)
 		}
 		f.begin(pace)
-		if f.tried = middleHeld.Seconds() - 0.001; f.holds(pace, provenServed) {
-			t.Errorf("%v/s holds sooner than %v", goal, middleHeld)
+		if f.tried = middleServed.Seconds() - 0.001; f.succeeds(pace, provenServed) {
+			t.Errorf("%v/s holds sooner than %v", goal, middleServed)
 		}
-		f.tried = middleHeld.Seconds()
-		if got := f.holds(pace, provenServed); got != middle {
-			t.Errorf("%v/s holds after %v: %v, want %v", goal, middleHeld, got, middle)
+		f.tried = middleServed.Seconds()
+		if got := f.succeeds(pace, provenServed); got != middle {
+			t.Errorf("%v/s holds after %v: %v, want %v", goal, middleServed, got, middle)
 		}
 	}
 	next(4*time.Second, 8, 16, true)
-	f.hold(start.Add(7500*time.Millisecond), 16) // too late for another one
+	f.succeed(start.Add(7500*time.Millisecond), 16) // too late for another one
 	next(8*time.Second, 16, 100, false)
 	f.fail(start.Add(10*time.Second), 64, 16) // not beyond the ceiling by so much that this was too low
 	next(14*time.Second, 16, math.Sqrt(16*32), true)
-	f.hold(start.Add(14500*time.Millisecond), 20) // time enough
+	f.succeed(start.Add(14500*time.Millisecond), 20) // time enough
 	next(18500*time.Millisecond, 20, math.Sqrt(20*32), true)
-	f.hold(start.Add(19*time.Second), 90) // nearer to the former rate than what is tried else
+	f.succeed(start.Add(19*time.Second), 90) // nearer to the former rate than what is tried else
 	next(20800*time.Millisecond, 90, 100, false)
 	f.fail(start.Add(21*time.Second), 90, 16) // far beyond the ceiling
 	next(25*time.Second, 16, math.Sqrt(16*90), true)
@@ -225,11 +225,11 @@ func TestFormerRateNext(t *testing.T) {
 	if f.fail(start, 11, 10); f.latest != start || f.gap != 27*s || f.next.Sub(start) != 27*s {
 		t.Errorf("after one of the former rate that was refused: %+v, want the next one in 27 s", f)
 	}
-	if f.hold(start.Add(s), 100); !f.held || f.latest != start.Add(s) || !f.up || f.gap != 0 {
-		t.Errorf("after one of the former rate that has held: %+v, want so", f)
+	if f.succeed(start.Add(s), 100); !f.succeeded || f.latest != start.Add(s) || !f.up || f.gap != 0 {
+		t.Errorf("after one of the former rate that has succeeded: %+v, want so", f)
 	}
 	f.resume(start, 10, 100)
-	if f.held || f.rate != 100 || f.next.Sub(start) != 8*s {
+	if f.succeeded || f.rate != 100 || f.next.Sub(start) != 8*s {
 		t.Errorf("in the next run: %+v, want a trial of 100/s in 8 s, and nothing held", f)
 	}
 }
@@ -240,7 +240,7 @@ func TestFormerRateMiddleIsReached(t *testing.T) {
 	f := formerRate{rate: 1 << 20, middle: true, ceiling: 1 << 20, next: start}
 	f.begin(1)
 	for d, want := range map[float64]bool{9.9: false, 10: true} {
-		if f.tried = d; f.holds(1, provenServed) != want || f.up {
+		if f.tried = d; f.succeeds(1, provenServed) != want || f.up {
 			t.Errorf("after %v s at up to %v/s: holds %v, want %v", d, f.goal(1), !want, want)
 		}
 	}
@@ -257,7 +257,7 @@ func TestFormerRateIsReached(t *testing.T) {
 	f.note(start, 7, time.Second, 7, 40)
 	f.begin(7)
 	middle, pace := f.goal(7), 10.0 // it grows on
-	if f.hold(start.Add(7*time.Second), middle); middle != math.Sqrt(7*10) || f.up {
+	if f.succeed(start.Add(7*time.Second), middle); middle != math.Sqrt(7*10) || f.up {
 		t.Errorf("%v/s holds, twice the pace %v, want the middle of 7/s and 10/s, and the former rate next", middle, f.up)
 	}
 	var gaps []time.Duration
@@ -315,8 +315,8 @@ func TestRateTrial(t *testing.T) {
 		{"refused after a few", provenServed - 1, 3 * time.Second, true, 1, false},
 		{"refused after a row", provenServed, 4 * time.Second, true, paceShare * 4, false},
 		{"refused after a row that was no faster", provenServed, 15 * time.Second, true, 1, false},
-		{"long enough", provenServed, heldFor + 100*time.Millisecond, false, 10, false},
-		{"too few", provenServed - 1, heldFor + 100*time.Millisecond, false, 10, true},
+		{"long enough", provenServed, servedFor + 100*time.Millisecond, false, 10, false},
+		{"too few", provenServed - 1, servedFor + 100*time.Millisecond, false, 10, true},
 	} {
 		s := fallenTo1()
 		s.ask(test.after, 0)
@@ -378,7 +378,7 @@ func TestFormerRateLittleDemand(t *testing.T) {
 // refused, and soon again if it is not.
 func TestFormerRateRise(t *testing.T) {
 	f := formerRate{}
-	f.note(start, 10, heldFor, 10, 0)
+	f.note(start, 10, servedFor, 10, 0)
 	if f.goal(10) != 20 || f.goal(8) != 16 || f.goal(7) != 10 {
 		t.Errorf("tried: %v, %v, %v; want 20, 16, and the former rate of 10", f.goal(10), f.goal(8), f.goal(7))
 	}
@@ -397,9 +397,9 @@ func TestFormerRateRise(t *testing.T) {
 	if got := f.next.Sub(at); got != longestUp {
 		t.Errorf("in the end every %v, want %v", got, longestUp)
 	}
-	f.hold(at, 1)
+	f.succeed(at, 1)
 	if got := f.next.Sub(at); got != firstUp {
-		t.Errorf("after one that held: in %v, want %v", got, firstUp)
+		t.Errorf("after one that succeeded: in %v, want %v", got, firstUp)
 	}
 	f.note(at, 1, time.Second, 1, 0) // it falls
 	if got := f.next.Sub(at); got != firstGap || f.up {

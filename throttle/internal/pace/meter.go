@@ -23,8 +23,8 @@ func (m *meter) serve(n int, late bool) {
 	}
 }
 
-// vain reports whether nothing was served since the latest refusal, but for what was on its way then.
-func (m *meter) vain() bool { return m.from != 0 && m.served == 0 }
+// empty reports whether nothing was served since the latest refusal, but for what was on its way then.
+func (m *meter) empty() bool { return m.from != 0 && m.served == 0 }
 
 // refuse takes in a refusal.
 func (m *meter) refuse(now monotime.Time) { *m = meter{from: now} }

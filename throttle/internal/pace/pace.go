@@ -13,10 +13,10 @@
 //
 //   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
 //   - cuts.go: how often the pace is lowered although that does not help.
-//   - former.go: a rate that once held is tried again, and twice the pace where there is none.
+//   - former.go: a rate that was served before is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
 //   - first.go: the first pace, where a hint may stand for much less.
-//   - held.go: what a hold has kept back goes after it.
+//   - catchup.go: what a hold has kept back goes after it.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which
 //     all goes at once.
@@ -42,7 +42,7 @@ type Rate struct {
 	setAt   monotime.Time // when the rate was set
 	growth  float64       // share of the rate by which it grows per second
 	pacedTo monotime.Time // until when the granted requests have used up the rate
-	before  before
+	undo    undo
 
 	episodes      [maxEpisodes]episode // the latest, oldest first
 	episodeCount  int
@@ -51,17 +51,17 @@ type Rate struct {
 	provisional   bool // the rate is from less than an episode
 	useless       cuts // of the pace, which was soon refused again
 
-	row    row        // what is served in a row, and the hold after it
-	window window     // as many in each row
-	former formerRate // is tried again after a fall
-	burst  burst      // may go at once when the server has idled
-	meter  meter      // what is served since the latest refusal
-	first  first      // the first pace, where a hint may stand for less
-	held   held       // what the latest hold has kept back
+	row     row        // what is served in a row, and the hold after it
+	window  window     // as many in each row
+	former  formerRate // is tried again after a fall
+	burst   burst      // may go at once when the server has idled
+	meter   meter      // what is served since the latest refusal
+	first   first      // the first pace, where a hint may stand for less
+	catchUp catchUp    // what the latest hold has kept back
 }
 
-// before is what was before the latest grant at a rate, for when the request is not sent.
-type before struct {
+// undo is what was before the latest grant at a rate, for when the request is not sent.
+type undo struct {
 	went    monotime.Time // the grant; zero if there was none, or it was taken back
 	n       int           // tokens of it
 	pacedTo monotime.Time
@@ -219,13 +219,13 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 			r.try(now)
 		}
 		// A timer that is late by up to limit.Lag does not lower the rate.
-		r.before = before{now, n, r.pacedTo, r.former.tried}
+		r.undo = undo{now, n, r.pacedTo, r.former.tried}
 		took := float64(n) / r.rateAt(now)
 		paced, lag := r.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)
 		if r.former.trial && paced >= lag {
 			r.former.take(took)
 		}
-		r.pacedTo = max(paced, lag.Add(-r.held.behind(now, paced >= lag, r.burst.memory(r.rate), r.rate)))
+		r.pacedTo = max(paced, lag.Add(-r.catchUp.behind(now, paced >= lag, r.burst.memory(r.rate), r.rate)))
 	}
 }
 
@@ -236,11 +236,11 @@ func (r *Rate) Cancel(went monotime.Time, n int) {
 	r.window.cancel(went, n)
 	switch {
 	case r.rate == 0 || went < r.setAt:
-	case went == r.before.went && n == r.before.n: // exactly, since the rate in a trial depends on what has gone
-		r.pacedTo, r.former.tried, r.before.went = r.before.pacedTo, r.before.tried, 0
+	case went == r.undo.went && n == r.undo.n: // exactly, since the rate in a trial depends on what has gone
+		r.pacedTo, r.former.tried, r.undo.went = r.undo.pacedTo, r.undo.tried, 0
 	default:
 		took := monotime.Seconds(float64(n) / r.rateAt(went))
-		r.pacedTo, r.before.pacedTo = r.pacedTo.Add(-took), r.before.pacedTo.Add(-took)
+		r.pacedTo, r.undo.pacedTo = r.pacedTo.Add(-took), r.undo.pacedTo.Add(-took)
 	}
 }
 
@@ -291,10 +291,10 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	r.row.serve(now, n)
 	r.servedSince += n
 	r.former.owedTo = 0
-	if r.former.trial && r.former.holds(r.rate, r.servedSince) {
+	if r.former.trial && r.former.succeeds(r.rate, r.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
-		r.useless = cuts{} // it may have held too soon: then the pace is the reason for refusals
-		r.former.hold(now, r.rate)
+		r.useless = cuts{} // it may have succeeded too soon: then the pace is the reason for refusals
+		r.former.succeed(now, r.rate)
 	}
 	if r.episodeCount > 0 {
 		e := &r.episodes[r.episodeCount-1]
@@ -354,7 +354,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	since := now.Sub(r.measuredFrom)
 	r.rose = r.rate > 0 && r.Risen(now)
 	r.first.refuse(now, r.meter.served, r.rateAt(now), r.episodeCount > 0)
-	if r.meter.vain() { // what was on its way may have been served before that refusal: nothing is known to have come back
+	if r.meter.empty() { // what was on its way may have been served before that refusal: nothing is known to have come back
 		r.episodes[r.episodeCount-1].served -= r.servedSince
 		r.servedSince = 0
 	}
@@ -379,7 +379,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	}
 	r.measuredFrom, r.servedSince = now, 0
 	r.meter.refuse(now)
-	r.held.refuse(now, hinted && r.rate > 0, since)
+	r.catchUp.refuse(now, hinted && r.rate > 0, since)
 }
 
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now. It may stand for
@@ -404,7 +404,7 @@ func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 	before := r.rate * now.Sub(r.setAt).Seconds()
 	row := paceShare * float64(r.servedSince)
 	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
-	counts, least := !r.former.up || r.former.tried >= heldFor.Seconds(), 0.0
+	counts, least := !r.former.up || r.former.tried >= servedFor.Seconds(), 0.0
 	if hinted {
 		seen, over := r.meter.rate(now)
 		r.former.seen(seen, over)

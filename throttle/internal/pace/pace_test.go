@@ -319,12 +319,12 @@ func TestRateOfTheFirstEpisode(t *testing.T) {
 		if r.Refuse(start.Add(4*time.Second), hinted); r.rate != want {
 			t.Errorf("hinted %v: %v/s, want %v/s", hinted, r.rate, want)
 		}
-		if kept := r.held.from != 0; kept != hinted {
+		if kept := r.catchUp.from != 0; kept != hinted {
 			t.Errorf("hinted %v: the hold is made up for: %v", hinted, kept)
 		}
 	}
 	var r Rate
-	if r.Refuse(start, true); r.held.from != 0 {
+	if r.Refuse(start, true); r.catchUp.from != 0 {
 		t.Error("a hold is made up for although no rate was known")
 	}
 }
@@ -349,7 +349,7 @@ func TestRateOfARowInATrial(t *testing.T) {
 		tried time.Duration
 		want  float64
 		owed  time.Duration
-	}{{heldFor - 1, 1, longestDebt}, {heldFor, paceShare * 2, 0}} {
+	}{{servedFor - 1, 1, longestDebt}, {servedFor, paceShare * 2, 0}} {
 		r := fallenTo1()
 		r.former.rate, r.former.up, r.former.tried = 0, true, test.tried.Seconds()
 		end := start.Add(20 * time.Second)
@@ -364,7 +364,7 @@ func TestRateOfARowInATrial(t *testing.T) {
 }
 
 // TestRateCutsAreForgotten: a pace that was lowered in vain may be lowered again once sixteen were served at
-// it, or a trial has held; a provisional rate is not lowered in vain, and one that follows on it grows as a
+// it, or a trial has succeeded; a provisional rate is not lowered in vain, and one that follows on it grows as a
 // first one.
 func TestRateCutsAreForgotten(t *testing.T) {
 	measured := func(served int, provisional bool) Rate {
@@ -384,9 +384,9 @@ func TestRateCutsAreForgotten(t *testing.T) {
 	}
 	held := fallenTo1()
 	held.useless.count = maxCuts
-	held.ask(heldFor+100*time.Millisecond, 0)
-	if held.Serve(start.Add(heldFor+100*time.Millisecond), provenServed, Went{}); held.former.trial || held.useless != (cuts{}) {
-		t.Errorf("a trial %v, %+v, want one that has held, and all cuts forgotten", held.former.trial, held.useless)
+	held.ask(servedFor+100*time.Millisecond, 0)
+	if held.Serve(start.Add(servedFor+100*time.Millisecond), provenServed, Went{}); held.former.trial || held.useless != (cuts{}) {
+		t.Errorf("a trial %v, %+v, want one that has succeeded, and all cuts forgotten", held.former.trial, held.useless)
 	}
 }
 

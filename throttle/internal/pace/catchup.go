@@ -6,7 +6,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// held is what a hold has kept back that the server asked for. Hints are whole seconds as a rule, and a token
+// catchUp is what a hold has kept back that the server asked for. Hints are whole seconds as a rule, and a token
 // comes back in less: so something has come back when the hold ends, and would be lost at the pace. Half of
 // what the pace would have let go goes at once then: with all of it, a bucket would be as empty again as the
 // refusal found it. But no more goes than half of what the server is known to serve at once after idling; and
@@ -14,7 +14,7 @@ import (
 // before that has gone; or no later after the hold than the hold was long, as a window or a log refuses in
 // which too much went. That says nothing while the pace may be the reason: where another refusal came shortly
 // before the hold. It is forgotten when no more was refused after many holds.
-type held struct {
+type catchUp struct {
 	from   monotime.Time // the refusal, until something goes after it; zero if nothing is kept back
 	steady bool          // nothing was refused for long before it
 	by     time.Duration // so far the pace may be behind
@@ -36,7 +36,7 @@ const (
 )
 
 // refuse takes in a refusal: whether the hold after it is made up for, and for how long nothing was refused before.
-func (h *held) refuse(now monotime.Time, counts bool, since time.Duration) {
+func (h *catchUp) refuse(now monotime.Time, counts bool, since time.Duration) {
 	switch {
 	case h.until == 0:
 	case h.by > 0, now < h.until && h.steady:
@@ -54,7 +54,7 @@ func (h *held) refuse(now monotime.Time, counts bool, since time.Duration) {
 
 // behind returns by how much the pace may be behind when a request goes now, where the server serves so many at
 // once, beyond the rate. Caught says that it is not behind any more.
-func (h *held) behind(now monotime.Time, caught bool, burst int, rate float64) time.Duration {
+func (h *catchUp) behind(now monotime.Time, caught bool, burst int, rate float64) time.Duration {
 	if h.from != 0 {
 		if burst >= leastRow {
 			hold := now.Sub(h.from)

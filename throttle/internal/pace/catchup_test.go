@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestHeld: half of what a hold has kept back goes at once after it, if the server is known to serve as much at
+// TestCatchUp: half of what a hold has kept back goes at once after it, if the server is known to serve as much at
 // once, and half as much after each time that is refused.
-func TestHeld(t *testing.T) {
+func TestCatchUp(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		hinted bool
@@ -25,7 +25,7 @@ func TestHeld(t *testing.T) {
 		{"refused often", true, mostMisses, 40, 0},
 	} {
 		s := Rate{rate: 10, setAt: start, pacedTo: start, servedSince: sameEpisode - 1, episodeCount: 1, burst: burst{lent: test.burst}}
-		s.held.misses = test.misses
+		s.catchUp.misses = test.misses
 		s.Refuse(start, test.hinted)
 		now, got := start.Add(4*time.Second), -1
 		for ; s.Due(now, 0, 1, false) == now; got++ {
@@ -34,15 +34,15 @@ func TestHeld(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: %d go at once, want %d", test.name, got, test.want)
 		}
-		if s.held.by != 0 && test.want == 0 {
-			t.Errorf("%s: the pace may be behind by %v, want nothing", test.name, s.held.by)
+		if s.catchUp.by != 0 && test.want == 0 {
+			t.Errorf("%s: the pace may be behind by %v, want nothing", test.name, s.catchUp.by)
 		}
 	}
 }
 
-// TestHeldIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one
+// TestCatchUpIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one
 // is refused long afterwards.
-func TestHeldIsRefused(t *testing.T) {
+func TestCatchUpIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		gone   int
 		after  time.Duration
@@ -55,30 +55,30 @@ func TestHeldIsRefused(t *testing.T) {
 			s.Take(now, now, 1)
 		}
 		now = now.Add(test.after)
-		if s.Refuse(now, true); s.held.misses != test.misses || s.held.by != 0 || s.held.from != now {
-			t.Errorf("%d gone, refused after %v: %+v, want %d misses, and another hold", test.gone, test.after, s.held, test.misses)
+		if s.Refuse(now, true); s.catchUp.misses != test.misses || s.catchUp.by != 0 || s.catchUp.from != now {
+			t.Errorf("%d gone, refused after %v: %+v, want %d misses, and another hold", test.gone, test.after, s.catchUp, test.misses)
 		}
 	}
 }
 
-// TestHeldIsRefusedSoon: less is made up for if a request is refused no later after a hold than the hold was
+// TestCatchUpIsRefusedSoon: less is made up for if a request is refused no later after a hold than the hold was
 // long, unless another refusal came shortly before the hold.
-func TestHeldIsRefusedSoon(t *testing.T) {
+func TestCatchUpIsRefusedSoon(t *testing.T) {
 	const hold = 2 * time.Second
 	for _, test := range []struct {
 		name         string
 		since, after time.Duration // the refusal before, the refusal after the hold
 		by           time.Duration // is left of what is made up for
-		before, want held
+		before, want catchUp
 	}{
-		{"soon", steadyFor, hold - 1, 0, held{misses: 1, well: 3}, held{misses: 2}},
-		{"not as soon", steadyFor, hold, 0, held{misses: 1, well: 3}, held{misses: 1, well: 4}},
-		{"soon, after another refusal", steadyFor - 1, hold - 1, 0, held{misses: 1, well: 3}, held{misses: 1, well: 3}},
-		{"before all has gone, after another refusal", steadyFor - 1, hold - 1, 1, held{misses: 1, well: 3}, held{misses: 2}},
-		{"before all has gone, and late", steadyFor, hold, 1, held{misses: 1}, held{misses: 2}},
-		{"the last of those that heal", steadyFor, hold, 0, held{misses: 2, well: healedBy - 1}, held{misses: 1}},
-		{"nothing to heal", steadyFor, hold, 0, held{well: healedBy - 1}, held{}},
-		{"no more than mostMisses", steadyFor, hold - 1, 0, held{misses: mostMisses}, held{misses: mostMisses}},
+		{"soon", steadyFor, hold - 1, 0, catchUp{misses: 1, well: 3}, catchUp{misses: 2}},
+		{"not as soon", steadyFor, hold, 0, catchUp{misses: 1, well: 3}, catchUp{misses: 1, well: 4}},
+		{"soon, after another refusal", steadyFor - 1, hold - 1, 0, catchUp{misses: 1, well: 3}, catchUp{misses: 1, well: 3}},
+		{"before all has gone, after another refusal", steadyFor - 1, hold - 1, 1, catchUp{misses: 1, well: 3}, catchUp{misses: 2}},
+		{"before all has gone, and late", steadyFor, hold, 1, catchUp{misses: 1}, catchUp{misses: 2}},
+		{"the last of those that heal", steadyFor, hold, 0, catchUp{misses: 2, well: healedBy - 1}, catchUp{misses: 1}},
+		{"nothing to heal", steadyFor, hold, 0, catchUp{well: healedBy - 1}, catchUp{}},
+		{"no more than mostMisses", steadyFor, hold - 1, 0, catchUp{misses: mostMisses}, catchUp{misses: mostMisses}},
 	} {
 		h := test.before
 		h.refuse(start, true, test.since)
@@ -90,10 +90,10 @@ func TestHeldIsRefusedSoon(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", test.name, h, test.want)
 		}
 	}
-	nothing := held{misses: 1, well: 3}
+	nothing := catchUp{misses: 1, well: 3}
 	nothing.refuse(start, true, time.Hour)
 	nothing.behind(start.Add(hold), false, leastRow-1, 1)
-	if nothing.refuse(start.Add(hold), false, 0); nothing != (held{misses: 1, well: 3}) {
+	if nothing.refuse(start.Add(hold), false, 0); nothing != (catchUp{misses: 1, well: 3}) {
 		t.Errorf("%+v, want nothing learned of a hold that is not made up for", nothing)
 	}
 }
