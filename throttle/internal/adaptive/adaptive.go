@@ -18,10 +18,10 @@
 // A request that wants to go asks server.go, which asks slowstart.go, package pace, and each window. The latest instant
 // counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
-//   - learn.go: Refuse, Learn and Served, with a function for each step.
-//   - Refuse: does a refusal concern the bucket at all? stray.go: or something in front of the server? alone.go (with
-//     the kinds of kind.go), persistence.go: or one request, or one kind of requests?
-//   - Learn: overload.go: is a failure without explanation a refusal? recurrence.go: do as many get through each time?
+//   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? stray.go: or something in
+//     front of the server? alone.go (with the kinds of kind.go), persistence.go: or one request, or one kind of requests?
+//   - learn.go: Learn, with a function for each step. overload.go: is a failure without explanation a refusal?
+//     recurrence.go: do as many get through each time?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
 //   - window.go: what is known of it. remains.go: what remains. due.go: when a request may go. look.go: when to look if
 //     nothing remains. An outcome goes to the parts of a window in the order that follows; parts.go says what else
@@ -43,8 +43,8 @@
 //     package counter finds out? countapart.go: what the Server of one of them begins with.
 //   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket
 //     has idled. slowstart.go: one request first, then more.
-//   - holding.go, hold.go: for how long nothing goes after a refusal. tenants.go: are all tenants refused, and not only
-//     one?
+//   - hint.go: what a hint stands for, or the lack of one. holds.go: for how long nothing goes after a refusal.
+//     tenants.go: are all tenants refused, and not only one?
 //
 // Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a quota),
 // steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go, habit.go

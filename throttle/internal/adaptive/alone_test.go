@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -160,45 +159,6 @@ func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
 				t.Errorf("got %v, want %v: %+v", alone, test.want, u)
 			}
 		})
-	}
-}
-
-// Letters are the kinds of those in line: an upper one was refused and not served since.
-func TestAhead(t *testing.T) {
-	for _, test := range []struct {
-		line     string
-		refusals int
-		luck     float64
-		want     int
-	}{
-		{"XXXab", 2, 0.9, 3}, // the first of another kind
-		{"XXXab", 9, 0.9, 3},
-		{"aXXXb", 1, 0.9, 0}, // the first is of no kind that was refused
-		{"XXXXX", 1, 0.9, 0},
-		{"XYXYX", 1, 0.9, 0},
-		{"X", 9, 0.9, 0},
-		{"XXXXX", 2, 0.9, 4}, // any
-		{"XXXXX", 3, 0, 0},
-		{"XXXXX", 3, 0.5, 2},
-		{"XXXXX", 3, 0.999, 4},
-		{"aXbXc", 3, 0.5, 2},
-		{"aXbXc", 3, 1, 4}, // of a Rand that is not as it should be
-		{"aXbXc", 3, -1, 0},
-		{"aXbXc", 3, math.NaN(), 0},
-		{"abc", 3, 0.5, 0}, // the server states a limit that is used up
-	} {
-		var s Server
-		s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return test.luck }})
-		s.refusals = test.refusals
-		kind := func(i int) *Kind { return &Kind{Verb: "GET", Path: "/" + strings.ToLower(test.line[i:i+1])} }
-		for i, c := range test.line {
-			if c < 'a' {
-				s.unserved.refuse(1, &Past{}, *kind(i), &Ticket{}, 0, 1)
-			}
-		}
-		if got := s.Ahead(len(test.line), kind); got != test.want {
-			t.Errorf("%s after %d refusals, luck %v: %d goes, want %d", test.line, test.refusals, test.luck, got, test.want)
-		}
 	}
 }
 

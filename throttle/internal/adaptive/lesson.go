@@ -2,9 +2,11 @@ package adaptive
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
@@ -120,4 +122,67 @@ func (s *Server) Divide(members int) {
 		return
 	}
 	s.pace.Scale(float64(before) / float64(members))
+}
+
+// InUnits returns what an answer states with each reset in the unit that the clock has shown, for other processes. It
+// is to be called after Learn.
+func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
+	read := statements
+	for i := range statements {
+		st := &statements[i]
+		w := s.find(nameOf(st))
+		if w == nil || w.millis.inUnit(st) == st {
+			continue
+		} else if &read[0] == &statements[0] {
+			read = slices.Clone(statements)
+		}
+		read[i] = *w.millis.inUnit(st)
+	}
+	return read
+}
+
+// Overhear takes in a statement that the server made to another process. If the reset of the limit is not known here,
+// or has passed, the whole statement is taken over. If the reset is known here, only a lower Remaining is taken over,
+// and only if the statement is about the same reset, and not about the one before: this process will hear of another
+// reset itself.
+func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
+	if !st.ResetKnown || st.Reset <= 0 {
+		return
+	}
+	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
+	w := s.find(nameOf(st))
+	if w == nil && !grants(st) && canonical(st.Unit) != "" {
+		return // nobody knows whether requests need any of it, see grantsNone
+	}
+	if w == nil && isBare(st) && s.inMillis(st) {
+		return // it is passed over, as by millis.overhear
+	}
+	if w == nil {
+		w = s.findOrAdd(nameOf(st)) // with what is known of its resets
+	}
+	if passed, another := w.millis.overhear(st); passed {
+		return
+	} else if another {
+		w.misread()
+	}
+	if w.reset.late <= now {
+		h := hearsay{
+			limitName: nameOf(st), limit: st.Limit, remaining: st.Remaining,
+			early: late.Add(-step), late: late, opened: now, openedWithin: w.reset.halfRoundTrip, resolution: step, span: st.Window,
+		}
+		if w.reset.roundsDown {
+			h.early, h.late = late, late.Add(step)
+		}
+		s.restore(now, &h)
+		return
+	}
+	left := bounded(st.Remaining)
+	if left >= w.remaining || w.reset.isOver(late) || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(st.Doubt(), w.reset.resolution) {
+		return
+	}
+	w.lower(left)
+	if left == 0 && w.spentSince == 0 {
+		w.spentSince = now
+	}
+	w.scheduleLook(now, &s.config)
 }

@@ -3,6 +3,7 @@ package adaptive
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,4 +161,146 @@ func TestInheritBeforeOverhear(t *testing.T) {
 		}
 		b.wantDue(100 * time.Millisecond)
 	}
+}
+
+// TestOverhear: what another process heard counts where it is about the same reset and less.
+func TestOverhear(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		said quota.Statement
+		want int
+	}{
+		{"less", left(3, 10, time.Minute), 3},
+		{"more", left(7, 10, time.Minute), 5},
+		{"half a second off", left(3, 10, time.Minute+500*time.Millisecond), 3},
+		{"another reset", left(3, 10, time.Minute+500*time.Millisecond+1), 5},
+		{"a second and a half off, in whole seconds", step(3, 10, time.Minute+1500*time.Millisecond), 3},
+		{"another reset in whole seconds", step(3, 10, time.Minute+1500*time.Millisecond+1), 5},
+		{"two seconds off, an instant", quota.Statement{Limit: 10, Remaining: 3, Reset: time.Minute + 2*time.Second, ResetKnown: true, Absolute: true}, 3},
+		{"no reset", quota.Statement{Limit: 10, Remaining: 3}, 5},
+		{"reset now", left(3, 10, 0), 5},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(5, 10, time.Minute)))
+		b.Overhear(b.now, &test.said)
+		if got := b.window1().remaining; got != test.want {
+			t.Errorf("%s: %d remain, want %d", test.name, got, test.want)
+		}
+	}
+	b := newBucket(t, Config{})
+	b.Overhear(b.now, &quota.Statement{Limit: 10, Reset: time.Minute, ResetKnown: true})
+	b.wantDue(time.Minute)
+
+	b = newBucket(t, Config{})
+	b.exchange(says(left(5, 10, 500*time.Millisecond)))
+	b.Overhear(b.now, &quota.Statement{Limit: 10, Remaining: 3})
+	b.wantOpen(5) // without a reset, it is not known whether that is about this window
+}
+
+// TestOverhearNextReset: what another process heard of the next reset does not undo what the window
+// has learned: whether resets are rounded down, and since when nothing remains.
+func TestOverhearNextReset(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(refuses(step(0, 10, time.Second)))
+	w := b.window1()
+	w.reset.roundsDown, w.missedLooks, w.overlap.lastHeardBy = true, 3, b.Server
+	b.at(2 * time.Second)
+	count, heard := w.reset.count, step(4, 10, 5*time.Second)
+	b.Overhear(b.now, &heard)
+	if !w.reset.roundsDown || w.reset.early != b.now.Add(5*time.Second) || w.reset.late != b.now.Add(6*time.Second) {
+		t.Errorf("rounds down %v, reset in [%v, %v]; want true, [5s, 6s]", w.reset.roundsDown, w.reset.early.Sub(b.now), w.reset.late.Sub(b.now))
+	}
+	if w.spentSince != 0 || w.missedLooks != 0 {
+		t.Errorf("spent since %v, %d missed looks, and 4 remain", w.spentSince, w.missedLooks)
+	}
+	if w.reset.count != count+1 || w.overlap.lastHeardBy != nil {
+		t.Error("it does not count as another reset")
+	}
+
+	b.at(10 * time.Second)
+	w.missedLooks = 3
+	heard.Remaining = 0
+	b.Overhear(b.now, &heard)
+	if w.spentSince != b.now || w.missedLooks != 3 {
+		t.Errorf("spent since %v, %d missed looks; want now, and 3: nothing has come back", w.spentSince.Sub(start), w.missedLooks)
+	}
+}
+
+// TestOverhearOfTheWindowBefore: windows of two seconds whose resets are whole seconds look the same to
+// processes whose clocks differ. What was said of the one before is not taken for what is left of the one that
+// has begun.
+func TestOverhearOfTheWindowBefore(t *testing.T) {
+	instant := func(remaining int, reset time.Duration) *quota.Statement {
+		st := step(remaining, 10, reset)
+		st.Absolute = true
+		return &st
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(*instant(0, 2*time.Second)))
+	b.at(1900 * time.Millisecond)
+	b.exchange(says(*instant(9, 2100*time.Millisecond)))
+	for _, test := range []struct {
+		in   time.Duration // until the reset of which the other one heard
+		left int
+	}{{100 * time.Millisecond, 9}, {time.Second, 9}, {1200 * time.Millisecond, 4}, {2100 * time.Millisecond, 3}, {3 * time.Second, 2}} {
+		b.Overhear(b.now, instant(min(test.left, 4), test.in))
+		if got := b.window1().remaining; got != test.left {
+			t.Errorf("a reset in %v: %d remain, want %d", test.in, got, test.left)
+		}
+	}
+}
+
+// TestOverhearOfTheWindowBeforeOneOverheard: the same where this process knows the window that has begun from
+// another one, whether it has seen an earlier one itself or has heard of that, too.
+func TestOverhearOfTheWindowBeforeOneOverheard(t *testing.T) {
+	instant := func(remaining int, at, now time.Duration) *quota.Statement {
+		st := step(remaining, 10, at-now)
+		st.Absolute = true
+		return &st
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(*instant(0, 2*time.Second, 0)))
+	for end := 4 * time.Second; end <= 8*time.Second; end += 2 * time.Second { // of a window
+		now := end - 1900*time.Millisecond
+		b.at(now)
+		b.Overhear(b.now, instant(9, end, now))
+		for _, test := range []struct {
+			before time.Duration // the end of this window
+			left   int
+		}{{1800 * time.Millisecond, 9}, {1200 * time.Millisecond, 9}, {800 * time.Millisecond, 4}} {
+			b.Overhear(b.now, instant(4, end-test.before, now))
+			if got := b.window1().remaining; got != test.left {
+				t.Errorf("window to %v, a reset %v before its end: %d remain, want %d", end, test.before, got, test.left)
+			}
+		}
+	}
+}
+
+// TestInUnits: other processes are told milliseconds as what they are.
+func TestInUnits(t *testing.T) {
+	b := inMillis(t)
+	other := *bare(30, 60)
+	other.Name = "other"
+	said := []quota.Statement{other, *bare(20, 4000)}
+	b.exchange(says(said...))
+	got, want := b.InUnits(said), slices.Clone(said)
+	want[1].Reset, want[1].Resolution = 4*time.Second, time.Millisecond
+	if !slices.Equal(got, want) || said[1] != *bare(20, 4000) {
+		t.Errorf("%+v is told of %+v, want %+v", got, said, want)
+	}
+	if alike := b.InUnits(said[:1]); &alike[0] != &said[0] {
+		t.Error("a copy is made of what is told as it was heard")
+	}
+}
+
+// TestOverheardWindowBegan: a window of which another process was told began about now, and that is known to
+// half a round trip of ours.
+func TestOverheardWindowBegan(t *testing.T) {
+	const ms = time.Millisecond
+	b := newBucket(t, Config{})
+	asked := b.send()
+	b.at(40*ms).done(asked, says(quota.Statement{Limit: 10, Remaining: 9, ResetKnown: true, Reset: 5 * time.Second, Resolution: time.Second}))
+	b.at(6*time.Second).Overhear(b.now, &quota.Statement{Limit: 10, Remaining: 1, ResetKnown: true, Reset: 4780 * ms, Resolution: time.Second})
+	b.at(6100 * ms).exchange(says(quota.Statement{Limit: 10}))
+	b.wantDue(10_020*ms - 6100*ms)
 }

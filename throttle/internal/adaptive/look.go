@@ -3,7 +3,6 @@ package adaptive
 import (
 	"time"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -43,15 +42,6 @@ func (l *look) adopt(h *Habits) {
 		l.wholeSteps = steps
 	}
 }
-
-// longestBeyond is to how much the hold doubles after looks that were refused, if the server states a reset that is
-// still to come. Where that is nearer, there would else be a refusal for each, however near they are. After manyMissed
-// such looks it is twice as much, and so on: then it is not others who take all, but the server lets nothing through,
-// whatever it states.
-const (
-	longestBeyond = time.Second
-	manyMissed    = 30
-)
 
 // noteSpent notes since when nothing remains. That begins anew where a look takes all that it finds, as at a limit of
 // one, and rounding hides when that comes back.
@@ -139,23 +129,6 @@ func (w *window) scheduleLook(now monotime.Time, c *Config) {
 	cut := c.within(hold, jitter)
 	w.cutBy = max(hold-cut, 0)
 	w.nextLook = now.Add(cut)
-}
-
-// beyond returns for how long nothing goes after so many looks that were refused, if a reset is stated that is still
-// to come: others have taken all again. Who loses often does not stay away for longer than the others.
-func beyond(missed int) time.Duration {
-	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
-}
-
-// inAMoment returns for how long nothing goes after the n-th refusal in a row if the server says to ask now: twice as
-// long each time. If a reset is stated of what is used up, others have taken all again, see beyond.
-func inAMoment(stated []quota.Statement, n int) time.Duration {
-	for i := range stated {
-		if st := &stated[i]; st.Remaining <= 0 && st.ResetKnown && st.Reset > 0 {
-			return beyond(n)
-		}
-	}
-	return doubled(firstHold, n)
 }
 
 // usedUp reports whether nothing remains and it is too early for a look.

@@ -131,18 +131,6 @@ func TestMemoryOfWhenTheWindowBegan(t *testing.T) {
 	}
 }
 
-// TestOverheardWindowBegan: a window of which another process was told began about now, and that is known to
-// half a round trip of ours.
-func TestOverheardWindowBegan(t *testing.T) {
-	const ms = time.Millisecond
-	b := newBucket(t, Config{})
-	asked := b.send()
-	b.at(40*ms).done(asked, says(quota.Statement{Limit: 10, Remaining: 9, ResetKnown: true, Reset: 5 * time.Second, Resolution: time.Second}))
-	b.at(6*time.Second).Overhear(b.now, &quota.Statement{Limit: 10, Remaining: 1, ResetKnown: true, Reset: 4780 * ms, Resolution: time.Second})
-	b.at(6100 * ms).exchange(says(quota.Statement{Limit: 10}))
-	b.wantDue(10_020*ms - 6100*ms)
-}
-
 // TestMemoryLeavesOutAnOpenQuestion: a part of a limit is back at the reset. While the next answer may show
 // that the rest is, too, no rate is saved.
 func TestMemoryLeavesOutAnOpenQuestion(t *testing.T) {

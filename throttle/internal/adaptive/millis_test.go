@@ -333,23 +333,6 @@ func TestMillisAreBelievedOnce(t *testing.T) {
 	}
 }
 
-// TestInUnits: other processes are told milliseconds as what they are.
-func TestInUnits(t *testing.T) {
-	b := inMillis(t)
-	other := *bare(30, 60)
-	other.Name = "other"
-	said := []quota.Statement{other, *bare(20, 4000)}
-	b.exchange(says(said...))
-	got, want := b.InUnits(said), slices.Clone(said)
-	want[1].Reset, want[1].Resolution = 4*time.Second, time.Millisecond
-	if !slices.Equal(got, want) || said[1] != *bare(20, 4000) {
-		t.Errorf("%+v is told of %+v, want %+v", got, said, want)
-	}
-	if alike := b.InUnits(said[:1]); &alike[0] != &said[0] {
-		t.Error("a copy is made of what is told as it was heard")
-	}
-}
-
 // TestMillisOfAnEarlierRun: a run that begins in the middle of a window, when nothing is left, knows the unit from the
 // run before; and so does the next one, if it hears of no reset.
 func TestMillisOfAnEarlierRun(t *testing.T) {

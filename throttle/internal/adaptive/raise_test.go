@@ -112,54 +112,6 @@ func spent(in time.Duration) quota.Statement {
 	return s
 }
 
-// TestSooner: a hint is not obeyed to its end where tokens were there long before the reset that was stated
-// with it: the hold is as long as one takes, doubled with each refusal in a row. After three of these the hint
-// is obeyed.
-func TestSooner(t *testing.T) {
-	const s = time.Second
-	refused := func(in, step time.Duration, stated ...quota.Statement) Answer {
-		a := refuses(stated...)
-		a.Hold, a.HoldKnown, a.HoldResolution = in, true, step
-		return a
-	}
-	second := quota.Statement{Name: "other", Limit: 5, Reset: s, ResetKnown: true, Resolution: s}
-	for _, test := range []struct {
-		name   string
-		served int
-		answer Answer
-		hint   bool
-	}{
-		{"as before", 6, refused(s, s, spent(s)), false},
-		{"nothing is known", 1, refused(s, s, spent(s)), true},
-		{"found once", 2, refused(s, s, spent(s)), true},
-		{"longer than the last step", 6, refused(2*s, s, spent(s)), true},
-		{"not in steps", 6, refused(s, 0, spent(s)), true},
-		{"another limit is used up as well", 6, refused(s, s, spent(s), second), true},
-		{"no limit is stated", 6, refused(s, s), true},
-	} {
-		b := strict(t, test.served)
-		e := b.exchange(test.answer)
-		want := b.windows[0].refill.token()
-		if test.hint {
-			want = test.answer.Hold
-		}
-		if e.Hold != want || e.Said != want {
-			t.Errorf("%s: held for %v, said %v; want %v", test.name, e.Hold, e.Said, want)
-		}
-	}
-	b := strict(t, 12)
-	for n := range 4 {
-		e, want := b.exchange(refused(s, s, spent(s))), s
-		if n < mostSooner {
-			want = b.windows[0].refill.token() << n
-		}
-		if e.Hold.Round(time.Microsecond) != want.Round(time.Microsecond) {
-			t.Errorf("refusal %d in a row: held for %v, want %v", n+1, e.Hold, want)
-		}
-		b.at(b.now.Sub(start) + e.Hold)
-	}
-}
-
 // TestRefillBeginsRaise: the first token that is found early doubles the rate already; or it is just under what
 // the user says, if the token was there as soon.
 func TestRefillBeginsRaise(t *testing.T) {

@@ -340,14 +340,6 @@ func (s *Server) hadContact() {
 // none was counted.
 func (s *Server) Heard() bool { return s.contact != unheard }
 
-// RefusedAgain reports whether the latest refusal, of a request with ticket t, came right after another one: nothing
-// was served in between, or only requests that were under way when the other one came.
-func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First }
-
-// OthersFirst reports whether other claims are to go before one that was refused now: the latest claims that went
-// first again after a refusal were refused again, and none of them was served since.
-func (s *Server) OthersFirst() bool { return s.persistence != nil && s.persistence.othersFirst }
-
 // Cancel counts a request that was not sent, and ends it.
 func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	for _, w := range s.windows {

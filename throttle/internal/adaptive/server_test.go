@@ -10,53 +10,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestHold: for how long a bucket is held after answers in a row.
-func TestHold(t *testing.T) {
-	const ms, s = time.Millisecond, time.Second
-	hint := func(d time.Duration) Answer { return Answer{Refused: true, Hold: d, HoldKnown: true} }
-	silent := Answer{Refused: true}
-	for _, test := range []struct {
-		name    string
-		answers []Answer
-		want    []time.Duration
-	}{
-		{"silent refusals double", []Answer{silent, silent, silent, silent}, []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
-		{"up to MaxHold", []Answer{silent, silent, silent, silent, silent, silent}, []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 2 * s}},
-		{"an answer begins anew", []Answer{silent, silent, {}, silent}, []time.Duration{100 * ms, 200 * ms, 0, 100 * ms}},
-		{"a lost one does not", []Answer{silent, {Lost: true}, silent}, []time.Duration{100 * ms, 0, 200 * ms}},
-		{"hint", []Answer{hint(s), hint(s)}, []time.Duration{s, s}},
-		{"hint that is refused again and again", []Answer{hint(s), hint(s), hint(s), hint(s), hint(s)}, []time.Duration{s, s, s, 3 * s / 2, 2 * s}},
-		{"hint that is too short", []Answer{hint(ms), hint(ms)}, []time.Duration{ms, 100 * ms}},
-		{"hint above MaxHold", []Answer{hint(time.Hour)}, []time.Duration{2 * s}},
-		{"hint of zero", []Answer{hint(0), hint(0)}, []time.Duration{100 * ms, 200 * ms}},
-		{"hint below zero", []Answer{hint(-s)}, []time.Duration{100 * ms}},
-		{"hint with an answer", []Answer{{Hold: s, HoldKnown: true}}, []time.Duration{s}},
-		{"the window says when", []Answer{refuses(left(0, 10, s))}, []time.Duration{0}},
-		{"the window does not explain it", []Answer{refuses(left(5, 10, s))}, []time.Duration{100 * ms}},
-	} {
-		b := newBucket(t, Config{MaxHold: 2 * s})
-		for i, a := range test.answers {
-			if e := b.exchange(a); e.Hold != test.want[i] || e.Refused != a.Refused || e.PushedBack != a.Refused {
-				t.Errorf("%s: answer %d: %+v, want a hold of %v", test.name, i, e, test.want[i])
-			}
-		}
-	}
-}
-
-// TestHoldBurst: requests that were in flight when a refusal came back say nothing new.
-func TestHoldBurst(t *testing.T) {
-	b := newBucket(t, Config{})
-	var burst []*Ticket
-	for range 5 {
-		burst = append(burst, b.send())
-	}
-	for i, r := range burst {
-		if e := b.done(r, Answer{Refused: true}); e.PushedBack != (i == 0) || e.Hold != firstHold {
-			t.Errorf("refusal %d: %+v", i, e)
-		}
-	}
-}
-
 // TestHoldJitter: a hundredth, at most a second, and fifty times as much from the second refusal.
 func TestHoldJitter(t *testing.T) {
 	b := newBucket(t, Config{Random: func() float64 { return 0.5 }})

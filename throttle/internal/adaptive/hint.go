@@ -6,6 +6,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
+// This file says what a hint stands for, or the lack of one: for how long a refusal asks, by the answer itself and by how
+// many refusals came in a row. It knows nothing of the server: holds.go does.
+
 // firstHold is how long a bucket is held after a refusal for which the server gave neither a hint nor a reset. The
 // hold doubles with each further refusal in a row, unless a row of served requests before it says more: see
 // silentHold.
@@ -81,3 +84,29 @@ func nearer(hint, step time.Duration, stated []quota.Statement, n int) time.Dura
 	}
 	return doubled(reset, n)
 }
+
+// inAMoment returns for how long nothing goes after the n-th refusal in a row if the server says to ask now: twice as
+// long each time. If a reset is stated of what is used up, others have taken all again, see beyond.
+func inAMoment(stated []quota.Statement, n int) time.Duration {
+	for i := range stated {
+		if st := &stated[i]; st.Remaining <= 0 && st.ResetKnown && st.Reset > 0 {
+			return beyond(n)
+		}
+	}
+	return doubled(firstHold, n)
+}
+
+// beyond returns for how long nothing goes after so many looks that were refused, if a reset is stated that is still
+// to come: others have taken all again. Who loses often does not stay away for longer than the others.
+func beyond(missed int) time.Duration {
+	return min(doubled(firstHold, missed), doubled(longestBeyond, 1+missed/manyMissed))
+}
+
+// longestBeyond is to how much the hold doubles after looks that were refused, if the server states a reset that is
+// still to come. Where that is nearer, there would else be a refusal for each, however near they are. After manyMissed
+// such looks it is twice as much, and so on: then it is not others who take all, but the server lets nothing through,
+// whatever it states.
+const (
+	longestBeyond = time.Second
+	manyMissed    = 30
+)

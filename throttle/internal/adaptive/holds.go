@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// This file says for how long nothing goes after a refusal, by what hold.go computes and what is known of the server:
-// in the bucket (hold), or of a request that waits by itself (alone).
+// This file says for how long nothing goes after a refusal, by what the hint stands for (hint.go) and what is known of
+// the server: in the bucket (hold), or of a request that waits by itself (alone).
 
 // hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions, unless
 // a window is used up, at which one request looks. If the server does not say for how long, the hold is firstHold

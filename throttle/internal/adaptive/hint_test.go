@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,31 +20,6 @@ func TestUnsaid(t *testing.T) {
 	}
 	if got := unsaid(1 << 30); got < time.Hour {
 		t.Errorf("after very many: %v", got)
-	}
-}
-
-// TestSilentHold: a server that says nothing is looked at again as a row of it says, if it has served one,
-// however often it was refused.
-func TestSilentHold(t *testing.T) {
-	for _, served := range []bool{false, true} {
-		b := newBucket(t, Config{})
-		if served {
-			b.exchange(Answer{})
-		}
-		b.exchange(Answer{Refused: true})
-		for n := 1; n < 30; n++ {
-			b.refusals = n
-			want := unsaid(n)
-			if served {
-				want = time.Second // the first look is as soon as a whole second of the row
-				if n <= 2 {
-					want = firstHold << (n - 1)
-				}
-			}
-			if got := b.silentHold(b.now, 0); got != want {
-				t.Errorf("a row %v: %v after %d refusals, want %v", served, got, n, want)
-			}
-		}
 	}
 }
 
@@ -115,28 +89,6 @@ func TestHintStretched(t *testing.T) {
 	}
 }
 
-// TestAHintOfNothing: a server that refuses and says "ask now" says nothing. So the looks after a row are those
-// after refusals without a hint.
-func TestAHintOfNothing(t *testing.T) {
-	holds := func(a Answer) (all []time.Duration) {
-		b := newBucket(t, Config{Random: func() float64 { return 1 }})
-		for range 10 {
-			b.exchange(Answer{})
-		}
-		for range 12 {
-			all = append(all, b.exchange(a).Hold)
-			b.at(b.now.Add(all[len(all)-1]).Sub(start))
-		}
-		return all
-	}
-	want := holds(Answer{Refused: true})
-	for _, said := range []time.Duration{0, -time.Hour} {
-		if got := holds(Answer{Refused: true, Hold: said, HoldKnown: true}); !slices.Equal(got, want) {
-			t.Errorf("a hint of %v: holds of %v, want %v as without one", said, got, want)
-		}
-	}
-}
-
 // TestAskNowBesideAReset: a server that says "Retry-After: 0" since it rounds down, and when all is back, is not
 // left alone for ever longer by who always comes too late.
 func TestAskNowBesideAReset(t *testing.T) {
@@ -168,19 +120,6 @@ func TestAskNowBesideAReset(t *testing.T) {
 		now.HoldKnown = true
 		if e := b.exchange(now); e.Hold > 3*s/2 {
 			t.Fatalf("after %d refusals: held for %v, want 1.5 s at most", n+1, e.Hold)
-		}
-	}
-}
-
-// TestHintOfCenturies: a hint that is longer than any hold is obeyed as long as MaxHold has it, also after it was
-// obeyed three times.
-func TestHintOfCenturies(t *testing.T) {
-	const longest = time.Duration(math.MaxInt64)
-	b := newBucket(t, Config{})
-	for n := range 6 {
-		b.at(time.Duration(n) * 15 * time.Minute)
-		if e := b.exchange(Answer{Refused: true, Hold: longest, HoldKnown: true}); e.Hold != 15*time.Minute {
-			t.Errorf("after %d refusals, nothing goes for %v, want 15m", n+1, e.Hold)
 		}
 	}
 }
