@@ -85,7 +85,7 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 		}
 	}
 	r := &w.refill
-	say(r.refills && pace.Sane(r.rate), "refills %s, seen since %s", perSecond(r.rate), at(r.measuredFrom, clock))
+	say(r.refills && pace.Sane(r.rate), "refills %s, seen since %s", perSecond(r.rate), at(r.meter.from, clock))
 	say(r.refills && r.raise.on(), "the rate is raised until one is refused")
 	say(!r.refills && w.seen.whole, "all of it comes back at the reset")
 	say(!r.refills && w.span > 0, "a window lasts %s", short(w.span))

@@ -3,7 +3,6 @@ package adaptive
 import (
 	"time"
 
-	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
@@ -18,10 +17,8 @@ import (
 //
 // In come outcomes (note, grow) and refusals; out comes the rate.
 type blind struct {
-	from   monotime.Time // an answer, from which on is counted
-	left   int           // so much remained then
-	served int           // tokens of requests that were sent since, and served
-	trip   time.Duration // the shortest round trip since
+	meter               // from an answer on
+	trip  time.Duration // the shortest round trip since
 
 	on      bool // the rate is raised
 	refused bool // and a request was refused meanwhile
@@ -38,16 +35,14 @@ func (o *outcome) mayBeBlind() bool { return blindTrips*o.flight > 2*o.limit }
 func (b *blind) note(o *outcome) (rate float64, ok bool) {
 	took, trip := o.now.Sub(b.from), o.now.Sub(o.sent)
 	if b.from == 0 || o.refused || o.failed || o.otherLimit || took > blindTrips*min(trip, b.trip) {
-		*b = blind{from: o.now, left: o.remaining, trip: trip}
+		*b = blind{meter: meter{from: o.now, left: o.remaining}, trip: trip}
 		return 0, false
 	}
 	b.trip = min(b.trip, trip)
-	if o.sent >= b.from {
-		b.served += o.n
-	}
-	back := b.served + o.remaining - b.left - 1 // up to one token may have been there before
+	b.serve(o)
+	back := b.back(o.remaining)
 	rate = measuredShare * float64(back) / took.Seconds()
-	return rate, o.newest && o.limit > 0 && back > 2*o.limit && pace.Sane(rate) // answers that come at one instant show no rate
+	return rate, o.newest && o.moreThanWindows(back) && pace.Sane(rate) // answers that come at one instant show no rate
 }
 
 // grow takes in that a request was served, and returns what the rate is after it. No rate is above twice of

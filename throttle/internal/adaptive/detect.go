@@ -48,20 +48,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 		}
 		least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
 		r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
-		r.provisionalSpan, r.provisionalTo = least, r.measuredFrom.Add(least/2)
+		r.provisionalSpan, r.provisionalTo = least, r.meter.from.Add(least/2)
 	}
-}
-
-// more takes in an answer, and reports whether more came back before one reset than two windows have: the
-// stated reset may be late by a part of a window, and so a second one may have begun.
-func (r *refill) more(o *outcome, after *reset) bool {
-	if r.risenOf != after.count {
-		r.risenOf, r.risen, r.risenSince = after.count, 0, o.now
-	}
-	if o.newest && o.now > r.risenSince {
-		r.risen += max(o.remaining-o.remainingBefore, 0)
-	}
-	return o.limit > 0 && r.risen > 2*o.limit && o.now < after.late
 }
 
 // looked takes in a look before the stated reset.

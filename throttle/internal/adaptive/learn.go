@@ -164,7 +164,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		case !a.Refused:
 		case w.refill.raise.on() && !a.named:
 			w.refill.slowDown() // no limit is known to have refused the request, so the rate may have been too high
-		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.measuredFrom && len(a.Statements) == 0:
+		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.meter.from && len(a.Statements) == 0:
 			w.refill.doubt() // where refusals state nothing, only this ends a wrong rate
 		}
 		w.refusedUnstated(now, t, a, &s.config)

@@ -16,7 +16,7 @@ const servedInRow = 8
 
 // remeasure has the rate be measured anew, from an instant on at which so much was left.
 func (r *refill) remeasure(from monotime.Time, left int) {
-	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = from, left, 0, 0
+	r.meter = meter{from: from, left: left}
 }
 
 // measure takes in an answer of a server that refills: of a limit that is shared as a stock, or of one that is ours.
@@ -34,10 +34,10 @@ func (r *refill) measure(o *outcome) {
 // measureRate raises the rate to what was measured, lowers it after a refusal, and finds out whether the server
 // does not refill after all.
 func (r *refill) measureRate(o *outcome) {
-	if o.sent < r.measuredFrom {
-		if !o.refused {
-			r.sentBefore += o.n
-		}
+	if !o.refused {
+		r.meter.serve(o)
+	}
+	if o.sent < r.meter.from {
 		return
 	}
 	if o.refused {
@@ -49,7 +49,6 @@ func (r *refill) measureRate(o *outcome) {
 	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
 		r.finds = min(r.finds+1, proven)
 	}
-	r.countedSince += o.n
 	if r.crowd > 0 {
 		r.share(o)
 		return
@@ -69,15 +68,14 @@ func (r *refill) measureRate(o *outcome) {
 	if !o.newest {
 		return
 	}
-	// Servers state Remaining in whole tokens: up to one token may have been there before.
-	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
+	back, took := r.meter.back(o.remaining), o.now.Sub(r.meter.from)
 	switch {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
 		r.wrong()
 	case o.unpriced: // the price was learned from this rate
 	case took >= r.fullSpan/2:
 		r.measured(back, took)
-	case back > 2*o.limit && r.isShorter(o.limit, back, took):
+	case o.moreThanWindows(back) && r.isShorter(back, took):
 		r.measured(back, took)
 		r.fullSpan, r.resetLooks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
 		r.remeasure(o.now, o.remaining)
@@ -87,7 +85,7 @@ func (r *refill) measureRate(o *outcome) {
 // measured takes in that so much came back in some time: Remaining shows what this rate leaves over, and it is spent.
 func (r *refill) measured(back int, took time.Duration) {
 	r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
-	r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+	r.atMost = max(r.rate, r.guessed, float64(back+2+r.meter.late)/took.Seconds())
 }
 
 // measureRefused is measureRate after a refusal.
@@ -116,11 +114,11 @@ func (r *refill) measureRefused(o *outcome) {
 	r.remeasure(o.now, o.remaining)
 }
 
-// isShorter reports whether the span is shorter than was believed, since so much came back, more than twice of the limit:
-// no limit gives as much in half of its span, and answers at one instant show no rate. The span of a fast one is known
-// too roughly: coarse resets make it longer.
-func (r *refill) isShorter(limit, back int, took time.Duration) bool {
-	return took < r.fullSpan/2 && limit > 0 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
+// isShorter reports whether the span is shorter than was believed, since more came back than windows give: no limit gives
+// as much in half of its span, and answers at one instant show no rate. The span of a fast one is known too roughly:
+// coarse resets make it longer.
+func (r *refill) isShorter(back int, took time.Duration) bool {
+	return took < r.fullSpan/2 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
 }
 
 // seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there, though not
@@ -139,7 +137,7 @@ func (r *refill) seeFaster(o *outcome) {
 		r.resetLooks = 0
 		return
 	}
-	if r.resetLooks = mostResetLooks; o.now.Sub(r.measuredFrom) >= r.fullSpan/2 {
+	if r.resetLooks = mostResetLooks; o.now.Sub(r.meter.from) >= r.fullSpan/2 {
 		r.remeasure(o.now, o.remaining)
 	}
 }

@@ -53,10 +53,7 @@ type refill struct {
 	resumed      bool          // it was said to refill by an earlier run, and no paced request was refused since
 	foundAll     int           // looks before a reset in a row that found the whole limit
 
-	risenOf    int           // of which reset, see reset.count
-	risen      int           // what came back before that reset: by so much Remaining has risen
-	risenSince monotime.Time // the first answer about it
-
+	rise       rise // of Remaining, before one reset
 	drip       drip // at which rate the resets say that the limit comes back
 	instants   drip // likewise, if resets are instants
 	grid       grid // likewise, by how much such resets move
@@ -73,13 +70,7 @@ type refill struct {
 	provisionalSpan time.Duration
 	provisionalTo   monotime.Time // until then no answer shows that the server does refill; zero if there is no doubt
 
-	// The rate is measured from an instant on: Remaining was remainingThen, and requests
-	// granted since have cost countedSince.
-	measuredFrom  monotime.Time
-	remainingThen int
-	countedSince  int
-	sentBefore    int // cost of the requests granted before whose answers came since: some of it belongs to remainingThen
-
+	meter         meter // from when on the rate is measured
 	raise         raise
 	blind         blind
 	refusalsInRow int           // of paced requests
@@ -179,9 +170,9 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	if o.look && o.guess == guessRefill {
 		r.looked(o)
 	}
-	if r.more(o, after) && r.doubtRefills.skip == 0 {
-		took := o.now.Sub(r.risenSince)
-		full := monotime.Seconds(took.Seconds() * float64(o.limit) / float64(r.risen))
+	if r.rise.note(o, after) && r.doubtRefills.skip == 0 {
+		took := o.now.Sub(r.rise.since)
+		full := monotime.Seconds(took.Seconds() * float64(o.limit) / float64(r.rise.by))
 		r.start(o, o.now, full, full/2)
 		return
 	}
@@ -212,8 +203,7 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 		r.guessed = 0
 		return
 	}
-	r.remeasure(since, 0)
-	r.countedSince, r.guessed = o.n, r.atMost/2
+	r.meter, r.guessed = meter{from: since, served: o.n}, r.atMost/2
 }
 
 // doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where

@@ -116,7 +116,7 @@ func TestRefillPaces(t *testing.T) {
 
 // TestRefillMeasured: after half the time to full, the rate is what came back, less a margin.
 func TestRefillMeasured(t *testing.T) {
-	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, measuredFrom: start, maxHold: time.Hour}
+	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
 	for _, test := range []struct {
 		after     time.Duration
 		remaining int
@@ -136,7 +136,7 @@ func TestRefillMeasured(t *testing.T) {
 
 // TestRefillProvisional: if most comes back in a moment, the limit does not refill after all.
 func TestRefillProvisional(t *testing.T) {
-	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, provisionalSpan: 10 * time.Second, measuredFrom: start, maxHold: time.Hour}
+	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, provisionalSpan: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
 	now := start.Add(4 * time.Second)
 	r.measure(&outcome{sent: now, now: now, n: 1, limit: 10, remaining: 7, newest: true}) // 7 of 10
 	if !r.refills {
