@@ -1,51 +1,87 @@
 package adaptive
 
-import (
-	"math"
-	"time"
-
-	"github.com/gopacer/pacer/throttle/internal/monotime"
-	"github.com/gopacer/pacer/throttle/internal/pace"
-)
-
-// This file is about others who share a limit that comes back token by token: what is left to them, which part
-// of the rate is ours, and when the limit is shared as a stock, see stock.
+// crowd is others who are likely to share a limit that comes back token by token. Each looks for its part of the rate: a
+// refusal halves ours, and it grows while more is left over than is kept for the others.
+//
+// In come refusals (refuse) and what was served (serve, share). Out comes whether others are there (on), how much is left
+// to them (keep, leave), and between which bounds our part of the rate is (least, most).
+type crowd struct {
+	lasts  int     // others are taken to be gone after so many more served requests; zero if none are likely
+	leaves bool    // something is left to them: another request was refused meanwhile, or they were there from the start
+	most   float64 // our part of the rate grows up to that
+}
 
 const (
+	// crowdFor is after how many served requests without a refusal others are taken to be gone.
+	crowdFor = 32
+
 	// A refusal in a crowd halves our part of the rate (crowdShare), as TCP does; an answer that leaves more
 	// than is kept for others makes it crowdRaise times as much.
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
-	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of
-	// others: half of what it grows by.
-	guessFalls = 0.95
+	// crowdPart is which part of what was used is ours at most where others are taken to share the limit from
+	// the start.
+	crowdPart = 0.7
+
+	// crowdLeast is our part of the rate at least.
+	crowdLeast = 1.0 / 32
 
 	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one
 	// instant are served; of a small limit, a quarter.
 	keptForOthers = 5
 
-	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is
-	// known well enough for the pace of what is kept back for others. If all is back within a step, the rate
-	// may be many times as high.
-	surelySteps = 4
-
-	// leastLikely is of how many tokens a limit is at least that is shared as a stock where others are only likely.
-	// With fewer, one process whose requests cost three tokens of five each, which nobody says, used 0.71 and not
-	// 0.96 of what came back.
-	leastLikely = 8
-
-	// unevenScales is how many times the stock that is left over an uneven limit is at least.
-	unevenScales = 10
-
 	// crowdFlights is how many others are taken to have as much in flight in a crowd.
 	crowdFlights = 2
 )
 
+// on reports whether others are likely.
+func (c *crowd) on() bool { return c.lasts > 0 }
+
+// begin takes in that others are there, and up to which rate our part grows.
+func (c *crowd) begin(most float64) {
+	c.most = most
+	c.stay()
+}
+
+// stay takes in that others are there still, and that something is to be left to them.
+func (c *crowd) stay() { c.lasts, c.leaves = crowdFor, true }
+
+// refuse takes in a refusal that others explain. If it is the first, our part grows up to most.
+func (c *crowd) refuse(most float64) {
+	if c.leaves = c.on(); !c.leaves {
+		c.most = most
+	}
+	c.lasts = crowdFor
+}
+
+// wasRefused reports whether nothing was served since others were seen last: if a request was refused now, that is their
+// doing.
+func (c *crowd) wasRefused() bool { return c.lasts == crowdFor }
+
+// serve takes in that a request was served, and so much of a limit remains. It reports whether more is left than is kept.
+// Where less is left than each leaves to the others, these are still there: a part of the rate alone does not use so
+// much.
+func (c *crowd) serve(remaining, limit int) (more bool) {
+	keep := c.keep(limit)
+	if c.lasts--; remaining < keep {
+		c.lasts = crowdFor - 1
+	}
+	return remaining > keep
+}
+
+// share takes in an answer of a limit that is shared as a stock, at a rate, and whether others were seen.
+func (c *crowd) share(rate float64, seen bool) {
+	c.most = rate
+	if c.lasts--; seen {
+		c.lasts = crowdFor
+	}
+}
+
 // keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever
 // remains is to take it from those that are on their way.
-func (r *refill) keep(limit int) int {
-	if !r.refills || r.crowd == 0 || !r.crowded {
+func (c *crowd) keep(limit int) int {
+	if !c.on() || !c.leaves {
 		return 0
 	}
 	return min(limit/4, keptForOthers)
@@ -53,173 +89,14 @@ func (r *refill) keep(limit int) int {
 
 // leave is keep if so many of ours are in flight: others have as many, each. Where all have been refused and
 // rest, more comes back meanwhile than one of them is to take.
-func (r *refill) leave(limit, inFlight int) int {
-	keep := r.keep(limit)
+func (c *crowd) leave(limit, inFlight int) int {
+	keep := c.keep(limit)
 	if keep == 0 {
 		return 0
 	}
 	return max(keep, crowdFlights*inFlight)
 }
 
-// joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has
-// come back per second meanwhile.
-func (r *refill) joinCrowd(o *outcome, back float64) {
-	if part := o.used.part(o.now, back); part < crowdPart && o.limit >= fewTokens {
-		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
-		r.rate = max(part*r.rate, r.leastInCrowd())
-	}
-}
-
-// seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief
-// began. What is missing was used, whatever came back meanwhile.
-func (r *refill) seeOthers(o *outcome) {
-	if o.remaining <= 0 && o.remainingBefore > 0 && r.crowd == 0 {
-		r.joinCrowd(o, 0)
-	}
-}
-
-// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is
-// measured from it. Where less is left than each leaves to the others, these are still there: a part of the
-// rate alone does not use so much.
-func (r *refill) share(o *outcome) {
-	switch keep := r.keep(o.limit); {
-	case o.remaining > keep:
-		r.crowd--
-		r.rate = max(r.rate, min(r.rate*crowdRaise, r.crowdMost))
-		r.atMost = max(r.atMost, r.rate)
-	case o.remaining < keep:
-		r.crowd = crowdFor - 1
-	default:
-		r.crowd--
-	}
-	if r.crowd == 0 {
-		r.remeasure(o.now, o.remaining)
-	}
-}
-
-// leastInCrowd returns below which rate ours does not fall in a crowd: one who was refused by chance again and
-// again would else not come back for long after the others have gone.
-func (r *refill) leastInCrowd() float64 { return max(crowdLeast*r.crowdMost, slowestRate(r.maxHold)) }
-
-// shared reports whether the limit is shared as a stock: others are seen, and it comes back at an even rate.
-func (r *refill) shared() bool {
-	return r.refills && r.stock.on && r.crowded && r.crowd > 0 && r.stock.even
-}
-
-// seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are
-// certain or likely.
-func (r *refill) seeStock(o *outcome) {
-	if r.crowd == 0 {
-		r.stock.on = false
-	}
-	a := reading{o.sent, o.now, o.n, o.flight, o.limit, o.remaining, o.refused, o.newest, o.resetEarly, o.resetLate, o.inLeast, o.inMost}
-	least, most := r.evenRate(o.now, o.limit)
-	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
-		least, most = r.crowdMost, r.crowdMost
-	}
-	if certain := r.stock.note(&a, least, most); (certain || r.stock.even && r.othersLikely(o)) && !r.stock.on {
-		r.stock.begin(o.now)
-		r.crowded, r.crowd = true, crowdFor
-	}
-}
-
-// othersLikely reports whether others are so likely to share a limit of an even rate that it is shared as a stock,
-// though no reset has shown them for certain: where resets do not say the rate, or say it, but a busy process has too
-// much under way to tell its own tokens from those of others. What answers say of long ago shows others by a refusal
-// whose reset has moved on.
-func (r *refill) othersLikely(o *outcome) bool {
-	switch {
-	case r.crowd == 0 || !r.crowded:
-		return false
-	case r.coarse() || r.uneven(o.limit):
-		return true
-	case r.stock.stale:
-		return o.refused && o.resetMoved
-	}
-	return o.limit >= leastLikely
-}
-
-// evenSooner is by how many times sooner than was found a limit may come back at an even rate, since it may have
-// changed. The last tokens of a log say that it comes back far sooner.
-const evenSooner = 16
-
-// evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is
-// not known.
-func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
-	d := &r.drip
-	if d.known == 0 {
-		d = &r.instants
-	}
-	least, most = d.bounds(now)
-	if d == &r.instants && d.met < enoughMet {
-		least, most = r.grid.within(least, most, d.agreed)
-	} else if d.met < enoughMet {
-		least = 0
-	}
-	if least <= 0 || !pace.Sane(most) || least*r.fullSpan.Seconds() > evenSooner*float64(limit) {
-		return 0, math.Inf(1)
-	}
-	return least, most
-}
-
-// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are coarse or
-// uneven, and it takes so long to come back that the rate of the crowd is about right. A rate that is far too low
-// would have us wait for long.
-func (r *refill) guesses(limit int) bool {
-	return r.crowd > 0 && r.crowded && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.fullSpan >= surelySteps*max(r.width, r.step)
-}
-
-// uneven reports whether a limit comes back bit by bit, and its resets contradict each even rate, as those of a log,
-// of cells and of an estimate do. What a stock leaves over is lost to such a limit, so that it has to be little
-// beside all.
-func (r *refill) uneven(limit int) bool {
-	return !r.coarse() && float64(limit) >= unevenScales*stockScale && max(r.drip.broken, r.instants.broken) >= enoughBroken
-}
-
-// coarse reports whether resets are stated in steps that are no milliseconds.
-func (r *refill) coarse() bool { return r.step > time.Millisecond }
-
-// shareStock takes in an answer where the limit is shared as a stock, until others are likely to be gone.
-func (r *refill) shareStock(o *outcome) {
-	if (r.coarse() || r.guessing) && !r.believe(o) {
-		return
-	}
-	if o.refused {
-		r.pacedFrom, r.served = o.now, 0
-	}
-	rate := r.stock.rate()
-	if r.guessing {
-		rate = r.guess(o.refused)
-	}
-	r.crowdMost, r.rate = rate, r.stock.part*rate
-	if r.crowd--; r.stock.part < stockAway {
-		r.crowd = crowdFor
-	}
-	if r.crowd == 0 {
-		r.rate = rate
-		r.remeasure(o.now, o.remaining)
-	}
-}
-
-// believe takes in an answer where coarse or uneven resets leave it open whether what is shared comes back bit by
-// bit, and reports whether that is believed still.
-func (r *refill) believe(o *outcome) bool {
-	switch {
-	case o.refused && !o.resetMoved:
-		r.doubt()
-	case !o.refused:
-		if r.refusalsInRow = 0; o.remainingBefore <= 0 && o.sent < o.lateBefore {
-			r.finds = min(r.finds+1, proven)
-		}
-	}
-	return r.refills
-}
-
-// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate
-// explains raises it, by crowdRaise at most; a refusal lowers it a little.
-func (r *refill) guess(refused bool) float64 {
-	if refused {
-		return min(max(guessFalls*r.crowdMost, slowestRate(r.maxHold)), math.MaxInt32)
-	}
-	return min(max(r.crowdMost, min(r.stock.back, crowdRaise*r.crowdMost)), math.MaxInt32) // see pace.Sane
-}
+// least returns below which rate ours does not fall, where none is below slowest: one who was refused by chance again
+// and again would else not come back for long after the others have gone.
+func (c *crowd) least(slowest float64) float64 { return max(crowdLeast*c.most, slowest) }

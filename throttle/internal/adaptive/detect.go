@@ -76,7 +76,7 @@ func (r *refill) startBlind(o *outcome) bool {
 
 // seeMore finds out whether the limit is full again within a round trip, at whatever rate it was taken to come back.
 func (r *refill) seeMore(o *outcome) {
-	if r.blind.on || r.raise.by > 0 || r.crowd > 0 {
+	if r.blind.on || r.raise.by > 0 || r.crowd.on() {
 		return
 	}
 	if rate, ok := r.blind.note(o); ok {

@@ -16,7 +16,7 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 		return at, at <= t
 	}
 	left := w.remaining - inFlight - reserve
-	if left-ahead-n < w.refill.leave(w.limit(), inFlight+ahead) {
+	if left-ahead-n < w.refill.crowd.leave(w.limit(), inFlight+ahead) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
@@ -47,7 +47,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	switch {
 	case w.refill.refills:
 		since := w.refill.pacedFrom
-		if left+reserve > w.refill.keep(w.limit()) && w.refill.crowd == 0 {
+		if left+reserve > 0 && !w.refill.crowd.on() {
 			since = w.heardAt // something is left, but not enough
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
@@ -108,7 +108,7 @@ func (w *window) take(now monotime.Time, claimed int) (look bool) {
 		w.refill.stock.take(now, w.limit(), claimed-1)
 	}
 	left := w.remaining - claimed
-	if left <= w.refill.leave(w.limit(), claimed) {
+	if left <= w.refill.crowd.leave(w.limit(), claimed) {
 		w.refill.pacedGoes(now)
 	}
 	if left >= 0 || w.refill.refills {

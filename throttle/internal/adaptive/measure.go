@@ -49,7 +49,7 @@ func (r *refill) measureRate(o *outcome) {
 	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
 		r.finds = min(r.finds+1, proven)
 	}
-	if r.crowd > 0 {
+	if r.crowd.on() {
 		r.share(o)
 		return
 	}
@@ -98,10 +98,7 @@ func (r *refill) measureRefused(o *outcome) {
 		return
 	}
 	if o.limit >= fewTokens && o.resetMoved { // others took what came back
-		if r.crowded = r.crowd > 0; !r.crowded {
-			r.crowdMost = refusalFactor * r.rate
-		}
-		r.crowd = crowdFor
+		r.crowd.refuse(refusalFactor * r.rate)
 	}
 	if !o.resetMoved {
 		r.doubt()
@@ -204,16 +201,12 @@ func (r *refill) follow(o *outcome) {
 
 // slowDown lowers the rate after a refusal.
 func (r *refill) slowDown() {
-	factor := refusalFactor
-	if r.crowd == crowdFor {
-		factor = crowdShare
+	factor, least := refusalFactor, slowestRate(r.maxHold)
+	if r.crowd.wasRefused() {
+		factor, least = crowdShare, min(r.crowd.least(least), r.rate)
 	}
 	if r.raise.by > 0 {
 		factor = r.raise.refused(r.rate, r.served)
-	}
-	least := slowestRate(r.maxHold)
-	if r.crowd == crowdFor {
-		least = min(r.leastInCrowd(), r.rate)
 	}
 	r.rate = max(r.rate*factor, least)
 	if factor == refusalFactor {

@@ -180,9 +180,6 @@ func (u *otherUsers) unseen(t, at monotime.Time, crowded bool) monotime.Time {
 }
 
 const (
-	// crowdFor is after how many served requests without a refusal others are taken to be gone.
-	crowdFor = 32
-
 	// roomForOthers is how many times as much as others used must remain for them, so that each client has
 	// about a third of its part of what remains in flight. With 2 times, of ten that begin together those that
 	// saw only some of the others sent far more than their part.

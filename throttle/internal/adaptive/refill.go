@@ -73,11 +73,9 @@ type refill struct {
 	meter         meter // from when on the rate is measured
 	raise         raise
 	blind         blind
-	refusalsInRow int           // of paced requests
-	finds         int           // how often a paced request found something, see proven
-	crowd         int           // others are likely to share the limit until so many more requests are served
-	crowded       bool          // something is left to them: another request was refused meanwhile, or they were there from the start
-	crowdMost     float64       // our part of the rate grows up to that in the crowd
+	refusalsInRow int // of paced requests
+	finds         int // how often a paced request found something, see proven
+	crowd         crowd
 	maxHold       time.Duration // Config.MaxHold
 	spacing       time.Duration // see Server.Space
 }
@@ -238,9 +236,8 @@ func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate,
 // paced requests: of a belief that begins later, it would say nothing.
 func (r *refill) stop() {
 	r.refills, r.resumed, r.resetLooks, r.finds, r.served = false, false, 0, 0, 0
-	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 	r.raise.best = 0
-	r.blind, r.stock = blind{}, stock{}
+	r.blind, r.stock, r.crowd = blind{}, stock{}, crowd{}
 }
 
 // misread forgets what resets have said, and the rate that is of these: they were read by another clock, or in
@@ -275,7 +272,7 @@ func (r *refill) forget(o *outcome, after *reset) {
 // slowerThan reports whether the rate is far too low for a limit that states to be back, wholly or in part, in some
 // time.
 func (r *refill) slowerThan(in time.Duration) bool {
-	return in > 0 && r.crowd == 0 && monotime.Seconds(1/r.rate) > anotherTimes*(in+anotherSlack)
+	return in > 0 && !r.crowd.on() && monotime.Seconds(1/r.rate) > anotherTimes*(in+anotherSlack)
 }
 
 // steady reports whether answers that are only counted can raise the rate as well as those that are learned.

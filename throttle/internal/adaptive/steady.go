@@ -56,7 +56,7 @@ func (s *Server) findRoom() {
 // due say that something is missing. It is unknownRoom where nothing bounds what one request needs, or where
 // something is kept for others.
 func (w *window) room(inFlight int) int {
-	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd > 0 {
+	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd.on() {
 		return unknownRoom
 	}
 	left := w.remaining - min(w.spread.Below, maxTokens) // which is at least what remains
@@ -115,7 +115,7 @@ func (s *Server) notePaced(now monotime.Time) {
 		if w.refill.shared() {
 			w.refill.stock.take(now, w.limit(), s.inFlightIn(w)-1)
 		}
-		if n := s.inFlightIn(w); w.remaining-n <= w.refill.leave(w.limit(), n) { // as take says
+		if n := s.inFlightIn(w); w.remaining-n <= w.refill.crowd.leave(w.limit(), n) { // as take says
 			w.refill.pacedGoes(now)
 		}
 	}

@@ -88,15 +88,6 @@ const (
 	stockSure   = 1    // others have used so many tokens, at the least
 )
 
-const (
-	// crowdPart is which part of what was used is ours at most where others are taken to share the limit from
-	// the start.
-	crowdPart = 0.7
-
-	// crowdLeast is our part of the rate at least.
-	crowdLeast = 1.0 / 32
-)
-
 // note takes in an answer, and between which bounds the rate is. It reports whether others are certain to use
 // the limit.
 func (s *stock) note(o *reading, least, most float64) (others bool) {

@@ -373,7 +373,7 @@ func TestStockSteady(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(10, 20, 10*time.Second)))
 	r := &b.window1().refill
-	r.refills, r.crowded, r.crowd = true, true, crowdFor
+	r.refills, r.crowd.leaves, r.crowd.lasts = true, true, crowdFor
 	r.stock = stock{on: true, even: true, least: 1, most: 1, part: 0.5, level: 10, at: b.now, credited: b.now}
 	b.findRoom()
 	if b.TakeSteady(b.now, &Ticket{Sent: b.now, N: 1}); r.stock.credit != -1 {
@@ -420,10 +420,10 @@ func TestStockOfACrowd(t *testing.T) {
 		{name: "that, by oneself", step: ms, limit: 62, full: 20 * s, broken: enoughBroken, lone: true},
 		{name: "no step", limit: 20, full: 20 * s},
 	} {
-		r := refill{refills: true, rate: 0.5, crowdMost: 2, step: test.step, fullSpan: test.full, width: test.width}
+		r := refill{refills: true, rate: 0.5, crowd: crowd{most: 2}, step: test.step, fullSpan: test.full, width: test.width}
 		r.drip.broken = test.broken
 		if !test.lone {
-			r.crowd, r.crowded = crowdFor, true
+			r.crowd.lasts, r.crowd.leaves = crowdFor, true
 		}
 		if test.told {
 			r.drip = drip{least: 1, most: 1.2, known: start, met: enoughMet}
@@ -442,7 +442,7 @@ func TestStockOfACrowd(t *testing.T) {
 // and no further than that shows. It falls by a twentieth with each refusal.
 func TestStockGuess(t *testing.T) {
 	const s = time.Second
-	r := refill{refills: true, rate: 1, crowd: crowdFor, crowded: true, crowdMost: 2, step: s, fullSpan: 20 * s, maxHold: time.Minute}
+	r := refill{refills: true, rate: 1, crowd: crowd{crowdFor, true, 2}, step: s, fullSpan: 20 * s, maxHold: time.Minute}
 	answer := func(at time.Duration, remaining int, refused, newest bool) {
 		o := &outcome{sent: start.Add(at), now: start.Add(at), n: 1, flight: 1, limit: 40, remaining: remaining, remainingBefore: 1, refused: refused, newest: newest, requests: true, resetMoved: true}
 		r.measure(o)
@@ -462,14 +462,14 @@ func TestStockGuess(t *testing.T) {
 		{12 * s, 0, true, true, 2.375 * 0.95}, // a refusal
 		{13 * s, 0, true, true, 2.375 * 0.95 * 0.95},
 	} {
-		if answer(test.at, test.remaining, test.refused, test.newest); math.Abs(r.crowdMost-test.want) > 1e-9 || !r.shared() {
-			t.Errorf("answer %d: %v per second, want %v; shared %v", i, r.crowdMost, test.want, r.shared())
+		if answer(test.at, test.remaining, test.refused, test.newest); math.Abs(r.crowd.most-test.want) > 1e-9 || !r.shared() {
+			t.Errorf("answer %d: %v per second, want %v; shared %v", i, r.crowd.most, test.want, r.shared())
 		}
 	}
-	if r.crowdMost = slowestRate(r.maxHold); r.guess(true) != r.crowdMost {
+	if r.crowd.most = slowestRate(r.maxHold); r.guess(true) != r.crowd.most {
 		t.Errorf("%v per second after a refusal, want no less than a token in MaxHold", r.guess(true))
 	}
-	r.crowdMost, r.stock.back = math.MaxInt32, math.MaxFloat64
+	r.crowd.most, r.stock.back = math.MaxInt32, math.MaxFloat64
 	if got := r.guess(false); got != math.MaxInt32 {
 		t.Errorf("%v per second, want %v at most", got, math.MaxInt32)
 	}
@@ -492,7 +492,7 @@ func TestStockDoubts(t *testing.T) {
 		{"milliseconds", ms, false, 0, true},
 	} {
 		r := refill{
-			refills: true, rate: 1, crowd: crowdFor, crowded: true, crowdMost: 1, step: test.step, fullSpan: 20 * s, maxHold: time.Minute, finds: test.found,
+			refills: true, rate: 1, crowd: crowd{crowdFor, true, 1}, step: test.step, fullSpan: 20 * s, maxHold: time.Minute, finds: test.found,
 			drip: drip{least: 1, most: 1, known: start, met: enoughMet}, stock: stock{on: true},
 		}
 		for i := range 2 {

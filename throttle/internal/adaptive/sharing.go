@@ -1,0 +1,181 @@
+package adaptive
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
+)
+
+// This file finds out whether others share a limit that comes back token by token, and how: each looks for its part of
+// the rate (crowd), or where that is known or guessed, the limit is shared as a stock.
+
+const (
+	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of
+	// others: half of what it grows by.
+	guessFalls = 0.95
+
+	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is
+	// known well enough for the pace of what is kept back for others. If all is back within a step, the rate
+	// may be many times as high.
+	surelySteps = 4
+
+	// leastLikely is of how many tokens a limit is at least that is shared as a stock where others are only likely.
+	// With fewer, one process whose requests cost three tokens of five each, which nobody says, used 0.71 and not
+	// 0.96 of what came back.
+	leastLikely = 8
+
+	// unevenScales is how many times the stock that is left over an uneven limit is at least.
+	unevenScales = 10
+)
+
+// joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has
+// come back per second meanwhile.
+func (r *refill) joinCrowd(o *outcome, back float64) {
+	if part := o.used.part(o.now, back); part < crowdPart && o.limit >= fewTokens {
+		r.crowd.begin(r.rate)
+		r.rate = max(part*r.rate, r.crowd.least(slowestRate(r.maxHold)))
+	}
+}
+
+// seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief
+// began. What is missing was used, whatever came back meanwhile.
+func (r *refill) seeOthers(o *outcome) {
+	if o.remaining <= 0 && o.remainingBefore > 0 && !r.crowd.on() {
+		r.joinCrowd(o, 0)
+	}
+}
+
+// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is
+// measured from it.
+func (r *refill) share(o *outcome) {
+	if r.crowd.serve(o.remaining, o.limit) {
+		r.rate = max(r.rate, min(r.rate*crowdRaise, r.crowd.most))
+		r.atMost = max(r.atMost, r.rate)
+	}
+	if !r.crowd.on() {
+		r.remeasure(o.now, o.remaining)
+	}
+}
+
+// shared reports whether the limit is shared as a stock: others are seen, and it comes back at an even rate.
+func (r *refill) shared() bool {
+	return r.refills && r.stock.on && r.crowd.on() && r.crowd.leaves && r.stock.even
+}
+
+// seeStock takes in an answer of a limit that may be a stock, and has it be shared as one as soon as others are
+// certain or likely.
+func (r *refill) seeStock(o *outcome) {
+	if !r.crowd.on() {
+		r.stock.on = false
+	}
+	a := reading{o.sent, o.now, o.n, o.flight, o.limit, o.remaining, o.refused, o.newest, o.resetEarly, o.resetLate, o.inLeast, o.inMost}
+	least, most := r.evenRate(o.now, o.limit)
+	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
+		least, most = r.crowd.most, r.crowd.most
+	}
+	if certain := r.stock.note(&a, least, most); (certain || r.stock.even && r.othersLikely(o)) && !r.stock.on {
+		r.stock.begin(o.now)
+		r.crowd.stay()
+	}
+}
+
+// othersLikely reports whether others are so likely to share a limit of an even rate that it is shared as a stock,
+// though no reset has shown them for certain: where resets do not say the rate, or say it, but a busy process has too
+// much under way to tell its own tokens from those of others. What answers say of long ago shows others by a refusal
+// whose reset has moved on.
+func (r *refill) othersLikely(o *outcome) bool {
+	switch {
+	case !r.crowd.on() || !r.crowd.leaves:
+		return false
+	case r.coarse() || r.uneven(o.limit):
+		return true
+	case r.stock.stale:
+		return o.refused && o.resetMoved
+	}
+	return o.limit >= leastLikely
+}
+
+// evenSooner is by how many times sooner than was found a limit may come back at an even rate, since it may have
+// changed. The last tokens of a log say that it comes back far sooner.
+const evenSooner = 16
+
+// evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is
+// not known.
+func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
+	d := &r.drip
+	if d.known == 0 {
+		d = &r.instants
+	}
+	least, most = d.bounds(now)
+	if d == &r.instants && d.met < enoughMet {
+		least, most = r.grid.within(least, most, d.agreed)
+	} else if d.met < enoughMet {
+		least = 0
+	}
+	if least <= 0 || !pace.Sane(most) || least*r.fullSpan.Seconds() > evenSooner*float64(limit) {
+		return 0, math.Inf(1)
+	}
+	return least, most
+}
+
+// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are coarse or
+// uneven, and it takes so long to come back that the rate of the crowd is about right. A rate that is far too low
+// would have us wait for long.
+func (r *refill) guesses(limit int) bool {
+	return r.crowd.on() && r.crowd.leaves && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.fullSpan >= surelySteps*max(r.width, r.step)
+}
+
+// uneven reports whether a limit comes back bit by bit, and its resets contradict each even rate, as those of a log,
+// of cells and of an estimate do. What a stock leaves over is lost to such a limit, so that it has to be little
+// beside all.
+func (r *refill) uneven(limit int) bool {
+	return !r.coarse() && float64(limit) >= unevenScales*stockScale && max(r.drip.broken, r.instants.broken) >= enoughBroken
+}
+
+// coarse reports whether resets are stated in steps that are no milliseconds.
+func (r *refill) coarse() bool { return r.step > time.Millisecond }
+
+// shareStock takes in an answer where the limit is shared as a stock, until others are likely to be gone.
+func (r *refill) shareStock(o *outcome) {
+	if (r.coarse() || r.guessing) && !r.believe(o) {
+		return
+	}
+	if o.refused {
+		r.pacedFrom, r.served = o.now, 0
+	}
+	rate := r.stock.rate()
+	if r.guessing {
+		rate = r.guess(o.refused)
+	}
+	r.rate = r.stock.part * rate
+	r.crowd.share(rate, r.stock.part < stockAway)
+	if !r.crowd.on() {
+		r.rate = rate
+		r.remeasure(o.now, o.remaining)
+	}
+}
+
+// believe takes in an answer where coarse or uneven resets leave it open whether what is shared comes back bit by
+// bit, and reports whether that is believed still.
+func (r *refill) believe(o *outcome) bool {
+	switch {
+	case o.refused && !o.resetMoved:
+		r.doubt()
+	case !o.refused:
+		if r.refusalsInRow = 0; o.remainingBefore <= 0 && o.sent < o.lateBefore {
+			r.finds = min(r.finds+1, proven)
+		}
+	}
+	return r.refills
+}
+
+// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate
+// explains raises it, by crowdRaise at most; a refusal lowers it a little.
+func (r *refill) guess(refused bool) float64 {
+	if refused {
+		return min(max(guessFalls*r.crowd.most, slowestRate(r.maxHold)), math.MaxInt32)
+	}
+	return min(max(r.crowd.most, min(r.stock.back, crowdRaise*r.crowd.most)), math.MaxInt32) // see pace.Sane
+}
