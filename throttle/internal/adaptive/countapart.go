@@ -36,14 +36,14 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st St
 	before := &s.apart.before
 	st.Statement = *s.apart.unit.inUnit(&st.Statement)
 	early, late := before.interval(st.Sent, st.Heard, &st.Statement, bounded(st.Limit))
-	s.restore(now, &hearsay{limitName: limitName{name: name}, limit: st.Limit, remaining: st.Remaining, early: early, late: late, resolution: st.Resolution, span: st.Window})
+	s.restore(now, &hearsay{limitName: limitName{name: name}, limit: st.Limit, remaining: st.Remaining, span: st.Window, reset: reset{early: early, late: late, resolution: st.Resolution}})
 	w := s.find(limitName{name: name})
 	if w == nil {
 		return // the reset has passed
 	}
 	w.leastThen, w.heardThen = w.remaining, st.Heard
 	if w.spentSince != 0 {
-		w.spentSince = cmp.Or(st.Spent, st.Heard)
+		w.look.restore(0, cmp.Or(st.Spent, st.Heard))
 	}
 	if st.Since != 0 {
 		w.others = otherUsers{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}

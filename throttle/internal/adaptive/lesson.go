@@ -166,14 +166,11 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		w.misread()
 	}
 	if w.reset.late <= now {
-		h := hearsay{
-			limitName: nameOf(st), limit: st.Limit, remaining: st.Remaining,
-			early: late.Add(-step), late: late, opened: now, openedWithin: w.reset.halfRoundTrip, resolution: step, span: st.Window,
-		}
+		r := reset{early: late.Add(-step), late: late, opened: now, halfRoundTrip: w.reset.halfRoundTrip, resolution: step}
 		if w.reset.roundsDown {
-			h.early, h.late = late, late.Add(step)
+			r.roundDown()
 		}
-		s.restore(now, &h)
+		s.restore(now, &hearsay{limitName: nameOf(st), limit: st.Limit, remaining: st.Remaining, span: st.Window, reset: r})
 		return
 	}
 	left := bounded(st.Remaining)
@@ -182,7 +179,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	}
 	w.lower(left)
 	if left == 0 && w.spentSince == 0 {
-		w.spentSince = now
+		w.look.restore(0, now)
 	}
 	w.scheduleLook(now, &s.config)
 }

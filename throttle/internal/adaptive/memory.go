@@ -198,64 +198,15 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 	return known
 }
 
-// hearsay is what is known of a limit from elsewhere: from a Memory or from another process.
-type hearsay struct {
-	limitName
-	limit, remaining int
-	heard            monotime.Time // when so much remained, from when on more may have come back; zero if now
-	early, late      monotime.Time
-	opened           monotime.Time // when the window began; zero if that is not known
-	openedWithin     time.Duration // opened may be wrong by as much
-	resolution       time.Duration
-	span             time.Duration
-	unstated         time.Duration // from when the window began to late, if looks found that; zero if the reset is stated
-}
-
+// hearsay returns what m says of a limit, by instants.
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	h := &hearsay{
 		limitName: m.of(), limit: m.Limit, remaining: m.Remaining,
-		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span, unstated: min(max(m.BackWithin, 0), longestWindow),
+		span: m.Span, unstated: min(max(m.BackWithin, 0), longestWindow),
+		reset: reset{early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution},
 	}
-	if m.Began > 0 {
-		h.opened, h.openedWithin = h.late.Add(-min(m.Began, longestWindow)), min(max(m.BeganWithin, 0), longestWindow)
+	if r := &h.reset; m.Began > 0 {
+		r.opened, r.halfRoundTrip = r.late.Add(-min(m.Began, longestWindow)), min(max(m.BeganWithin, 0), longestWindow)
 	}
 	return h
-}
-
-// restore takes over what is known of a limit from elsewhere, if the reset has not passed of which that speaks. If s
-// has a window of the limit already, the reset of this window must have passed. A new window has the habits that are
-// kept (recall).
-func (s *Server) restore(now monotime.Time, h *hearsay) {
-	late := min(h.late, now.Add(monotime.Longest))
-	if late <= now {
-		return
-	}
-	w := s.findOrAdd(h.limitName)
-	s.advance()
-	w.restore(bounded(h.remaining), s.sequence)
-	o := outcome{now: now}
-	w.define(&o, h.limit, h.span)
-	o.limit = w.limit()
-	w.granted = w.granted || w.stated > 0 || w.remaining > 0
-	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
-	if w.seek = (seek{}); h.unstated > 0 {
-		w.seek.from = min(late.Add(-h.unstated), now)
-	} else {
-		w.reset.begin(min(h.early, late), late, min(h.opened, now))
-		w.reset.halfRoundTrip = h.openedWithin
-	}
-	w.refill.forget(&o, &w.reset)
-	w.overlap.lastHeardBy = nil
-	if w.heardAt = now; h.heard != 0 {
-		w.heardAt = min(h.heard, now)
-	}
-	w.last.note(w.heardAt)
-	if w.remaining == 0 {
-		w.spentSince = w.heardAt
-	} else { // something has come back since the latest look
-		w.spentSince, w.missedLooks = 0, 0
-	}
-	w.spread = s.config.Spend.SpreadFor(w.stated, late.Sub(now), s.config.MaxStandstill)
-	w.scheduleLook(now, &s.config)
-	s.resume(now, w)
 }

@@ -133,6 +133,15 @@ func (r *reset) begin(early, late, opened monotime.Time) {
 	r.count++
 }
 
+// restore takes over what is known elsewhere of a reset, which is at late at the latest: no more than the step in which
+// resets are stated, if this one is not.
+func (r *reset) restore(now, late monotime.Time, o *reset, stated bool) {
+	if r.resolution = min(max(o.resolution, 0), monotime.Longest); stated {
+		r.begin(min(o.early, late), late, min(o.opened, now))
+		r.halfRoundTrip = o.halfRoundTrip
+	}
+}
+
 // isOver reports whether what another process was told of the reset at an instant is about the one before: where resets
 // follow each other within seconds, no more tells the two apart than which is nearer.
 func (r *reset) isOver(at monotime.Time) bool {
