@@ -19,7 +19,7 @@ func TestRateCancel(t *testing.T) {
 		{"an earlier one", 0, 2, 800 * ms},
 		{"one from before the rate was set", -1, 2, 1000 * ms},
 	} {
-		r := Rate{measuredFrom: start, lastGrant: start, rate: 10, setAt: start, pacedTo: start}
+		r := Rate{episodes: episodes{measuredFrom: start}, lastGrant: start, rate: 10, setAt: start, pacedTo: start}
 		r.Take(start, start, 2)
 		for _, n := range []int{2, 5, 1} {
 			now := start.Add(200 * ms)
@@ -113,7 +113,7 @@ func TestRateCancelInAnyOrder(t *testing.T) {
 		"the smaller of two at one instant": {[]grant{{0, 1}, {0, 5}}, []int{0}, 5 * s},
 		"two, the smaller one first":        {[]grant{{0, 1}, {0, 5}}, []int{0, 1}, 0},
 	} {
-		r := Rate{rate: 1, measuredFrom: start, setAt: start, pacedTo: start.Add(-s)}
+		r := Rate{rate: 1, episodes: episodes{measuredFrom: start}, setAt: start, pacedTo: start.Add(-s)}
 		for _, g := range test.goes {
 			r.Take(start.Add(g.at), start.Add(g.at), g.n)
 		}

@@ -7,10 +7,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Kept is for how long a rate is kept that nobody asks for. As long after a refusal, while requests are served,
-// the beginnings of a measurement are out of date.
-const Kept = 24 * time.Hour
-
 // Memory is what is kept of a Rate for a later run.
 type Memory struct {
 	Rate   float64       // tokens per second
@@ -52,8 +48,8 @@ func (r *Rate) seen() float64 {
 	if r.former.trial {
 		return r.rate
 	}
-	took := max(r.lastGrant.Sub(r.measuredFrom), askingPause)
-	return min(r.rateAt(r.lastGrant), max(r.rate, float64(r.servedSince)/took.Seconds()))
+	took := max(r.lastGrant.Sub(r.episodes.measuredFrom), askingPause)
+	return min(r.rateAt(r.lastGrant), max(r.rate, float64(r.episodes.servedSince)/took.Seconds()))
 }
 
 // Resume takes over what was kept, if it is not too old and says a rate, which is slowest at least. Known
@@ -64,8 +60,8 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 		return false, false
 	}
 	rate := max(m.Rate, slowest)
-	*r = Rate{measuredFrom: now, lastGrant: now, rate: rate, growth: min(max(m.Growth, minGrowth), maxGrowth), setAt: now, pacedTo: now}
-	r.beginMeasuring(now) // a short run may see no more than one refusal: that ends the measurement
+	*r = Rate{lastGrant: now, rate: rate, growth: min(max(m.Growth, minGrowth), maxGrowth), setAt: now, pacedTo: now}
+	r.episodes.restart(now) // a short run may see no more than one refusal: that ends the measurement
 	if Sane(m.Former) {
 		r.former.resume(now, rate, m.Former)
 	}

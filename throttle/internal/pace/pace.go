@@ -11,7 +11,7 @@
 // The package is a state machine, which is given the instant: it has no lock, no clock and no timer. It does
 // not know what requests ask for, who waits, or which limits the server states.
 //
-//   - pace.go: episodes of refusals, the rate that is measured over them, and when a request may go at it.
+//   - pace.go: the rate, and when a request may go at it. episode.go: episodes of refusals, over which it is measured.
 //   - cuts.go: how often the pace is lowered although that does not help.
 //   - former.go: a rate that was served before is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
@@ -34,9 +34,7 @@ import (
 // Rate is what was found out about one server. Nothing is known before the first refusal: the zero Rate knows
 // nothing, and to set a Rate to zero is to forget all.
 type Rate struct {
-	measuredFrom monotime.Time // the latest refusal, or the end of a pause in asking
-	servedSince  int           // tokens served since measuredFrom
-	lastGrant    monotime.Time // of the latest request
+	lastGrant monotime.Time // of the latest request
 
 	rate    float64       // tokens per second at setAt; zero if it is not known
 	setAt   monotime.Time // when the rate was set
@@ -44,12 +42,10 @@ type Rate struct {
 	pacedTo monotime.Time // until when the granted requests have used up the rate
 	undo    undo
 
-	episodes      [maxEpisodes]episode // the latest, oldest first
-	episodeCount  int
-	extraRefusals int  // refusals after a few served requests, counted to the same episode
-	rose          bool // the pace had risen when the latest refusal came
-	provisional   bool // the rate is from less than an episode
-	useless       cuts // of the pace, which was soon refused again
+	episodes    episodes
+	rose        bool // the pace had risen when the latest refusal came
+	provisional bool // the rate is from less than an episode
+	useless     cuts // of the pace, which was soon refused again
 
 	row     row        // what is served in a row, and the hold after it
 	window  window     // as many in each row
@@ -68,28 +64,6 @@ type undo struct {
 	tried   float64 // of formerRate
 }
 
-// episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
-// what follows until the next refusal: some time in which nothing is served, and then what is
-// served.
-type episode struct {
-	start       monotime.Time // the first refusal
-	lastRefusal monotime.Time
-	servedFrom  monotime.Time // when something was served again; zero if nothing was
-	hinted      bool          // the server said for how long it would refuse
-	served      int           // tokens
-}
-
-// lasted returns how long the episode lasted until end. If the server did not say when it would
-// serve again, it began to at some instant between the last refusal and the first request that
-// was served: half of that time is left out.
-func (e *episode) lasted(end monotime.Time) time.Duration {
-	d := end.Sub(e.start)
-	if !e.hinted && e.servedFrom > e.lastRefusal {
-		d -= e.servedFrom.Sub(e.lastRefusal) / 2
-	}
-	return d
-}
-
 const (
 	// paceShare is the share of the served rate at which requests go: at exactly the server's
 	// rate, the jitter of the network alone would have requests refused.
@@ -101,20 +75,6 @@ const (
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
 	acceleration = 0.15
-	// askingPause is after how long without a request a measurement begins anew: a rate can
-	// only be measured while requests ask for more than it.
-	askingPause = time.Second
-	// maxEpisodes is over how many episodes a rate is measured: what a window lets through at
-	// once is part of it, and so is the wait for the next window.
-	maxEpisodes = 4
-	// sameEpisode: with fewer tokens served between two refusals, the refusals belong to one
-	// episode. A window that opens lets some through before it is full again.
-	sameEpisode = 8
-	// maxExtraRefusals is how many such refusals an episode may have. At a server that never
-	// serves sameEpisode in a row, an episode would else not end, and no rate be measured.
-	maxExtraRefusals = 4
-	// provenServed is how many tokens served show that a pace was right when it was set.
-	provenServed = 16
 	// longestDebt bounds for how long nothing goes because more went before than the rate.
 	longestDebt = 10 * time.Second
 	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than
@@ -132,7 +92,7 @@ func (r *Rate) Known() bool { return r.rate != 0 }
 func (r *Rate) Measured() bool { return r.rate != 0 && !r.provisional }
 
 // Fresh reports whether nothing was refused yet, and nothing was taken over.
-func (r *Rate) Fresh() bool { return r.measuredFrom == 0 }
+func (r *Rate) Fresh() bool { return r.episodes.measuredFrom == 0 }
 
 // Risen reports whether the pace has risen by so much that it may be the reason of a refusal.
 func (r *Rate) Risen(now monotime.Time) bool { return r.rateAt(now) > (1+risen)*r.rate }
@@ -204,13 +164,12 @@ func (r *Rate) Due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
 // Take counts a grant, now, of n tokens to a request that came at the instant asked.
 func (r *Rate) Take(now, asked monotime.Time, n int) {
 	r.burst.take(now, n)
-	if r.measuredFrom == 0 {
+	if r.episodes.measuredFrom == 0 {
 		return
 	}
-	if asked.Sub(r.lastGrant) > askingPause && asked.Sub(r.measuredFrom) > askingPause {
+	if asked.Sub(r.lastGrant) > askingPause && asked.Sub(r.episodes.measuredFrom) > askingPause {
 		r.setAt = r.setAt.Add(max(asked.Sub(max(r.lastGrant, r.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
-		r.measuredFrom, r.servedSince = now, 0
-		r.beginMeasuring(now)
+		r.episodes.restart(now)
 	}
 	r.lastGrant = now
 	r.window.take(now, n)
@@ -253,25 +212,12 @@ func (r *Rate) try(now monotime.Time) {
 	r.rate, r.setAt = pace, now
 	r.former.begin(pace)
 	r.first.end()
-	r.measuredFrom, r.servedSince = now, 0
-	r.beginMeasuring(now)
+	r.episodes.restart(now)
 }
 
-// beginMeasuring begins a measurement, with an episode that is being served.
-func (r *Rate) beginMeasuring(now monotime.Time) {
-	r.episodes[0], r.episodeCount, r.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
-}
-
-// Went says of a request that was served what came after it went. Mostly that is nothing of the following.
-type Went struct {
-	BeforeRefusal bool // it was on its way when the latest refusal came
-	BeforeAlone   bool // it went before the latest request that was to go alone, see Rate.Alone
-}
-
-// Serve counts n tokens that were served. If the request was on its way when the latest refusal came, it
-// belongs to the row before where the server did not say for how long it refuses, and the episode begins when
-// the last of these is answered. Where the server did, it counts only if something else is served as well
-// before the next refusal.
+// Serve counts n tokens that were served. A request that was on its way when the latest refusal came belongs to the
+// row before (serveLate); or, where the server said for how long it refuses, counts only if something else is served as
+// well before the next refusal.
 func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	late := went.BeforeRefusal
 	r.burst.serve(n)
@@ -280,28 +226,16 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 		r.first.serve(now)
 	}
 	r.window.serve(now, n, went)
-	if late && r.episodeCount > 0 && !r.former.trial {
-		if e := &r.episodes[r.episodeCount-1]; !e.hinted {
-			if e.served == 0 {
-				e.start, e.lastRefusal, r.measuredFrom = now, now, now
-			}
-			return
-		}
+	if late && !r.former.trial && r.episodes.serveLate(now) {
+		return
 	}
 	r.row.serve(now, n)
-	r.servedSince += n
+	r.episodes.serve(now, n)
 	r.former.owedTo = 0
-	if r.former.trial && r.former.succeeds(r.rate, r.servedSince) {
+	if r.former.trial && r.former.succeeds(r.rate, r.episodes.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
 		r.useless = cuts{} // it may have succeeded too soon: then the pace is the reason for refusals
 		r.former.succeed(now, r.rate)
-	}
-	if r.episodeCount > 0 {
-		e := &r.episodes[r.episodeCount-1]
-		e.served += n
-		if e.servedFrom == 0 {
-			e.servedFrom = now
-		}
 	}
 	if r.row.lasted(now) >= Kept && !Sane(r.rateAt(now)) {
 		*r = Rate{}
@@ -351,33 +285,25 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.burst.refuse(now)
 	r.row.refuse(now)
 	r.window.refuse(now)
-	since := now.Sub(r.measuredFrom)
+	since, next := now.Sub(r.episodes.measuredFrom), episode{start: now, lastRefusal: now, hinted: hinted}
 	r.rose = r.rate > 0 && r.Risen(now)
-	r.first.refuse(now, r.meter.served, r.rateAt(now), r.episodeCount > 0)
+	r.first.refuse(now, r.meter.served, r.rateAt(now), r.episodes.count > 0)
 	if r.meter.empty() { // what was on its way may have been served before that refusal: nothing is known to have come back
-		r.episodes[r.episodeCount-1].served -= r.servedSince
-		r.servedSince = 0
+		r.episodes.takeBack()
 	}
 	switch {
 	case r.former.trial:
 		r.endTrial(now, hinted)
 		fallthrough
-	case r.episodeCount == 0:
-		r.beginMeasuring(now)
-		r.episodes[0].servedFrom, r.episodes[0].hinted = 0, hinted
-	case r.servedSince < sameEpisode && (r.servedSince == 0 || r.extraRefusals < maxExtraRefusals):
+	case r.episodes.count == 0:
+		r.episodes.begin(next)
+	case r.episodes.goesOn():
 		r.continueEpisode(now)
-	case now > r.episodes[r.episodeCount-1].start:
+	case now > r.episodes.latest().start:
 		r.measure(now)
-		if r.episodeCount == maxEpisodes {
-			copy(r.episodes[:], r.episodes[1:])
-			r.episodeCount--
-		}
-		r.episodes[r.episodeCount] = episode{start: now, lastRefusal: now, hinted: hinted}
-		r.episodeCount++
-		r.extraRefusals = 0
+		r.episodes.next(next)
 	}
-	r.measuredFrom, r.servedSince = now, 0
+	r.episodes.measuredFrom, r.episodes.servedSince = now, 0
 	r.meter.refuse(now)
 	r.catchUp.refuse(now, hinted && r.rate > 0, since)
 }
@@ -402,7 +328,7 @@ func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) {
 func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 	at := r.rateAt(now)
 	before := r.rate * now.Sub(r.setAt).Seconds()
-	row := paceShare * float64(r.servedSince)
+	row := paceShare * float64(r.episodes.servedSince)
 	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
 	counts, least := !r.former.up || r.former.tried >= servedFor.Seconds(), 0.0
 	if hinted {
@@ -412,7 +338,7 @@ func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 		counts = !r.former.up && r.burst.small()
 		row -= paceShare * float64(r.burst.memory(r.rate))
 	}
-	if counts && r.servedSince >= provenServed && before > 0 && row > longRow*before {
+	if counts && r.episodes.servedSince >= provenServed && before > 0 && row > longRow*before {
 		r.rate *= row / before
 		owed = 0
 	} else {
@@ -425,11 +351,7 @@ func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 
 // continueEpisode takes in a refusal that belongs to the latest episode.
 func (r *Rate) continueEpisode(now monotime.Time) {
-	e := &r.episodes[r.episodeCount-1]
-	e.lastRefusal, e.servedFrom = now, 0
-	if r.servedSince > 0 {
-		r.extraRefusals++
-	}
+	e := r.episodes.carryOn(now)
 	switch {
 	case r.rate > 0:
 		r.setAt, r.pacedTo = now, max(now, r.former.owedTo)
@@ -443,40 +365,28 @@ func (r *Rate) continueEpisode(now monotime.Time) {
 // measure sets the rate at the end of an episode, which is later than it began and in which something was
 // served: to the rate over all episodes or over the latest one, whichever is higher.
 func (r *Rate) measure(end monotime.Time) {
-	var served int
-	var total, last time.Duration
-	for i := range r.episodeCount {
-		e, until := &r.episodes[i], end
-		if i < r.episodeCount-1 {
-			until = r.episodes[i+1].start
-		}
-		last = e.lasted(until)
-		total += last
-		served += e.served
-	}
 	refused := r.rateAt(end)
-	all := float64(served) / total.Seconds()
-	rate := float64(r.episodes[r.episodeCount-1].served) / last.Seconds()
-	if r.extraRefusals < maxExtraRefusals { // else one row after another was refused: the limit has fallen
+	rate, all, total := r.episodes.rates(end)
+	if r.episodes.extra < maxExtraRefusals { // else one row after another was refused: the limit has fallen
 		rate = max(rate, all)
 	}
-	if r.rate > 0 && r.servedSince >= provenServed {
+	if r.rate > 0 && r.episodes.servedSince >= provenServed {
 		// The rate served while the pace rose is below what the server allows, and the pace that
 		// was refused is above: the geometric mean of both.
 		rate = math.Sqrt(rate * min(max(refused, rate), maxOverPace*rate))
 	}
 	rate *= paceShare
 	switch {
-	case r.servedSince >= provenServed:
+	case r.episodes.servedSince >= provenServed:
 		r.useless = cuts{}
-	case rate < r.rate && !r.provisional && !r.useless.another(end, r.servedSince):
+	case rate < r.rate && !r.provisional && !r.useless.another(end, r.episodes.servedSince):
 		rate = r.rate // the pace is not the reason of the refusals
 	}
 	if r.growth = max(r.growth/2, minGrowth); r.rate == 0 || r.provisional {
 		r.growth = maxGrowth
 	}
-	if r.episodes[0].servedFrom == r.episodes[0].start {
-		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
+	if r.episodes.isServedFirst() {
+		total = 0
 	}
 	r.former.note(end, all, total, rate, refused)
 	r.rate, r.setAt, r.pacedTo, r.provisional, r.first.low = rate, end, end, false, rate

@@ -70,7 +70,7 @@ func TestRateProvisional(t *testing.T) {
 	if s.Measured() || !s.Known() {
 		t.Errorf("measured %v, known %v; want a rate from less than an episode", s.Measured(), s.Known())
 	}
-	if got := s; got.rate != paceShare/2 || !got.provisional || got.episodeCount != 1 {
+	if got := s; got.rate != paceShare/2 || !got.provisional || got.episodes.count != 1 {
 		t.Errorf("%+v, want one served in two seconds", got)
 	}
 }
@@ -102,14 +102,14 @@ func TestRateLate(t *testing.T) {
 	for range 2*sameEpisode - 1 {
 		s.Serve(now, 1, Went{BeforeRefusal: true})
 	}
-	if s.servedSince != 0 || s.episodeCount != 1 || s.episodes[0].served != 0 || s.episodes[0].start != now {
+	if s.episodes.servedSince != 0 || s.episodes.count != 1 || s.episodes.list[0].served != 0 || s.episodes.list[0].start != now {
 		t.Errorf("%+v, want an episode that begins now, of which nothing is served", s)
 	}
 	if s.Refuse(start.Add(150*time.Millisecond), false); s.rate != 0 {
 		t.Errorf("a rate of %v/s, want none", s.rate)
 	}
 	now = start.Add(time.Second)
-	if s.serve(now); s.servedSince != 1 || s.episodes[0].served != 1 || s.episodes[0].servedFrom != now {
+	if s.serve(now); s.episodes.servedSince != 1 || s.episodes.list[0].served != 1 || s.episodes.list[0].servedFrom != now {
 		t.Errorf("%+v, want one served", s)
 	}
 }
@@ -139,15 +139,15 @@ func TestRateInVain(t *testing.T) {
 		r.Serve(start.Add(time.Second), test.late, Went{BeforeRefusal: true})
 		r.Serve(start.Add(2*time.Second), test.served, Went{})
 		now := start.Add(time.Duration(4+min(test.before, 1)) * time.Second)
-		if r.Refuse(now, true); r.rate != test.want || r.episodeCount != 1 || r.episodes[0].served != test.episode || r.servedSince != 0 {
-			t.Errorf("%s: %v/s, %d episodes, of which %d served in the latest, want %v/s, 1, %d", test.name, r.rate, r.episodeCount, r.episodes[0].served, test.want, test.episode)
+		if r.Refuse(now, true); r.rate != test.want || r.episodes.count != 1 || r.episodes.list[0].served != test.episode || r.episodes.servedSince != 0 {
+			t.Errorf("%s: %v/s, %d episodes, of which %d served in the latest, want %v/s, 1, %d", test.name, r.rate, r.episodes.count, r.episodes.list[0].served, test.want, test.episode)
 		}
 	}
-	scaled := Rate{rate: 1, meter: meter{from: start}, servedSince: 4, episodeCount: 1}
-	scaled.episodes[0].served = 4
+	scaled := Rate{rate: 1, meter: meter{from: start}, episodes: episodes{servedSince: 4, count: 1}}
+	scaled.episodes.list[0].served = 4
 	scaled.Scale(0.5) // nobody knows any more which of these were on their way
-	if scaled.Refuse(start.Add(time.Second), true); scaled.episodes[0].served != 4 {
-		t.Errorf("%d served, want 4", scaled.episodes[0].served)
+	if scaled.Refuse(start.Add(time.Second), true); scaled.episodes.list[0].served != 4 {
+		t.Errorf("%d served, want 4", scaled.episodes.list[0].served)
 	}
 }
 
@@ -166,8 +166,8 @@ func TestRateGrowthHalves(t *testing.T) {
 		if s.growth != want {
 			t.Errorf("episode %d: growth %v, want %v", i, s.growth, want)
 		}
-		if want := min(i+2, maxEpisodes); s.episodeCount != want {
-			t.Errorf("%d episodes, want %d", s.episodeCount, want)
+		if want := min(i+2, maxEpisodes); s.episodes.count != want {
+			t.Errorf("%d episodes, want %d", s.episodes.count, want)
 		}
 	}
 	if s.growth != minGrowth {
@@ -182,15 +182,15 @@ func TestRateExtraRefusals(t *testing.T) {
 	now := start
 	s.Refuse(now, false)
 	for i := range 5 {
-		if s.episodeCount != 1 || s.extraRefusals != i {
-			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
+		if s.episodes.count != 1 || s.episodes.extra != i {
+			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodes.count, s.episodes.extra, i)
 		}
 		s.Serve(now, sameEpisode-1, Went{})
 		now = now.Add(time.Second)
 		s.Refuse(now, false)
 	}
-	if s.episodeCount != 2 || s.provisional {
-		t.Errorf("%d episodes, provisional %v; want 2 after four extra refusals, and a measured rate", s.episodeCount, s.provisional)
+	if s.episodes.count != 2 || s.provisional {
+		t.Errorf("%d episodes, provisional %v; want 2 after four extra refusals, and a measured rate", s.episodes.count, s.provisional)
 	}
 }
 
@@ -222,8 +222,8 @@ func TestRateProven(t *testing.T) {
 		{20, math.Sqrt(16*20) * paceShare}, // 20·exp(0.23) were refused: at most 1.25·16 counts
 		{10, 16 * paceShare},               // 10·exp(0.23) are less than 16
 	} {
-		s := Rate{rate: test.rate, setAt: start, growth: maxGrowth, servedSince: provenServed, episodeCount: 1}
-		s.episodes[0] = episode{start: start, lastRefusal: start, servedFrom: start, served: 16}
+		s := Rate{rate: test.rate, setAt: start, growth: maxGrowth, episodes: episodes{servedSince: provenServed, count: 1}}
+		s.episodes.list[0] = episode{start: start, lastRefusal: start, servedFrom: start, served: 16}
 		if s.measure(start.Add(time.Second)); s.rate != test.want {
 			t.Errorf("rate %v after %v, want %v", s.rate, test.rate, test.want)
 		}
@@ -235,12 +235,12 @@ func TestRatePause(t *testing.T) {
 	s := refusedAtRate() // until 2 s
 	now := start.Add(2*time.Second + askingPause)
 	s.Take(now, now, 1)
-	if s.episodeCount != 2 {
-		t.Errorf("%d episodes after a short pause, want 2", s.episodeCount)
+	if s.episodes.count != 2 {
+		t.Errorf("%d episodes after a short pause, want 2", s.episodes.count)
 	}
 	before := s.rateAt(now.Add(askingPause))
 	now = start.Add(3*time.Second + 2*askingPause)
-	if s.Take(now, now, 1); s.episodeCount != 1 || s.measuredFrom != now || s.servedSince != 0 {
+	if s.Take(now, now, 1); s.episodes.count != 1 || s.episodes.measuredFrom != now || s.episodes.servedSince != 0 {
 		t.Errorf("after a pause: %+v", s)
 	}
 	if got := s.rateAt(now); got != before || got <= s.rate {
@@ -284,7 +284,7 @@ func TestRateRefused(t *testing.T) {
 	now = now.Add(time.Millisecond)
 	want := r.rateAt(now)
 	r.former.rate = 2 * want
-	r.episodes[0].servedFrom = r.episodes[0].start // so that the former rate stays
+	r.episodes.list[0].servedFrom = r.episodes.list[0].start // so that the former rate stays
 	if r.Refuse(now, false); r.former.ceiling != want {
 		t.Errorf("%v/s was refused, want %v/s", r.former.ceiling, want)
 	}
@@ -299,8 +299,8 @@ func TestRefusedInTheSameInstant(t *testing.T) {
 		t.Errorf("%v/s, provisional %v, of one served in no time; want none", r.rate, r.provisional)
 	}
 	r.Serve(start, sameEpisode, Went{})
-	if r.Refuse(start, true); r.Known() || r.episodeCount != 1 {
-		t.Errorf("%v/s, %d episodes, want none and one", r.rate, r.episodeCount)
+	if r.Refuse(start, true); r.Known() || r.episodes.count != 1 {
+		t.Errorf("%v/s, %d episodes, want none and one", r.rate, r.episodes.count)
 	}
 	var refused Rate // and nothing at all was served
 	refused.Refuse(start, true)
@@ -336,8 +336,8 @@ func TestRateAfterATrial(t *testing.T) {
 		now := start.Add(2 * time.Second)
 		r.Serve(now, 2, Went{})
 		r.Refuse(now, hinted)
-		if want := (episode{start: now, lastRefusal: now, hinted: hinted}); r.episodeCount != 1 || r.episodes[0] != want {
-			t.Errorf("%d episodes, %+v, want one, %+v", r.episodeCount, r.episodes[0], want)
+		if want := (episode{start: now, lastRefusal: now, hinted: hinted}); r.episodes.count != 1 || r.episodes.list[0] != want {
+			t.Errorf("%d episodes, %+v, want one, %+v", r.episodes.count, r.episodes.list[0], want)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func TestRateOfARowInATrial(t *testing.T) {
 		end := start.Add(20 * time.Second)
 		r.Serve(end, 40, Went{})
 		r.former.trial = true // it may hold at once
-		r.rate, r.setAt, r.servedSince = 1, start, 40
+		r.rate, r.setAt, r.episodes.servedSince = 1, start, 40
 		r.Refuse(end, false)
 		if got := r.former.owedTo.Sub(end); r.rate != test.want || got != test.owed {
 			t.Errorf("tried for %v: %v/s, and %v are owed, want %v/s and %v", test.tried, r.rate, got, test.want, test.owed)
@@ -368,8 +368,8 @@ func TestRateOfARowInATrial(t *testing.T) {
 // first one.
 func TestRateCutsAreForgotten(t *testing.T) {
 	measured := func(served int, provisional bool) Rate {
-		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, servedSince: served, episodeCount: 1, useless: cuts{count: maxCuts, latest: start, gap: time.Hour}}
-		r.episodes[0] = episode{start: start, lastRefusal: start, hinted: true, served: served}
+		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, episodes: episodes{servedSince: served, count: 1}, useless: cuts{count: maxCuts, latest: start, gap: time.Hour}}
+		r.episodes.list[0] = episode{start: start, lastRefusal: start, hinted: true, served: served}
 		r.measure(start.Add(time.Second))
 		return r
 	}
@@ -400,8 +400,8 @@ func TestRateNewEpisode(t *testing.T) {
 	} {
 		now = now.Add(time.Second)
 		r.Serve(now, test.served, Went{})
-		if r.Refuse(now, true); r.extraRefusals != test.extra || r.episodeCount != test.episodes {
-			t.Errorf("%d served: %d refusals in %d episodes, want %d in %d", test.served, r.extraRefusals, r.episodeCount, test.extra, test.episodes)
+		if r.Refuse(now, true); r.episodes.extra != test.extra || r.episodes.count != test.episodes {
+			t.Errorf("%d served: %d refusals in %d episodes, want %d in %d", test.served, r.episodes.extra, r.episodes.count, test.extra, test.episodes)
 		}
 	}
 }
@@ -432,7 +432,7 @@ func TestRateOfAPause(t *testing.T) {
 // was measured.
 func TestRateTry(t *testing.T) {
 	for former, want := range map[float64]float64{0: 1, 10: math.Exp(maxGrowth * (1 + acceleration))} {
-		r := Rate{rate: 1, setAt: start, growth: maxGrowth, measuredFrom: start, lastGrant: start, former: formerRate{rate: former, up: former == 0, next: start.Add(time.Second)}}
+		r := Rate{rate: 1, setAt: start, growth: maxGrowth, episodes: episodes{measuredFrom: start}, lastGrant: start, former: formerRate{rate: former, up: former == 0, next: start.Add(time.Second)}}
 		now := start.Add(time.Second)
 		if r.Take(now, now, 1); r.rate != want || !r.former.trial || r.setAt != now {
 			t.Errorf("former %v/s: a trial %v that begins at %v/s, want %v/s", former, r.former.trial, r.rate, want)

@@ -115,7 +115,7 @@ func TestRowLooksAtAPace(t *testing.T) {
 		{"a pace that has not risen", 20, 0.028, leastLook},
 		{"one that has", 20, 0.031, 50 * ms},
 	} {
-		r := Rate{rate: test.rate, growth: test.growth, setAt: start, measuredFrom: start, episodeCount: 1, episodes: [maxEpisodes]episode{{start: start, lastRefusal: start}}}
+		r := Rate{rate: test.rate, growth: test.growth, setAt: start, episodes: episodes{measuredFrom: start, count: 1, list: [maxEpisodes]episode{{start: start, lastRefusal: start}}}}
 		now := start.Add(time.Second)
 		r.Serve(now, 1, Went{})
 		r.Refuse(now, false)

@@ -59,6 +59,12 @@ type turn struct {
 	near     bool          // the time of a hint is over, and the server says that it takes no more than a step
 }
 
+// Went says of a request that was served what came after it went. Mostly that is nothing of the following.
+type Went struct {
+	BeforeRefusal bool // it was on its way when the latest refusal came
+	BeforeAlone   bool // it went before the latest request that was to go alone, see Rate.Alone
+}
+
 const (
 	// suddenBy is how many times what a bucket would have served a turn must have. A look shows something only
 	// if nothing was served for a suddenBy-th of the time from the first refusal to the next turn.
