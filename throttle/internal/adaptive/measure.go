@@ -44,11 +44,8 @@ func (r *refill) measureRate(o *outcome) {
 		r.measureRefused(o)
 		return
 	}
-	r.refusalsInRow = 0
 	r.served++
-	if o.remainingBefore <= o.idle && o.sent < o.lateBefore {
-		r.finds = min(r.finds+1, proven)
-	}
+	r.find(o)
 	if r.crowd.on() {
 		r.share(o)
 		return

@@ -204,6 +204,13 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.meter, r.guessed = meter{from: since, served: o.n}, r.atMost/2
 }
 
+// find takes in that a request was served, and whether a paced one has found what the stated reset does not explain.
+func (r *refill) find(o *outcome) {
+	if r.refusalsInRow = 0; o.remainingBefore <= o.idle && o.sent < o.lateBefore {
+		r.finds = min(r.finds+1, proven)
+	}
+}
+
 // doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where
 // paced requests have found something before, others are likely to have taken it, and each refusal halves how
 // much that counts.

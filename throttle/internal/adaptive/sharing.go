@@ -164,9 +164,7 @@ func (r *refill) believe(o *outcome) bool {
 	case o.refused && !o.resetMoved:
 		r.doubt()
 	case !o.refused:
-		if r.refusalsInRow = 0; o.remainingBefore <= 0 && o.sent < o.lateBefore {
-			r.finds = min(r.finds+1, proven)
-		}
+		r.find(o)
 	}
 	return r.refills
 }

@@ -505,6 +505,21 @@ func TestStockDoubts(t *testing.T) {
 	}
 }
 
+// TestStockFinds: a request that went although no more remained than is reserved for others has found something, be the
+// limit shared as a stock or ours: that outlasts refusals.
+func TestStockFinds(t *testing.T) {
+	for _, test := range []struct{ remained, reserved, want int }{{0, 0, 1}, {1, 0, 0}, {2, 2, 1}, {3, 2, 0}} {
+		r := refill{refills: true, refusalsInRow: 1}
+		o := outcome{sent: start, lateBefore: start.Add(time.Second), remainingBefore: test.remained, idle: test.reserved}
+		if !r.believe(&o) || r.finds != test.want || r.refusalsInRow != 0 {
+			t.Errorf("%d remained, of which %d were reserved: %d finds, %d refusals in a row; want %d, 0", test.remained, test.reserved, r.finds, r.refusalsInRow, test.want)
+		}
+		if o.sent = o.lateBefore; r.believe(&o) && r.finds != test.want {
+			t.Errorf("%d finds, want %d: the reset had come", r.finds, test.want)
+		}
+	}
+}
+
 // TestStockFarAway: where much of the limit comes back in a round trip, the pace is our part of the rate where
 // half of the limit is there, and e times as much where as much more is there as comes back in a round trip.
 func TestStockFarAway(t *testing.T) {
