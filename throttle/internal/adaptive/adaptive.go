@@ -29,7 +29,7 @@
 //   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request? dropped.go: is
 //     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
-//   - cost.go: what requests cost. price.go: if they do not say it.
+//   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it.
 //   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our look?
 //   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others taken
 //     a part of it? meter.go: how much has come back? measure.go: at which rate? drip.go, grid.go: the rate that resets

@@ -3,12 +3,14 @@ package adaptive
 import (
 	"cmp"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file says what requests cost of a limit, and has the price be learned of those that do not say it, see price.
+// This file says what requests cost of a limit, those that are to go and those in flight, in the unit of the limit; and
+// it has the price be learned of those that do not say it, see price.
 
 // prices reports whether what d costs of the window is learned.
 func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
@@ -104,4 +106,98 @@ func isSaid(d *limit.Demand, unit string) bool {
 	}
 	_, ok := d.Costs[unit]
 	return ok
+}
+
+// unitCost is what the requests in flight cost in one unit. It counts only requests whose cost in the unit is known.
+type unitCost struct {
+	n        int // in the unit
+	requests int // of the same requests, in requests
+}
+
+// need returns how much of a window must remain, beside what is in flight, so that d may go. That is what d costs;
+// where the cost is learned, it is so much more that d rarely costs more.
+func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
+	if w.unit == "" {
+		return d.N
+	}
+	return s.needIn(w, d, kind)
+}
+
+// needIn is need in a unit other than requests.
+func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
+	if !w.prices(d) {
+		return costIn(d, w.unit)
+	}
+	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests)
+	if n > w.stated/2 && w.stated > 0 {
+		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
+		// window.
+		n = min(n, max(w.price.times(d.N, kind), w.stated/2), max(w.stated, d.N))
+	}
+	return n
+}
+
+// inFlightOn returns the cost of the requests in flight that draw on a window, of all Servers
+// that share the window, in its unit.
+func (s *Server) inFlightOn(w *window) (n int) {
+	if b := w.overlap.before; b != nil {
+		if n = b.inFlightIn(w); b.inFlight == 0 {
+			w.overlap.before = nil
+		}
+	}
+	if w.overlap.users == nil {
+		return n + s.inFlightIn(w)
+	}
+	for _, u := range w.overlap.users {
+		n += u.inFlightIn(w)
+	}
+	return n
+}
+
+// inFlightIn returns the cost of the requests in flight in the unit of a window. A request whose cost in the unit is
+// not known counts at the price of the window, or if there is no price, as what it costs in requests.
+func (s *Server) inFlightIn(w *window) int {
+	if w.unit == "" || w.price == nil && len(s.otherUnits) == 0 {
+		return s.inFlight
+	}
+	c := s.known(w.unit)
+	return c.n + w.priceOf(s.inFlight-c.requests)
+}
+
+// known returns what those requests in flight cost in a unit whose cost in the unit is known.
+func (s *Server) known(unit string) (c unitCost) {
+	if len(s.otherUnits) > 0 {
+		c = s.otherUnits[unit]
+	}
+	return c
+}
+
+// addCosts adds what d costs in units other than requests to what is in flight, or takes it away
+// if sign is -1.
+func (s *Server) addCosts(d *limit.Demand, sign int) {
+	for unit, n := range d.Costs {
+		if unit == quota.Requests {
+			continue
+		}
+		if s.otherUnits == nil {
+			s.otherUnits = map[string]unitCost{}
+		}
+		c := s.otherUnits[unit]
+		c.n += sign * n
+		if c.requests += sign * d.N; c.requests == 0 {
+			delete(s.otherUnits, unit)
+		} else {
+			s.otherUnits[unit] = c
+		}
+	}
+}
+
+// priced reports whether it is known of each window what requests cost.
+func (s *Server) priced() bool {
+	for _, w := range s.windows {
+		if w.price != nil && !w.price.known() {
+			return false
+		}
+	}
+	return true
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/internal/inside"
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -22,7 +21,8 @@ type Site struct {
 }
 
 // Server is what a bucket has learned of its server. A request must pass the slow start, the pace, and each window.
-// This file has these checks and counts what is in flight; learn.go takes in the answers.
+// This file has these checks, and counts grants and their ends; cost.go says what is in flight, and learn.go takes in the
+// answers.
 type Server struct {
 	config     Config
 	site       *Site
@@ -73,12 +73,6 @@ const (
 // maxWindows bounds the memory that a server can make a bucket use by giving its limits ever new names.
 const maxWindows = 16
 
-// unitCost is what the requests in flight cost in one unit. It counts only requests whose cost in the unit is known.
-type unitCost struct {
-	n        int // in the unit
-	requests int // of the same requests, in requests
-}
-
 // Init makes s a Server of a Site. It must be called once, before all else.
 func (s *Server) Init(site *Site, c Config) {
 	site.ids++
@@ -102,84 +96,6 @@ func (s *Server) Add(n int) { s.inFlight, s.room = s.inFlight+n, s.room-n }
 func (s *Server) advance() {
 	n := s.site.sequence + 1
 	s.site.sequence, s.sequence = n, n
-}
-
-// inFlightIn returns the cost of the requests in flight in the unit of a window. A request whose cost in the unit is
-// not known counts at the price of the window, or if there is no price, as what it costs in requests.
-func (s *Server) inFlightIn(w *window) int {
-	if w.unit == "" || w.price == nil && len(s.otherUnits) == 0 {
-		return s.inFlight
-	}
-	c := s.known(w.unit)
-	return c.n + w.priceOf(s.inFlight-c.requests)
-}
-
-// known returns what those requests in flight cost in a unit whose cost in the unit is known.
-func (s *Server) known(unit string) (c unitCost) {
-	if len(s.otherUnits) > 0 {
-		c = s.otherUnits[unit]
-	}
-	return c
-}
-
-// inFlightOn returns the cost of the requests in flight that draw on a window, of all Servers
-// that share the window, in its unit.
-func (s *Server) inFlightOn(w *window) (n int) {
-	if b := w.overlap.before; b != nil {
-		if n = b.inFlightIn(w); b.inFlight == 0 {
-			w.overlap.before = nil
-		}
-	}
-	if w.overlap.users == nil {
-		return n + s.inFlightIn(w)
-	}
-	for _, u := range w.overlap.users {
-		n += u.inFlightIn(w)
-	}
-	return n
-}
-
-// need returns how much of a window must remain, beside what is in flight, so that d may go. That is what d costs;
-// where the cost is learned, it is so much more that d rarely costs more.
-func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
-	if w.unit == "" {
-		return d.N
-	}
-	return s.needIn(w, d, kind)
-}
-
-// needIn is need in a unit other than requests.
-func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
-	if !w.prices(d) {
-		return costIn(d, w.unit)
-	}
-	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests)
-	if n > w.stated/2 && w.stated > 0 {
-		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
-		// window.
-		n = min(n, max(w.price.times(d.N, kind), w.stated/2), max(w.stated, d.N))
-	}
-	return n
-}
-
-// addCosts adds what d costs in units other than requests to what is in flight, or takes it away
-// if sign is -1.
-func (s *Server) addCosts(d *limit.Demand, sign int) {
-	for unit, n := range d.Costs {
-		if unit == quota.Requests {
-			continue
-		}
-		if s.otherUnits == nil {
-			s.otherUnits = map[string]unitCost{}
-		}
-		c := s.otherUnits[unit]
-		c.n += sign * n
-		if c.requests += sign * d.N; c.requests == 0 {
-			delete(s.otherUnits, unit)
-		} else {
-			s.otherUnits[unit] = c
-		}
-	}
 }
 
 // Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new or has idled: then
@@ -425,16 +341,6 @@ func reserved(limit, n int, share float64) int {
 		return 0
 	}
 	return max(min(int(math.Ceil(float64(limit)*share-1e-9)), limit-n), 0)
-}
-
-// priced reports whether it is known of each window what requests cost.
-func (s *Server) priced() bool {
-	for _, w := range s.windows {
-		if w.price != nil && !w.price.known() {
-			return false
-		}
-	}
-	return true
 }
 
 // recall gives a new window the habits that are kept of its limit from an earlier run or another process.
