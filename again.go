@@ -47,9 +47,12 @@ type stop struct {
 // errElapsed is the cause of a context that ends at MaxElapsed.
 var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
-// again sends a request again whose attempt with the grant g has ended so, see exchange.run. The answer is in
-// the terms.
+// again sends a request again whose attempt with the grant g has ended so, unless that is final: see exchange.run. The
+// answer is in the terms.
 func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v verdict.Verdict, err error) error {
+	if v.Kind == verdict.Final {
+		return err
+	}
 	x := t.newExchange(req, tm, g, err)
 	tm.resp = nil // x has it
 	x.run(req.Context(), v)
