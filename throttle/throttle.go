@@ -16,36 +16,24 @@
 //
 // # Waiting
 //
-// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows
-// of one priority go in turns, by start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow
-// that got the least since some wait, as cost ÷ weight, and of equals the claim that came first. A flow that
-// comes begins where the others are, so that one claim of each goes before it at most. The cost is what was
-// claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never
-// overtakes a heavy one, which might otherwise wait for ever. A claim is charged when it is granted, and not
-// before: a caller that gives up leaves nothing to clean up. After any change the timers are set anew. A claim
-// may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
-//
-// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and
-// of Paths that differ in what looks like an ID, were settled for: the latest 32 of them have half of the
-// weight, and each tenant has 64 kinds. A claim goes when the mean is there, and so much more that a debt of
-// over one mean is rare. A kind that nobody knows is expected to cost what all do. One of it goes, then two
-// more for each that was settled, and one for each that was served without a word; and twice as many after each
-// 5 s in which none ends. Those of it that wait for that step aside, and have their old place in line when they
-// are back. What is not settled stays as expected: nothing, if it was served and none of its kind ever was
-// settled. Nothing of that is saved. See docs/quotas.md.
+// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow: flows of
+// one priority go in turns, by start-time fair queueing. In one flow a light claim never overtakes a heavy one,
+// which might otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives
+// up leaves nothing to clean up.
 //
 // A claim that cannot make it is refused at once, when it is made or when something is learned, instead of
 // after it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves
 // within MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] or
 // [Forever] none.
 //
-// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which
-// it was due, up to 2 ms back, and so does the next one that comes within 2 ms: such timers cost no quota. A
-// timer that is later costs what comes back meanwhile and the burst has no room for. With a burst of one that
-// is nearly all, since a server with the same limit would refuse what comes at once to make up for it. In a
-// program that keeps all processors busy, timers are late by tens of milliseconds. Give such a quota a burst of
-// one and what comes back in 50 ms, if the server allows it: docs/comparison.md has what goes then, and what
-// goes without. Time goes on while the machine sleeps: see docs/waiting.md.
+// A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate. What a claim
+// costs in a unit need not be said: it is expected to be the mean of what claims of its Verb, and of Paths that
+// differ in what looks like an ID, were settled for (docs/quotas.md).
+//
+// A timer that is late by up to 2 ms costs no quota: the claim counts from when it was due. One that is later, as
+// in a program that keeps all processors busy, costs what comes back meanwhile and the burst has no room for: so a
+// quota whose burst is one gets less than its rate (docs/comparison.md has figures). Time goes on while the machine
+// sleeps (docs/waiting.md).
 //
 // # Several buckets, several processes
 //
