@@ -9,6 +9,20 @@ import (
 // This file says what a hint stands for, or the lack of one: for how long a refusal asks, by the answer itself and by how
 // many refusals came in a row. It knows nothing of the server: holds.go does.
 
+// readHint has the hint of the n-th refusal in a row be what it stands for. Asked is for how long the server asks; zero
+// or less if it says to ask now, which says nothing: then it is refused, and the hint is a hold of ours.
+func (a *Answer) readHint(n int) (asked time.Duration) {
+	switch asked = a.Hold; {
+	case !a.Refused:
+	case asked > 0:
+		asked = nearer(asked, a.HoldResolution, a.Statements, n)
+		a.Hold = asked
+	case a.HoldKnown:
+		a.Hold = inAMoment(a.Statements, n)
+	}
+	return asked
+}
+
 // firstHold is how long a bucket is held after a refusal for which the server gave neither a hint nor a reset. The
 // hold doubles with each further refusal in a row, unless a row of served requests before it says more: see
 // silentHold.

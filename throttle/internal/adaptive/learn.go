@@ -13,19 +13,14 @@ import (
 // this Server granted the request, End must have been called before. If Learn takes a failure for a refusal, or knows
 // better than a hint for how long to wait, it says so in a.
 //
-// The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their windows (hear); count
-// a refusal (refused); and compute for how long the bucket is held (hold).
+// The steps: find out whether a failure is a refusal (mayRefuse); read the hint (readHint, and once the statements are
+// heard, sooner); hand the statements to their windows (hear); count a refusal (refused); and compute for how long the
+// bucket is held (hold).
 func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && (len(s.windows) == 0 || s.mayBeOver(a)) {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
-	if a.Refused && a.Hold > 0 {
-		a.Hold = nearer(a.Hold, a.HoldResolution, a.Statements, s.refusals+1)
-	}
-	asked := a.Hold
-	if a.Refused && a.HoldKnown && a.Hold <= 0 {
-		a.Hold = inAMoment(a.Statements, s.refusals+1) // "ask now", it says, and refuses
-	}
+	asked := a.readHint(s.refusals + 1)
 	s.hear(now, t, kind, a)
 	if a.Refused && a.Hold > 0 {
 		a.Hold = s.sooner(now, a.Hold, a.HoldResolution, a.Statements)
