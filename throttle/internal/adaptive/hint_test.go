@@ -118,8 +118,8 @@ func TestAskNowBesideAReset(t *testing.T) {
 		b.at(time.Duration(3*n) * s)
 		now := refuses(left(0, 24, 2*s))
 		now.HoldKnown = true
-		if e := b.exchange(now); e.Hold > 3*s/2 {
-			t.Fatalf("after %d refusals: held for %v, want 1.5 s at most", n+1, e.Hold)
+		if e := b.exchange(now); e.Hold < beyond(n+1) || e.Hold > 3*s/2 {
+			t.Fatalf("after %d refusals: held for %v, want %v and 1.5 s at most", n+1, e.Hold, beyond(n+1))
 		}
 	}
 }
