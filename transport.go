@@ -5,11 +5,13 @@
 // A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns
 // the limits of every host from the headers of its answers. When a server says to wait, the requests that it
 // has not refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
-// each answer lets two more go, and fewer once 50 go in a second. A server that is slow and refuses nothing is
-// not waited for: after 250 ms without an answer one more request goes, and the number of those that may be
-// under way doubles; and so again after each further 250 ms. Where requests have deadlines that are less than 3 s away,
-// or such a MaxWait, these steps are shorter, so that none fails for them. The Transport sends again what is safe to
-// send again.
+// each answer lets two more go, and fewer once 50 go in a second; a server that is slow and refuses nothing is
+// not waited for (docs/learning.md). The Transport sends again what is safe to send again.
+//
+// What the provider says of its limits, and its answers do not, is told as a quota of the host:
+//
+//	quotas := pacer.Table{"api.example.com/": quota.MustParse("5/s burst 10")}
+//	client := &http.Client{Transport: &pacer.Transport{Quotas: quotas}}
 //
 // The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again.
 // Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these, requests go to
