@@ -154,10 +154,14 @@ func TestMemoryLoadErrors(t *testing.T) {
 		`{"version":0}`:              "load: version is 0, want 1",
 		`{"version":1,"buckets":[]}`: "load: want what Save wrote: cannot unmarshal array at byte 24",
 		`{"version":1,"buckets":{"x":{"held":"soon"}}}`: "cannot parse",
+
+		`{"version":1,"buckets":{"x":{"held":"` + strings.Repeat("soon", 1e6) + `"}}}`: "…",
+		`{"version":1,"buckets":{"x":{"rate":` + strings.Repeat("9", 1e6) + `}}}`:      "9… at byte 1000036",
+		`{"version":` + strings.Repeat("9", 1e6) + `}`:                                 "9… at byte 1000011",
 	} {
 		tr := &pacer.Transport{}
-		if err := tr.Load(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), "throttle: load: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+		if err := tr.Load(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), "throttle: load: ") || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 {
+			t.Errorf("%.100q: %.300v, want %q", text, err, want)
 		}
 	}
 	bad := &pacer.Transport{Quotas: pacer.Table{"/": quota.Quotas{{N: -1, Burst: 1}}}}

@@ -83,13 +83,21 @@ func Read(r io.Reader) (map[string]Memory, error) {
 	return learned, nil
 }
 
-// wrongText says what is wrong with a text that begins at some byte of a file.
+// wrongText says what is wrong with a text that begins at some byte of a file, and not more than a line of it: package
+// json repeats numbers of any length, and package time what is no date.
 func wrongText(err error, from int) error {
+	text, at := err.Error(), ""
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours
-		return fmt.Errorf("want what Save wrote: cannot unmarshal %s at byte %d", wrong.Value, int64(from)+wrong.Offset)
+		text, at = "cannot unmarshal "+wrong.Value, fmt.Sprint(" at byte ", int64(from)+wrong.Offset)
 	}
-	return fmt.Errorf("want what Save wrote: %w", err)
+	if len(text) > maxWrong {
+		text = text[:maxWrong] + "…"
+	}
+	return fmt.Errorf("want what Save wrote: %s%s", text, at)
 }
+
+// maxWrong is how many bytes of what is wrong are repeated.
+const maxWrong = 100
 
 // readBuckets reads the buckets of a text that is JSON, one by one, and no more than are kept.
 func readBuckets(text []byte) (learned map[string]Memory, err error) {
