@@ -70,10 +70,13 @@ type ahead struct {
 	off    int        // how much of buf was returned
 	err    error      // with which rest ended; nil if more may follow, read from rest when the goroutine has ended
 	closed bool
-	left   bool // closeWithin no longer waits for Close
-	panics any  // what a Read has panicked with, or Close in closeWithin; nil if it has not, or that was handed on
-	exits  bool // a Read, or that Close, has ended the goroutine, and that was not handed on
+	left   bool    // closeWithin no longer waits for Close
+	escape *escape // of a Read, or of Close in closeWithin; nil if both have returned, or if it was handed on
 }
+
+// escape is how a function that did not return has ended: it has panicked with a value, or, if that is nil, has ended
+// its goroutine.
+type escape struct{ value any }
 
 // fill reads up to n bytes.
 func (b *ahead) fill(n int) {
@@ -81,8 +84,7 @@ func (b *ahead) fill(n int) {
 	defer func() {
 		b.mu.Lock()
 		if !returned && !b.closed {
-			b.panics = recover()
-			b.exits, b.err = b.panics == nil, errLeft
+			b.escape, b.err = &escape{recover()}, errLeft
 		}
 		b.mu.Unlock()
 		close(b.done)
@@ -162,19 +164,20 @@ func (b *ahead) readBuf(p []byte) (n int, err error, known bool) {
 		b.off += n
 		return n, nil, true
 	}
-	return 0, b.err, b.err != nil && b.panics == nil && !b.exits
+	return 0, b.err, b.err != nil && b.escape == nil
 }
 
 // handOn panics, or ends the goroutine, if the goroutine of b has done that, and nobody else has yet.
 func (b *ahead) handOn() {
 	b.mu.Lock()
-	panics, exits := b.panics, b.exits
-	b.panics, b.exits = nil, false
+	e := b.escape
+	b.escape = nil
 	b.mu.Unlock()
 	switch {
-	case panics != nil:
-		panic(panics)
-	case exits:
+	case e == nil:
+	case e.value != nil:
+		panic(e.value)
+	default:
 		runtime.Goexit()
 	}
 }
@@ -200,8 +203,7 @@ func (b *ahead) closeWithin(d time.Duration) {
 		defer func() {
 			b.mu.Lock()
 			if !returned && !b.left {
-				b.panics = recover()
-				b.exits = b.panics == nil
+				b.escape = &escape{recover()}
 			}
 			b.mu.Unlock()
 			close(closed)
