@@ -85,8 +85,9 @@ import (
 
 // Parse returns what h says. It measures instants against the Date in h, and against received, the local time
 // at which the response arrived, if h has no Date that is usable: one Date alone, which can be read, is within
-// a day of received, and does not come from a cache. If received is zero, any day is usable, and without a Date
-// such instants are not known.
+// a day of received, and does not come from a cache. If Date is more than a day ahead of received, one of the
+// clocks is wrong, and each instant is measured against the nearer one. If received is zero, any day is usable,
+// and without a Date such instants are not known.
 //
 // Parse is what a zero [Reader] does.
 func Parse(h http.Header, received time.Time) Facts {

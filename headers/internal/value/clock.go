@@ -10,24 +10,39 @@ type Clock struct {
 	Aged     bool      // a cache answered, some time after Date
 	Received time.Time // when the answer arrived, by the local clock; zero if not known
 
-	written time.Time
-	read    bool // written is known
+	date    time.Time // by Date, or the time of receipt
+	read    bool      // date is known
+	written time.Time // by which Until has measured last
 }
 
-// maxSkew is how far Date may be from the local clock to be believed.
+// maxSkew is how far Date may be from the local clock to be believed in any case.
 const maxSkew = 24 * time.Hour
 
 // Until returns the time from the writing of the answer to t. It is false if nothing says
 // when the answer was written.
 func (c *Clock) Until(t time.Time) (time.Duration, bool) {
 	if !c.read {
-		c.written, c.read = c.date(), true
+		c.date, c.read = c.parsed(), true
+	}
+	if c.written = c.date; c.doubtful(t) {
+		c.written = c.Received
 	}
 	return between(c.written, t), !c.written.IsZero()
 }
 
-// Skew returns by how much the local clock was ahead of the server's, once Until has read
-// that one.
+// doubtful reports whether Date is too far from the local clock to say how far away t is. What is days behind may be that
+// of an old answer, from a cache that does not say so. Where it is days ahead, one of the clocks is wrong: the local one
+// is where a machine has no battery, or was resumed from a snapshot of last week. What a server says of a limit is
+// soon, by the clock that it goes by; so the nearer one is right.
+func (c *Clock) doubtful(t time.Time) bool {
+	if c.Received.IsZero() {
+		return false
+	}
+	ahead := between(c.Received, c.date)
+	return ahead < -maxSkew || ahead > maxSkew && between(c.Received, t).Abs() <= between(c.date, t).Abs()
+}
+
+// Skew returns by how much the local clock was ahead of the one by which Until has measured last.
 func (c *Clock) Skew() time.Duration {
 	if c.Received.IsZero() {
 		return 0
@@ -43,15 +58,13 @@ func between(t, u time.Time) time.Duration {
 	return time.Duration(s)*time.Second + time.Duration(u.Nanosecond()-t.Nanosecond())
 }
 
-// date returns Date if there is exactly one which is valid, near the local clock, and not
-// that of a cached answer; else the time of receipt.
-func (c *Clock) date() time.Time {
+// parsed returns Date if there is exactly one which is valid, and not that of a cached answer; else the time of receipt.
+func (c *Clock) parsed() time.Time {
 	if len(c.Dates) != 1 || c.Aged {
 		return c.Received
 	}
-	date, _, ok := ParseInstant(Trim(c.Dates[0]))
-	if !ok || !c.Received.IsZero() && between(c.Received, date).Abs() > maxSkew {
-		return c.Received
+	if date, _, ok := ParseInstant(Trim(c.Dates[0])); ok {
+		return date
 	}
-	return date
+	return c.Received
 }

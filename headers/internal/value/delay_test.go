@@ -23,6 +23,9 @@ func TestClock(t *testing.T) {
 		{"two Dates", Clock{Dates: []string{date, date}, Received: noon.Add(time.Second)}, 59 * time.Second, 0, true},
 		{"from a cache", Clock{Dates: []string{date}, Aged: true, Received: noon.Add(time.Second)}, 59 * time.Second, 0, true},
 		{"a Date that is days off", Clock{Dates: []string{date}, Received: noon.Add(25 * time.Hour)}, time.Minute - 25*time.Hour, 0, true},
+		{"a Date that is days ahead", Clock{Dates: []string{date}, Received: noon.Add(-25 * time.Hour)}, time.Minute, -25 * time.Hour, true},
+		{"a Date that is days ahead of what is soon", Clock{Dates: []string{"Tue, 03 Mar 2026 12:00:01 GMT"}, Received: noon}, time.Minute, 0, true},
+		{"a Date as far away as the local clock", Clock{Dates: []string{"Tue, 03 Mar 2026 12:02:00 GMT"}, Received: noon.Add(-24 * time.Hour)}, 24*time.Hour + time.Minute, 0, true},
 		{"neither", Clock{}, 0, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
