@@ -54,9 +54,10 @@ func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 // routes are the quotas of a Table, ready to be looked up.
 type routes struct {
 	*pattern.Set[quota.Quotas]
-	hasBytes   bool // at least one quota is of bytes that are not Streamed, so bodies are counted
-	hasStreams bool // at least one quota is Streamed
-	byHost     bool // the host alone says to which bucket a request belongs, and no bodies are counted or flow
+	hasBytes     bool // at least one quota is of bytes that are not Streamed, so bodies are counted
+	hasStreams   bool // at least one quota is Streamed
+	boundsFlight bool // at least one quota bounds what is in flight
+	byHost       bool // the host alone says to which bucket a request belongs, and no bodies are counted or flow
 }
 
 // newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on
@@ -67,6 +68,7 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	for p, qs := range quotas {
 		copied[p] = slices.Clone(qs)
 		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes && !q.Streamed })
+		rs.boundsFlight = rs.boundsFlight || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 		rs.hasStreams = rs.hasStreams || len(table.Flowing(qs, true)) > 0
 	}
 	var err error

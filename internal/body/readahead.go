@@ -3,6 +3,7 @@ package body
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -16,6 +17,9 @@ const aheadLimit = 64 << 10
 
 // errLeft is the error of a body whose Read has panicked, or has ended its goroutine, when it is read once more.
 var errLeft = errors.New("pacer: a Read of the body has not returned")
+
+// errLost is the error of a body whose rest was given up.
+var errLost = fmt.Errorf("pacer: the rest of the answer was not kept while its request waited: %w", io.ErrUnexpectedEOF)
 
 // lookTime bounds how long Peek takes. A page that is written at once comes at once; one that takes longer is streamed,
 // or stalls.
@@ -40,12 +44,19 @@ func Peek(ctx context.Context, b io.ReadCloser, n int, until time.Time) (begin [
 // is for an answer that may still be returned while its request waits, but that should not hold a
 // connection meanwhile: the request may wait in line for another request of this process, and that one for
 // the connection. If b is longer than aheadLimit, its connection stays in use. What has come can be read at once,
-// while the goroutine waits for more. ReadAhead returns a body of its own unchanged.
-func ReadAhead(b io.ReadCloser) io.ReadCloser {
-	if _, ok := b.(*ahead); ok {
-		return b
+// while the goroutine waits for more. ReadAhead returns a body of its own as it is.
+//
+// If frees is set, b holds its connection for lookTime at most, unless somebody reads: what is longer, or comes later,
+// is lost, and a Read says so.
+func ReadAhead(b io.ReadCloser, frees bool) io.ReadCloser {
+	a, ok := b.(*ahead)
+	if !ok {
+		a = readAhead(b, aheadLimit)
 	}
-	return readAhead(b, aheadLimit)
+	if frees {
+		a.frees.Do(func() { go a.free() })
+	}
+	return a
 }
 
 func readAhead(b io.ReadCloser, n int) *ahead {
@@ -64,12 +75,15 @@ type ahead struct {
 	news    chan struct{} // has an element if something was read since the reader has looked; it has room for one
 	done    chan struct{} // closed when the goroutine has ended
 	closing chan struct{} // closed by Close
+	frees   sync.Once     // has free called once
 
 	mu     sync.Mutex // protects the fields below; not held while rest is read
 	buf    []byte     // what the goroutine has read; it writes only behind that
 	off    int        // how much of buf was returned
 	err    error      // with which rest ended; nil if more may follow, read from rest when the goroutine has ended
 	closed bool
+	taken  bool    // somebody has begun to read
+	freed  bool    // free closes rest, or has
 	left   bool    // closeWithin no longer waits for Close
 	escape *escape // of a Read, or of Close in closeWithin; nil if both have returned, or if it was handed on
 }
@@ -93,10 +107,43 @@ func (b *ahead) fill(n int) {
 	for tail := b.tail(n); len(tail) > 0; tail = b.tail(n) {
 		m, err := b.rest.Read(tail)
 		b.mu.Lock()
-		b.buf, b.err = b.buf[:len(b.buf)+m], err
+		if b.buf = b.buf[:len(b.buf)+m]; !b.freed {
+			b.err = err
+		}
 		b.mu.Unlock()
 		b.tell()
 	}
+	returned = true
+}
+
+// free closes rest, if more may follow when the goroutine has ended, or after lookTime, and nobody reads.
+func (b *ahead) free() {
+	timer := time.NewTimer(lookTime)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+	case <-timer.C:
+	case <-b.closing:
+	}
+	b.mu.Lock()
+	frees := b.err == nil && !b.closed && !b.taken
+	if frees {
+		b.freed, b.err = true, errLost
+	}
+	b.mu.Unlock()
+	if !frees {
+		return
+	}
+	returned := false
+	defer func() {
+		b.mu.Lock()
+		if !returned && !b.closed {
+			b.escape = &escape{recover()}
+		}
+		b.mu.Unlock()
+		b.tell()
+	}()
+	b.rest.Close()
 	returned = true
 }
 
@@ -156,6 +203,7 @@ func (b *ahead) Read(p []byte) (int, error) {
 func (b *ahead) readBuf(p []byte) (n int, err error, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.taken = true
 	switch {
 	case b.closed:
 		return 0, http.ErrBodyReadAfterClose, true
@@ -189,8 +237,12 @@ func (b *ahead) Close() error {
 		close(b.closing)
 	}
 	b.closed = true
+	freed := b.freed
 	b.mu.Unlock()
-	err := b.rest.Close()
+	var err error
+	if !freed {
+		err = b.rest.Close()
+	}
 	b.handOn()
 	return err
 }

@@ -58,8 +58,8 @@ func TestHandedOn(t *testing.T) {
 
 				source = &slowly{parts: append([]string{}, test.parts...), every: test.every, end: test.end}
 				start = time.Now()
-				whole = ReadAhead(source)
-				if again := ReadAhead(whole); again != whole {
+				whole = ReadAhead(source, false)
+				if again := ReadAhead(whole, false); again != whole {
 					t.Error("what is being read ahead is wrapped once more")
 				}
 				if took := time.Since(start); took != 0 {
@@ -76,7 +76,7 @@ func TestReadAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{0, 1, aheadLimit - 1, aheadLimit, aheadLimit + 1, 3 * aheadLimit} {
 			r := strings.NewReader(strings.Repeat("x", n))
-			b := ReadAhead(&tracked{Reader: r})
+			b := ReadAhead(&tracked{Reader: r}, false)
 			synctest.Wait()
 			if left := r.Len(); left != max(n-aheadLimit, 0) {
 				t.Errorf("of %d bytes %d are left", n, left)
@@ -149,7 +149,7 @@ func TestPeekAtAStall(t *testing.T) {
 func TestReadAheadOfAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &stalled{Reader: strings.NewReader("text"), free: make(chan struct{})}
-		b := ReadAhead(source)
+		b := ReadAhead(source, false)
 		start := time.Now()
 		buf := make([]byte, 3)
 		for _, want := range []string{"tex", "t"} {
@@ -173,7 +173,7 @@ func TestReadAheadOfAStall(t *testing.T) {
 // Of a body without an end no more is kept than aheadLimit.
 func TestReadAheadIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := ReadAhead(&tracked{Reader: endless{}}).(*ahead)
+		b := ReadAhead(&tracked{Reader: endless{}}, false).(*ahead)
 		synctest.Wait()
 		if len(b.buf) != aheadLimit || cap(b.buf) != aheadLimit {
 			t.Errorf("%d bytes are kept, in %d", len(b.buf), cap(b.buf))
@@ -184,6 +184,65 @@ func TestReadAheadIsBounded(t *testing.T) {
 		b.Close()
 	})
 }
+
+// An answer that frees its connection is closed when as much was read as is kept, or after lookTime; what was read can
+// be read, and then comes an error. Who reads before that gets all of it. It is closed once.
+func TestReadAheadFrees(t *testing.T) {
+	long := strings.Repeat("x", 2*aheadLimit)
+	for name, test := range map[string]struct {
+		parts  []string
+		every  time.Duration
+		reads  time.Duration // when it is read
+		closed time.Duration // when it was closed; zero if not before Close
+		want   int
+		err    error
+	}{
+		"short":                {[]string{"text"}, 0, time.Minute, 0, 4, nil},
+		"longer than is kept":  {[]string{long}, 0, time.Minute, 1, aheadLimit, io.ErrUnexpectedEOF},
+		"slow":                 {[]string{"te", "xt"}, lookTime * 2 / 5, time.Minute, 0, 4, nil},
+		"too slow":             {[]string{"te", "xt", "s"}, lookTime * 3 / 5, time.Minute, lookTime, 4, io.ErrUnexpectedEOF}, // a Read was under way
+		"too slow, and waited": {[]string{"te", "xt", "s"}, lookTime * 3 / 5, lookTime - 1, 0, 5, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source := &slowly{parts: test.parts, every: test.every, end: io.EOF}
+				b := ReadAhead(source, false)
+				for range 2 {
+					if ReadAhead(b, true) != b {
+						t.Error("what was read ahead is read ahead again")
+					}
+				}
+				time.Sleep(test.closed)
+				if synctest.Wait(); source.closed.Load() != (test.closed > 0) {
+					t.Errorf("closed %v after %v", source.closed.Load(), test.closed)
+				}
+				time.Sleep(test.reads - test.closed)
+				if got, err := io.ReadAll(b); len(got) != test.want || !errors.Is(err, test.err) {
+					t.Errorf("%d bytes, %v; want %d, %v", len(got), err, test.want, test.err)
+				}
+				source.closed.Store(false)
+				if err := b.Close(); err != nil || source.closed.Load() == (test.err != nil) {
+					t.Errorf("%v; closed by Close: %v", err, source.closed.Load())
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := ReadAhead(closePanics{endless{}}, true)
+		synctest.Wait()
+		defer func() {
+			if got := recover(); got != "oops" {
+				t.Errorf("Close panicked with %v, want what Close of the answer did", got)
+			}
+		}()
+		b.Close()
+	})
+}
+
+// closePanics is a body whose Close panics.
+type closePanics struct{ io.Reader }
+
+func (closePanics) Close() error { panic("oops") }
 
 type endless struct{}
 
@@ -203,7 +262,7 @@ func TestReadAheadOfAPanic(t *testing.T) {
 		} {
 			t.Run(name+" "+how, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					b := ReadAhead(&tracked{Reader: io.MultiReader(strings.NewReader("text"), springs(spring))})
+					b := ReadAhead(&tracked{Reader: io.MultiReader(strings.NewReader("text"), springs(spring))}, false)
 					synctest.Wait()
 					var recovered any
 					got, done := "it has not returned", make(chan struct{})

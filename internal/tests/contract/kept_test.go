@@ -173,7 +173,7 @@ func TestReadBodyThatStalls(t *testing.T) {
 // A request that waits to be sent again holds no connection which the request that it waits for
 // needs, whatever its answer is like.
 func TestKeptBodyHoldsNoConnection(t *testing.T) {
-	for name, long := range map[string]int{"short": 10, "longer": 60_000} {
+	for name, long := range map[string]int{"short": 10, "longer": 60_000, "longer than what is kept": 200_000} {
 		for _, chunked := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				lab.Protocols(t, func(t *testing.T, two bool) {
@@ -206,6 +206,45 @@ func TestKeptBodyHoldsNoConnection(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The same holds for an answer that stalls, after a second; and the answer is returned if the request is not sent again,
+// with what was read of it.
+func TestKeptBodyThatStallsHoldsNoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.Serve(t, false, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/good" {
+				time.Sleep(time.Minute)
+				return
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, "busy")
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		base.MaxConnsPerHost = 1
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(lab.InFlight(1)), MaxWait: 10 * time.Second}
+		var wg sync.WaitGroup
+		start := time.Now()
+		wg.Go(func() {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/bad", ""))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if took := time.Since(start); resp.StatusCode != http.StatusServiceUnavailable || string(text) != "busy" || !errors.Is(err, io.ErrUnexpectedEOF) || took != 11*time.Second {
+				t.Errorf("status %d, %q, %v, after %v; want 503, what was read of it, and an error, after 11s", resp.StatusCode, text, err, took)
+			}
+		})
+		time.Sleep(time.Second / 2)
+		hit(t, tr, 1, "http://a.example/good")
+		if took := time.Since(start); took != time.Second+time.Minute {
+			t.Errorf("the other was answered after %v, want 1m1s: it waits for the connection for half a second", took)
+		}
+		wg.Wait()
+	})
 }
 
 // A request that has failed while its caller still writes its body goes again after its backoff, with all of
