@@ -540,8 +540,8 @@ func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 		{"", time.Second, 0, 19},
 		{"", 999 * time.Millisecond, 0, 25},
 		{"", -1, 0, 25},
-		{"", 0, time.Second, 19},
-		{"", 0, 999 * time.Millisecond, 25}, // later, there might be no time left for the answer
+		{"", 0, time.Second + trip, 19}, // as long as the answer took is kept for it
+		{"", 0, time.Second + trip - 1, 25},
 		{pacer.ModeReject, 0, 0, 25},
 	} {
 		synctest.Test(t, func(t *testing.T) {
