@@ -111,7 +111,7 @@ func (s *Server) Yields(p *Past, before monotime.Time) bool {
 // TriesAnother reports whether a request is to go at once, alone, after a refusal that does not hold the bucket.
 func (s *Server) TriesAnother() bool { return s.persistence.trying() && s.slowStart.allowed == 1 }
 
-// Look returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the
+// Ahead returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the
 // first in line, the others were not refused yet. If the first is of a kind that was refused, and of which none was
 // served since, it is the first of another kind: else requests that the server always refuses would go ahead one after
 // the other. They may be of the same kind as others, or each of its own. So after several refusals in a row, it is any

@@ -43,7 +43,7 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st St
 	}
 	w.leastThen, w.heardThen = w.remaining, st.Heard
 	if w.spentSince != 0 {
-		w.look.restore(0, cmp.Or(st.Spent, st.Heard))
+		w.restoreLook(0, cmp.Or(st.Spent, st.Heard))
 	}
 	if st.Since != 0 {
 		w.others = otherUsers{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}

@@ -27,7 +27,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	late := min(h.reset.late, now.Add(monotime.Longest))
 	w := s.findOrAdd(h.limitName)
 	s.advance()
-	w.remains.restore(bounded(h.remaining), s.sequence)
+	w.restore(bounded(h.remaining), s.sequence)
 	o := outcome{now: now}
 	w.define(&o, h.limit, h.span)
 	o.limit = w.limit()
@@ -42,7 +42,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 		w.heardAt = min(h.heard, now)
 	}
 	w.last.note(w.heardAt)
-	w.look.restore(w.remaining, w.heardAt)
+	w.restoreLook(w.remaining, w.heardAt)
 	w.spread = s.config.Spend.SpreadFor(w.stated, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleLook(now, &s.config)
 	s.resume(now, w)

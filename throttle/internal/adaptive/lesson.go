@@ -179,7 +179,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	}
 	w.lower(left)
 	if left == 0 && w.spentSince == 0 {
-		w.look.restore(0, now)
+		w.restoreLook(0, now)
 	}
 	w.scheduleLook(now, &s.config)
 }

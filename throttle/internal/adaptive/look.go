@@ -33,9 +33,9 @@ func (l *look) steady() bool { return !l.looking && l.spentSince == 0 && l.misse
 // forget forgets the looks that came in vain: the limit that they looked at is back, was another, or was misread.
 func (l *look) forget() { l.missedLooks = 0 }
 
-// restore takes in that so much remains, as is known elsewhere of an instant. If it is anything, it has come back since
-// the latest look.
-func (l *look) restore(remaining int, at monotime.Time) {
+// restoreLook takes in that so much remains, as is known elsewhere of an instant. If it is anything, it has come back
+// since the latest look.
+func (l *look) restoreLook(remaining int, at monotime.Time) {
 	if l.spentSince = at; remaining > 0 {
 		l.spentSince, l.missedLooks = 0, 0
 	}
