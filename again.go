@@ -269,11 +269,12 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 }
 
 // readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and
-// its connection becomes free. Where what is in flight is bounded, the request that has its slot may need just that
-// connection, and would wait for it for ever.
+// its connection becomes free. Where connections are few, or what is in flight is bounded, the request that it waits
+// for may need just that connection, and would wait for it: for seconds, or for ever.
 func (x *exchange) readAhead() {
 	if x.terms.resp != nil {
-		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body, x.t.routes.Load().boundsFlight)
+		base, ok := x.t.base().(*http.Transport)
+		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body, x.t.routes.Load().boundsFlight || ok && base.MaxConnsPerHost > 0)
 	}
 }
 

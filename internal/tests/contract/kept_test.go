@@ -174,7 +174,11 @@ func TestReadBodyThatStalls(t *testing.T) {
 // needs, whatever its answer is like.
 func TestKeptBodyHoldsNoConnection(t *testing.T) {
 	for name, long := range map[string]int{"short": 10, "longer": 60_000, "longer than what is kept": 200_000} {
-		for _, chunked := range []bool{false, true} {
+		for i := range 4 {
+			chunked, quotas := i%2 == 1, pacer.Table(nil)
+			if i >= 2 {
+				quotas = lab.All(lab.InFlight(1))
+			}
 			t.Run(name, func(t *testing.T) {
 				lab.Protocols(t, func(t *testing.T, two bool) {
 					t.Helper()
@@ -189,7 +193,7 @@ func TestKeptBodyHoldsNoConnection(t *testing.T) {
 						io.WriteString(w, strings.Repeat("x", long))
 					})
 					base.MaxConnsPerHost = 1
-					tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(lab.InFlight(1))}
+					tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: quotas}
 					var wg sync.WaitGroup
 					start := time.Now()
 					wg.Go(func() { hit(t, tr, 1, "http://a.example/bad") })
