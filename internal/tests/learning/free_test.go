@@ -27,8 +27,8 @@ func TestSlowStartCosts(t *testing.T) {
 		requests, callers int
 		want, plain       time.Duration
 	}{
-		{1 * ms, 1000, 64, 63 * ms, 16 * ms},
-		{1 * ms, 10000, 64, 204 * ms, 157 * ms},
+		{1 * ms, 1000, 64, 65 * ms, 16 * ms},
+		{1 * ms, 10000, 64, 205 * ms, 157 * ms},
 		{30 * ms, 1000, 8, 3840 * ms, 3750 * ms},
 		{30 * ms, 1000, 64, 960 * ms, 480 * ms},
 		{100 * ms, 1000, 64, 2500 * ms, 1600 * ms},
@@ -65,6 +65,40 @@ func TestSlowStartCosts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlowStartEndsByDegrees: a line that has grown in a slow start does not go all at once when that ends, but by
+// twice as many in each round trip at the most. 1500 requests a second come, at a server that answers after 100 ms.
+func TestSlowStartEndsByDegrees(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 100 * time.Millisecond
+		var mu sync.Mutex
+		var went [40]int // by round trip
+		start := time.Now()
+		client := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			went[time.Since(start)/trip]++
+			mu.Unlock()
+			time.Sleep(trip)
+			return lab.Answer(r, http.StatusOK, ""), nil
+		})}}
+		var wait sync.WaitGroup
+		for range 3750 {
+			wait.Go(func() { lab.Get(t, client, "http://a.example/") })
+			time.Sleep(time.Second / 1500)
+		}
+		wait.Wait()
+		most := 0
+		for i, n := range went[1:] {
+			if n > 2*went[i]+1 {
+				t.Errorf("in round trip %d, %d requests go, and %d before: %v", i+1, n, went[i], went)
+			}
+			most = max(most, n)
+		}
+		if most < 600 {
+			t.Errorf("%d in a round trip at most: the line of 1700 was to go", most)
+		}
+	})
 }
 
 // TestSlowStartWithoutAnswers: requests that end without an answer, since their connection breaks or their

@@ -14,7 +14,8 @@ import (
 // avoidance of TCP, section 3.2, has one more segment in flight in each). But where fewer ask to go than may,
 // each answer lets one more go, whatever was in flight, which TCP calls not validated (RFC 7661): after 200
 // requests one by one, 201 may go at once. It ends with the first answer that states a limit, if it is known
-// what requests cost of it, or after slowStartAnswers answers.
+// what requests cost of it, or after slowStartAnswers answers, when fewer ask to go than may: until then each
+// answer lets one more go, so that a line that has grown meanwhile does not go all at once.
 //
 // A server may be slow without refusing: a long poll, or requests that are answered only together. So when
 // nothing was answered for slowStartStep, one more goes, and twice as many may be in flight. That is so as well
@@ -141,18 +142,19 @@ func (s *slowStart) serve(now monotime.Time, granted sequence, trip time.Duratio
 	if s.unanswered = now; s.inFlight == 0 {
 		s.unanswered = 0
 	}
-	if s.grown += s.growth(trip); s.grown >= 1 {
+	bound, free := s.inFlight+1 >= s.allowed, s.answered >= slowStartAnswers
+	if s.grown += s.growth(trip, bound && !free); s.grown >= 1 {
 		s.allowed++
 		s.grown--
 	}
-	if known || s.answered >= slowStartAnswers {
+	if known || free && !bound {
 		s.allowed = 0
 	}
 }
 
-// growth returns how many more may be in flight after an answer. It is one where fewer requests ask to go than may.
-func (s *slowStart) growth(trip time.Duration) float64 {
-	if s.allowed < slowStartSteep || s.inFlight+1 < s.allowed {
+// growth returns how many more may be in flight after an answer: one, unless the rise is to be bounded.
+func (s *slowStart) growth(trip time.Duration, bounded bool) float64 {
+	if s.allowed < slowStartSteep || !bounded {
 		return 1
 	}
 	return min(max(slowStartRise*trip.Seconds()/float64(s.allowed), 1.0/slowStartLeast), 1)
