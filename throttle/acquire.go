@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
+	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -169,16 +170,8 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 // now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
-	ended, detail := ctx.Err(), ", since the context has already ended"
-	if c.Cancel != nil {
-		select {
-		case <-c.Cancel:
-			ended, detail = cmp.Or(ended, context.Canceled), ", since Cancel has already been closed"
-		default:
-		}
-	}
-	if ended != nil {
-		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: detail}
+	if which, ended := bell.Over(ctx, c.Cancel); ended != nil {
+		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
 	}
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
@@ -266,6 +259,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		l.run(now)
 	}
 	l.restock(now)
+	w.refuseUncalled(now)
 	return w, nil
 }
 

@@ -113,8 +113,8 @@ func (w *waiter) Leave() (waited bool) {
 	defer w.l.unlock(root)
 	w.l.change(root.now(), func() {
 		if waited = w.entries != nil; waited {
+			w.err = ErrCanceled
 			w.leave()
-			w.l.lineShrank()
 		}
 	})
 	return waited

@@ -52,6 +52,7 @@ type line struct {
 	direct   int                      // how many all of these are
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
 	waiting  int                      // how many these are, those who stand aside included
+	atOnce   order.Set[*waiter]       // of these, who must not wait, but for calls of stores
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    monotime.Timer[*Limiter] // for the next waiter that may go
@@ -196,6 +197,10 @@ func (w *waiter) addCounts(sign int) {
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
+		if b.link != nil {
+			b.line.atOnce.Put(w, w.AtOnce && sign > 0)
+			b.link.lease.Shrunk(w.err != nil)
+		}
 		switch {
 		case b.Parent == nil:
 		case b.line.waiting == 1 && sign > 0:
@@ -222,7 +227,9 @@ func (w *waiter) joinLine(b *Limiter, fromFront bool) {
 	if ok {
 		displaced.withdraw(b)
 	}
-	w.entries = append(w.entries, e)
+	if w.entries = append(w.entries, e); b.link != nil {
+		b.link.lease.Meet(&w.hope)
+	}
 }
 
 // top is the highest bucket in whose line w stands.

@@ -367,6 +367,7 @@ func (l *Limiter) thaw() {
 	if root.frozen == 0 {
 		for _, b := range root.runOnThaw.Take() {
 			b.run(now)
+			b.refuseUncalled(now)
 		}
 	}
 }

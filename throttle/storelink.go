@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,15 +31,16 @@ import (
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease
-	line          leaseLine
 	calling       *storeCall // the call under way; nil if there is none, or it is overdue
 	overdue       bool       // a call has not returned, and counts as failed
+	settling      bool       // a reply is taken in: the next call is made when those for whom it came have gone, or were refused
 	closed        bool       // Close was called
 	stopListening func()     // ends listening; nil if not listening
 	tries         link.Tries // of listening
 	timer         monotime.Timer[*storeLink]
 	events        outbox.Outbox[StoreEvent]
 	learned       lease.Learned // used by one call at a time, without the lock
+	visited       []*waiter     // whom InOrder yielded to the lease, in this order
 }
 
 // storeCall is a call for the waiters that the line had.
@@ -54,22 +56,26 @@ type storeCall struct {
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
-	return &storeLink{l: l, line: leaseLine{l: l}, lease: lease.New(lease.Config{
+	return &storeLink{l: l, lease: lease.New(lease.Config{
 		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Fresh: l.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
 	})}
 }
 
 // ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
 func (s *storeLink) ask(now monotime.Time) {
-	if s == nil || s.closed {
+	if s == nil || s.closed || s.settling {
 		return
 	}
-	if c := s.lease.Next(now, s.l.hold, &s.line); c != nil {
+	if root := s.l.root(); root.frozen > 0 { // nobody could go by the reply, and who must not wait would ask again
+		root.runOnThaw.Add(s.l)
+		return
+	}
+	if c := s.lease.Next(now, s.l.hold, s); c != nil {
 		ended := make(chan struct{})
-		s.calling = &storeCall{c, s.line.visited, sync.OnceFunc(func() { close(ended) }), ended}
+		s.calling = &storeCall{c, s.visited, sync.OnceFunc(func() { close(ended) }), ended}
 		go s.call(s.calling)
 	}
-	s.line.visited = nil
+	s.visited = nil
 	s.arm(now)
 }
 
@@ -142,21 +148,17 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 		return
 	}
 	now := root.now()
-	var e lease.Effects
 	s.l.change(now, func() {
-		s.calling, s.overdue, s.l.luck = nil, overdue, luck
-		e = s.lease.Step(now, sent, c.Call, reply, err, overdue)
-		s.apply(now, e, c)
+		s.calling, s.overdue, s.l.luck, s.settling = nil, overdue, luck, true
+		s.apply(now, s.lease.Step(now, sent, c.Call, reply, err, overdue), c)
 		if err == nil && reply != nil {
 			s.l.server.Divide(reply.Members)
 		}
 	})
-	for _, a := range e.Concerned {
-		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
-			s.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait)) })
-		}
-	}
+	s.l.refuseUncalled(now) // whom it was for
+	s.settling = false
 	s.ask(now)
+	s.l.refuseUncalled(now)
 	c.end() // Close waits for the call, and not for StoreEvent, which may wait for what the caller of Close holds
 	s.events.Tell(s.l.StoreEvent, func() { s.l.unlock(root) }, func() { s.l.lock() })
 }
@@ -176,6 +178,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, u := range e.Unserved {
 		w := c.waiters[u.Waiter]
 		if w.entries == nil || w.asksStore {
+			w.asksStore = w.entries != nil && w.top() != s.l // else it need not wait for a bucket above
 			continue
 		}
 		d := delay{u.Due, s.l}
@@ -183,11 +186,8 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 			w.refuse(now, w.refusal(now, d, why))
 		}
 	}
-	for _, a := range e.Concerned {
-		if w := c.waiters[a.Waiter]; e.Retry != 0 && w.entries != nil && !w.asksStore {
-			s.lease.AskNotBefore(e.Retry)
-			return
-		}
+	if e.Retry != 0 && slices.ContainsFunc(e.Concerned, func(a lease.Asked) bool { w := c.waiters[a.Waiter]; return w.entries != nil && !w.AtOnce }) {
+		s.lease.AskNotBefore(e.Retry)
 	}
 }
 
@@ -258,11 +258,7 @@ func (s *storeLink) tick() {
 
 // take charges a claim to the lease.
 func (s *storeLink) take(g *right, due, now monotime.Time, need *need) {
-	var uses []lease.Use
-	if g.extra != nil {
-		uses = g.extra.Uses
-	}
-	if uses = s.lease.Take(uses, due, now, &need.Demand, need.urgent(), s.l.line.waiting-1); len(uses) > 0 {
+	if uses := s.lease.Take(g.extra.Used(), due, now, &need.Demand, need.urgent(), s.l.line.waiting-1); len(uses) > 0 {
 		g.ensureExtra().Uses = uses
 	}
 	s.arm(now)
@@ -275,15 +271,6 @@ func (l *Limiter) restock(now monotime.Time) {
 	}
 }
 
-// lineShrank tells the leases of l and of its parents that a waiter of l left the line and was not granted.
-func (l *Limiter) lineShrank() {
-	for b := l; b != nil; b = b.Parent {
-		if b.link != nil {
-			b.link.lease.Shrunk()
-		}
-	}
-}
-
 // mustAskStore reports whether a reply of a store must come before it is known that w must wait: w is due, by
 // its delay d, but the line does not release it.
 func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
@@ -293,6 +280,30 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 		}
 	}
 	return false
+}
+
+// refuseUncalled refuses those in the line of l, and below it, who must not wait, and for whom no call is made; the first
+// in line first.
+func (l *Limiter) refuseUncalled(now monotime.Time) {
+	for _, w := range l.line.atOnce.Sorted() {
+		w.refuseUncalled(now)
+	}
+}
+
+// refuseUncalled refuses w, which must not wait, if it waits and no call of a store may let it go. While the tree is
+// frozen, nobody knows.
+func (w *waiter) refuseUncalled(now monotime.Time) {
+	if w.AtOnce && w.entries != nil && w.l.root().frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
+		w.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait)) })
+	}
+}
+
+// awaitsCall reports whether a call of a store may bring what w asks for, or what one needs that goes before it and
+// already competes above.
+func (w *waiter) awaitsCall() bool {
+	top := w.top()
+	return w.hope.Called() || top.link != nil && top.link.lease.MayBring(&w.hope) ||
+		slices.ContainsFunc(top.line.Before(w, top.line.Heads(new([priorities]*waiter))), func(o *waiter) bool { return o.top() != top && o.awaitsCall() })
 }
 
 // sayFarewell makes the last calls, which give back all slots and end the membership, unless one does not return.
@@ -315,27 +326,21 @@ func (s *storeLink) sayFarewell() error {
 	})
 }
 
-// leaseLine is the line of a bucket as its lease sees it.
-type leaseLine struct {
-	l       *Limiter
-	visited []*waiter // the waiters that InOrder yielded, in this order
-}
-
 // Waiting implements lease.Line.
-func (q *leaseLine) Waiting() int { return q.l.line.waiting }
+func (s *storeLink) Waiting() int { return s.l.line.waiting }
 
 // First implements lease.Line.
-func (q *leaseLine) First(now monotime.Time) (first lease.Waiter, until monotime.Time, ok bool) {
-	for w := range q.l.line.InOrder() {
-		return w.forLease(now), q.l.blockedUntil(now, w), true
+func (s *storeLink) First(now monotime.Time) (first lease.Waiter, until monotime.Time, ok bool) {
+	for w := range s.l.line.InOrder() {
+		return w.forLease(now), s.l.blockedUntil(now, w), true
 	}
 	return first, 0, false
 }
 
 // Demands implements lease.Line.
-func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
+func (s *storeLink) Demands() iter.Seq2[*limit.Demand, bool] {
 	return func(yield func(*limit.Demand, bool) bool) {
-		line := &q.l.line
+		line := &s.l.line
 		for i := range line.sure.Sum {
 			if !yield(&line.sure.Sum[i], byIndex[i] == Urgent) {
 				return
@@ -345,25 +350,28 @@ func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 			return
 		}
 		for w := range line.InOrder() {
-			if w.l != q.l && !yield(&w.Demand, w.urgent()) {
+			if w.l != s.l && !yield(&w.Demand, w.urgent()) {
 				return
 			}
 		}
 	}
 }
 
+// Hope implements lease.Line.
+func (s *storeLink) Hope(i int) *lease.Hope { return &s.visited[i].hope }
+
 // InOrder implements lease.Line.
-func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
+func (s *storeLink) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 	return func(yield func(lease.Waiter) bool) {
 		next := func(w *waiter) bool {
-			w.remembered, q.visited = true, append(q.visited, w)
+			w.remembered, s.visited = true, append(s.visited, w)
 			return yield(w.forLease(now))
 		}
-		for w := range q.l.line.InOrder() {
+		for w := range s.l.line.InOrder() {
 			if !next(w) {
 				return
 			}
-			if w.l == q.l || w.l.Parent != q.l || !w.l.opensForAll(now) {
+			if w.l == s.l || w.l.Parent != s.l || !w.l.opensForAll(now) {
 				continue
 			}
 			// If w goes, all others of its bucket can follow.
@@ -378,11 +386,7 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 
 // forLease is w as a lease sees it.
 func (w *waiter) forLease(now monotime.Time) lease.Waiter {
-	o := lease.Waiter{Demand: &w.Demand, Urgent: w.urgent()}
-	if !w.asksStore {
-		o.Within = lease.TimeLeft(w.l.clock.Awake(now), w.Expires, w.Deadline)
-	}
-	return o
+	return lease.Waiter{Demand: &w.Demand, Urgent: w.urgent(), Within: w.Left(w.l.clock.Awake(now))}
 }
 
 // blockedUntil returns the instant until which something else than the store of l delays w.

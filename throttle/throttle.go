@@ -194,10 +194,9 @@ type Limiter struct {
 	//
 	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A
 	// quota cannot have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is
-	// an error. Even a claim that must not wait waits for the store's answer; and where claims of several tokens
-	// wait in line, it may wait until some of these have gone. A Parent that delays requests for longer than
-	// SlotLife wastes slots; if the Parent has a Store too, one token of each of its token buckets must come back
-	// within SlotLife. See Close.
+	// an error. Even a claim that must not wait waits for the store's answer, and for that of a call that was
+	// under way. A Parent that delays requests for longer than SlotLife wastes slots; if the Parent has a Store
+	// too, one token of each of its token buckets must come back within SlotLife. See Close.
 	Store store.Store
 
 	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -28,7 +29,8 @@ type waiter struct {
 	from   monotime.Time // from when w may count
 	check.Bounds
 	cancel    <-chan struct{} // of the Claim
-	asksStore bool            // w waits for the store's next reply, and no longer
+	asksStore bool            // w waits for calls of stores, as long as awaitsCall says so
+	hope      lease.Hope      // what these may bring
 	passed    int             // how often it has let others pass
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
@@ -140,10 +142,8 @@ func (w *waiter) end(now monotime.Time, err error) {
 // depart is end for the caller itself, which needs not be woken.
 func (w *waiter) depart(now monotime.Time, err error) {
 	w.stay.End(now)
+	w.err = err
 	w.leave()
-	if w.err = err; err != nil {
-		w.l.lineShrank()
-	}
 }
 
 // refuse ends w with an error. The next claims take its place.

@@ -6,6 +6,8 @@
 package bell
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"time"
 )
@@ -58,6 +60,17 @@ func (b *Bell) WaitOr(left time.Duration, ended, canceled <-chan struct{}) Event
 		return Ended
 	case <-canceled:
 		return Canceled
+	}
+}
+
+// Over returns why a wait is over before it begins, in words and as an error; nil if it is not. Canceled may be nil.
+func Over(ctx context.Context, canceled <-chan struct{}) (why string, err error) {
+	err = ctx.Err()
+	select {
+	case <-canceled:
+		return "Cancel has already been closed", cmp.Or(err, context.Canceled)
+	default:
+		return "the context has already ended", err
 	}
 }
 

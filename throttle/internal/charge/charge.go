@@ -38,6 +38,14 @@ func (x *Extra) CostOrNil() *limit.Demand {
 	return &d
 }
 
+// Used is what the grant took of slots of Stores.
+func (x *Extra) Used() []lease.Use {
+	if x == nil {
+		return nil
+	}
+	return x.Uses
+}
+
 // Of is what a grant of n requests was charged, and what it holds.
 func (x *Extra) Of(n int) limit.Charged {
 	if x != nil {

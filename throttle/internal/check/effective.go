@@ -63,6 +63,21 @@ func (b *Bounds) Patience(now monotime.Time) time.Duration {
 	return 0
 }
 
+// Left is for how long a claim can still wait, until it expires, and until before its deadline; negative if there is no
+// bound.
+func (b *Bounds) Left(now monotime.Time) time.Duration {
+	end := b.Expires
+	switch {
+	case b.AtOnce:
+		return 0
+	case b.Expires == 0 && b.Deadline == 0:
+		return -1
+	case b.Expires == 0 || b.Deadline != 0 && b.Deadline-1 < b.Expires:
+		end = b.Deadline - 1
+	}
+	return max(end.Sub(now), 0)
+}
+
 // Expires returns until when a claim may wait that was first made at from; zero if there is no bound, or if it
 // must not wait.
 func Expires(from monotime.Time, maxWait time.Duration) monotime.Time {

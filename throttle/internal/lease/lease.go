@@ -14,6 +14,7 @@
 //   - due.go: [Lease.Due] returns when a claim may go by what is in hand.
 //   - use.go: [Lease.Take] charges a claim that goes. [Lease.Return] and [Lease.Settle] take back
 //     what the claim did not use. demand.go counts what goes, which prefetch.go asks about.
+//   - hope.go: which claims calls are for, those under way and the next one ([Lease.MayBring]).
 //   - owner.go: the other things that the owner tells between calls. [Lease.Wake] is when to call
 //     [Lease.Tick] next.
 //
@@ -91,6 +92,7 @@ type Lease struct {
 	serialUsed    bool          // a call with it was made, and may have arrived
 	answered      int64         // of the latest request that was answered
 	calling       bool          // a call is under way
+	flights       flights       // which claims calls are for
 	flown         []int         // from which quota of sentOf each takes over
 	sentVersion   int           // the version of sentOf
 	oldTries      int           // how many calls were made by sentOf after the quotas were replaced

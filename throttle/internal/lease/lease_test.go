@@ -34,6 +34,7 @@ func at(d time.Duration) monotime.Time { return t0.Add(d) }
 // testLine is a line of claims of one bucket.
 type testLine struct {
 	claims []Waiter
+	hopes  []*Hope
 	barred monotime.Time // something other than the store stands in the way until then
 }
 
@@ -68,6 +69,13 @@ func (l *testLine) Demands() iter.Seq2[*limit.Demand, bool] {
 }
 
 func (l *testLine) InOrder(monotime.Time) iter.Seq[Waiter] { return slices.Values(l.claims) }
+
+func (l *testLine) Hope(i int) *Hope {
+	for len(l.hopes) <= i {
+		l.hopes = append(l.hopes, new(Hope))
+	}
+	return l.hopes[i]
+}
 
 // newLease returns a Lease of quotas, with a SlotLife of 100 ms.
 func newLease(t *testing.T, quotas string, reserve float64) *Lease {
@@ -389,12 +397,12 @@ func TestNextTellsBack(t *testing.T) {
 	r := step(100*ms + 1)
 	equal(t, "back", r.Back, back)
 	equal(t, "serial", r.Serial, int64(2))
-	l.Step(at(110*ms), at(100*ms), &Call{Request: r, version: l.version}, nil, errDown, false)
+	l.Step(at(110*ms), at(100*ms), &Call{Request: r, flight: new(flight), version: l.version}, nil, errDown, false)
 	l.Next(at(110*ms), 0, queue())
 	r = step(110*ms + probeEvery)
 	equal(t, "back again", r.Back, back)
 	equal(t, "serial again", r.Serial, int64(2))
-	l.Step(at(320*ms), at(310*ms), &Call{Request: r, version: l.version}, &store.Reply{Bound: -1}, nil, false)
+	l.Step(at(320*ms), at(310*ms), &Call{Request: r, flight: new(flight), version: l.version}, &store.Reply{Bound: -1}, nil, false)
 	if c := l.Next(at(s), 0, queue()); c != nil || !l.Idle(at(s)) {
 		t.Errorf("after that a call %+v, idle %v", c, l.Idle(at(s)))
 	}
@@ -451,7 +459,7 @@ func TestNextTrims(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	stock(t, l, 20*ms, 30*ms, 200*ms, 300*ms, 400*ms)
 	l.trips.add(25 * ms)
-	l.Shrunk()
+	l.Shrunk(true)
 	c := l.Next(at(0), 0, queue(1))
 	equal(t, "back", c.Request.Back, []store.Part{{Slot: 5, Cost: []int{1}}, {Slot: 4, Cost: []int{1}}, {Slot: 3, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}})
 	equal(t, "hand", l.State(at(0)).Hand, 1)
@@ -459,7 +467,7 @@ func TestNextTrims(t *testing.T) {
 	l = newLease(t, "9/s burst 5", 0)
 	stock(t, l, 20*ms, 200*ms)
 	l.trips.add(25 * ms)
-	l.Shrunk()
+	l.Shrunk(true)
 	equal(t, "back of none", l.Next(at(0), 0, queue()).Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
 }
 

@@ -26,6 +26,9 @@ type Line interface {
 	// came from a bucket below is followed by those claims of that bucket which would follow at
 	// once: if a and B1 wait here, and B1 and B2 in the bucket below, it returns a, B1, B2.
 	InOrder(now monotime.Time) iter.Seq[Waiter]
+
+	// Hope returns what calls may bring the claim that InOrder has just returned with an index.
+	Hope(i int) *Hope
 }
 
 // Waiter is a claim that waits.
@@ -43,16 +46,4 @@ func (l *Lease) needed(line Line) []int {
 		slot.Add(need, l.cost(buf[:0], d, urgent), 1)
 	}
 	return need
-}
-
-// TimeLeft returns how long a claim can still wait, up to the instant at which it expires, and until before its
-// deadline; negative if there is neither. Zero is no instant.
-func TimeLeft(now, expires, deadline monotime.Time) time.Duration {
-	switch {
-	case expires == 0 && deadline == 0:
-		return -1
-	case expires == 0 || deadline != 0 && deadline-1 < expires:
-		expires = deadline - 1
-	}
-	return max(expires.Sub(now), 0)
 }

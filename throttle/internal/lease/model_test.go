@@ -120,7 +120,7 @@ func (m *member) giveUp(c *claim) {
 	}
 	c.gaveUp = true
 	m.queue = slices.Delete(m.queue, i, i+1)
-	m.Shrunk()
+	m.Shrunk(true)
 	m.look()
 }
 

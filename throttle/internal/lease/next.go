@@ -13,7 +13,8 @@ type Call struct {
 	Request *store.Request
 	asked   []Asked // the claims on behalf of which the request asks, in their order
 	waiting []Asked // the claims because of which the call is made: a request that repeats another one, or only tells, asks for none of them
-	version int     // of the quotas
+	flight  *flight
+	version int // of the quotas
 	made    monotime.Time
 }
 
@@ -35,6 +36,7 @@ func (c *Call) At(sent monotime.Time, hears bool) *store.Request {
 // or if there is something to tell; one at a time. The bucket is held until an instant. Next is
 // called whenever something has changed, and Step when the call has ended.
 func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
+	l.flights.ended, l.flights.next = nil, nil
 	if l.calling {
 		return nil
 	}
@@ -85,7 +87,12 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	}
 	l.calling = true
 	l.calls++
-	return &Call{r, asked, waiting, l.sentVersion, now}
+	l.flights.begin(func(yield func(*Hope) bool) {
+		for _, a := range waiting {
+			yield(line.Hope(a.Waiter))
+		}
+	})
+	return &Call{r, asked, waiting, l.flights.now, l.sentVersion, now}
 }
 
 // hearOfHolds has a call made of a bucket without quotas, which has nothing to ask for, once in a

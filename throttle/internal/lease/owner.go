@@ -58,8 +58,8 @@ func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	return n.Room || n.Lost || n.Released
 }
 
-// Shrunk notes that a claim left the line without going.
-func (l *Lease) Shrunk() { l.lineShrunk = true }
+// Shrunk notes, if so, that a claim left the line without going.
+func (l *Lease) Shrunk(so bool) { l.lineShrunk = l.lineShrunk || so }
 
 // Said notes what the server said. The store is told with the next call; at once if nothing is
 // left.
@@ -81,6 +81,14 @@ func (l *Lease) AskNotBefore(at monotime.Time) { l.notBefore = max(l.notBefore, 
 func (l *Lease) MayAsk(now monotime.Time) bool {
 	return !l.overdue && (l.calling || now >= l.notBefore)
 }
+
+// Meet notes that a claim has come to the line of the bucket.
+func (l *Lease) Meet(h *Hope) { h.met = l.flights.now }
+
+// MayBring reports whether a call may be for a claim in the line, but for calls that are made because of it: one that
+// was under way when it came, or has no room for it; or one that Next is still to return. If none may, what is in hand
+// suffices for all in line, but later; or something else delays them.
+func (l *Lease) MayBring(h *Hope) bool { return l.flights.mayBring(h) }
 
 // RoundTrip returns how long the last call took; zero before the first.
 func (l *Lease) RoundTrip() time.Duration { return l.trips.last() }

@@ -91,7 +91,7 @@ func (f *fuzzed) step() {
 		f.line.claims = append(f.line.claims, Waiter{d, urgent, time.Duration(f.r.below(int64(s))) - 1})
 	case 3:
 		f.line.claims = nil
-		f.l.Shrunk()
+		f.l.Shrunk(true)
 	case 4:
 		f.set(f.r.below(int64(len(fuzzedQuotas))))
 	case 5:

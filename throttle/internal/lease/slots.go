@@ -169,5 +169,16 @@ func (h *heldSlots) first(at, now monotime.Time, n []int) (first monotime.Time, 
 	return 0, false
 }
 
+// usable is what may be used now, of all slots together.
+func (h *heldSlots) usable(now monotime.Time) []int {
+	sum := make([]int, len(h.inHand))
+	for _, s := range h.list {
+		if s.from <= now && now <= s.until {
+			slot.Add(sum, s.left, 1)
+		}
+	}
+	return sum
+}
+
 // costs is a buffer for a cost, so that the cost need not be allocated.
 type costs [8]int

@@ -39,6 +39,7 @@ func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longes
 // overdue: it does not return, counts as failed, and Step is called once more when it has ended. No other call
 // is made before.
 func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error, overdue bool) (e Effects) {
+	l.flights.end(c.flight)
 	slept := !l.overdue && sent != 0 && now.Sub(sent) > sleptFor // else it counted as failed in time
 	l.calling, l.overdue = overdue, overdue
 	if err == nil && reply == nil {
@@ -46,6 +47,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	if err != nil {
 		e.Concerned = c.waiting
+		l.disappoint(c)
 		l.failed(now, sent, err, &e)
 		if slept {
 			l.outage.woke = now
@@ -92,16 +94,24 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
 			l.last.next = now.Add(span(reply.Next))
 		}
-		got := l.receive(now, sent, c.Request, reply, &e)
+		got, open := l.receive(now, sent, c.Request, reply, &e)
 		l.returnUnknown(now, reply)
 		l.last.note(c.Request.Asks, got)
-		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
+		e.Unserved, e.Retry = l.unserved(c, got, open), l.askLater(now, c, got)
 	}
 	if tardy {
+		l.disappoint(c)
 		e.Concerned, e.Retry, l.notBefore, l.mustCall, l.outage.tried = c.waiting, 0, now, true, now
 		l.outage.tardy = l.config.Outage.lets() // else only a slot lets claims go
 	}
 	return e
+}
+
+// disappoint notes that a call brought nothing.
+func (l *Lease) disappoint(c *Call) {
+	for i := range c.waiting {
+		c.flight.answer(i, false)
+	}
 }
 
 // inTime reports whether a reply came before its call counted as failed. If not, the store is as good as out of
@@ -158,10 +168,10 @@ func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 	}
 }
 
-// receive puts the slots of a reply in hand. It returns how many there were for each ask; more
-// than were asked for are none.
-func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got []int) {
-	got = make([]int, len(r.Asks))
+// receive puts the slots of a reply in hand. It returns how many there were for each ask, and how many of these may be
+// used now; more than were asked for are none.
+func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got, open []int) {
+	got, open = make([]int, len(r.Asks)), make([]int, len(r.Asks))
 	early := len(l.unsent.own) > 0 || l.outage.since != 0 // the store is to be told first what goes without it
 	for _, o := range reply.Slots {
 		n := granted(r, &o, got)
@@ -189,9 +199,11 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 			continue
 		}
 		l.slots.put(s)
-		l.err = nil
+		if l.err = nil; s.from <= now && now <= s.until {
+			open[o.Ask] += n
+		}
 	}
-	return got
+	return got, open
 }
 
 // decline gives back the slots of a reply to what was asked before the quotas were replaced, as slots of the
@@ -254,14 +266,16 @@ func (r *lastReply) note(asks []store.Ask, got []int) {
 // unserved returns the claims that got no slot. Slots are handed out in the order of asks, so that
 // of two claims that cost the same the later one got none. A claim that is cheaper than the next
 // slot is not among them: there may be room for it before that.
-func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
+func (l *Lease) unserved(c *Call, got, open []int) (none []Unserved) {
 	due := limit.Due{At: l.last.next, Cause: limit.Pace, Quota: l.binding()}
 	ask, n := -1, 0 // the claim is the n-th of its ask
-	for _, a := range c.asked {
+	for i, a := range c.asked {
 		if a.ask != ask {
 			ask, n = a.ask, 0
 		}
-		if n++; n <= got[ask] {
+		n++
+		c.flight.answer(i, n <= open[ask])
+		if n <= got[ask] {
 			continue
 		}
 		if slot.Suffices(c.Request.Asks[ask].Cost, l.last.nextCost) {

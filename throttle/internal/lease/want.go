@@ -97,6 +97,8 @@ func (l *Lease) ready(now monotime.Time, w *Waiter) bool {
 // nearly the same time.
 func (l *Lease) forWaiters(now monotime.Time, line Line, free []int) (asks []store.Ask, asked []Asked) {
 	var buf costs
+	usable := l.slots.usable(now)
+	l.flights.next = new(flight)
 	i := -1
 	for w := range line.InOrder(now) {
 		i++
@@ -108,6 +110,10 @@ func (l *Lease) forWaiters(now monotime.Time, line Line, free []int) (asks []sto
 			// Not behind a claim that must ask: this one goes after that, and what is in hand may
 			// have expired by then.
 			slot.Add(free, n, -1)
+			if slot.Suffices(usable, n) {
+				slot.Add(usable, n, -1)
+				line.Hope(i).ready = l.flights.next
+			}
 			continue
 		}
 		if last := len(asks) - 1; last >= 0 && slices.Equal(asks[last].Cost, n) && closeBy(asks[last].Within, w.Within) {
@@ -115,6 +121,7 @@ func (l *Lease) forWaiters(now monotime.Time, line Line, free []int) (asks []sto
 			asks[last].Within = min(asks[last].Within, w.Within)
 		} else {
 			if len(asks) == maxAsks {
+				l.flights.next.full = true
 				break
 			}
 			asks = append(asks, store.Ask{Cost: slices.Clone(n), Count: 1, Within: w.Within})

@@ -1,0 +1,73 @@
+package lease
+
+import "iter"
+
+// Hope is what calls may bring a claim that waits.
+type Hope struct {
+	calls  int     // under way that are made because of the claim, of any Lease; not all ask for it: one may do something else first
+	met    *flight // the call that was under way when the claim came to the line: another one comes after it
+	ready  *flight // the latest call that was made when enough was in hand for the claim to go, but for others: so does then
+	over   *flight // the latest call after which none is made for the claim
+	served int     // how many calls, of any Lease, had slots for the claim
+}
+
+// Called reports whether a call under way is made because of the claim.
+func (h *Hope) Called() bool { return h.calls > 0 }
+
+// mostServed bounds how many calls have slots for a claim that does not go by them, since these go to claims that came
+// later and go first, or since a bucket above has no slots yet: so a claim that must not wait is refused all the same
+// where more urgent ones come all the time.
+const mostServed = 4
+
+// flight is a call and those because of which it is made.
+type flight struct {
+	hopes []*Hope
+	full  bool // there was no room for more asks: another call follows, for the claims behind
+}
+
+// flights is the call under way, and those before and after it.
+type flights struct {
+	now   *flight // nil if there is none, or it is overdue
+	ended *flight // the latest one, until it is known which one follows; else nil
+	next  *flight // the one that is about to be made, if it may ask for those in line
+}
+
+// begin notes that a call is made because of those with these hopes.
+func (s *flights) begin(hopes iter.Seq[*Hope]) {
+	s.now, s.next = s.next, nil
+	if s.now == nil {
+		s.now = new(flight)
+	}
+	for h := range hopes {
+		h.calls++
+		s.now.hopes = append(s.now.hopes, h)
+	}
+}
+
+// end notes that a call has ended, or is overdue, after which it ends once more.
+func (s *flights) end(f *flight) {
+	for _, h := range f.hopes {
+		if s.now == f {
+			h.calls--
+		}
+	}
+	s.now, s.ended = nil, f
+}
+
+// answer notes whether a call had slots that may be used now for the i-th of those because of which it was made. If so,
+// and the claim does not go by them, another call is made for it.
+func (f *flight) answer(i int, came bool) {
+	h := f.hopes[i]
+	if h.served++; !came || h.served >= mostServed {
+		h.over = f
+	}
+}
+
+// mayBring reports whether a call may still be for a claim that has come to the line, but for those that are made
+// because of it.
+func (s *flights) mayBring(h *Hope) bool {
+	if s.ended != nil {
+		return s.ended != h.over
+	}
+	return s.now != nil && (s.now == h.met || s.now == h.ready || s.now.full)
+}
