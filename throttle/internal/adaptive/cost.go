@@ -67,8 +67,11 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 		}
 		return
 	}
-	if !o.refused {
-		w.price.count(&kind)
+	switch p := w.price; {
+	case !o.refused:
+		p.count(&kind)
+	case o.newest && !o.elsewhere && 10*o.remaining <= w.stated: // it costs more than what remains
+		p.first = max(p.first, float64(o.remaining+1))
 	}
 	if o.newest {
 		w.learnSpent(o.sent, o.now, o.remaining, !o.refused, &kind, another)

@@ -23,7 +23,7 @@ type price struct {
 	mean     float64     // of all kinds, as often as each comes
 	variance float64     // around the mean of the kind
 	learned  int         // how often learn was told
-	first    float64     // what was missing of a new window at the first answer; zero if it was much, perhaps of others
+	first    float64     // the price before it is known, see enoughPrices; zero if much was missing, perhaps of others
 
 	kept map[string]float64 // means of kinds, by their digests, that an earlier run has learned; nil if there are none
 
@@ -41,7 +41,7 @@ type kindPrice struct {
 
 const (
 	// enoughPrices is after how many observations a price is known. Before that, the price is what was missing of a
-	// new window at the first answer (first), or one token if that is not known.
+	// new window at the first answer, or more than what remained at a refusal (first); one token if neither is known.
 	enoughPrices = 4
 
 	// priceMemory is over how many observations the mean of all kinds is taken in the long run: prices change.

@@ -153,6 +153,30 @@ func TestPriceOfAWindow(t *testing.T) {
 	}
 }
 
+// A request that is refused while a tenth of the limit remains, or less, costs more than that: until the price is known,
+// no other one goes before the reset. While more remains, or another limit is used up, a refusal says nothing of it.
+func TestPriceOfARefusal(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer Answer
+		want   time.Duration
+	}{
+		"a tenth":       {refuses(tokensLeft(1000, time.Minute)), time.Minute},
+		"more":          {refuses(tokensLeft(1001, time.Minute)), 0},
+		"another limit": {refuses(tokensLeft(1000, time.Minute), left(0, 500, 10*time.Second)), 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t, Config{})
+			first := b.send()
+			b.done(b.send(), says(tokensLeft(5000, time.Minute))) // the first to be answered: nobody knows what it has cost
+			second := b.send()
+			b.wantDue(0)
+			b.done(second, test.answer)
+			b.done(first, says(tokensLeft(8000, time.Minute)))
+			b.wantDue(test.want)
+		})
+	}
+}
+
 // In a long time others may have spent much: the price is not learned from that.
 func TestPriceOfAPause(t *testing.T) {
 	b := newBucket(t, Config{})
