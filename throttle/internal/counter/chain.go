@@ -141,8 +141,9 @@ type unit struct {
 }
 
 const (
-	// proofAfter is how far apart two answers must be to prove a unit.
-	proofAfter = 10 * time.Second
+	// proofAfter is how long after an answer a request must go so that both prove a unit. A number that never changes
+	// looks like a reset that stays for 3.25 s: two steps of a second, which may be off by one each, and slack.
+	proofAfter = 4 * time.Second
 
 	enoughProof = 3
 )
@@ -155,7 +156,7 @@ func (u *unit) note(mark, y *said) {
 	}
 	switch {
 	case mark.late == 0 || mark.early <= y.now || mark.limit != y.limit:
-	case y.now.Sub(mark.now) < proofAfter:
+	case y.sent.Sub(mark.now) < proofAfter:
 		return
 	case y.early <= mark.late.Add(y.step+250*time.Millisecond) && mark.early <= y.late.Add(y.step+250*time.Millisecond):
 		u.stayed++

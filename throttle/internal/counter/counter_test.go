@@ -71,6 +71,29 @@ func (h *history) groups(paths ...string) string {
 	return strings.Join(all, ", ")
 }
 
+// TestUnitOfANumberThatNeverChanges: it proves no unit, however far apart the answers are and however long they take. Of a
+// reset that stays where it is, each answer proves seconds whose request goes proofAfter later, and none that goes sooner.
+func TestUnitOfANumberThatNeverChanges(t *testing.T) {
+	for _, way := range []time.Duration{0, 3 * time.Second} {
+		for gap := time.Duration(0); gap < 20*time.Second; gap += 250 * time.Millisecond {
+			var never, stays unit
+			var ofNever, ofStays said
+			var r Router
+			now := monotime.Time(1e9)
+			for i := range 10 {
+				a := Answer{Sent: now.Add(time.Duration(i) * (gap + way)), Now: now.Add(time.Duration(i)*(gap+way) + way)}
+				y := r.says(nil, &a, &quota.Statement{Limit: 9, Reset: time.Hour, ResetKnown: true, Resolution: time.Second})
+				never.note(&ofNever, &y)
+				y = r.says(nil, &a, &quota.Statement{Limit: 9, Reset: time.Hour - a.Now.Sub(now), ResetKnown: true, Resolution: time.Second})
+				stays.note(&ofStays, &y)
+			}
+			if never.stayed > 0 || (stays.stayed == 9) != (gap >= proofAfter) {
+				t.Errorf("%v apart, on their way for %v: %d prove the unit of a number that never changes, %d that of a reset that stays", gap, way, never.stayed, stays.stayed)
+			}
+		}
+	}
+}
+
 // TestStatedIsTheLeast: of answers that were under way at once, the one that leaves less is what is known of a
 // leaf that gets a counter of its own, in whatever order they come.
 func TestStatedIsTheLeast(t *testing.T) {
@@ -166,7 +189,7 @@ func TestHear(t *testing.T) {
 			}), "/a /c, /b",
 		},
 		"resets that nobody stated in a known unit": {
-			each(16, 1, func(i, _ int) answer {
+			each(12, 1, func(i, _ int) answer {
 				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{far, far / 2}[i%2], guessed: true}
 			}), "/a /b /c",
 		},
