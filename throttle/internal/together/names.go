@@ -148,7 +148,7 @@ func (p *place) note(parts []string, name string, places *int) {
 
 // of returns the name on which requests to a place below p are expected to draw, and how many of the parts are known.
 func (p *place) of(parts []string) (name string, depth int) {
-	for p.mixed && depth < len(parts) && p.below[parts[depth]] != nil {
+	for depth < len(parts) && p.below[parts[depth]] != nil {
 		p, depth = p.below[parts[depth]], depth+1
 	}
 	return p.name, depth

@@ -2,6 +2,7 @@ package together
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,7 @@ func TestNamesNote(t *testing.T) {
 		own        bool
 	}{
 		{"/users", "core", false, "core", false},
+		{"/users", "core", false, "core", false},      // the first name needs no bucket of its own
 		{"/search", "search", false, "search", false}, // seen once
 		{"/search", "search", false, "search", true},  // seen twice
 		{"/users", "core", false, "core", true},
@@ -24,6 +26,12 @@ func TestNamesNote(t *testing.T) {
 		if of, own := n.Note("GET", step.path, step.name, step.spent); of != step.of || own != step.own {
 			t.Errorf("step %d: %s, %v; want %s, %v", i, of, own, step.of, step.own)
 		}
+		if of := n.Of("GET", step.path); !step.own && of != "core" {
+			t.Errorf("step %d: the next one counts as %s before there are several", i, of)
+		}
+	}
+	if want := []string{"core", "search", "graph"}; !slices.Equal(n.separate, want) {
+		t.Errorf("%q have buckets of their own, want %q", n.separate, want)
 	}
 	n = newNames("core")
 	if _, own := n.Note("GET", "/search", "search", true); !own {
@@ -38,11 +46,13 @@ func TestNamesOf(t *testing.T) {
 	n.Note("GET", "/search/code", "code", true)
 	n.Note("GET", "/search/users", "search", false)
 	n.Note("POST", "/graph", "graph", false)
+	n.Note("GET", "/search/code", "code", false)
 	for _, test := range []struct{ verb, path, want string }{
 		{"GET", "/repos/a", "core"},
 		{"GET", "/repos/b/c", "core"},
 		{"GET", "/search/code", "code"},
 		{"GET", "/search/code/x", "code"},
+		{"GET", "/search", "code"},
 		{"GET", "search/users/", "search"},
 		{"POST", "/graph", "graph"},
 		{"DELETE", "/x", "core"},
@@ -50,6 +60,9 @@ func TestNamesOf(t *testing.T) {
 		if got := n.Of(test.verb, test.path); got != test.want {
 			t.Errorf("%s %s: %s, want %s", test.verb, test.path, got, test.want)
 		}
+	}
+	if n.places != 7 { // GET, repos, search, users, code, POST, graph: no further than names differ
+		t.Errorf("%d places, want 7", n.places)
 	}
 	n.Note("GET", "/search/code", "search", false) // the latest counts
 	if got := n.Of("GET", "/search/code"); got != "search" {
@@ -60,6 +73,11 @@ func TestNamesOf(t *testing.T) {
 // TestNamesAreBounded: a server that names every path anew does not fill the memory.
 func TestNamesAreBounded(t *testing.T) {
 	n := newNames("first")
+	n.Note("GET", "/"+strings.Repeat("long", maxPart), "name1", true)
+	n.Note("GET", strings.Repeat("/deep", 1000), "first", true)
+	if n.places != 2 { // GET, deep
+		t.Errorf("%d places, want 2", n.places)
+	}
 	for i := range 5000 {
 		name := fmt.Sprint("name", i)
 		of, own := n.Note("GET", fmt.Sprint("/a/", i, "/", i), name, true)
@@ -67,7 +85,6 @@ func TestNamesAreBounded(t *testing.T) {
 			t.Fatalf("of too many names, %s counts as %s", name, of)
 		}
 	}
-	n.Note("GET", "/"+strings.Repeat("long", maxPart), "name1", true)
 	n.Note("GET", strings.Repeat("/deep", 1000), "name2", true)
 	if len(n.separate) != maxNames || n.places > maxPlaces {
 		t.Errorf("%d names, %d places; want %d, at most %d", len(n.separate), n.places, maxNames, maxPlaces)
