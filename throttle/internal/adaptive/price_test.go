@@ -153,8 +153,9 @@ func TestPriceOfAWindow(t *testing.T) {
 	}
 }
 
-// A request that is refused while a tenth of the limit remains, or less, costs more than that: until the price is known,
-// no other one goes before the reset. While more remains, or another limit is used up, a refusal says nothing of it.
+// A request that is refused while a tenth of the limit remains, or less, costs more than that: until the price is
+// known, no other one goes before the reset. While more remains, or another limit is used up, a refusal says nothing
+// of it.
 func TestPriceOfARefusal(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer Answer
