@@ -20,9 +20,8 @@ type said struct {
 
 	early, late monotime.Time // the reset is in [early, late]; zero if it was not stated
 	step        time.Duration // in which the reset was stated
-	inSeconds   bool          // the reset was read as a whole number of seconds
-	inMillis    bool          // or of milliseconds
-	guessed     bool          // nothing else in the answer says so
+	inMillis    bool          // the reset was read as a whole number of milliseconds
+	guessed     bool          // or of seconds, and nothing else in the answer says so
 	statement   quota.Statement
 }
 
@@ -137,7 +136,7 @@ type unit struct {
 	stayed int // how often the reset stayed where it was, for proofAfter
 	back   int // how often it went back
 
-	inSeconds, inMillis bool // both readings were seen
+	inMillis bool // other numbers were read as milliseconds
 }
 
 const (
@@ -150,7 +149,7 @@ const (
 
 // note takes in an answer of a leaf. Mark is an earlier one of the same leaf.
 func (u *unit) note(mark, y *said) {
-	u.inSeconds, u.inMillis = u.inSeconds || y.inSeconds, u.inMillis || y.inMillis
+	u.inMillis = u.inMillis || y.inMillis
 	if !y.guessed {
 		return
 	}
@@ -168,8 +167,5 @@ func (u *unit) note(mark, y *said) {
 
 // isKnown reports whether the reset of an answer is in the unit in which it was read.
 func (u *unit) isKnown(y *said) bool {
-	if y.guessed && u.inSeconds && u.inMillis {
-		return false // both readings were seen
-	}
-	return !y.guessed || u.stayed >= enoughProof && u.stayed >= 8*u.back
+	return !y.guessed || !u.inMillis && u.stayed >= enoughProof && u.stayed >= 8*u.back
 }

@@ -393,8 +393,8 @@ func (r *Router) says(l *leaf, a *Answer, st *quota.Statement) said {
 	if st.Absolute {
 		y.early, y.late = y.early.Add(-time.Second), y.late.Add(time.Second)
 	} else {
-		y.inSeconds, y.inMillis = y.step == time.Second, y.step == time.Millisecond
-		y.guessed = y.inSeconds && (st.Window <= 0 || in > st.Window+y.step)
+		y.inMillis = y.step == time.Millisecond
+		y.guessed = y.step == time.Second && (st.Window <= 0 || in > st.Window+y.step)
 	}
 	return y
 }

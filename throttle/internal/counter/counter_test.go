@@ -71,8 +71,9 @@ func (h *history) groups(paths ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestUnitOfANumberThatNeverChanges: it proves no unit, however far apart the answers are and however long they take. Of a
-// reset that stays where it is, each answer proves seconds whose request goes proofAfter later, and none that goes sooner.
+// TestUnitOfANumberThatNeverChanges: it proves no unit, however far apart the answers are and however long they
+// take. Of a reset that stays where it is, each answer proves seconds whose request goes proofAfter later, and
+// none that goes sooner.
 func TestUnitOfANumberThatNeverChanges(t *testing.T) {
 	for _, way := range []time.Duration{0, 3 * time.Second} {
 		for gap := time.Duration(0); gap < 20*time.Second; gap += 250 * time.Millisecond {
@@ -90,6 +91,41 @@ func TestUnitOfANumberThatNeverChanges(t *testing.T) {
 			if never.stayed > 0 || (stays.stayed == 9) != (gap >= proofAfter) {
 				t.Errorf("%v apart, on their way for %v: %d prove the unit of a number that never changes, %d that of a reset that stays", gap, way, never.stayed, stays.stayed)
 			}
+		}
+	}
+}
+
+// TestUnitOfBothReadings: where some numbers are read as milliseconds, by their size, the others are none of seconds.
+func TestUnitOfBothReadings(t *testing.T) {
+	u := unit{stayed: enoughProof}
+	seconds, millis := said{guessed: true}, said{inMillis: true}
+	var mark said
+	if u.note(&mark, &seconds); !u.isKnown(&seconds) {
+		t.Error("seconds are not known although the clock has proved them")
+	}
+	u.note(&mark, &millis)
+	if u.note(&mark, &seconds); u.isKnown(&seconds) || !u.isKnown(&millis) {
+		t.Error("seconds are known beside milliseconds, or milliseconds are not")
+	}
+}
+
+// TestUnitOfResetsThatGoBack: milliseconds that are read as seconds go back, and stay where they are by chance alone. A
+// reset that has gone back once must have stayed eight times.
+func TestUnitOfResetsThatGoBack(t *testing.T) {
+	for _, test := range []struct {
+		stayed int
+		known  bool
+	}{{enoughProof, false}, {7, false}, {8, true}} {
+		u := unit{stayed: test.stayed}
+		var r Router
+		var mark, y said
+		for at, reset := range []time.Duration{5000 * time.Second, 0} {
+			now := monotime.Time(1e9).Add(time.Duration(at) * proofAfter)
+			y = r.says(nil, &Answer{Sent: now, Now: now}, &quota.Statement{Limit: 9, Reset: reset, ResetKnown: true, Resolution: time.Second})
+			u.note(&mark, &y)
+		}
+		if u.back != 1 || u.stayed != test.stayed || u.isKnown(&y) != test.known {
+			t.Errorf("%+v after a reset that went back: known is %v, want %v", u, u.isKnown(&y), test.known)
 		}
 	}
 }
