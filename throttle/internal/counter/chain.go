@@ -85,7 +85,7 @@ func (y *said) meets(x *said) bool {
 // counts that leaves less.
 func (y *said) replaces(x *said, granted uint64) bool {
 	another := y.limit != 0 && y.limit != x.limit
-	return granted > x.heard || x.now == 0 || another || y.remaining <= x.remaining || !y.meets(x)
+	return granted > x.heard || another || y.remaining <= x.remaining || !y.meets(x)
 }
 
 // chain compares each answer with an earlier one, one for each round trip or so, in whatever order answers come. The

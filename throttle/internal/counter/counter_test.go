@@ -130,6 +130,32 @@ func TestUnitOfResetsThatGoBack(t *testing.T) {
 	}
 }
 
+// TestReplaces: which of two answers is the latest.
+func TestReplaces(t *testing.T) {
+	of := func(limit, remaining int, reset time.Duration) said {
+		return said{heard: 10, now: 1e9, limit: limit, remaining: remaining, early: monotime.Time(reset), late: monotime.Time(reset + time.Second)}
+	}
+	x := of(100, 50, time.Minute)
+	for name, test := range map[string]struct {
+		x, y    said
+		granted uint64
+		want    bool
+	}{
+		"it went later":                     {x, of(100, 60, time.Minute), 11, true},
+		"less remains":                      {x, of(100, 40, time.Minute), 10, true},
+		"as much remains":                   {x, of(100, 50, time.Minute), 10, true},
+		"more remains":                      {x, of(100, 60, time.Minute), 10, false},
+		"more remains until another reset":  {x, of(100, 60, time.Hour), 10, true},
+		"more remains of another limit":     {x, of(200, 60, time.Minute), 10, true},
+		"more remains of who knows what":    {x, of(0, 60, time.Minute), 10, false},
+		"the first one; nobody knows which": {said{}, said{remaining: 60}, 0, true},
+	} {
+		if got := test.y.replaces(&test.x, test.granted); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // TestStatedIsTheLeast: of answers that were under way at once, the one that leaves less is what is known of a
 // leaf that gets a counter of its own, in whatever order they come.
 func TestStatedIsTheLeast(t *testing.T) {
