@@ -24,8 +24,9 @@
 //     recurrence.go: do as many get through each time?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
 //   - window.go: what is known of it. remains.go: what remains. due.go: when a request may go. look.go: when to look if
-//     nothing remains. An outcome goes to the parts of a window in the order that follows; parts.go says what else
-//     becomes of each: forgotten, copied, joined, kept for later, and whether it is steady.
+//     nothing remains. rare.go: and if many looks found nothing. An outcome goes to the parts of a window in the order
+//     that follows; parts.go says what else becomes of each: forgotten, copied, joined, kept for later, and whether it
+//     is steady.
 //   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request? dropped.go: is
 //     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.

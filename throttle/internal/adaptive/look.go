@@ -19,6 +19,7 @@ type look struct {
 	lookSent    monotime.Time // when the latest look went
 	wholeSteps  proof         // what became of guessWholeSteps
 	vainLooks   int           // looks in vain in a row, see outcome.vain
+	rare        rare          // when the next look goes at the soonest, after many of these
 	missedLooks int           // looks in a row that went after the reset and were refused
 	hinted      bool          // the latest refusal asked to be left alone until the reset, as at the end of a window
 
@@ -31,13 +32,13 @@ type look struct {
 func (l *look) steady() bool { return !l.looking && l.spentSince == 0 && l.missedLooks == 0 }
 
 // forget forgets the looks that came in vain: the limit that they looked at is back, was another, or was misread.
-func (l *look) forget() { l.missedLooks = 0 }
+func (l *look) forget() { l.missedLooks, l.rare = 0, rare{} }
 
 // restoreLook takes in that so much remains, as is known elsewhere of an instant. If it is anything, it has come back
 // since the latest look.
 func (l *look) restoreLook(remaining int, at monotime.Time) {
 	if l.spentSince = at; remaining > 0 {
-		l.spentSince, l.missedLooks = 0, 0
+		l.spentSince, l.missedLooks, l.rare = 0, 0, rare{}
 	}
 }
 
@@ -70,13 +71,14 @@ func (w *window) noteSpent(o *outcome) {
 // and was refused came too early: then the server rounds resets down, so that they come up to a
 // step later than stated; or, if this is known already, others have taken all, and the next look goes
 // at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
-func (w *window) judgeLook(o *outcome) {
+func (w *window) judgeLook(o *outcome, random func() float64) {
 	switch {
 	case !o.look:
 	case o.vain():
 		w.vainLooks++
+		w.rare.miss(o.now, w.vainLooks, w.limitInRequests(), max(w.span, w.reset.late.Sub(o.now)), random)
 	default:
-		w.vainLooks = 0
+		w.vainLooks, w.rare = 0, rare{}
 	}
 	switch {
 	case !o.look:
@@ -108,8 +110,8 @@ func (w *window) judgeLook(o *outcome) {
 }
 
 // scheduleLook sets nextLook: at the reset, or earlier on a guess; not before a hold that doubles, if looks after the
-// reset were refused; if none is stated, when seek says. The jitter is added to that; and never later than MaxHold from
-// now.
+// reset were refused; if none is stated, when seek says; and no sooner than rare says. The jitter is added to that; and
+// never later than MaxHold from now.
 func (w *window) scheduleLook(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
@@ -125,6 +127,7 @@ func (w *window) scheduleLook(now monotime.Time, c *Config) {
 	case w.spentSince != 0 && !w.instances:
 		until, w.guess = earlyLook(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps)
 	}
+	until = max(until, w.soonestLook())
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {
 		w.guess = noGuess
@@ -147,10 +150,29 @@ func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.n
 // draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 && !w.renewal.renews {
-		said := min(w.nextLook.Add(w.cutBy), now.Add(min(stretched(a.Hold, w.vainLooks), monotime.Longest)))
+		said := min(w.nextLook.Add(w.cutBy), max(now.Add(min(w.stretch(a.Hold), monotime.Longest)), w.soonestLook()))
 		w.nextLook = min(w.nextLook, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.nextLook))
 	}
+}
+
+// soonestLook returns the instant before which no look goes since looks are rare; zero if there is none. Where it is
+// known just when to look (overtaken), looks come then, and end by themselves if they find nothing.
+func (w *window) soonestLook() monotime.Time {
+	if w.spentSince == 0 || w.guess == guessNext {
+		return 0
+	}
+	return w.rare.from
+}
+
+// stretch returns for how long a hint of a used-up limit holds. Where others use it, that is twice as long after each
+// look in a row that was refused, up to longestStretch. Else, and at a limit of less than leastRare tokens, it is as
+// Hold has it.
+func (w *window) stretch(hint time.Duration) time.Duration {
+	if w.limitInRequests() < leastRare || w.others.perOurToken < othersSeen || hint >= longestStretch {
+		return stretched(hint, w.vainLooks)
+	}
+	return min(doubled(hint, w.vainLooks), longestStretch)
 }
 
 // jitter returns what is added to a hold of d, so that several processes do not all come back in

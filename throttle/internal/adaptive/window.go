@@ -85,7 +85,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		o.look = false
 	}
 	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
-	w.judgeLook(&o)
+	w.judgeLook(&o, c.Random)
 	w.scheduleLook(now, c)
 	w.takeHint(now, a)
 }

@@ -360,7 +360,7 @@ func TestJudgeLook(t *testing.T) {
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
 		w := test.w
-		w.judgeLook(&outcome{sent: start, now: start, look: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up")})
+		w.judgeLook(&outcome{sent: start, now: start, look: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up")}, nil)
 		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedLooks != test.missed {
 			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedLooks)
 		}
@@ -368,13 +368,14 @@ func TestJudgeLook(t *testing.T) {
 }
 
 // TestLoserWaitsForTheReset: where others take all of each window before a request looks, the next one looks at
-// the reset that is stated, and after a second at most if that is nearer, however often that happens.
+// the reset that is stated, and after a second at most if that is nearer, however often that happens, if the limit is
+// of few tokens (else see TestLooksBecomeRare).
 func TestLoserWaitsForTheReset(t *testing.T) {
 	for _, window := range []time.Duration{time.Minute, time.Second, 50 * time.Millisecond} {
 		b := newBucket(t, Config{})
-		b.exchange(says(left(0, 10, window)))
+		b.exchange(says(left(0, leastRare-1, window)))
 		for n := range 20 {
-			b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(left(0, 10, window)))
+			b.at(b.now.Sub(start) + b.dueAfter(0, 1)).exchange(refuses(left(0, leastRare-1, window)))
 			if got, want := b.dueAfter(0, 1), max(window, longestBeyond); n >= 8 && got != want {
 				t.Errorf("a window of %v, refusal %d: the next one looks in %v, want %v", window, n, got, want)
 			}
