@@ -31,7 +31,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	}
 	var tm terms
 	t.terms(req, infoOf(req.Context()), &tm)
-	g, err := t.acquire(ctx, req, &tm, nil)
+	g, err := t.acquire(ctx, false, req, &tm, nil)
 	if err != nil {
 		t.tellNotSent(req, &tm, err)
 		return nil, nil, err
@@ -46,9 +46,9 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 }
 
 // acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that the
-// mode says. It calls also, unless that is nil, before it waits. The Grant is allocated: roundTrip does the
-// same without that.
-func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
+// mode says. Answers says that ctx bounds the answer, too. It calls also, unless that is nil, before it waits. The
+// Grant is allocated: roundTrip does the same without that.
+func (t *Transport) acquire(ctx context.Context, answers bool, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
 	line := turn{t: t, req: req, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil, also: also}
 	defer line.over(tm)
 	if tm.mode == ModeObserve {
@@ -56,7 +56,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, a
 		line.observed(g, f)
 		return g, nil
 	}
-	return ofThrottle.Acquire(ctx, false, &t.buckets, tm.claim, line.find, line.waits, line.waited())
+	return ofThrottle.Acquire(ctx, answers, &t.buckets, tm.claim, line.find, line.waits, line.waited())
 }
 
 // turn is a request that waits for its turn.

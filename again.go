@@ -218,13 +218,14 @@ func (x *exchange) acquire(ctx context.Context) *stop {
 		within, cancel = context.WithDeadlineCause(ctx, x.firstSent.Add(most+1), errElapsed) // an attempt may begin at most
 		defer cancel()
 	}
-	g, err := x.t.acquire(within, x.req, &x.terms, x.readAhead)
 	end, ok := ctx.Deadline()
+	elapses := bounded && (!ok || end.After(x.firstSent.Add(most)))
+	g, err := x.t.acquire(within, !elapses, x.req, &x.terms, x.readAhead)
 	switch {
 	case err == nil:
 		x.grant = g
 		return nil
-	case errors.Is(err, context.DeadlineExceeded) && bounded && (!ok || end.After(x.firstSent.Add(most))):
+	case errors.Is(err, context.DeadlineExceeded) && elapses:
 		return &stop{ReasonElapsed, err}
 	case errors.Is(err, throttle.ErrCanceled):
 		return &stop{ReasonCanceled, err}

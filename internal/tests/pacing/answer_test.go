@@ -161,3 +161,75 @@ func TestTimeoutKeepsTimeForTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// timed is a Transport whose answers take a while, and who uses it.
+type timed struct {
+	t     *testing.T
+	tr    *pacer.Transport
+	takes time.Duration
+}
+
+// do sends a request, and returns how long that took.
+func (w *timed) do(timeout time.Duration) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
+	defer cancel()
+	start := time.Now()
+	_, err := w.tr.RoundTrip(lab.Request(w.t, "GET", "http://a.example/", "").WithContext(ctx))
+	return time.Since(start), err
+}
+
+// A request that is to be sent again, and has to wait for that, has time kept for its answer too: or its caller would
+// get an error in place of the refusal that is at hand. MaxElapsed bounds when the last attempt begins, and not its answer.
+func TestTimeoutKeepsTimeForTheAnswerToARetry(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		timeout, elapsed time.Duration
+		status           int
+		took             time.Duration
+		reason           pacer.Reason
+	}{
+		{1310*ms + 1, 0, http.StatusOK, 1310 * ms, ""},
+		{1310 * ms, 0, http.StatusTooManyRequests, 10 * ms, pacer.ReasonDeadline},
+		{1100 * ms, 0, http.StatusTooManyRequests, 10 * ms, pacer.ReasonDeadline},
+		{1310 * ms, 2 * time.Second, http.StatusTooManyRequests, 10 * ms, pacer.ReasonDeadline},
+		{time.Minute, 1010 * ms, http.StatusOK, 1310 * ms, ""},
+		{time.Minute, 1010*ms - 1, http.StatusTooManyRequests, 10 * ms, pacer.ReasonElapsed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			refuse := true
+			var gaveUp pacer.Reason
+			tr := &pacer.Transport{
+				Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					takes, status, header := 300*ms, http.StatusOK, http.Header{}
+					if refuse = !refuse; refuse {
+						takes, status = 10*ms, http.StatusTooManyRequests
+						header.Set("Retry-After", "1")
+					}
+					resp, err := late(func() time.Duration { return takes }).RoundTrip(req)
+					if err == nil {
+						resp.StatusCode, resp.Header = status, header
+					}
+					return resp, err
+				}),
+				Retry: pacer.Retry{MaxElapsed: test.elapsed},
+				Rand:  func() float64 { return 0 },
+				Trace: &pacer.Trace{GaveUp: func(e pacer.GaveUp) { gaveUp = e.Reason }},
+			}
+			w := timed{t: t, tr: tr}
+			if took, err := w.do(time.Minute); err != nil || took != 300*ms {
+				t.Fatalf("%v after %v", err, took)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+			defer cancel()
+			start := time.Now()
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+			if err != nil {
+				t.Fatalf("%+v: %v", test, err)
+			}
+			defer resp.Body.Close()
+			if took := time.Since(start); resp.StatusCode != test.status || took != test.took || gaveUp != test.reason {
+				t.Errorf("%+v: %s after %v, given up because of %q", test, resp.Status, took, gaveUp)
+			}
+		})
+	}
+}
