@@ -62,18 +62,18 @@ func (w *waiter) Flow() string { return w.flow.name }
 // Row is the index of the waiter's priority.
 func (w *waiter) Row() int { return w.priority.index() }
 
-// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
-// channel ends.
+// wait blocks until w is granted, and copies the grant to g; or until w is refused, which it is when its bounds end it;
+// or until its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	left := bell.Never
-	if w.Expires != 0 {
-		left = w.Expires.Sub(w.l.clock.Awake(w.l.now()))
+	if end := w.Ends(); end != 0 {
+		left = end.Sub(w.l.clock.Awake(w.l.now()))
 	}
 	switch w.done.WaitOr(left, ctx.Done(), w.cancel) {
 	case bell.Expired:
 		w.l.alter(func(now monotime.Time) {
 			if w.entries != nil { // it does not go now
-				w.end(now, w.refusal(now, w.remaining(now), ErrMaxWait))
+				w.end(now, w.refusal(now, w.remaining(now), w.Ended(w.l.clock.Awake(now), ErrMaxWait, ErrDeadline)))
 			}
 		})
 		<-w.done.C

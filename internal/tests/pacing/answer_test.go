@@ -169,6 +169,13 @@ type timed struct {
 	takes time.Duration
 }
 
+func newTimed(t *testing.T, q string, takes time.Duration) *timed {
+	t.Helper()
+	w := &timed{t: t, takes: takes}
+	w.tr = &pacer.Transport{Base: late(func() time.Duration { return w.takes }), Quotas: lab.All(quota.MustParse(q)...)}
+	return w
+}
+
 // do sends a request, and returns how long that took.
 func (w *timed) do(timeout time.Duration) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
@@ -176,6 +183,51 @@ func (w *timed) do(timeout time.Duration) (time.Duration, error) {
 	start := time.Now()
 	_, err := w.tr.RoundTrip(lab.Request(w.t, "GET", "http://a.example/", "").WithContext(ctx))
 	return time.Since(start), err
+}
+
+// acquire gets a grant, so that the next request has to wait.
+func (w *timed) acquire() (*http.Request, func()) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
+	defer cancel()
+	req, undo, err := w.tr.Acquire(ctx, lab.Request(w.t, "GET", "http://a.example/", ""))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return req, undo
+}
+
+// A request that waits for the answer to another, of which nobody knows when it comes, fails when no more time is
+// left than is kept for its own: to wait any longer is in vain.
+func TestTimeoutEndsAWaitWhenTheAnswerWouldBeLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTimed(t, "1 in flight", time.Second)
+		go w.do(time.Hour) // it has the slot for a second
+		synctest.Wait()
+		if took, err := w.do(time.Hour); err != nil || took != 2*time.Second {
+			t.Fatalf("%v after %v, want that the second is sent after the first", err, took)
+		}
+		for _, freed := range []time.Duration{4*time.Second - 1, 4*time.Second + 1, time.Hour} {
+			_, free := w.acquire()
+			timer := time.AfterFunc(freed, free)
+			took, err := w.do(5 * time.Second)
+			var local *throttle.Error
+			switch {
+			case freed < 4*time.Second:
+				if err != nil || took != 5*time.Second-1 {
+					t.Errorf("freed after %v: %v after %v, want that it is sent then", freed, err, took)
+				}
+			case took != 4*time.Second || !errors.As(err, &local) || !errors.Is(err, throttle.ErrDeadline) || local.Cause != throttle.CauseInFlight:
+				t.Errorf("freed after %v: %v after %v, want ErrDeadline after 4s", freed, err, took)
+			case !strings.Contains(err.Error(), "(in 1s, less 1s for the answer)"):
+				t.Errorf("the text is %v", err)
+			}
+			if timer.Stop() {
+				free()
+			}
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 // A request that is to be sent again, and has to wait for that, has time kept for its answer too: or its caller would

@@ -48,6 +48,23 @@ type Bounds struct {
 	Answer   time.Duration // how long the answer is expected to take, if the context bounds it, too
 }
 
+// Ends is when a claim that waits ends by itself, zero if never: at Expires; and where time is kept for its answer, when
+// no more than that is left. Else its context ends it.
+func (b *Bounds) Ends() monotime.Time {
+	if b.Answer == 0 {
+		return b.Expires
+	}
+	return cmp.Or(min(b.Expires, b.Deadline), b.Deadline)
+}
+
+// Ended returns which bound has ended a claim at Ends: of MaxWait, expired, else late.
+func (b *Bounds) Ended(now monotime.Time, expired, late error) error {
+	if b.InVain(now) {
+		return late
+	}
+	return expired
+}
+
 // InVain reports whether a claim that goes now is expected to get its answer too late.
 func (b *Bounds) InVain(now monotime.Time) bool { return b.Answer > 0 && now >= b.Deadline }
 
