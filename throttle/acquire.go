@@ -61,7 +61,7 @@ type Claim struct {
 	// negative, a claim that cannot go at once fails with ErrWouldWait. Above zero and below 1 µs, it is
 	// ErrInvalid, as in a Limiter.
 	MaxWait time.Duration
-	answers bool // the context bounds the answer, too
+	answers bool // the context bounds the answer, too, and the request is sent at once
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
@@ -124,12 +124,12 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 // AtOnce is Limiter.Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that
 // nothing delays, as far as a glance tells, at a fraction of the cost; else it returns nil.
 func (inner) AtOnce(ctx context.Context, l *Limiter, verb, path string) *Grant {
-	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
+	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}, answers: true}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
 }
 
 // begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
 func (g *Grant) begin(l *Limiter, c *Claim) bool {
-	g.l, g.class, g.urgent = l, c.class(), c.Priority >= Urgent
+	g.l, g.class, g.urgent, g.answers = l, c.class(), c.Priority >= Urgent, c.answers
 	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait, nil)
 }
 
@@ -211,7 +211,7 @@ func (c *Claim) need() (need need) {
 	if c.N < 0 {
 		panic(fmt.Sprintf("throttle: Claim.N is %d, want 0 or more", c.N))
 	}
-	need.Claims, need.N, need.bare = 1, max(c.N, 1), c.bare
+	need.Claims, need.N, need.bare, need.answers = 1, max(c.N, 1), c.bare, c.answers
 	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs)

@@ -173,7 +173,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.class) {
 			o.Refused = true
 		}
-		l.answers.Note(now.Sub(g.ticket.Sent), o.Refused, void)
+		l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
 			p.Behind = max(p.Behind, l.fallBack(now, &g.ticket, alone))
 		}

@@ -167,7 +167,7 @@ func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound t
 
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
-	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent()}
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent(), answers: need.answers}
 	if need.Costs != nil || need.Kind != nil {
 		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Said()}}
 	}

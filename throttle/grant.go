@@ -40,6 +40,7 @@ type right struct {
 	class        adaptive.Kind
 	urgent       bool          // the claim was urgent: nothing was charged to the unreserved part of a quota
 	early        bool          // the bucket was held: the claim was observed only
+	answers      bool          // the request is sent at once: for how long it waits for its answer is heard
 	requestsOnly bool          // extra was nil when granted; may be read without the lock
 	extra        *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
 }

@@ -441,10 +441,10 @@ func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Dur
 // need is what a claim needs of each bucket, and its priority, which says whether it may use what is reserved.
 type need struct {
 	limit.Demand
-	priority Priority
-	class    adaptive.Kind
-	flow     flow
-	bare     bool // see Claim
+	priority      Priority
+	class         adaptive.Kind
+	flow          flow
+	bare, answers bool // see Claim
 }
 
 // flow is Claim.Flow and Claim.Weight.

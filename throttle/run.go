@@ -170,8 +170,8 @@ func (l *Limiter) release(now monotime.Time) bool {
 			}
 			l.credit.Note(at, now)
 			asked.charge(&w.grant, at, now, &w.need, w.place)
-			w.grant.requestsOnly = w.grant.requestsOnly && w.Deadline == 0 // else Answered is to see how long the answer took
-			if !asked.server.Heard() {                                     // unlock of another bucket does not say so
+			w.grant.requestsOnly = w.grant.requestsOnly && (w.Deadline == 0 || !w.answers) // else Answered is to see how long the answer took
+			if !asked.server.Heard() {                                                     // unlock of another bucket does not say so
 				asked.gate.Hear()
 			}
 			for _, e := range w.entries {

@@ -544,6 +544,36 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestSuspendedAnswer: an answer takes as long as the machine was awake, since the deadlines for which that is kept go
+// by that.
+func TestSuspendedAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &laptop{}
+		l := &Limiter{Quotas: quota.MustParse("60/h burst 1")}
+		l.clock.StartBy(m)
+		acquire := func() *Grant {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			g, err := within.Acquire(ctx, true, new(Group), Claim{}, func() *Limiter { return l }, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		acquire().Answered(Answer{})
+		g := acquire()
+		time.Sleep(time.Second)
+		m.slept.Store(int64(8 * time.Hour))
+		time.Sleep(time.Second)
+		g.Answered(Answer{})
+		now := l.clock.Awake(l.clock.Now())
+		if _, takes := l.answers.Before(now.Add(time.Hour), now, true); takes != 2*time.Second {
+			t.Errorf("an answer is expected to take %v, want 2s", takes)
+		}
+	})
+}
+
 // TestSuspendedDeadlines: MaxWait and deadlines are as far away after the machine has slept as before.
 func TestSuspendedDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -243,7 +243,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay) error {
 
 // standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what for.
 func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
-	one := need{w.One(), w.priority, w.class, w.flow, w.bare}
+	one := need{w.One(), w.priority, w.class, w.flow, w.bare, w.answers}
 	for b := w.l; b != nil; b = b.Parent {
 		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			*d, beyond = delay{p, b}, true

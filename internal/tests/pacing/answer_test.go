@@ -196,6 +196,62 @@ func (w *timed) acquire() (*http.Request, func()) {
 	return req, undo
 }
 
+// Answers of late say how much time is kept, and not those of long ago: after a slow hour, a bucket is mostly used by
+// requests that need not wait, whose answers are not timed.
+func TestTimeoutKeepsNoTimeForAnswersOfLongAgo(t *testing.T) {
+	const ms = time.Millisecond
+	for _, quickBefore := range []int{0, 300} { // after 256 answers, those that say nothing are not heard at all
+		synctest.Test(t, func(t *testing.T) {
+			w := newTimed(t, "10/s even", 10*ms)
+			quick := func(n int) {
+				for range n {
+					time.Sleep(300 * ms)
+					if took, err := w.do(time.Second); err != nil || took != 10*ms {
+						t.Fatalf("a request that need not wait took %v: %v", took, err)
+					}
+				}
+			}
+			quick(quickBefore)
+			w.takes = 5 * time.Second
+			for range 60 {
+				w.acquire()
+				if _, err := w.do(time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.acquire()
+			if took, err := w.do(150 * ms); took != 0 || !errors.Is(err, throttle.ErrDeadline) {
+				t.Errorf("after slow answers: %v after %v, want that half of the time is kept", err, took)
+			}
+			w.takes = 10 * ms
+			quick(300)
+			w.acquire()
+			if took, err := w.do(150 * ms); err != nil || took != 110*ms {
+				t.Errorf("after 300 quick answers: %v after %v, want that it is sent", err, took)
+			}
+		})
+	}
+}
+
+// What Acquire grants may be sent much later: that is no time that its answer takes.
+func TestTimeoutKeepsNoTimeForWhatAcquireHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTimed(t, "1/s even", 10*time.Millisecond)
+		for range 3 {
+			w.acquire()
+			req, _ := w.acquire()
+			time.Sleep(10 * time.Second)
+			if _, err := w.tr.RoundTrip(req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.acquire()
+		if took, err := w.do(1500 * time.Millisecond); err != nil || took != 1010*time.Millisecond {
+			t.Errorf("%v after %v, want that it is sent after 1s", err, took)
+		}
+	})
+}
+
 // A request that waits for the answer to another, of which nobody knows when it comes, fails when no more time is
 // left than is kept for its own: to wait any longer is in vain.
 func TestTimeoutEndsAWaitWhenTheAnswerWouldBeLate(t *testing.T) {

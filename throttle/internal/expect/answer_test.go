@@ -10,6 +10,7 @@ import (
 
 // heard is an answer, and how long the next one is expected to take.
 type heard struct {
+	after         time.Duration // how long after the answer before it
 	took          time.Duration
 	refused, lost bool
 	want          time.Duration
@@ -27,11 +28,15 @@ func TestAnswer(t *testing.T) {
 		{"one that does not come within the time would have taken longer", []heard{{took: 640 * ms, want: 640 * ms}, {took: 640 * ms, lost: true, want: 730 * ms}}},
 		{"one that is given up sooner tells nothing", []heard{{took: 640 * ms, want: 640 * ms}, {took: 100 * ms, lost: true, want: 640 * ms}}},
 		{"lost before anything is known", []heard{{took: 300 * ms, lost: true, want: 300 * ms}}},
+		{"a minute without an answer", []heard{{took: 640 * ms, want: 640 * ms}, {after: memory, took: 1 * ms, want: 630 * ms}, {after: memory + 1, took: 1 * ms, want: 1 * ms}}},
+		{"a minute without one that tells something", []heard{{took: 640 * ms, want: 640 * ms}, {after: memory, refused: true, want: 640 * ms}, {after: 1, took: 100 * ms, lost: true, want: 100 * ms}}},
 		{"at once", []heard{{want: 0}, {took: 2 * ms, want: 2 * ms}, {want: 1 * ms}, {want: 0}}},
 	} {
 		var a Answer
+		now := monotime.Time(time.Hour)
 		for i, h := range c.answers {
-			if a.Note(h.took, h.refused, h.lost); a.takes != h.want {
+			now = now.Add(h.after)
+			if a.Note(now.Add(-h.took), now, true, h.refused, h.lost); a.takes != h.want {
 				t.Errorf("%s: after answer %d of %v: %v, want %v", c.name, i, h.took, a.takes, h.want)
 			}
 		}
@@ -64,7 +69,8 @@ func TestAnswerQuantile(t *testing.T) {
 			if i > 1000 && took <= a.takes {
 				within++
 			}
-			a.Note(took, false, false)
+			now := monotime.Time(time.Hour) + monotime.Time(i)
+			a.Note(now.Add(-took), now, true, false, false)
 			most = max(most, a.takes)
 		}
 		if share := float64(within) / 19_000; share < 0.87 || share > 0.93 {
@@ -76,9 +82,24 @@ func TestAnswerQuantile(t *testing.T) {
 	}
 }
 
+// What was slow once is forgotten soon, where all answers are quick.
+func TestAnswerFalls(t *testing.T) {
+	var a Answer
+	a.Note(1, 1+monotime.Time(5*time.Second), true, false, false)
+	n := 0
+	for ; a.takes > 20*time.Millisecond; n++ {
+		a.Note(1, 1+monotime.Time(10*time.Millisecond), true, false, false)
+		a.Note(1, 1+monotime.Time(time.Hour), false, false, false)
+	}
+	if n != 133 {
+		t.Errorf("after %d answers of 10ms, 20ms are expected, want 133", n)
+	}
+}
+
 func TestAnswerBefore(t *testing.T) {
 	const s = monotime.Time(time.Second)
-	a := Answer{takes: time.Second}
+	a := Answer{takes: time.Second, heard: 1}
+	const late = 1 + monotime.Time(memory)
 	for _, c := range []struct {
 		deadline, since monotime.Time
 		ofAnswer        bool
@@ -91,6 +112,10 @@ func TestAnswerBefore(t *testing.T) {
 		{10 * s, 9 * s, true, 10*s - s/2, time.Second / 2},
 		{10 * s, 10 * s, true, 10 * s, 0},
 		{10 * s, 11 * s, true, 10 * s, 0},
+		{late + 10*s, late, true, late + 9*s, time.Second},
+		{late + 10*s, late + 1, true, late + 10*s, 0},
+		{4 * late, 2 * late, true, 4*late - s, time.Second}, // all that it has is more than a minute
+		{4 * late, 2*late + 2, true, 4 * late, 0},
 	} {
 		if at, takes := a.Before(c.deadline, c.since, c.ofAnswer); at != c.at || takes != c.takes {
 			t.Errorf("%+v: before %d, for an answer that takes %v", c, at, takes)
