@@ -34,14 +34,14 @@ func (r *refill) measure(o *outcome) {
 // measureRate raises the rate to what was measured, lowers it after a refusal, and finds out whether the server
 // does not refill after all.
 func (r *refill) measureRate(o *outcome) {
-	if !o.refused {
-		r.meter.serve(o)
-	}
-	if o.sent < r.meter.from {
+	since := o.sent >= r.meter.from
+	if o.refused {
+		if since {
+			r.measureRefused(o)
+		}
 		return
 	}
-	if o.refused {
-		r.measureRefused(o)
+	if r.meter.serve(o); !since {
 		return
 	}
 	r.served++

@@ -209,8 +209,8 @@ func (p *price) times(n int, kind *Kind) int {
 	return product(n, p.of(kind))
 }
 
-// product returns what n requests cost.
-func product(n int, each float64) int { return tokens(math.Round(float64(n) * each)) }
+// product returns what n requests cost. To round down is one instruction, and to round is 25.
+func product(n int, each float64) int { return tokens(math.Floor(float64(n)*each + 0.5)) }
 
 // maxTokens bounds what servers state. It is so large that it makes no difference, and so small that no sum of a few
 // such numbers overflows, nor ten times such a sum.
