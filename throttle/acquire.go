@@ -233,7 +233,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		ahead = alone
 	}
 	d := w.project(now, ahead)
-	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.root().line.waiting > 0) {
+	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now)), w.Patience(l.clock.AwakeAt(w.place.since))) || l.root().line.waiting > 0) {
 		if w.grantNow(front) {
 			return w, nil
 		}
@@ -393,7 +393,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	l.expect(&need, l.account.kinds.Like)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}
 	w.rank = l.rankOf(&w.place, need.priority)
-	l.server.Hurry(now, w.Patience(l.clock.Awake(now)))
+	l.server.Hurry(now, w.Patience(l.clock.Awake(now)), w.Patience(l.clock.AwakeAt(w.place.since)))
 	ahead := alone // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
 		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {

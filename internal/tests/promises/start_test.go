@@ -120,6 +120,27 @@ func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 	}
 }
 
+// The time that callers had at first makes the steps of a slow start shorter, and not what is left of it when an answer
+// comes: else steps would be the shortest wherever somebody waits for long.
+func TestPromiseSlowStartStepsByTheTimeThatCallersHad(t *testing.T) {
+	const ms = time.Millisecond
+	visit(t, func(n int) *http.Response {
+		if n == 0 {
+			time.Sleep(300 * ms)
+		} else {
+			time.Sleep(time.Second)
+		}
+		return reply(200)
+	}, func(g *guest) {
+		g.MaxWait = 480 * ms
+		g.crowd(200).Wait()
+		g.went = slices.Compact(g.went)
+		if want := []time.Duration{0, 40 * ms, 80 * ms, 120 * ms, 160 * ms, 200 * ms, 240 * ms, 280 * ms, 300 * ms, 340 * ms}; !slices.Equal(g.went, want) {
+			t.Errorf("went at %v, want %v", g.went, want)
+		}
+	})
+}
+
 // Callers without much time have a slow start take shorter steps only where the server is slow: what it refuses is not
 // sent sooner.
 func TestPromiseSlowStartOfAServerThatRefusesWhoHasNoTime(t *testing.T) {
@@ -134,6 +155,48 @@ func TestPromiseSlowStartOfAServerThatRefusesWhoHasNoTime(t *testing.T) {
 		g.crowd(2).Wait()
 		if got, want := waves(g.went), []int{1, 1}; !slices.Equal(got, want) {
 			t.Errorf("went in waves of %v, want %v: one more is sent 5 s after a refusal, which nobody waits for", got, want)
+		}
+	})
+}
+
+// Nor once it serves again: a bucket of 20 per second, whose answers take 0.4 s, is asked by 1000 per second who have one
+// second each. From the third second on, it hears twice as many as it serves at the most.
+func TestPromiseSlowStartAtABucketOfWhoHasNoTime(t *testing.T) {
+	const rate, span, trip = 20, 4 * time.Second, 400 * time.Millisecond
+	visit(t, nil, func(g *guest) {
+		tokens, last, late := 5.0, g.start, 0
+		g.Base = lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			g.mu.Lock()
+			now := time.Now()
+			tokens, last = min(tokens+rate*now.Sub(last).Seconds(), 5), now
+			status := http.StatusTooManyRequests
+			if tokens >= 1 {
+				tokens, status = tokens-1, http.StatusOK
+			}
+			if now.Sub(g.start) >= 2*time.Second {
+				late++
+			}
+			g.mu.Unlock()
+			select {
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			case <-time.After(trip):
+				return lab.Answer(r, status, ""), nil
+			}
+		})
+		client := &http.Client{Transport: g, Timeout: time.Second}
+		var wg sync.WaitGroup
+		for range 1000 * int(span.Seconds()) {
+			wg.Go(func() {
+				if resp, err := client.Do(lab.Request(g.t, "GET", "http://a.example/", "")); err == nil {
+					resp.Body.Close()
+				}
+			})
+			time.Sleep(time.Millisecond)
+		}
+		wg.Wait()
+		if most := 2 * rate * 3; late > most { // they come for three seconds more
+			t.Errorf("%d requests went after two seconds, want %d at most", late, most)
 		}
 	})
 }

@@ -105,7 +105,8 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 		return false
 	}
 	s.advance()
-	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: s.refusals > 0}
+	refused := s.refusals > 0
+	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, hasRefused: refused || !forget && s.slowStart.hasRefused}
 	if forget {
 		s.overload.again()
 		forgot, s.pace = s.pace.Known(), pace.Rate{}
@@ -146,11 +147,11 @@ func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) b
 	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims))
 }
 
-// Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is
-// negative. If requests are kept back for longer than that, for others that are not seen yet, Hurry ends that; and
-// it has a slow start take shorter steps. It reports whether it has done any of these.
-func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) {
-	hurried = s.slowStart.hurry(longest)
+// Hurry is told of a claim that waits for longest at most, of the time had that it had at first: for ever if that is
+// zero, and not at all if it is negative. If requests are kept back for longer than that, for others that are not seen
+// yet, Hurry ends that; and it has a slow start take shorter steps. It reports whether it has done any of these.
+func (s *Server) Hurry(now monotime.Time, longest, had time.Duration) (hurried bool) {
+	hurried = s.slowStart.hurry(had)
 	for _, w := range s.windows {
 		if u := &w.others; longest != 0 && u.unseenUntil.Sub(now) > max(longest, 0) {
 			u.unseenUntil, hurried = 0, true

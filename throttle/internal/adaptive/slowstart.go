@@ -24,7 +24,7 @@ import (
 // Patience, and no more may be in flight for that.
 //
 // Who waits may have less time than some steps take, and would fail although the server refuses nothing. So for
-// them the steps are shorter: see hurry.
+// them the steps are shorter, see hurry; but not where the server has refused.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
 	restart    sequence      // when it began: only requests granted later are counted
@@ -32,6 +32,7 @@ type slowStart struct {
 	grown      float64       // the part of one more that may be in flight
 	answered   int           // answers to requests granted since restart
 	refused    bool          // it began with a refusal, and nothing was served since
+	hasRefused bool          // the server has refused since the bucket was new or had idled: no step is shorter
 	unanswered monotime.Time // since when one more is to go without an answer, see take and serve; zero if nothing has gone since the latest answer
 	sooner     time.Duration // by how much a step is shorter than slowStartStep
 }
@@ -58,7 +59,7 @@ const (
 // request goes; and 100 requests at a server that answers late are all sent after seven steps.
 const slowStartStep = 250 * time.Millisecond
 
-// slowStartSteps are as many steps as fit into the time that a claim which waits has left: 50 requests go in six of
+// slowStartSteps are as many steps as fit into the time that a claim which waits had at first: 50 requests go in six of
 // them, so that half of that time is left for the answer, and 1000 in ten. With 16, servers that state no limits would
 // refuse a third more of what callers ask who wait for 1 or 2 s. No step is shorter than slowStartStep/slowStartSteps,
 // which is longer than most round trips within a network: a claim that has next to no time takes no slow start away.
@@ -80,11 +81,12 @@ func (s *slowStart) nextAnyway() monotime.Time {
 	return s.unanswered.Add(slowStartStep - s.sooner)
 }
 
-// hurry has the steps be so short that slowStartSteps of them fit into the time that somebody who waits has left, and
-// reports whether they have become shorter.
-func (s *slowStart) hurry(left time.Duration) bool {
-	sooner := slowStartStep - max(left, slowStartStep)/slowStartSteps
-	if s.allowed == 0 || s.refused || left <= 0 || sooner <= s.sooner {
+// hurry has the steps be so short that slowStartSteps of them fit into the time that somebody who waits had at first, and
+// reports whether they have become shorter. By the time that is left, they would be the shortest wherever somebody waits
+// to the end.
+func (s *slowStart) hurry(had time.Duration) bool {
+	sooner := slowStartStep - max(had, slowStartStep)/slowStartSteps
+	if s.allowed == 0 || s.hasRefused || had <= 0 || sooner <= s.sooner {
 		return false
 	}
 	s.sooner = sooner

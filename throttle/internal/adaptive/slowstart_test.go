@@ -44,7 +44,7 @@ func TestSlowStartHurries(t *testing.T) {
 		{slowStart{allowed: 1}, []time.Duration{2400 * ms}, 200 * ms},
 		{slowStart{allowed: 4}, []time.Duration{2400 * ms, 600 * ms, 1200 * ms, 0}, 50 * ms},
 		{slowStart{allowed: 1}, []time.Duration{1}, slowStartStep / 12},
-		{slowStart{allowed: 1, refused: true}, []time.Duration{600 * ms}, Patience},
+		{slowStart{allowed: 1, refused: true, hasRefused: true}, []time.Duration{600 * ms}, Patience},
 		{slowStart{}, []time.Duration{600 * ms}, slowStartStep},
 	} {
 		for _, left := range test.left {
@@ -56,6 +56,31 @@ func TestSlowStartHurries(t *testing.T) {
 		if got := test.s.nextAnyway().Sub(0).Round(time.Microsecond); got != test.want.Round(time.Microsecond) {
 			t.Errorf("%v: steps of %v, want %v", test.left, got, test.want)
 		}
+	}
+}
+
+// TestSlowStartDoesNotHurryAfterARefusal: where the server has refused, steps are as long as ever, also after something
+// was served, and in a slow start that begins then; until the bucket has idled.
+func TestSlowStartDoesNotHurryAfterARefusal(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	b.Begin(false)
+	hurries := func() bool { return b.Hurry(b.now, 0, 600*time.Millisecond) }
+	b.exchange(refuses())
+	if hurries() {
+		t.Error("after a refusal, steps are shorter")
+	}
+	if b.exchange(says()); b.slowStart.refused || hurries() {
+		t.Error("when something was served, steps are shorter")
+	}
+	if b.Restart(false); b.slowStart.refused || hurries() {
+		t.Error("in the next slow start, steps are shorter")
+	}
+	if b.Begin(false); !hurries() {
+		t.Error("after idling, steps are not shorter")
+	}
+	b.exchange(refuses())
+	if b.Begin(false); hurries() {
+		t.Error("after a long hold, steps are shorter")
 	}
 }
 
