@@ -147,6 +147,34 @@ func TestAtOnceInAFrozenTree(t *testing.T) {
 	}
 }
 
+// TestAtOnceWhenATreeThaws: a claim that was made while the tree was frozen is refused, after that, only when its bucket
+// has asked its store, whichever bucket changed first meanwhile.
+func TestAtOnceWhenATreeThaws(t *testing.T) {
+	for _, first := range []string{"api", "other", "all"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				above := &Limiter{Name: "all", Quotas: quotas(t, "2/s burst 50"), Store: distantStore(), Fresh: true}
+				l := &Limiter{Name: "api", Quotas: quotas(t, "2/s burst 40"), Store: distantStore(), Fresh: true, Parent: above}
+				other := &Limiter{Name: "other", Parent: above}
+				t.Cleanup(func() { l.Close(); above.Close() })
+				time.Sleep(time.Second)
+				thaw := above.Freeze()
+				var wg sync.WaitGroup
+				for _, b := range []*Limiter{map[string]*Limiter{"api": l, "other": other, "all": above}[first], l} {
+					wg.Go(func() {
+						if _, err := b.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
+							t.Error(b.Name, err)
+						}
+					})
+					synctest.Wait()
+				}
+				thaw()
+				wg.Wait()
+			})
+		})
+	}
+}
+
 // TestAtOnceBehindSomethingElse: a claim that something else than a store delays waits for no call, though one is under
 // way for others.
 func TestAtOnceBehindSomethingElse(t *testing.T) {

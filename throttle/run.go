@@ -365,8 +365,11 @@ func (l *Limiter) thaw() {
 	now := root.now()
 	root.change(now, func() { root.frozen-- })
 	if root.frozen == 0 {
-		for _, b := range root.runOnThaw.Take() {
+		changed := root.runOnThaw.Take()
+		for _, b := range changed {
 			b.run(now)
+		}
+		for _, b := range changed { // all have asked now
 			b.refuseUncalled(now)
 		}
 	}
