@@ -175,6 +175,29 @@ func TestAtOnceWhenATreeThaws(t *testing.T) {
 	}
 }
 
+// TestAtOnceComesBackFromAbove: a claim that gives way to a more urgent one in the line above needs a slot of its own
+// bucket again, where a call is under way that was made when it needed none: another one follows for it.
+func TestAtOnceComesBackFromAbove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 50"), Store: distantStore(), Fresh: true}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "10/m burst 40"), Store: &slowStore{Store: new(store.Memory), there: 2 * trip, back: 2 * trip}, Fresh: true, Parent: above}
+		t.Cleanup(func() { l.Close(); above.Close() })
+		time.Sleep(time.Second)
+		g, err := l.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Cancel() // one slot of each is in hand
+		if err := above.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		claims := []Claim{{N: 2, Priority: Background}, {}, {Priority: Urgent}}
+		if granted, refused := atOnce(t, l, claims...); len(refused) > 0 {
+			t.Errorf("granted after %v, refused after %v", granted, refused)
+		}
+	})
+}
+
 // TestAtOnceBehindSomethingElse: a claim that something else than a store delays waits for no call, though one is under
 // way for others.
 func TestAtOnceBehindSomethingElse(t *testing.T) {

@@ -211,13 +211,15 @@ func (w *waiter) addCounts(sign int) {
 	}
 }
 
-// withdraw takes w out of the lines above b, where it would block others.
+// withdraw takes w out of the lines above b, where it would block others. A call for b that is under way may have been
+// made when w needed none.
 func (w *waiter) withdraw(b *Limiter) {
 	for top := w.top(); top != b; top = w.top() {
 		last := len(w.entries) - 1
 		w.entries[last].Remove()
 		w.entries = w.entries[:last]
 	}
+	b.link.meet(w)
 }
 
 // joinLine puts w in the line of b. If it is the first of its priority now, the one that was first no longer
@@ -227,9 +229,8 @@ func (w *waiter) joinLine(b *Limiter, fromFront bool) {
 	if ok {
 		displaced.withdraw(b)
 	}
-	if w.entries = append(w.entries, e); b.link != nil {
-		b.link.lease.Meet(&w.hope)
-	}
+	w.entries = append(w.entries, e)
+	b.link.meet(w)
 }
 
 // top is the highest bucket in whose line w stands.

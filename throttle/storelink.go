@@ -271,6 +271,13 @@ func (l *Limiter) restock(now monotime.Time) {
 	}
 }
 
+// meet notes that w has come to the line, or back to it.
+func (s *storeLink) meet(w *waiter) {
+	if s != nil {
+		s.lease.Meet(&w.hope)
+	}
+}
+
 // mustAskStore reports whether a reply of a store must come before it is known that w must wait: w is due, by
 // its delay d, but the line does not release it.
 func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {

@@ -82,8 +82,12 @@ func (l *Lease) MayAsk(now monotime.Time) bool {
 	return !l.overdue && (l.calling || now >= l.notBefore)
 }
 
-// Meet notes that a claim has come to the line of the bucket.
-func (l *Lease) Meet(h *Hope) { h.met = l.flights.now }
+// Meet notes that a claim has come to the line of the bucket, or has come back to it from that of the bucket above.
+func (l *Lease) Meet(h *Hope) {
+	if h.served < mostServed { // else more urgent ones come all the time
+		h.met = l.flights.now
+	}
+}
 
 // MayBring reports whether a call may be for a claim in the line, but for calls that are made because of it: one that
 // was under way when it came, or has no room for it; or one that Next is still to return. If none may, what is in hand
