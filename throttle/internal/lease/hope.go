@@ -17,7 +17,7 @@ func (h *Hope) Called() bool { return h.calls > 0 }
 // mostServed bounds how many calls have slots for a claim that does not go by them, since these go to claims that came
 // later and go first, or since a bucket above has no slots yet: so a claim that must not wait is refused all the same
 // where more urgent ones come all the time.
-const mostServed = 4
+const mostServed = 6
 
 // flight is a call and those because of which it is made.
 type flight struct {
