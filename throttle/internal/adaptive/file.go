@@ -137,8 +137,13 @@ func (u *allUsed) UnmarshalJSON(text []byte) error {
 	return firstOf(text, limit.MaxUsed, (*[]limit.Used)(u))
 }
 
-// firstOf reads the first elements of a list, so many at most.
+// firstOf reads the first elements of a list, so many at most. It does not know where in a bucket the list stands.
 func firstOf[T any](text []byte, most int, all *[]T) (err error) {
+	defer func() {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			wrong.Value, wrong.Offset = wrong.Value+" as or in a list of the bucket", 1
+		}
+	}()
 	if len(text) <= shortList || !bytes.HasPrefix(text, []byte("[")) {
 		if err = json.Unmarshal(text, all); len(*all) > most {
 			*all = slices.Clone((*all)[:most])

@@ -335,7 +335,11 @@ func TestReadIsBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes are made of %d", name, n, len(text))
 		}
 	}
-	for buckets, want := range map[string]string{`"a":{},"b":{"rate":"x"}`: "string at byte 46", `"a":{"windows":5}`: "number", `"a":{"windows":[` + strings.Repeat(" ", shortList) + `5]}`: "number", `"a":5`: "number at byte 29"} {
+	inList := " as or in a list of the bucket at byte 29" // where the bucket begins
+	for buckets, want := range map[string]string{
+		`"a":{},"b":{"rate":"x"}`: "string at byte 46", `"a":5`: "number at byte 29", `"a":{"windows":5}`: "number" + inList, `"a":{"used":[5]}`: "number" + inList,
+		`"a":{"windows":[` + strings.Repeat(" ", shortList) + `5]}`: "number" + inList, `"a":{"rate":1,"windows":[{"limit":"x"}]}`: "string" + inList,
+	} {
 		if all, err := Read(strings.NewReader(`{"version":1,"buckets":{` + buckets + `}}`)); all != nil || err == nil || !strings.Contains(err.Error(), "cannot unmarshal "+want) {
 			t.Errorf("%s: %v, %v", buckets, all, err)
 		}
