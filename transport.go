@@ -258,7 +258,7 @@ type Learn struct {
 	// throttle.SpendAuto.
 	Spend throttle.Spend
 
-	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request probes.
+	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request looks.
 	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket.
 	MaxHold time.Duration
 

@@ -104,5 +104,5 @@ func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 }
 
 // spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or longer,
-// or a quota that costs money, is spent. After spentHold, one request probes whether that has changed.
+// or a quota that costs money, is spent. After spentHold, one request looks whether that has changed.
 const spentHold = time.Hour
