@@ -64,9 +64,8 @@ func (l *Limiter) heard() {
 // whether there were any. It is called for the root.
 func (l *Limiter) look(now monotime.Time) (ended bool) {
 	for len(l.changed) > 0 {
-		last := len(l.changed) - 1
-		b := l.changed[last]
-		l.changed, b.line.changed = l.changed[:last], false
+		b := l.changed[len(l.changed)-1]
+		l.changed, b.line.changed = l.changed[:len(l.changed)-1], false
 		if line := &b.line; line.later || l.standstill != monotime.Unbounded && b.mayStandStill(now) {
 			if in := line.looks.Next(now, line.waiting); in == 0 {
 				line.later = false
