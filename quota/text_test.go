@@ -279,7 +279,8 @@ func TestClausesAreDocumented(t *testing.T) {
 	}
 }
 
-// The words of spans are those of the documentation, and none of them is answered with another text.
+// The words of spans are those of the documentation, none of them is answered with another text, and a number goes
+// before each: "3fortnight" would be 32 weeks, if that were a word for "2w".
 func TestSpansAreDocumented(t *testing.T) {
 	_, per, _ := strings.Cut(parseDoc(t), "\nPER is ")
 	per, _, _ = strings.Cut(per, " week of the clock")
@@ -295,8 +296,10 @@ func TestSpansAreDocumented(t *testing.T) {
 		if !slices.Contains(documented, word) {
 			t.Errorf("the documentation of Parse has no span %q", word)
 		}
-		if _, err := Parse("5/" + word); err != nil {
-			t.Error(err)
+		one, err := Parse("5/" + word)
+		three, tooMany := Parse("5/3" + word)
+		if err != nil || tooMany == nil && (three[0].Per != 3*one[0].Per || three[0].Months != 3*one[0].Months) {
+			t.Errorf("5/%s is %v, %v; 5/3%[1]s is %[4]v, want three times the span", word, one, err, three)
 		}
 		if p, n := known([]string{word}); n > 0 {
 			t.Errorf("%q is read as a span, and is answered with %q, too", word, p.to)

@@ -105,7 +105,8 @@ func known(words []string) (p phrase, n int) {
 	return p, 0
 }
 
-// spans are the words for spans, beside the units of time.ParseDuration.
+// spans are the words for spans, beside the units of time.ParseDuration. A letter is one that duration and period read: a
+// word for several of a span (a fortnight) is a phrase, which is answered with the right text ("/ 2w").
 var spans = [...]struct {
 	letter string
 	words  []string
