@@ -53,7 +53,7 @@ type Call struct {
 	MaxAttempts int
 
 	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by another
-	// attempt. With MaxAttempts of 1, no failure is.
+	// attempt, whatever Retry.CheckRetry says. With MaxAttempts of 1, no failure is.
 	Once bool
 
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
@@ -82,8 +82,8 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 
 // CallFrom returns the Call that was added last to a context, nil if there is none.
 func CallFrom(ctx context.Context) *Call {
-	if info := infoOf(ctx); info != nil && info.calls != nil {
-		return info.calls.call
+	if l := known(ctx).calls; l != nil {
+		return l.call
 	}
 	return nil
 }
@@ -218,21 +218,21 @@ type requestInfo struct {
 // Resends returns how often the request of a context was sent before: it is for a RoundTripper below a
 // Transport, which is to mark what is sent again (http.request.resend_count in the semantic conventions of
 // OpenTelemetry).
-func Resends(ctx context.Context) int {
-	if info := infoOf(ctx); info != nil {
-		return info.resends
-	}
-	return 0
-}
+func Resends(ctx context.Context) int { return known(ctx).resends }
 
 // withInfo returns a context with a changed requestInfo.
 func withInfo(ctx context.Context, change func(*requestInfo)) context.Context {
-	info := &requestInfo{}
-	if before := infoOf(ctx); before != nil {
-		*info = *before
+	info := known(ctx)
+	change(&info)
+	return context.WithValue(ctx, infoKey{}, &info)
+}
+
+// known returns what a context has; zero if that is nothing.
+func known(ctx context.Context) requestInfo {
+	if info := infoOf(ctx); info != nil {
+		return *info
 	}
-	change(info)
-	return context.WithValue(ctx, infoKey{}, info)
+	return requestInfo{}
 }
 
 // infoOf returns the requestInfo of a context, nil if it has none.

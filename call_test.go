@@ -3,6 +3,7 @@ package pacer
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -24,6 +25,24 @@ func TestModeIsText(t *testing.T) {
 	for _, bad := range []Mode{"hold", "Wait", "wait ", "1"} {
 		if err := bad.check(); err == nil || err.Error() != fmt.Sprintf("pacer: Mode is %q, want wait, reject, degrade or observe", string(bad)) {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestFieldsOfCallsAreJoined: what an older Call of a request sets is not lost, if a newer one leaves it open.
+func TestFieldsOfCallsAreJoined(t *testing.T) {
+	for i, call := 0, reflect.TypeFor[Call](); i < call.NumField(); i++ {
+		if f := call.Field(i); f.IsExported() {
+			older, set := new(Call), map[reflect.Kind]any{reflect.Map: map[string]int{"a": 1}, reflect.Bool: true, reflect.String: "a"}[f.Type.Kind()]
+			if set == nil {
+				set = 1
+			}
+			want := reflect.ValueOf(set).Convert(f.Type)
+			reflect.ValueOf(older).Elem().Field(i).Set(want)
+			joined := (&calls{new(Call), &calls{older, nil}}).asks()
+			if got := reflect.ValueOf(joined).Elem().Field(i).Interface(); !reflect.DeepEqual(got, want.Interface()) {
+				t.Errorf("%s of an older Call is %v, and %v beside a newer Call: join it in asks", f.Name, want, got)
+			}
 		}
 	}
 }

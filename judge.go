@@ -54,11 +54,7 @@ func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.
 // idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since
 // its Call says so.
 func idempotent(req *http.Request) bool {
-	if verdict.Idempotent(req) {
-		return true
-	}
-	info := infoOf(req.Context())
-	return info != nil && info.calls.asks().Idempotent
+	return verdict.Idempotent(req) || known(req.Context()).calls.asks().Idempotent
 }
 
 // hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up, or is
@@ -71,7 +67,8 @@ func hopeless(err error) bool {
 // ShouldRetry is a CheckRetry for a Client of go-retryablehttp that decides as pacer does: by what the server says, by
 // refusals, by failures of idempotent methods, and by what was never sent; see docs/retrying.md. A CheckRetry of your
 // own may handle the cases that it knows, and leave the others to ShouldRetry. A request whose Retry-After is over
-// MaxStandstill or MaxWait is not sent again. Of the fields of t, only Learn.Headers and these two matter.
+// MaxStandstill or MaxWait is not sent again, nor is one of a Call with Once. Of the fields of t, only Learn.Headers and
+// these two matter.
 //
 // A Client of go-retryablehttp may have a Transport of pacer below it. Then only the Client should send
 // again, since it does not know of the retries below:
@@ -87,11 +84,11 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
+	case resp == nil && err == nil, known(ctx).calls.asks().Once:
+		return false, nil
 	case err != nil:
 		safe := verdict.IdempotentByError(ctx, err, idempotent) || verdict.NeverSent(err)
 		return safe && !hopeless(err) && !verdict.Permanent(err), nil
-	case resp == nil:
-		return false, nil
 	}
 	limits, hint := t.Learn.Headers.Append(nil, resp.Header, time.Now())
 	if hint.Known && !t.mayWait(t.MaxWait, 0, hint.After) {

@@ -304,6 +304,24 @@ func TestTransportInTheirClientHoldsTheBucket(t *testing.T) {
 	})
 }
 
+// Once stands above what a CheckRetry says, and their Client is told no.
+func TestOnceIsTheLastWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		always := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
+		for _, answer := range []func(*http.Request) (*http.Response, error){lab.Status(404, ""), lab.Status(429, ""), lab.Status(503, ""), lab.Fails(lab.ErrBroken)} {
+			req := lab.Request(t, "GET", "http://a.example/", "")
+			req = req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Once: true}))
+			if got := attempts(t, &pacer.Transport{Retry: pacer.Retry{CheckRetry: always}}, req, answer); got != 1 {
+				t.Errorf("sent %d times, whatever CheckRetry says, want once", got)
+			}
+			resp, err := answer(req)
+			if again, why := (&pacer.Transport{}).ShouldRetry(req.Context(), resp, err); again || why != nil {
+				t.Errorf("%v, %v: ShouldRetry says %v, %v, want no", resp, err, again, why)
+			}
+		}
+	})
+}
+
 // Headers of one's own are read for their Client, too.
 func TestShouldRetryReadsOwnHeaders(t *testing.T) {
 	tr := &pacer.Transport{Learn: pacer.Learn{Headers: &headers.Reader{Dialects: []headers.Dialect{{RetryAfter: "X-Come-Back"}}}}}
