@@ -113,21 +113,23 @@ func (j Jitter) spread(d time.Duration, random func() float64) time.Duration {
 // fraction returns a random part of d, which is not negative.
 func fraction(d time.Duration, random func() float64) time.Duration {
 	// float64(d) is the float nearest to d. If it lies above d, the next smaller float lies below d:
-	// so a product below float64(d) is never above d. For any other product, NaN included, the
-	// result is d.
+	// so a product below float64(d) is never above d. For any other product, the result is d.
 	if f := uniform(random) * float64(d); f < float64(d) {
 		return time.Duration(f)
 	}
 	return d
 }
 
-// uniform returns what random returns, but nothing negative. If random is nil, it uses the source of
-// math/rand/v2.
+// uniform returns what random returns, but nothing below 0 and nothing above 1, and 1 for NaN. If random is
+// nil, it uses the source of math/rand/v2.
 func uniform(random func() float64) float64 {
 	if random == nil {
 		return rand.Float64()
 	}
-	return max(random(), 0)
+	if u := random(); u <= 1 {
+		return max(u, 0)
+	}
+	return 1
 }
 
 // orElse returns what a field for a delay means: d itself, the default if d is zero, and no delay if

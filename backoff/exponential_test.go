@@ -56,7 +56,9 @@ func TestDecorrelatedDelay(t *testing.T) {
 		{"max of the type", Decorrelated{Initial: math.MaxInt64, Max: Forever, Rand: one}, []time.Duration{math.MaxInt64, math.MaxInt64}},
 		// The nearest float is below the product.
 		{"not exact in floats", Decorrelated{Initial: 1<<62 + 1, Max: Forever, Rand: least}, []time.Duration{1<<62 + 1}},
-		{"NaN", Decorrelated{Rand: math.NaN, Max: time.Second}, ms(1000, 1000)},
+		{"NaN counts as 1", Decorrelated{Rand: math.NaN}, ms(300, 900, 2700)},
+		{"above 1 counts as 1", Decorrelated{Rand: func() float64 { return 2 }}, ms(300, 900, 2700)},
+		{"below 0 counts as 0", Decorrelated{Rand: func() float64 { return -1 }}, ms(100, 100)},
 	} {
 		equal(t, test.name, delays(test.backoff, len(test.want)), test.want)
 	}
