@@ -20,9 +20,9 @@ func TestCommands(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, m := range command.FindAllStringSubmatch(p.prose(), -1) {
 			line := strings.TrimSpace(m[1] + m[2])
-			dir, words := "", strings.Fields(line)
+			dir, words := p.module, strings.Fields(line)
 			if words[0] == "cd" {
-				dir, words = words[1], words[3:]
+				dir, words = filepath.Join(dir, words[1]), words[3:]
 			}
 			if words[0] == "-run" {
 				words = append([]string{"go", "test"}, words...)
@@ -63,8 +63,10 @@ func try(t *testing.T, dir, verb string, words []string) {
 				where = filepath.Join(dir, w)
 			}
 		}
-		if !hasTest(t, where, name) {
-			t.Errorf("no test %q in %q", name, where)
+		for one := range strings.SplitSeq(strings.Trim(name, "'"), "|") {
+			if !hasTest(t, where, one) {
+				t.Errorf("no test %q in %q", one, where)
+			}
 		}
 	case "doc":
 		if _, err := run(dir, append([]string{"doc"}, words...)...); err != nil {

@@ -1,5 +1,5 @@
-// Package hour plays the first hour of a newcomer, as far as a program can: what README.md and the pages of
-// docs show is extracted and tried. Snippets compile, programs run and print what the text says that they
+// Package hour plays the first hour of a newcomer, as far as a program can: what README.md, those of
+// nested modules, and the pages of docs show is extracted and tried. Snippets compile, programs run and print what the text says that they
 // print, commands name what is there, links lead somewhere, and texts of quotas can be read. It needs no
 // network.
 package hour
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,7 @@ const root = "../../.."
 // page is a page of the documentation.
 type page struct {
 	path   string // from the root of the module, with slashes
+	module string // the directory of the nested module that it is of; empty for this one
 	text   string
 	blocks []block
 }
@@ -32,14 +34,22 @@ type block struct {
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// pages returns README.md and the pages of docs. What is below docs is a module of its own.
+// nested are the modules below this one that users import.
+var nested = []string{"filequota", "pacerotel", "redisquota"}
+
+// pages returns README.md, the pages of docs, and README.md of each nested module. What is below docs is a module of its
+// own.
 func pages(t *testing.T) (all []page) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append([]string{filepath.Join(root, "README.md")}, paths...) {
+	paths = append([]string{filepath.Join(root, "README.md")}, paths...)
+	for _, module := range nested {
+		paths = append(paths, filepath.Join(root, module, "README.md"))
+	}
+	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -49,6 +59,9 @@ func pages(t *testing.T) (all []page) {
 			t.Fatal(err)
 		}
 		p := page{path: filepath.ToSlash(name), text: string(b)}
+		if module := filepath.Dir(name); slices.Contains(nested, module) {
+			p.module = module
+		}
 		for _, at := range fence.FindAllStringSubmatchIndex(p.text, -1) {
 			after := p.text[at[1]:]
 			if end := regexp.MustCompile("(?m)^(```|#)").FindStringIndex(after[1:]); end != nil {

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -35,6 +36,7 @@ var packages = map[string][]struct{ module, path string }{
 	"http":          {{"", "net/http"}},
 	"io":            {{"", "io"}},
 	"json":          {{"", "encoding/json"}},
+	"log":           {{"", "log"}},
 	"os":            {{"", "os"}},
 	"slog":          {{"", "log/slog"}},
 	"strconv":       {{"", "strconv"}},
@@ -58,6 +60,9 @@ var packages = map[string][]struct{ module, path string }{
 	"filequota":     {{"filequota", "github.com/gopacer/pacer/filequota"}},
 	"goredis":       {{"redisquota", "github.com/gopacer/pacer/redisquota/goredis"}},
 	"redis":         {{"redisquota", "github.com/redis/go-redis/v9"}},
+	"redisquota":    {{"redisquota", "github.com/gopacer/pacer/redisquota"}},
+	"rueidis":       {{"redisquota/bench", "github.com/redis/rueidis"}},
+	"valkey":        {{"redisquota/bench", "github.com/valkey-io/valkey-go"}},
 	"pacerotel":     {{"pacerotel/examples", "github.com/gopacer/pacer/pacerotel"}},
 	"otelhttp":      {{"pacerotel/examples", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"}},
 	"failsafehttp":  {{"interop", "github.com/failsafe-go/failsafe-go/failsafehttp"}},
@@ -73,13 +78,13 @@ func TestSnippets(t *testing.T) {
 			if b.language != "go" {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) { compiles(t, b.text) })
+			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) { compiles(t, p.module, b.text) })
 		}
 	}
 }
 
-// compiles tries both meanings of a name that two packages have.
-func compiles(t *testing.T, text string) {
+// compiles tries both meanings of a name that two packages have. Home is the module of the page.
+func compiles(t *testing.T, home, text string) {
 	t.Helper()
 	var used []string
 	for name := range packages {
@@ -90,7 +95,7 @@ func compiles(t *testing.T, text string) {
 	var errs []error
 	for meaning := range 2 {
 		imported := map[string]string{}
-		module := ""
+		module := home
 		for _, name := range used {
 			of := packages[name][min(meaning, len(packages[name])-1)]
 			imported[name] = of.path
@@ -117,17 +122,20 @@ func check(t *testing.T, module string, imported map[string]string, text string)
 		m.Importer = importer.ForCompiler(m.fset, "gc", m.open)
 		modules[module] = m
 	}
-	prelude, err := parser.ParseFile(m.fset, filepath.Join("testdata", "given.go.txt"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	file, err := parser.ParseFile(m.fset, "snippet", source(imported, text), 0)
 	if err != nil {
 		return err
 	}
 	files := []*ast.File{file}
 	if file.Name.Name == "given" {
-		files = append(files, prelude)
+		for _, name := range []string{"given", module} { // a module may have a file of its own
+			prelude, err := parser.ParseFile(m.fset, filepath.Join("testdata", name+".go.txt"), nil, 0)
+			if err == nil {
+				files = append(files, prelude)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
 	}
 	needed := map[string]bool{}
 	for _, f := range files {
@@ -159,7 +167,7 @@ func source(imported map[string]string, text string) string {
 	for _, name := range slices.Sorted(maps.Keys(imported)) {
 		fmt.Fprintf(&b, "import %s %q\n", name, imported[name])
 	}
-	if strings.HasPrefix(text, "func ") {
+	if strings.HasPrefix(text, "func ") || strings.HasPrefix(text, "type ") {
 		return b.String() + text
 	}
 	return b.String() + "func _() error {\n" + text + "\nreturn nil\n}\n"
