@@ -405,7 +405,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 		if r := l.entry.table.Counters(); r != nil {
 			to.contradicted.Store(true)
 			st := r.Stated(bucket)
-			to.server.CountApart(now, &l.server, r.Name(), adaptive.Stated(st))
+			to.server.CountApart(now, &l.server, r.Name(), st)
 			if st.Heard != 0 && st.Remaining <= 0 && (l.hold.Sub(st.Heard)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
 				l.hold = min(l.hold, now)
 			}

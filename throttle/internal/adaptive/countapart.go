@@ -3,28 +3,14 @@ package adaptive
 import (
 	"cmp"
 
-	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
-
-// Stated is what the server said last of a counter, and what was used of it since the first answer about the same
-// reset.
-type Stated struct {
-	quota.Statement
-	Sent, Heard monotime.Time // when the request went, and when its answer came; zero if nothing was said
-
-	Since   monotime.Time // when the request of that first answer went; zero if that is not known
-	AtStart int           // how much remained before it
-	Ours    int           // what has been answered since has cost so much
-	Spent   monotime.Time // when nothing remained first; zero if something does
-
-	AllUsed, AllOurs int // how much was used likewise of all counters, and how much of that was ours
-}
 
 // CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with what was
 // said of the counter, as whole has found that resets are stated, and, where whole knew of the same reset, with when
 // that window began.
-func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st Stated) {
+func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st counter.Stated) {
 	if v := whole.find(limitName{name: name}); v != nil {
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}

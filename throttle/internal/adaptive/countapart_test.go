@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/counter"
 )
 
 // TestCountApart: the Server of a counter that was told apart from others begins with what was said of the
@@ -20,7 +21,7 @@ func TestCountApart(t *testing.T) {
 		st.Resolution, st.Absolute, st.Skew = s, true, b.now.Sub(start.Add(-300*ms))-date
 		return st
 	}
-	part := func(b *bucket, st Stated) *bucket {
+	part := func(b *bucket, st counter.Stated) *bucket {
 		p := newBucketOf(t, b.site, b.config)
 		p.now = b.now
 		p.CountApart(b.now, b.Server, "", st)
@@ -39,12 +40,12 @@ func TestCountApart(t *testing.T) {
 		b.exchange(says(said(b, 49, 50)))
 		b.at(10 * ms).exchange(says(said(b, 0, 50)))
 		b.at(1750 * ms).exchange(refuses(said(b, 0, 50))) // the reset that was stated has passed: it is rounded down
-		st := Stated{
+		st := counter.Stated{
 			Statement: said(b, 0, 50), Sent: b.now, Heard: b.now,
 			Since: start.Add(test.first), AtStart: 50, Ours: 50, Spent: start.Add(max(test.first, 10*ms)), AllUsed: 50, AllOurs: 50,
 		}
 		if test.first < 0 {
-			st = Stated{}
+			st = counter.Stated{}
 		}
 		p := part(b, st)
 		if b.Leave(); test.first < 0 {
@@ -63,7 +64,7 @@ func TestCountApart(t *testing.T) {
 func TestCountApartOthers(t *testing.T) {
 	b := newBucket(t, Config{})
 	p := newBucketOf(t, b.site, b.config)
-	p.CountApart(b.now, b.Server, "", Stated{AllUsed: 45, AllOurs: 15})
+	p.CountApart(b.now, b.Server, "", counter.Stated{AllUsed: 45, AllOurs: 15})
 	p.exchange(says(left(0, 10, 2*time.Second)))
 	if got := p.window1().others.perOurToken; got != 2 {
 		t.Errorf("%v for each token of ours, want 2", got)

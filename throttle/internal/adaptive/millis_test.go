@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -144,7 +145,7 @@ func TestMillisOfACounter(t *testing.T) {
 	b.now = whole.now
 	said := bare(20, 3000)
 	said.Remaining = 0
-	b.CountApart(b.now, whole.Server, "", Stated{Statement: *said, Sent: b.now, Heard: b.now})
+	b.CountApart(b.now, whole.Server, "", counter.Stated{Statement: *said, Sent: b.now, Heard: b.now})
 	b.wantDue(3 * time.Second)
 	b.now = b.now.Add(3 * time.Second)
 	b.exchange(says(*bare(20, 5000)))
@@ -164,7 +165,7 @@ func TestMillisOfACounterOfDecimals(t *testing.T) {
 	whole.Overhear(whole.now, &decimal)
 	said := bare(20, 3)
 	said.Remaining = 0
-	b.CountApart(b.now, whole.Server, "", Stated{Statement: *said, Sent: b.now, Heard: b.now})
+	b.CountApart(b.now, whole.Server, "", counter.Stated{Statement: *said, Sent: b.now, Heard: b.now})
 	b.now = b.now.Add(3 * time.Second)
 	b.exchange(says(*bare(20, 5)))
 	if w := b.window1(); w.reset.late.Sub(b.now) != 5*time.Second {
