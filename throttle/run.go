@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -98,34 +99,12 @@ func (l *Limiter) mayStandStill(now monotime.Time) bool {
 	return false
 }
 
-// promote moves the first waiters of l into the line of the parent if l would let them go, withdraws the
-// others from it, and sets l's timer. If the parent is closed, the waiters end.
+// promote has the first waiters of l compete above l, if l would let them go, and sets l's timer: see arm.
 func (l *Limiter) promote(now monotime.Time) {
-	if l.Parent == nil {
-		return // run sets the timer of the root, after all releases
+	if l.Parent != nil { // run arms the root, after all releases
+		l.makeWay(now)
+		l.arm(now)
 	}
-	l.makeWay(now)
-	var buf [priorities]*waiter
-	blocked, ordinaryWaits := false, false
-	for _, w := range l.line.Heads(&buf) {
-		ok := !blocked && (!ordinaryWaits || w.urgent())
-		if ok {
-			var d limit.Due
-			l.due(&d, now, w.earliest(now), alone, &w.need, w.l, false)
-			ok = d.Never || d.At <= now
-			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
-		}
-		switch {
-		case !ok:
-			w.withdraw(l)
-		case w.top() == l && l.Parent.isClosed():
-			w.refuse(now, w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed)) // and the next one, too
-			return
-		case w.top() == l:
-			w.joinLine(l.Parent, true)
-		}
-	}
-	l.arm(now)
 }
 
 // peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and
@@ -213,58 +192,75 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	return max(now.Add(-limit.Lag), w.from, root.lastChange, root.lastCharged)
 }
 
-// arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or an outage
-// of the Store has lasted for MaxStandstill. It stops the timer if there is no such instant. It asks the Store,
-// too, and notes that l has changed: look, which follows with the same lock, may refuse some.
+// arm moves the first waiters of l into the line of the parent if l would let them go, and withdraws the others from it; if
+// the parent is closed, they end. It sets the timer to the earliest instant at which one of the others is due in l, or an
+// outage of the Store has lasted for MaxStandstill, and stops it if there is no such instant. It asks the Store, too, and
+// notes that l has changed: look, which follows with the same lock, may refuse some.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
-	var at monotime.Time
-	sooner := func(t monotime.Time) {
-		if t != 0 && t < now.Add(monotime.Longest-limit.Lag) && (at == 0 || t < at) { // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
-			at = max(t, now+1)
-		}
-	}
-	root := l.root()
-	if root.frozen > 0 {
+	root, next := l.root(), agenda.Earliest{Now: now, Before: now.Add(monotime.Longest - limit.Lag)} // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
+	frozen := root.frozen > 0
+	if frozen {
 		root.runOnThaw.Add(l)
 	}
-	if t := l.outageTooLong(); t > now {
-		sooner(t)
+	next.Or(l.outageTooLong(now))
+	next.Or(l.line.aside.Next())
+	blocked, ordinaryWaits := false, false
+	var look blame.Look
+	if !frozen {
+		look = l.line.book.Look(now)
 	}
-	sooner(l.line.aside.Next())
-	blocked, ordinaryWaits := root.frozen > 0, false
-	look := l.line.book.Look(now)
 	for _, w := range l.line.Heads(&buf) {
-		switch {
-		case blocked || ordinaryWaits && !w.urgent():
-			continue
-		case l.Parent != nil && w.top() != l:
-			look.Above(w.Row())
-			continue
-		}
+		kept := blocked || ordinaryWaits && !w.urgent()
 		var d limit.Due
-		l.due(&d, now, w.earliest(now), alone, &w.need, w.l, false)
-		due, of := d.At, Normal
-		if blocked = d.Unreserved > now; blocked {
-			due, of = d.Unreserved, Urgent
+		if !kept {
+			l.due(&d, now, w.earliest(now), alone, &w.need, w.l, false)
 		}
-		ordinaryWaits = true
-		sooner(due)
-		look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
+		goes := !kept && (d.Never || d.At <= now)
+		switch {
+		case l.Parent != nil && !w.compete(now, l, goes):
+			return
+		case l.Parent != nil && goes:
+			look.Above(w.Row())
+		case !kept:
+			due, of := d.At, Normal
+			if blocked = d.Unreserved > now; blocked {
+				due, of = d.Unreserved, Urgent
+			}
+			if ordinaryWaits = true; !frozen {
+				next.Or(due)
+			}
+			look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
+		}
 	}
-	root.agenda.Set(l, at)
-	l.line.timer.SetAt(l.clock.Awake(now), now, at, (*Limiter).tick, l)
+	root.agenda.Set(l, next.At)
+	l.line.timer.SetAt(l.clock.Awake(now), now, next.At, (*Limiter).tick, l)
 	l.link.ask(now)
 	if l.line.waiting > 0 && !l.line.changed {
 		l.line.changed, root.changed = true, append(root.changed, l)
 	}
 }
 
-// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or
+// compete has w, one of the first in the line of l, stand in the line of the parent if it goes in l, and else not. If the
+// parent is closed, w ends, and compete returns false.
+func (w *waiter) compete(now monotime.Time, l *Limiter, goes bool) bool {
+	switch top := w.top() == l; {
+	case !goes:
+		w.withdraw(l)
+	case top && l.Parent.isClosed():
+		w.refuse(now, w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed)) // and the next one, too
+		return false
+	case top:
+		w.joinLine(l.Parent, true)
+	}
+	return true
+}
+
+// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, it has, or
 // nobody waits for its end.
-func (l *Limiter) outageTooLong() monotime.Time {
+func (l *Limiter) outageTooLong(now monotime.Time) monotime.Time {
 	bound := l.root().standstill
-	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
+	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 || l.link.lease.DownSince().Add(bound) <= now {
 		return 0
 	}
 	return l.link.lease.DownSince().Add(bound)
