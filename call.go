@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -173,11 +172,8 @@ func (l *calls) asks() *Call {
 		return l.call
 	}
 	c, o := l.call, l.older.asks()
-	costs := quota.Costs{}
-	maps.Copy(costs, o.Costs)
-	maps.Copy(costs, c.Costs)
 	return &Call{
-		Mode: cmp.Or(c.Mode, o.Mode), Priority: cmp.Or(c.Priority, o.Priority), Costs: costs,
+		Mode: cmp.Or(c.Mode, o.Mode), Priority: cmp.Or(c.Priority, o.Priority), Costs: waits.Over(o.Costs, c.Costs),
 		MaxWait: cmp.Or(c.MaxWait, o.MaxWait), MaxAttempts: cmp.Or(c.MaxAttempts, o.MaxAttempts),
 		Once: c.Once || o.Once, Idempotent: c.Idempotent || o.Idempotent,
 	}
@@ -332,17 +328,8 @@ func (tm *terms) apply(l *calls) {
 	tm.calls, tm.once = l, c.Once
 	tm.mode = cmp.Or(c.Mode, tm.mode)
 	tm.claim.Priority = cmp.Or(c.Priority, tm.claim.Priority)
-	if len(c.Costs) > 0 { // copied, since the caller may change its map before it settles the call
-		costs := quota.Costs{}
-		maps.Copy(costs, tm.claim.Costs)
-		for unit := range c.Costs {
-			if cmp.Or(unit, quota.Requests) == quota.Requests { // it has two names
-				delete(costs, quota.Requests)
-				delete(costs, "")
-			}
-		}
-		maps.Copy(costs, c.Costs)
-		tm.claim.Costs = costs
+	if len(c.Costs) > 0 {
+		tm.claim.Costs = waits.Over(tm.claim.Costs, c.Costs) // copied, since the caller may change its map before it settles the call
 	}
 	tm.claim.MaxWait = c.MaxWait
 	tm.maxWait = cmp.Or(c.MaxWait, tm.maxWait)
@@ -368,12 +355,7 @@ func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
 	}
-	costs := maps.Clone(tm.claim.Costs)
-	if costs == nil {
-		costs = quota.Costs{}
-	}
-	costs[quota.Bytes] = int(max(req.ContentLength, 1))
-	tm.claim.Costs, tm.countsBytes = costs, true
+	tm.claim.Costs, tm.countsBytes = waits.Over(tm.claim.Costs, quota.Costs{quota.Bytes: int(max(req.ContentLength, 1))}), true
 }
 
 // firstSent returns when the request was sent for the first time. After Acquire, the request is sent later

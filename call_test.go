@@ -3,10 +3,12 @@ package pacer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -43,6 +45,16 @@ func TestFieldsOfCallsAreJoined(t *testing.T) {
 			if got := reflect.ValueOf(joined).Elem().Field(i).Interface(); !reflect.DeepEqual(got, want.Interface()) {
 				t.Errorf("%s of an older Call is %v, and %v beside a newer Call: join it in asks", f.Name, want, got)
 			}
+		}
+	}
+}
+
+// TestRequestsOfCallsHaveTwoNames: of two Calls the newer counts, also if each calls requests by another name.
+func TestRequestsOfCallsHaveTwoNames(t *testing.T) {
+	for _, names := range [][2]string{{"", quota.Requests}, {quota.Requests, ""}} {
+		l := &calls{&Call{Costs: quota.Costs{names[0]: 2}}, &calls{&Call{Costs: quota.Costs{names[1]: 5}}, nil}}
+		if got, want := l.asks().Costs, (quota.Costs{names[0]: 2}); !maps.Equal(got, want) {
+			t.Errorf("joined %v, want %v", got, want)
 		}
 	}
 }

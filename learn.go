@@ -2,7 +2,6 @@ package pacer
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
+	"github.com/gopacer/pacer/internal/waits"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -132,15 +132,11 @@ func (t *Transport) costOf(req *http.Request, tm *terms, resp *http.Response, se
 	if _, known := spent[quota.Bytes]; known {
 		return spent, false
 	}
-	if spent = maps.Clone(spent); spent == nil {
-		spent = quota.Costs{}
-	}
 	n := body.Sent(req, sent)
 	if unsettled = body.Has(req, resp); unsettled {
 		n += max(resp.ContentLength, 0)
 	}
-	spent[quota.Bytes] = int(n)
-	return spent, unsettled
+	return waits.Over(spent, quota.Costs{quota.Bytes: int(n)}), unsettled
 }
 
 // countsReading reports whether answers count as in flight while they are read.

@@ -3,6 +3,7 @@ package waits
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -52,6 +53,21 @@ func Apart(costs quota.Costs) (requests int, others quota.Costs) {
 		}
 	}
 	return max(named, empty, 0), others
+}
+
+// Over returns costs with others over them: of each unit that the others have, theirs count. Requests, which have two
+// names, are one unit. It changes no map.
+func Over(costs, others quota.Costs) quota.Costs {
+	_, named := others[quota.Requests]
+	_, empty := others[""]
+	all := quota.Costs{}
+	for unit, n := range costs {
+		if !named && !empty || cmp.Or(unit, quota.Requests) != quota.Requests {
+			all[unit] = n
+		}
+	}
+	maps.Copy(all, others)
+	return all
 }
 
 // Costs returns what a request was charged: what was claimed, 1 if requests are less, but for units of which it

@@ -49,6 +49,25 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+func TestOver(t *testing.T) {
+	for _, test := range []struct{ costs, others, want quota.Costs }{
+		{nil, nil, quota.Costs{}},
+		{quota.Costs{"": 5, "tokens": 7}, nil, quota.Costs{"": 5, "tokens": 7}},
+		{nil, quota.Costs{"": 5, "tokens": 7}, quota.Costs{"": 5, "tokens": 7}},
+		{quota.Costs{"tokens": 7, "bytes": 1}, quota.Costs{"tokens": 3}, quota.Costs{"tokens": 3, "bytes": 1}},
+		{quota.Costs{"requests": 5, "tokens": 7}, quota.Costs{"": 1}, quota.Costs{"": 1, "tokens": 7}},
+		{quota.Costs{"": 5, "tokens": 7}, quota.Costs{"requests": 1, "tokens": 0}, quota.Costs{"requests": 1, "tokens": 0}},
+	} {
+		before := [...]quota.Costs{maps.Clone(test.costs), maps.Clone(test.others)}
+		if got := Over(test.costs, test.others); got == nil || !maps.Equal(got, test.want) {
+			t.Errorf("%v over %v: got %v, want %v", test.others, test.costs, got, test.want)
+		}
+		if !maps.Equal(test.costs, before[0]) || !maps.Equal(test.others, before[1]) {
+			t.Errorf("%v are %v and %v now", before, test.costs, test.others)
+		}
+	}
+}
+
 func TestHooks(t *testing.T) {
 	type set struct{ hook func(int) }
 	var got []int
