@@ -29,124 +29,99 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return nil, nil, err
 	}
-	var tm terms
-	t.terms(req, infoOf(req.Context()), &tm)
-	g, err := t.acquire(ctx, false, req, &tm, nil)
+	var trip trip
+	t.terms(req, infoOf(req.Context()), &trip)
+	g, err := t.acquire(ctx, false, &trip, new(throttle.Grant))
 	if err != nil {
-		t.tellNotSent(req, &tm, err)
+		t.tellNotSent(&trip, err)
 		return nil, nil, err
 	}
-	t.tellWent(req, &tm, g)
+	t.tellWent(&trip, g)
 	var p *payment.Payment
 	paidFor := withInfo(req.Context(), func(i *requestInfo) {
-		p = payment.New(req.Context(), t, tm.limiter, g, i.payment)
+		p = payment.New(req.Context(), t, trip.limiter, g, i.payment)
 		i.payment = p
 	})
 	return req.WithContext(paidFor), p.Cancel, nil
 }
 
 // acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that the
-// mode says. Answers says that ctx bounds the answer, too. It calls also, unless that is nil, before it waits. The
-// Grant is allocated: roundTrip does the same without that.
-func (t *Transport) acquire(ctx context.Context, answers bool, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
-	line := turn{t: t, req: req, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil, also: also}
-	defer line.over(tm)
-	if tm.mode == ModeObserve {
-		g, f := line.find().Observe(tm.claim)
-		line.observed(g, f)
+// mode says, and has g, which is zero, be the grant. Answers says that ctx bounds the answer, too.
+func (t *Transport) acquire(ctx context.Context, answers bool, trip *trip, g *throttle.Grant) (*throttle.Grant, error) {
+	defer trip.over()
+	if trip.mode == ModeObserve {
+		trip.observed(g, ofThrottle.Observe(trip.find(), trip.claim, g))
 		return g, nil
 	}
-	return ofThrottle.Acquire(ctx, answers, &t.buckets, tm.claim, line.find, line.waits, line.waited())
-}
-
-// turn is a request that waits for its turn.
-type turn struct {
-	t       *Transport
-	req     *http.Request
-	mode    Mode
-	asks    bool              // somebody is to know what the request waits for
-	also    func()            // called before the request waits; may be nil
-	limiter *throttle.Limiter // where the request was granted, or waits
-	since   time.Time         // when it began to wait; zero if it has not
-	causes  []throttle.Wait   // what it has waited for, if somebody asks
+	return ofThrottle.Acquire(ctx, answers, &t.buckets, trip.claim, g, trip.find, trip.waits, trip.waited())
 }
 
 // find returns the Limiter of the request.
-func (w *turn) find() *throttle.Limiter {
-	w.limiter = w.t.limiter(w.req)
-	return w.limiter
+func (trip *trip) find() *throttle.Limiter {
+	trip.limiter = trip.t.limiter(trip.req)
+	return trip.limiter
 }
 
 // waits notes that the request waits as f says.
-func (w *turn) waits(f throttle.Forecast) {
-	w.tellQueued(f)
-	if w.also != nil {
-		w.also()
-	}
-	if w.since.IsZero() {
-		w.since = time.Now()
-		w.t.counts.waiting.Add(1)
+func (trip *trip) waits(f throttle.Forecast) {
+	trip.tellQueued(f)
+	trip.readAhead()
+	if trip.since.IsZero() {
+		trip.since = time.Now()
+		trip.t.counts.waiting.Add(1)
 	}
 }
 
 // tellQueued tells Trace that the request waits, or would wait, as f says.
-func (w *turn) tellQueued(f throttle.Forecast) {
-	if hook := w.t.trace().Queued; hook != nil {
-		e := event(w.req, w.limiter, w.mode)
+func (trip *trip) tellQueued(f throttle.Forecast) {
+	if hook := trip.t.trace().Queued; hook != nil {
+		e := trip.event(trip.limiter)
 		e.Bucket = f.Bucket
 		hook(Queued{Event: e, Cause: f.Cause, Quota: f.Quota, Wait: f.Wait})
 	}
 }
 
-// waited returns what notes for which causes the request has waited; nil if nobody asks.
-func (w *turn) waited() func([]throttle.Wait) {
-	if !w.asks {
+// waited returns what notes for which causes the request has waited; nil if nobody is to know.
+func (trip *trip) waited() func([]throttle.Wait) {
+	if trip.t.Trace == nil && trip.calls == nil {
 		return nil
 	}
-	return func(causes []throttle.Wait) { w.causes = causes }
+	return func(causes []throttle.Wait) { trip.causes = causes }
 }
 
 // observed tells Trace if the request, which has the grant g, should have waited, or would never go.
-func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
+func (trip *trip) observed(g *throttle.Grant, f throttle.Forecast) {
 	undo.OnPanic(func() {
 		switch {
 		case f.Err != nil:
-			w.t.tellNotSent(w.req, &terms{mode: w.mode, limiter: w.limiter}, f.Err)
+			trip.t.tellNotSent(trip, f.Err)
 		case f.Cause != "":
-			w.tellQueued(f)
-			w.causes = []throttle.Wait{{Bucket: f.Bucket, Label: f.Label, Cause: f.Cause, Quota: f.Quota, For: f.Wait}}
+			trip.tellQueued(f)
+			trip.causes = []throttle.Wait{{Bucket: f.Bucket, Label: f.Label, Cause: f.Cause, Quota: f.Quota, For: f.Wait}}
 		}
 	}, g.Cancel)
 }
 
-// over notes in the terms that the request waits no longer. After the first time, it does nothing more.
-func (w *turn) over(tm *terms) {
-	if tm.limiter = w.limiter; w.causes != nil || !w.since.IsZero() {
-		w.count(tm)
+// over counts the wait, if the request has waited.
+func (trip *trip) over() {
+	if !trip.since.IsZero() {
+		trip.t.counts.waiting.Add(-1)
+		trip.t.counts.waits.Add(1)
+		trip.t.counts.waited.Add(int64(time.Since(trip.since)))
+		trip.calls.addWaits(trip.causes, 0)
+		trip.since = time.Time{}
 	}
-}
-
-// count counts a wait.
-func (w *turn) count(tm *terms) {
-	if tm.waits = w.causes; w.since.IsZero() {
-		return // it would have waited
-	}
-	w.t.counts.waiting.Add(-1)
-	w.t.counts.waits.Add(1)
-	w.t.counts.waited.Add(int64(time.Since(w.since)))
-	w.since = time.Time{}
-	tm.calls.addWaits(w.causes, 0)
 }
 
 // redeem returns the grant that t's Acquire got for the request, nil if there is none, or if the request was
 // changed so that it belongs to another bucket now.
-func (t *Transport) redeem(req *http.Request, info *requestInfo, tm *terms) (g *throttle.Grant) {
+func (t *Transport) redeem(req *http.Request, info *requestInfo, trip *trip) (g *throttle.Grant) {
 	if info == nil {
 		return nil
 	}
 	if p := info.payment.Of(t); p != nil {
 		if g = p.Redeem(t.limiter(req)); g != nil {
-			tm.sentAt = time.Now()
+			trip.sentAt = time.Now()
 		}
 	}
 	return g

@@ -19,9 +19,7 @@ import (
 
 // exchange is a request whose first attempt was refused or failed, on its way through further attempts.
 type exchange struct {
-	t         *Transport
-	req       *http.Request   // as the caller gave it, or as alter made it
-	terms     terms           // of the next attempt, with the answer to the latest one until the next is sent
+	trip                      // of the next attempt, with the answer to the latest one until the next is sent
 	last      *throttle.Grant // grant of the latest attempt
 	firstSent time.Time       // when the request was sent for the first time, by the monotonic clock too: the other may be set
 
@@ -48,22 +46,22 @@ type stop struct {
 var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
 // again sends a request again whose attempt with the grant g has ended so, unless that is final: see exchange.run. The
-// answer is in the terms.
-func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v verdict.Verdict, err error) error {
+// answer is in the trip.
+func (t *Transport) again(trip *trip, g *throttle.Grant, v verdict.Verdict, err error) error {
 	if v.Kind == verdict.Final {
 		return err
 	}
-	x := t.newExchange(req, tm, g, err)
-	tm.resp = nil // x has it
-	x.run(req.Context(), v)
-	tm.resp = x.terms.resp
+	x := newExchange(trip, g, err)
+	trip.resp = nil // x has it
+	x.run(trip.req.Context(), v)
+	trip.resp = x.resp
 	return x.err
 }
 
-func (t *Transport) newExchange(req *http.Request, tm *terms, g *throttle.Grant, err error) *exchange {
+func newExchange(trip *trip, g *throttle.Grant, err error) *exchange {
 	now := time.Now()
-	tm.waits = nil // Went was told
-	return &exchange{t: t, req: req, terms: *tm, last: ofThrottle.Keep(g), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
+	trip.causes = nil // Went was told
+	return &exchange{trip: *trip, last: ofThrottle.Keep(g), firstSent: now.Add(trip.firstSent(g).Sub(now)), err: err}
 }
 
 // run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the
@@ -72,7 +70,7 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 	ended := false
 	defer func() {
 		if !ended { // a function of the caller has panicked
-			defer body.Close(nil, x.terms.resp)
+			defer body.Close(nil, x.resp)
 			defer x.giveBack()
 			end(x.last)
 		}
@@ -80,9 +78,9 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 	var why *stop
 	for why == nil && v.Kind != verdict.Final {
 		if why = x.prepare(ctx, v); why == nil {
-			x.last, x.terms.resp, x.paid, x.grant = x.grant, nil, false, nil
-			x.terms.calls.addSend(x.t, x.last)
-			v, x.err = x.t.attempt(x.req, x.next, &x.terms, x.last)
+			x.last, x.resp, x.paid, x.grant = x.grant, nil, false, nil
+			x.calls.addSend(x.t, x.last)
+			v, x.err = x.t.attempt(x.next, &x.trip, x.last)
 			x.next = nil
 		}
 	}
@@ -95,8 +93,8 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 
 // prepare does all that comes before another attempt, or returns why there is to be none.
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
-	x.terms.waits, x.delay = nil, 0
-	if v.Kind == verdict.Refused && !x.terms.nested {
+	x.causes, x.delay = nil, 0
+	if v.Kind == verdict.Refused && !x.nested {
 		why = x.onRefusal(ctx, v.After)
 	} else {
 		why = x.onFailure(ctx, v)
@@ -108,8 +106,8 @@ func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 		why = x.nextRequest(ctx, v.Kind == verdict.Refused)
 	}
 	if why == nil {
-		x.terms.resends = x.failures + x.refusals
-		x.t.tellWent(x.req, &x.terms, x.grant)
+		x.resends = x.failures + x.refusals
+		x.t.tellWent(&x.trip, x.grant)
 	}
 	return why
 }
@@ -131,11 +129,11 @@ func (x *exchange) giveBack() {
 // this request alone, which is not to be sent again for so long, onRefusal waits for that out of line.
 func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	x.refusals++
-	x.terms.claim.After = x.last
+	x.claim.After = x.last
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
 		return &stop{reason: ReasonRefusals}
-	case alone > 0 && !x.t.mayWait(x.terms.maxWait, time.Since(x.firstSent), alone):
+	case alone > 0 && !x.t.mayWait(x.maxWait, time.Since(x.firstSent), alone):
 		return &stop{reason: ReasonHint}
 	}
 	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {
@@ -160,20 +158,20 @@ func (x *exchange) mayBegin(ctx context.Context, delay time.Duration) *stop {
 func (x *exchange) onFailure(ctx context.Context, v verdict.Verdict) *stop {
 	after := v.After
 	x.failures++
-	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, 0, d) }
+	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.maxWait, 0, d) }
 	switch {
 	case v.Kind == verdict.Unsafe:
 		return &stop{reason: ReasonMethod}
 	case v.Kind == verdict.Unrepeatable:
 		return &stop{reason: ReasonBody}
-	case x.terms.nested:
+	case x.nested:
 		return &stop{reason: ReasonNested}
-	case x.failures >= x.terms.maxAttempts:
+	case x.failures >= x.maxAttempts:
 		return &stop{reason: ReasonAttempts}
 	case !mayWait(after):
 		return &stop{reason: ReasonHint}
 	}
-	d, ok, asked := x.delays.Next(&delay.Policy{Backoff: x.t.Retry.Backoff, NewSequence: x.t.Retry.NewSequence, Rand: x.t.Rand}, x.failures, x.terms.resp, mayWait)
+	d, ok, asked := x.delays.Next(&delay.Policy{Backoff: x.t.Retry.Backoff, NewSequence: x.t.Retry.NewSequence, Rand: x.t.Rand}, x.failures, x.resp, mayWait)
 	switch {
 	case asked:
 		return &stop{reason: ReasonHint}
@@ -191,7 +189,7 @@ func (x *exchange) onFailure(ctx context.Context, v verdict.Verdict) *stop {
 		return &stop{reason: ReasonBudget}
 	}
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
-	x.terms.claim.After = nil
+	x.claim.After = nil
 	return x.sleep(ctx, d)
 }
 
@@ -199,9 +197,9 @@ func (x *exchange) onFailure(ctx context.Context, v verdict.Verdict) *stop {
 func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	x.readAhead()
 	begun := time.Now()
-	err := attempt.Sleep(ctx, d, x.terms.claim.Cancel, throttle.ErrCanceled)
+	err := attempt.Sleep(ctx, d, x.claim.Cancel, throttle.ErrCanceled)
 	x.delay = time.Since(begun)
-	x.terms.calls.addWaits(nil, x.delay)
+	x.calls.addWaits(nil, x.delay)
 	if err != nil {
 		return &stop{ReasonCanceled, err}
 	}
@@ -210,7 +208,7 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 
 // acquire waits for the next turn, until MaxElapsed at most. The answer at hand is kept meanwhile.
 func (x *exchange) acquire(ctx context.Context) *stop {
-	x.terms.sentAt = time.Time{}
+	x.sentAt = time.Time{}
 	within := ctx
 	most, bounded := x.t.Retry.maxElapsed()
 	if bounded {
@@ -220,7 +218,7 @@ func (x *exchange) acquire(ctx context.Context) *stop {
 	}
 	end, ok := ctx.Deadline()
 	elapses := bounded && (!ok || end.After(x.firstSent.Add(most)))
-	g, err := x.t.acquire(within, !elapses, x.req, &x.terms, x.readAhead)
+	g, err := x.t.acquire(within, !elapses, &x.trip, new(throttle.Grant))
 	switch {
 	case err == nil:
 		x.grant = g
@@ -261,10 +259,10 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	}
 	x.t.counts.retried.Add(1)
 	if hook := x.t.trace().Retrying; hook != nil {
-		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refusal: refusal, Status: x.terms.status(), Err: x.err, Delay: x.delay})
+		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refusal: refusal, Status: x.status(), Err: x.err, Delay: x.delay})
 	}
-	resp := x.terms.resp
-	x.terms.resp = nil // its Close may panic, and is not called twice
+	resp := x.resp
+	x.resp = nil // its Close may panic, and is not called twice
 	body.Discard(resp)
 	return nil
 }
@@ -272,15 +270,15 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 // readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and
 // its connection becomes free. Where connections are few, or what is in flight is bounded, the request that it waits
 // for may need just that connection, and would wait for it: for seconds, or for ever.
-func (x *exchange) readAhead() {
-	if x.terms.resp != nil {
-		base, ok := x.t.base().(*http.Transport)
-		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body, x.t.routes.Load().boundsFlight || ok && base.MaxConnsPerHost > 0)
+func (trip *trip) readAhead() {
+	if trip.resp != nil {
+		base, ok := trip.t.base().(*http.Transport)
+		trip.resp.Body = body.ReadAhead(trip.resp.Body, trip.t.routes.Load().boundsFlight || ok && base.MaxConnsPerHost > 0)
 	}
 }
 
 // event is what hooks are told in any case.
-func (x *exchange) event() Event { return event(x.req, ofThrottle.Granter(x.last), x.terms.mode) }
+func (x *exchange) event() Event { return x.trip.event(ofThrottle.Granter(x.last)) }
 
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only
 // if the caller has canceled the request.
@@ -294,22 +292,22 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	default:
 		return
 	}
-	resp := x.terms.resp
+	resp := x.resp
 	if resp == nil {
 		gone = fmt.Errorf("%w; not sent again: %w", x.err, gone)
 	}
-	x.terms.resp, x.err = nil, gone
+	x.resp, x.err = nil, gone
 	body.Close(nil, resp)
 }
 
 // tellGaveUp counts a request that is not sent again, and tells its Calls and Trace why.
 func (x *exchange) tellGaveUp(why *stop) {
-	if below := x.t.isAbove() && !x.t.retries(&x.terms); !x.terms.nested { // one below has retried, if any has
-		x.terms.calls.giveUp(string(why.reason), why.because, below)
+	if below := x.t.isAbove() && !x.t.retries(&x.trip); !x.nested { // one below has retried, if any has
+		x.calls.giveUp(string(why.reason), why.because, below)
 	}
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
-		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Delay: x.delay}
+		e := GaveUp{Event: x.event(), Status: x.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.causes, Delay: x.delay}
 		e.Attempts, e.Wait = x.failures+x.refusals, waits.Sum(e.Waits)
 		hook(e)
 	}

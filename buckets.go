@@ -46,9 +46,9 @@ func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return throttle.Forecast{}, err
 	}
-	var tm terms
-	t.terms(req, infoOf(req.Context()), &tm)
-	return t.limiter(req).Forecast(tm.claim), nil
+	var trip trip
+	t.terms(req, infoOf(req.Context()), &trip)
+	return t.limiter(req).Forecast(trip.claim), nil
 }
 
 // routes are the quotas of a Table, ready to be looked up.

@@ -265,61 +265,71 @@ type terms struct {
 	stream      *throttle.Limiter // on which its bodies draw as they flow; nil if no quota is Streamed
 	countsBytes bool              // the sent and received bytes are counted, and charged at the end
 	nested      bool              // a Transport above this one retries the request
-	limiter     *throttle.Limiter // where the request was granted, or waits
-	sentAt      time.Time         // when it was sent after Acquire; else zero, and the grant has the time
-	ends        time.Time         // when the AttemptTimeout of the attempt ends; zero if there is none
-	resp        *http.Response    // the answer; nil if there is none
-	waits       []throttle.Wait   // what it waited for, for this attempt; nil if it did not wait, or nobody asks
-	resends     int               // how often it was sent before this attempt
-	latency     time.Duration     // until its answer began; only if there is a Trace
 }
 
-// terms fills in tm for a request: what its Calls say, and for what they leave open, what the
-// Transport says. tm is a pointer since copies of terms would be much of the cost of a request.
-func (t *Transport) terms(req *http.Request, info *requestInfo, tm *terms) {
-	tm.mode, tm.maxWait, tm.maxAttempts = t.Mode, t.MaxWait, t.Retry.maxAttempts()
+// trip is a request on its way, attempt by attempt. Each is sent on the same terms, but for the place in line.
+type trip struct {
+	terms
+	t   *Transport
+	req *http.Request // as the caller gave it, or as alter made it
+
+	limiter *throttle.Limiter // where the request was granted, or waits
+	since   time.Time         // from when on it waits in line; zero if it does not
+	causes  []throttle.Wait   // what it waited for, for this attempt; nil if it did not wait, or nobody asks
+	sentAt  time.Time         // when it was sent after Acquire; else zero, and the grant has the time
+	ends    time.Time         // when the AttemptTimeout of the attempt ends; zero if there is none
+	latency time.Duration     // until its answer began; only if there is a Trace
+	resp    *http.Response    // the answer; nil if there is none
+	resends int               // how often it was sent before this attempt
+}
+
+// terms begins the trip of a request, on the terms that its Calls ask for, and for what they leave open, the
+// Transport. trip is a pointer since copies of terms would be much of the cost of a request.
+func (t *Transport) terms(req *http.Request, info *requestInfo, trip *trip) {
+	trip.t, trip.req = t, req
+	trip.mode, trip.maxWait, trip.maxAttempts = t.Mode, t.MaxWait, t.Retry.maxAttempts()
 	if t.modes != nil {
-		tm.mode = t.modeByPattern(req)
+		trip.mode = t.modeByPattern(req)
 	}
-	tm.claim.Cancel = req.Cancel //nolint:staticcheck // old callers still use it, and http.Client does
+	trip.claim.Cancel = req.Cancel //nolint:staticcheck // old callers still use it, and http.Client does
 	if t.Cost != nil {
-		tm.claim.Costs = t.Cost(req)
+		trip.claim.Costs = t.Cost(req)
 	}
 	if t.Line.Priority != nil {
-		tm.claim.Priority = t.Line.Priority(req)
+		trip.claim.Priority = t.Line.Priority(req)
 	}
 	if t.Line.Flow != nil {
-		tm.claim.Flow = t.Line.Flow(req)
+		trip.claim.Flow = t.Line.Flow(req)
 		if t.Line.Weight != nil {
-			tm.claim.Weight = t.Line.Weight(req)
+			trip.claim.Weight = t.Line.Weight(req)
 		}
 	}
 	if info != nil {
-		tm.nested = info.above != nil
+		trip.nested = info.above != nil
 		if info.calls != nil {
-			tm.apply(info.calls)
+			trip.apply(info.calls)
 		}
 	}
-	tm.claim.N, tm.claim.Costs = waits.Apart(tm.claim.Costs)
+	trip.claim.N, trip.claim.Costs = waits.Apart(trip.claim.Costs)
 	rs := t.routes.Load()
 	if rs.hasBytes {
-		tm.costBytes(req)
+		trip.costBytes(req)
 	}
-	if tm.mode = cmp.Or(tm.mode, ModeWait); tm.mode != ModeWait && tm.mode != ModeObserve {
-		tm.claim.MaxWait = -1
+	if trip.mode = cmp.Or(trip.mode, ModeWait); trip.mode != ModeWait && trip.mode != ModeObserve {
+		trip.claim.MaxWait = -1
 	}
-	if rs.hasStreams && tm.mode != ModeObserve && rs.streams(req) {
-		tm.stream = t.streams.Limiter(t.path(nil, rs, req)...)
+	if rs.hasStreams && trip.mode != ModeObserve && rs.streams(req) {
+		trip.stream = t.streams.Limiter(t.path(nil, rs, req)...)
 	}
-	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path
+	trip.claim.Verb, trip.claim.Path = req.Method, req.URL.Path
 }
 
 // status returns the status of the answer at hand, zero if there is no answer.
-func (tm *terms) status() int {
-	if tm.resp == nil {
+func (trip *trip) status() int {
+	if trip.resp == nil {
 		return 0
 	}
-	return tm.resp.StatusCode
+	return trip.resp.StatusCode
 }
 
 // apply overrides the terms by what the Calls set.
@@ -360,11 +370,11 @@ func (tm *terms) costBytes(req *http.Request) {
 
 // firstSent returns when the request was sent for the first time. After Acquire, the request is sent later
 // than the grant was given; otherwise both happen at the same instant.
-func (tm *terms) firstSent(g *throttle.Grant) time.Time {
-	if tm.sentAt.IsZero() {
+func (trip *trip) firstSent(g *throttle.Grant) time.Time {
+	if trip.sentAt.IsZero() {
 		return ofThrottle.Time(g)
 	}
-	return tm.sentAt
+	return trip.sentAt
 }
 
 // Mode says what happens to a request that cannot go now. Zero, the empty text, means not set: the Call's Mode,

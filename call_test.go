@@ -67,7 +67,7 @@ func TestBoundsOfARequestGoByTheMonotonicClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := new(Transport).newExchange(nil, &terms{}, g, nil).firstSent
+	first := newExchange(&trip{}, g, nil).firstSent
 	if !strings.Contains(first.String(), " m=") || !first.Round(0).Equal(ofThrottle.Time(g)) {
 		t.Errorf("first sent at %v, want %v with the monotonic clock", first, ofThrottle.Time(g))
 	}

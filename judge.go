@@ -16,34 +16,34 @@ import (
 )
 
 // judge says whether the request is sent again after an answer that is a refusal or has a status of 400 and above.
-func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, refusal bool, hint headers.Retry) verdict.Verdict {
+func (t *Transport) judge(trip *trip, resp *http.Response, refusal bool, hint headers.Retry) verdict.Verdict {
 	var v verdict.Verdict
 	if hint.Known {
 		v.After = hint.After
 	}
-	if tm.mode == ModeObserve || tm.once {
+	if trip.mode == ModeObserve || trip.once {
 		return v
 	}
 	switch {
 	case t.Retry.CheckRetry == nil:
-		v.Kind = verdict.Answered(req.Context(), resp, hint, refusal, idempotent(req))
-	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, req, resp, nil):
-		v.Kind = verdict.Checked(req.Context(), resp, hint, refusal, idempotent(req))
+		v.Kind = verdict.Answered(trip.req.Context(), resp, hint, refusal, idempotent(trip.req))
+	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, trip.req, resp, nil):
+		v.Kind = verdict.Checked(trip.req.Context(), resp, hint, refusal, idempotent(trip.req))
 	}
-	if v.Kind.Again() && !body.Replayable(req) {
+	if v.Kind.Again() && !body.Replayable(trip.req) {
 		v.Kind = verdict.Unrepeatable
 	}
 	return v
 }
 
 // judgeError says whether the request is sent again after an error in place of an answer.
-func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.Verdict {
+func (t *Transport) judgeError(trip *trip, err error) verdict.Verdict {
 	switch {
-	case tm.mode == ModeObserve || tm.once || hopeless(err) || attempt.Gone(req):
-	case t.Retry.CheckRetry == nil && verdict.Permanent(err), t.Retry.CheckRetry != nil && !verdict.Ask(t.Retry.CheckRetry, req, nil, err):
-	case !idempotent(req) && !verdict.NeverSent(err):
+	case trip.mode == ModeObserve || trip.once || hopeless(err) || attempt.Gone(trip.req):
+	case t.Retry.CheckRetry == nil && verdict.Permanent(err), t.Retry.CheckRetry != nil && !verdict.Ask(t.Retry.CheckRetry, trip.req, nil, err):
+	case !idempotent(trip.req) && !verdict.NeverSent(err):
 		return verdict.Verdict{Kind: verdict.Unsafe}
-	case !body.Replayable(req):
+	case !body.Replayable(trip.req):
 		return verdict.Verdict{Kind: verdict.Unrepeatable}
 	default:
 		return verdict.Verdict{Kind: verdict.Failed}

@@ -21,8 +21,8 @@ import (
 func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
-func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
-	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
+func (t *Transport) saysNothing(trip *trip, g *throttle.Grant, resp *http.Response) bool {
+	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !trip.countsBytes &&
 		!bucketOf(ofThrottle.Granter(g)).habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
 }
 
@@ -57,20 +57,20 @@ func (t *Transport) endUnanswered(g *throttle.Grant, err error) {
 
 // read appends to limits what an answer says of limits, in its headers and in its body. It also returns
 // whether and when the request may be sent again.
-func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
-	at := tm.firstSent(g)
+func (t *Transport) read(trip *trip, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
+	at := trip.firstSent(g)
 	var hint headers.Retry
 	if resp.StatusCode < 400 {
 		limits, hint = bucketOf(ofThrottle.Granter(g)).habit.Append(t.Learn.Headers, limits, resp.Header, at, ofThrottle.Elapsed(g))
 	} else {
 		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
 	}
-	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(req, resp) || !t.Learn.Headers.BodyTells(resp.Header) {
+	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(trip.req, resp) || !t.Learn.Headers.BodyTells(resp.Header) {
 		return limits, hint
 	}
-	begin, whole := body.Peek(req.Context(), resp.Body, headers.MaxBody, tm.ends)
+	begin, whole := body.Peek(trip.req.Context(), resp.Body, headers.MaxBody, trip.ends)
 	if resp.Body = whole; t.Trace != nil {
-		tm.latency = time.Since(at)
+		trip.latency = time.Since(at)
 	}
 	facts := t.Learn.Headers.ParseBody(resp.Header, begin, at)
 	return facts.Limits, facts.Retry
@@ -78,13 +78,13 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 
 // learn handles an answer that says something about limits, costs or errors, in three steps: it reads the
 // answer, ends the grant so that the bucket learns, and judges whether the request is sent again.
-func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict.Verdict) {
+func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict.Verdict) {
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
-	limits, hint := t.read(req, tm, g, resp, few[:0])
-	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Reading: t.countsReading() && body.Has(req, resp)}
+	limits, hint := t.read(trip, g, resp, few[:0])
+	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Reading: t.countsReading() && body.Has(trip.req, resp)}
 	stated.Refusal(&a, resp, hint)
-	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
+	a.Spent, a.Unsettled = t.costOf(trip, resp, sent)
 	l, b := ofThrottle.Granter(g), bucketOf(ofThrottle.Granter(g))
 	var next *habit.Repeat
 	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
@@ -93,7 +93,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	o, mark := ofThrottle.Answered(g, a, next != nil)
 	b.repeats.Note(next, mark)
 	if resp.StatusCode >= 400 || a.Refused {
-		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
+		v = t.judge(trip, resp, a.Refused || o.Refused && idempotent(trip.req), hint)
 		if v.Kind == verdict.Refused {
 			v.After = o.Alone
 		}
@@ -104,36 +104,36 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	switch {
 	case v.Kind.Again(): // the request is sent again, so nobody will read this answer's body
 		if a.Unsettled {
-			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent))})
+			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(trip.req, sent))})
 		}
 		g.Done()
 	case o.Open:
-		resp.Body = t.watch(req, resp, g, a.Unsettled, sent)
+		resp.Body = t.watch(trip.req, resp, g, a.Unsettled, sent)
 	}
 	if !a.Refused && v.Success(resp, hint) {
 		b.budget.Deposit()
 	}
 	if t.Trace != nil {
-		t.tellLearned(req, tm, l, limits)
-		t.tellAnswered(req, tm, g, nil, a.Spent, o)
+		t.tellLearned(trip, l, limits)
+		t.tellAnswered(trip, g, nil, a.Spent, o)
 	}
 	return v
 }
 
 // costOf returns what the request has cost as far as that is known now. unsettled means that the bytes of
 // the answer are known only when its body was read.
-func (t *Transport) costOf(req *http.Request, tm *terms, resp *http.Response, sent *atomic.Int64) (spent quota.Costs, unsettled bool) {
+func (t *Transport) costOf(trip *trip, resp *http.Response, sent *atomic.Int64) (spent quota.Costs, unsettled bool) {
 	if t.Spent != nil {
 		spent = t.Spent(resp)
 	}
-	if !tm.countsBytes {
+	if !trip.countsBytes {
 		return spent, false
 	}
 	if _, known := spent[quota.Bytes]; known {
 		return spent, false
 	}
-	n := body.Sent(req, sent)
-	if unsettled = body.Has(req, resp); unsettled {
+	n := body.Sent(trip.req, sent)
+	if unsettled = body.Has(trip.req, resp); unsettled {
 		n += max(resp.ContentLength, 0)
 	}
 	return waits.Over(spent, quota.Costs{quota.Bytes: int(n)}), unsettled

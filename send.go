@@ -64,12 +64,12 @@ var errBodyTooLong = errors.New("pacer: the body is longer than BufferBody")
 // prepareSend returns the request that is sent in place of next, which is req or a copy of it. If a
 // Transport below may retry, the returned request says that t does. If bytes are counted and the length of
 // the body is unknown, the body adds to sent what is read of it.
-func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.Request, sent *atomic.Int64) {
-	if t.retries(tm) {
+func (t *Transport) prepareSend(next *http.Request, trip *trip) (out *http.Request, sent *atomic.Int64) {
+	if t.retries(trip) {
 		next = t.mark(next)
 	}
-	unknown := req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody // 0 may mean unknown, too
-	if tm.countsBytes && unknown {
+	unknown := trip.req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody // 0 may mean unknown, too
+	if trip.countsBytes && unknown {
 		sent = new(atomic.Int64)
 		next = next.WithContext(next.Context())
 		next.Body = body.Count(next.Body, sent)
@@ -79,8 +79,8 @@ func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.R
 
 // retries reports whether t may send a request again that passes through another Transport below. Then only t
 // does: two layers that each send three times would send a request nine times.
-func (t *Transport) retries(tm *terms) bool {
-	return t.isAbove() && tm.mode != ModeObserve && !tm.once && (tm.maxAttempts > 1 || t.Retry.maxRefusals() > 0)
+func (t *Transport) retries(trip *trip) bool {
+	return t.isAbove() && trip.mode != ModeObserve && !trip.once && (trip.maxAttempts > 1 || t.Retry.maxRefusals() > 0)
 }
 
 // mark returns a request that tells a Transport below that t retries.
@@ -111,13 +111,13 @@ func dropUnless(returned *bool, req *http.Request, g *throttle.Grant) {
 }
 
 // send hands the request to Base.
-func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
+func (t *Transport) send(req *http.Request, trip *trip) (*http.Response, error) {
 	base := t.base()
-	if tm.stream != nil {
-		base = &stream.Base{RoundTripper: base, Bucket: tm.stream, Claim: throttle.Claim{Priority: tm.claim.Priority, Flow: tm.claim.Flow, Weight: tm.claim.Weight}}
+	if trip.stream != nil {
+		base = &stream.Base{RoundTripper: base, Bucket: trip.stream, Claim: throttle.Claim{Priority: trip.claim.Priority, Flow: trip.claim.Flow, Weight: trip.claim.Weight}}
 	}
-	if d := t.Retry.AttemptTimeout; d != 0 && d != Forever && tm.mode != ModeObserve {
-		tm.ends = time.Now().Add(d)
+	if d := t.Retry.AttemptTimeout; d != 0 && d != Forever && trip.mode != ModeObserve {
+		trip.ends = time.Now().Add(d)
 		return attempt.SendWithin(d, base, req)
 	}
 	return attempt.Send(base, req)
@@ -129,13 +129,13 @@ func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
 var ErrAttemptTimeout = attempt.ErrTimeout
 
 // notSent ends a request that got no grant: Fallback answers in ModeDegrade, and otherwise err is returned.
-func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Response, error) {
-	t.tellNotSent(req, tm, err)
+func (t *Transport) notSent(trip *trip, err error) (*http.Response, error) {
+	t.tellNotSent(trip, err)
 	var refusal *throttle.Error
-	if tm.mode == ModeDegrade && errors.As(err, &refusal) && !errors.Is(err, throttle.ErrCanceled) {
-		return t.fallback(req, refusal)
+	if trip.mode == ModeDegrade && errors.As(err, &refusal) && !errors.Is(err, throttle.ErrCanceled) {
+		return t.fallback(trip.req, refusal)
 	}
-	body.Close(req, nil)
+	body.Close(trip.req, nil)
 	return nil, err
 }
 

@@ -210,44 +210,44 @@ var none Trace // without hooks
 func (t *Transport) trace() *Trace { return cmp.Or(t.Trace, &none) }
 
 // event returns what hooks are told of a request in any case.
-func event(req *http.Request, l *throttle.Limiter, m Mode) Event {
-	return Event{Request: req, Bucket: l.Name, Label: l.Label, Mode: m}
+func (trip *trip) event(l *throttle.Limiter) Event {
+	return Event{Request: trip.req, Bucket: l.Name, Label: l.Label, Mode: trip.mode}
 }
 
 // tellWent tells Trace that the request goes, with the grant g.
-func (t *Transport) tellWent(req *http.Request, tm *terms, g *throttle.Grant) {
+func (t *Transport) tellWent(trip *trip, g *throttle.Grant) {
 	if t.Trace == nil || t.Trace.Went == nil {
 		return
 	}
 	undo.OnPanic(func() {
-		t.Trace.Went(Went{Event: event(req, ofThrottle.Granter(g), tm.mode), Attempt: tm.resends + 1, Wait: waits.Sum(tm.waits), Waits: tm.waits})
+		t.Trace.Went(Went{Event: trip.event(ofThrottle.Granter(g)), Attempt: trip.resends + 1, Wait: waits.Sum(trip.causes), Waits: trip.causes})
 	}, g.Cancel)
 }
 
 // tellNotSent counts a request that is not sent, and tells Trace of that, or in ModeObserve of one that would
 // not have been.
-func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
-	if tm.mode != ModeObserve {
+func (t *Transport) tellNotSent(trip *trip, err error) {
+	if trip.mode != ModeObserve {
 		t.counts.notSent.Add(1)
 	}
 	if hook := t.trace().NotSent; hook != nil {
-		hook(NotSent{Event: event(req, tm.limiter, tm.mode), Err: err, Wait: waits.Sum(tm.waits), Waits: tm.waits})
+		hook(NotSent{Event: trip.event(trip.limiter), Err: err, Wait: waits.Sum(trip.causes), Waits: trip.causes})
 	}
 }
 
 // tellAnswered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that
 // cost, and its outcome.
-func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
+func (t *Transport) tellAnswered(trip *trip, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
 	if hook := t.trace().Answered; hook != nil {
-		costs := waits.Costs(tm.claim.N, tm.claim.Costs, spent)
-		hook(Answered{Event: event(req, ofThrottle.Granter(g), tm.mode), Attempt: tm.resends + 1, Status: tm.status(), Err: err, Latency: tm.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
+		costs := waits.Costs(trip.claim.N, trip.claim.Costs, spent)
+		hook(Answered{Event: trip.event(ofThrottle.Granter(g)), Attempt: trip.resends + 1, Status: trip.status(), Err: err, Latency: trip.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
 	}
 }
 
 // tellLearned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
 // the stack if there is no hook.
-func (t *Transport) tellLearned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit) {
+func (t *Transport) tellLearned(trip *trip, l *throttle.Limiter, limits []headers.Limit) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
-		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Beliefs: l.State().Beliefs})
+		hook(Learned{Event: trip.event(l), Limits: slices.Clone(limits), Beliefs: l.State().Beliefs})
 	}
 }

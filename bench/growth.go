@@ -111,7 +111,7 @@ func once(unit time.Duration, f func()) float64 {
 func joinThenLeave(l *throttle.Limiter) {
 	cancel := make(chan struct{})
 	find, told := func() *throttle.Limiter { return l }, func(throttle.Forecast) { close(cancel) }
-	_, err := throttle.Inside(inside.Key{}).Acquire(context.Background(), false, new(throttle.Group), throttle.Claim{Cancel: cancel}, find, told, nil)
+	_, err := throttle.Inside(inside.Key{}).Acquire(context.Background(), false, new(throttle.Group), throttle.Claim{Cancel: cancel}, new(throttle.Grant), find, told, nil)
 	<-cancel // it has joined
 	if !errors.Is(err, throttle.ErrCanceled) {
 		panic(err)

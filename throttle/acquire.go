@@ -367,10 +367,12 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 // held and the server refuses the request all the same, the hold lasts as long as that asks for, counted from
 // when the hold began.
 func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
-	return l.observe(&c, new(Grant)) // inlined, so that the Grant need not be allocated
+	g := new(Grant)
+	return g, inner{}.Observe(l, c, g)
 }
 
-func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
+// Observe is Limiter.Observe, but fills g, which is zero.
+func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	need := c.need()
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
@@ -381,7 +383,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	f := l.project(now, need, longest, check.Claim(c.MaxWait, c.Costs))
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
-	return g, f
+	return f
 }
 
 // project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait,
@@ -414,19 +416,15 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Answers says that ctx bounds the
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits; it fills g, which is zero. Answers says that ctx bounds the
 // answer, too, and not the wait alone. Find returns the Limiter of the claim; it is called again after each Update.
 // Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited, if not nil, is called
 // after the wait, granted or not, with what the claim has waited for: each cause once, the longest first. Their sum
 // is the wait, exactly. Nothing is kept for those who do not ask.
-func (inner) Acquire(ctx context.Context, answers bool, g *Group, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
+func (inner) Acquire(ctx context.Context, answers bool, group *Group, c Claim, g *Grant, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	c.answers = answers
-	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
-}
-
-func (g *Group) acquire(ctx context.Context, c *Claim, granted *Grant, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
-	generation := g.generation.Load()
-	return find().acquire(ctx, c, granted, &search{g, find, waits, waited, generation})
+	generation := group.generation.Load()
+	return find().acquire(ctx, &c, g, &search{group, find, waits, waited, generation})
 }
 
 // search finds the bucket of a claim. It is nil if the bucket cannot change.

@@ -211,7 +211,7 @@ func TestGrantedAndCanceledAtOnce(t *testing.T) {
 			g.New = func([]string) *Limiter { return &Limiter{Name: "a", Quotas: quotas(t, "1 in flight")} }
 			first := grant(t, find(), Claim{})
 			ctx, cancel := context.WithCancel(t.Context())
-			got, err := within.Acquire(ctx, false, &g, Claim{}, find, func(Forecast) {
+			got, err := within.Acquire(ctx, false, &g, Claim{}, new(Grant), find, func(Forecast) {
 				first.Cancel()
 				cancel()
 			}, nil)

@@ -100,7 +100,7 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		}
 		defer grant.Cancel() // does no harm
 		grant.Answered(Answer{})
-		if grant, err = within.Acquire(ctx, false, g, Claim{}, find, nil, nil); err != nil {
+		if grant, err = within.Acquire(ctx, false, g, Claim{}, new(Grant), find, nil, nil); err != nil {
 			t.Error(err)
 			return
 		}

@@ -431,7 +431,7 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 		}
 		var waits []string
 		order := follows(t, 4, func(i int) error {
-			grant, err := within.Acquire(t.Context(), false, g, Claim{}, find(i), func(f Forecast) {
+			grant, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find(i), func(f Forecast) {
 				mu.Lock()
 				defer mu.Unlock()
 				waits = append(waits, fmt.Sprint(i, " ", f.Bucket))
@@ -476,7 +476,7 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 5, func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, find, nil, nil)
+			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
 			return err
 		})
 		if err := within.Update(g, func() bool { shared = memory; return true }); err != nil {
@@ -543,7 +543,7 @@ func TestGroupTwoUpdatesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		acquire := func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, find, nil, nil)
+			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
 			return err
 		}
 		early := follows(t, 5, acquire)
@@ -611,7 +611,7 @@ func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			within.Acquire(t.Context(), false, g, Claim{}, find, func(Forecast) { panic("waits") }, nil)
+			within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, func(Forecast) { panic("waits") }, nil)
 		}()
 		if n := find().State().Waiting; n != 0 {
 			t.Errorf("%d wait, want none", n)
@@ -659,7 +659,7 @@ func TestGroupAcquireMovedWait(t *testing.T) {
 				})
 				start := time.Now()
 				var got []Wait
-				_, err := within.Acquire(t.Context(), false, &g, Claim{}, find, nil, func(w []Wait) { got = append(got, w...) })
+				_, err := within.Acquire(t.Context(), false, &g, Claim{}, new(Grant), find, nil, func(w []Wait) { got = append(got, w...) })
 				if !errors.Is(err, test.err) || !slices.Equal(got, test.want) || sumOf(got) != time.Since(start) {
 					t.Errorf("%v, waited %v for %+v, want %+v", err, time.Since(start), got, test.want)
 				}
@@ -681,7 +681,7 @@ func TestGroupAcquireWhoseReportPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			within.Acquire(t.Context(), false, &g, Claim{}, find, nil, func([]Wait) { panic("waited") })
+			within.Acquire(t.Context(), false, &g, Claim{}, new(Grant), find, nil, func([]Wait) { panic("waited") })
 		}()
 		grant(t, find(), Claim{MaxWait: -1})
 	})
@@ -696,7 +696,7 @@ func TestGroupAcquireThatDoesNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 1, func(int) error { return find().Wait(t.Context(), 1) })
-		if _, err := within.Acquire(t.Context(), false, g, Claim{Priority: Urgent}, find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil); err != nil {
+		if _, err := within.Acquire(t.Context(), false, g, Claim{Priority: Urgent}, new(Grant), find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil); err != nil {
 			t.Error(err)
 		}
 		order()
@@ -726,7 +726,7 @@ func TestGroupCanceledWhileMoved(t *testing.T) {
 			find := func() *Limiter { return g.Limiter("a") }
 			done := make(chan error)
 			go func() {
-				_, err := within.Acquire(ctx, false, g, Claim{}, find, nil, nil)
+				_, err := within.Acquire(ctx, false, g, Claim{}, new(Grant), find, nil, nil)
 				done <- err
 			}()
 			synctest.Wait()
@@ -826,7 +826,7 @@ func TestGroupPanics(t *testing.T) {
 		done := make(chan any)
 		go func() {
 			defer func() { done <- recover() }()
-			within.Acquire(t.Context(), false, g, Claim{}, find, nil, nil)
+			within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
 		}()
 		synctest.Wait()
 		if err := within.Update(g, func() bool { moved = true; return true }); err != nil {
@@ -875,7 +875,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 				find := func() *Limiter { return g.Limiter(path...) }
 				go func() {
 					defer func() { _ = recover() }()
-					if _, err := within.Acquire(t.Context(), false, g, Claim{}, find, nil, nil); err != nil {
+					if _, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()
@@ -933,7 +933,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 2, func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, func() *Limiter { return g.Limiter("a") }, nil, nil)
+			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), func() *Limiter { return g.Limiter("a") }, nil, nil)
 			return err
 		})
 		if err := within.Update(g, func() bool { shared = memory; return false }); err != nil {
@@ -1210,7 +1210,7 @@ func TestGroupRace(t *testing.T) {
 						return g.Limiter(fmt.Sprint(k%5), fmt.Sprint(k))
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Millisecond)
-					grant, err := within.Acquire(ctx, false, g, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {}, nil)
+					grant, err := within.Acquire(ctx, false, g, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, new(Grant), find, func(Forecast) {}, nil)
 					if err == nil {
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 						switch random.IntN(5) {
@@ -1290,7 +1290,7 @@ func TestGroupAllocates(t *testing.T) {
 	}{
 		"Limiter": {func() { g.Limiter("a", "b") }, 0},
 		"Acquire and Answered": {func() {
-			grant, err := within.Acquire(t.Context(), false, g, Claim{}, find, nil, nil)
+			grant, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
 			if err != nil {
 				t.Error(err)
 				return

@@ -555,7 +555,7 @@ func TestSuspendedAnswer(t *testing.T) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
-			g, err := within.Acquire(ctx, true, new(Group), Claim{}, func() *Limiter { return l }, nil, nil)
+			g, err := within.Acquire(ctx, true, new(Group), Claim{}, new(Grant), func() *Limiter { return l }, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func TestGroupUpdateIsAheadOfItsClaims(t *testing.T) {
 			var wait sync.WaitGroup
 			claim := func(name string, maxWait time.Duration) {
 				wait.Go(func() {
-					_, err := within.Acquire(t.Context(), false, g, Claim{MaxWait: maxWait}, find, nil, nil)
+					_, err := within.Acquire(t.Context(), false, g, Claim{MaxWait: maxWait}, new(Grant), find, nil, nil)
 					mu.Lock()
 					defer mu.Unlock()
 					went = append(went, fmt.Sprint(name, " ", time.Since(start), " ", err))
@@ -145,7 +145,7 @@ func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
 		find := func() *Limiter { return g.Limiter("a", "x") }
 		grant(t, find(), Claim{})
 		order := follows(t, 2, func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, find, nil, nil)
+			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
 			return err
 		})
 		if err := within.Update(g, func() bool { shared = new(store.Memory); return false }); err != nil {
