@@ -255,3 +255,29 @@ func TestFieldsOfAStoreWantAStore(t *testing.T) {
 		}
 	}
 }
+
+// A bucket for what a server counts on its own goes by the fields of the whole, but for what is the whole's alone: its
+// names, its quotas and where they live, and what is above it.
+func TestAPartGoesByTheFieldsOfItsWhole(t *testing.T) {
+	l := &Limiter{
+		Name: "a", Label: "b", Quotas: quotas(t, "5/s"), Parent: new(Limiter), Tenant: true, MaxWait: 1, MaxStandstill: 2, MaxQueue: 3, Aging: 4, Reserve: 0.5,
+		Spend: SpendEven, SlowStart: true, IdleAfter: 5, Rand: noJitter, MaxHold: 6, Store: new(store.Memory), StoreName: "c", Fresh: true, SlotLife: 7,
+		Outage: OutageOpen, StoreEvent: func(StoreEvent) {}, Value: 8,
+	}
+	whole, part := reflect.ValueOf(l).Elem(), reflect.ValueOf(l.part("d")).Elem()
+	for i := range whole.NumField() {
+		f := whole.Type().Field(i)
+		switch f.Name {
+		case "Name", "Quotas", "Parent", "Tenant", "Store", "StoreName", "Fresh", "SlotLife", "Outage", "StoreEvent":
+			continue
+		}
+		if f.IsExported() && whole.Field(i).IsZero() {
+			t.Errorf("set %s here, to see whether part passes it on", f.Name)
+		} else if got, want := part.Field(i), whole.Field(i); f.IsExported() && got.IsZero() || f.IsExported() && got.Comparable() && !got.Equal(want) {
+			t.Errorf("%s of a part is %v, and %v of the whole: pass it on in part, or list it here as the whole's alone", f.Name, got, want)
+		}
+	}
+	if part.Addr().Interface().(*Limiter).Parent != l {
+		t.Error("the whole is not above its part")
+	}
+}

@@ -340,12 +340,12 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 	}{
 		"a unit":             {&Limiter{Quotas: quotas(t, "9/s burst 9, "+text)}, nil, pace, true},
 		"the only unit":      {&Limiter{Quotas: quotas(t, text)}, nil, pace, true},
-		"above":              {under("9/s burst 9, " + text), nil, Forecast{30 * time.Second, "p", "", CausePace, text, false, nil}, true},
-		"asked above":        {under("9/s burst 9, " + text), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", "", CausePace, text, false, nil}, true},
+		"above":              {under("9/s burst 9, " + text), nil, Forecast{Wait: 30 * time.Second, Bucket: "p", Cause: CausePace, Quota: text}, true},
+		"asked above":        {under("9/s burst 9, " + text), func(l *Limiter) *Limiter { return l.Parent }, Forecast{Wait: 30 * time.Second, Bucket: "p", Cause: CausePace, Quota: text}, true},
 		"in flight":          {&Limiter{Quotas: quotas(t, "9/s burst 9, 60 tokens in flight")}, nil, Forecast{Cause: CauseInFlight, Quota: "60 tokens in flight"}, false},
-		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{31 * time.Second, "s", "", CausePace, text, false, nil}, true},
+		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{Wait: 31 * time.Second, Bucket: "s", Cause: CausePace, Quota: text}, true},
 		"reserved":           {&Limiter{Quotas: quotas(t, "9/s burst 9, 120 tokens/m burst 120"), Reserve: 0.5}, nil, Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: "120 tokens/m burst 120"}, true},
-		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", "", CauseWindowUsedUp, "the server's limit of 10", false, nil}, true},
+		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{Wait: 30 * time.Second, Bucket: "p", Cause: CauseWindowUsedUp, Quota: "the server's limit of 10"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
