@@ -173,8 +173,8 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if which, ended := bell.Over(ctx, c.Cancel); ended != nil {
 		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
 	}
-	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
-	defer l.unlock(root)
+	l, now := l.redirect(c.class(), (*Group).classBucket)
+	defer l.unlock()
 	switch _, err := l.unfit(&need); {
 	case found.stale():
 		return nil, errDismissed
@@ -184,9 +184,8 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		return nil, err
 	}
 	l.expect(&need, l.account.kinds.Of)
-	now := root.now()
 	l.prepare(now, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue))
-	b := l
+	b, root := l, l.root()
 	for b != nil && root.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
 		b = b.Parent
 	}
@@ -357,9 +356,9 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 // Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.
 func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
-	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
-	defer l.unlock(root)
-	return l.project(root.now(), need, 0, check.Claim(c.MaxWait, c.Costs))
+	l, now := l.redirect(c.class(), (*Group).wouldBe)
+	defer l.unlock()
+	return l.project(now, need, 0, check.Claim(c.MaxWait, c.Costs))
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
@@ -374,9 +373,8 @@ func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 // Observe is Limiter.Observe, but fills g, which is zero.
 func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	need := c.need()
-	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
-	defer l.unlock(root)
-	now := root.now()
+	l, now := l.redirect(c.class(), (*Group).classBucket)
+	defer l.unlock()
 	longest := check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
 	l.prepare(now, longest)
 	l.expect(&need, l.account.kinds.Of)

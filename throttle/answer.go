@@ -161,9 +161,8 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		}
 	}
 	o.Refused, o.Alone = o.Refused || refused, alone
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
+	now := l.lock()
+	defer l.unlock()
 	l.luck = luck
 	l.change(now, func() {
 		if a.Spent != nil {
@@ -214,13 +213,12 @@ func (g *right) served(now monotime.Time) {
 // bucket's began, or requests that nothing delays would extend that for ever.
 func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration, own bool) {
 	l := g.l
-	root := l.lock()
-	defer l.unlock(root)
+	now := l.lock()
+	defer l.unlock()
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
 	if adaptive.Exhausted(a.Statements) {
 		return 0, 0, false
 	}
-	now := root.now()
 	l.luck = luck
 	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, g.class, a.Hold, len(a.Statements) > 0)
 	if g.early && !own && a.HoldKnown {
@@ -235,14 +233,13 @@ func (g *Grant) Done() {
 	if g = g.current(); g.state.Load() == underWay {
 		g.Answered(Answer{})
 	}
-	root := g.l.lock()
-	defer g.l.unlock(root)
+	now := g.l.lock()
+	defer g.l.unlock()
 	if g.extra == nil || !g.extra.AwaitsEnd {
 		return
 	}
 	g.extra.AwaitsEnd = false
 	g.l.awaitEnd--
-	now := root.now()
 	g.l.change(now, func() {
 		g.extra.Release(quota.InFlight)
 		g.endGuess(now, false)
@@ -304,15 +301,14 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 
 // counterFor is learnerFor where the server gives no name, and answers have contradicted each other.
 func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answer) (learner *Limiter, hold time.Duration) {
-	root := whole.lock()
-	now, heard := root.now(), whole.server.Sequence()
+	now, heard := whole.lock(), whole.server.Sequence()
 	if name, any := whole.server.Contradicted(); any {
 		t.Suspect(name)
 	}
 	if t.Calm() {
 		whole.contradicted.Store(whole.server.Reconcile())
 	}
-	whole.unlock(root)
+	whole.unlock()
 	if !t.HasCounters() {
 		return r.l, 0
 	}

@@ -128,7 +128,8 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 func checkAside(t *testing.T, all []*Limiter) (waiting int) {
 	t.Helper()
 	waiting = checkSettled(t, all...)
-	defer all[0].unlock(all[0].lock())
+	all[0].lock()
+	defer all[0].unlock()
 	now := all[0].now()
 	type group struct {
 		kind any
@@ -260,9 +261,9 @@ func TestAsideNewcomer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
 		w := aside(t, l, 0, Claim{})[0]
-		root := l.lock()
+		l.lock()
 		l.line.timer.Stop() // it is late
-		l.unlock(root)
+		l.unlock()
 		time.Sleep(5 * time.Second)
 		if g, v, err := l.Join(t.Context(), Claim{Path: "/new"}); g != nil || v == nil || w.Granted().l != l {
 			t.Errorf("the newcomer got %v, %v", g, err)
@@ -279,11 +280,11 @@ func TestAsideFrozen(t *testing.T) {
 		thaw := l.Freeze()
 		time.Sleep(5*time.Second + time.Microsecond)
 		synctest.Wait()
-		if root := l.lock(); w.isAside() || l.line.aside.Next() != 0 {
-			l.unlock(root)
+		if l.lock(); w.isAside() || l.line.aside.Next() != 0 {
+			l.unlock()
 			t.Fatal("after 5 s it still stands aside")
 		} else {
-			l.unlock(root)
+			l.unlock()
 		}
 		thaw()
 		if got, want := wentAt(t, start, w), "[5.000001]"; got != want {
@@ -461,7 +462,7 @@ func TestAsideBehind(t *testing.T) {
 func (l *Limiter) place() Place {
 	g, _ := l.Observe(Claim{})
 	g.Cancel()
-	root := l.lock()
-	defer l.unlock(root)
-	return Place{since: root.now(), number: 1}
+	now := l.lock()
+	defer l.unlock()
+	return Place{since: now, number: 1}
 }

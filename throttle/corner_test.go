@@ -297,13 +297,14 @@ func TestArmAllocatesNothing(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/h burst 1")}
 		grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
-		root := l.lock()
+		l.lock()
+		root := l.root()
 		now := root.now()
 		l.hold = now.Add(time.Hour)
 		if n := testing.AllocsPerRun(1000, func() { l.hold++; l.arm(now) }); n > 0 {
 			t.Errorf("to set the timer again allocates %v times", n)
 		}
-		l.unlock(root)
+		l.unlock()
 		w.Leave()
 	})
 }
@@ -723,9 +724,9 @@ func TestWhoComesWhenAHoldIsOver(t *testing.T) {
 			l := &Limiter{Quotas: quotas(t, "20/s even")}
 			l.Pause(time.Second)
 			_, first := join(t, l, Claim{})
-			root := l.lock()
+			l.lock()
 			l.line.timer.Stop() // it is late
-			l.unlock(root)
+			l.unlock()
 			time.Sleep(time.Second + late)
 			_, second := join(t, l, Claim{})
 			if f, want := second.expected.forecast(second.joined), from+50*time.Millisecond-late; !gone(first) || f.Wait != want {
@@ -754,9 +755,9 @@ func TestWhoComesWhenAnotherIsDue(t *testing.T) {
 				grant(t, child, Claim{})
 				first, _ := beside.Observe(Claim{})
 				_, w := join(t, child, Claim{})
-				root := child.lock()
+				child.lock()
 				child.line.timer.Stop() // it is late
-				child.unlock(root)
+				child.unlock()
 				time.Sleep(time.Second)
 				come(host, first)
 				if !gone(w) {

@@ -113,10 +113,9 @@ func (g *right) end() {
 // After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	g = g.current()
-	root := g.l.lock()
-	defer g.l.unlock(root)
+	now := g.l.lock()
+	defer g.l.unlock()
 	if g.state.Load() != canceled {
-		now := root.now()
 		g.l.change(now, func() { g.settle(now, spent) })
 	}
 }
@@ -163,10 +162,10 @@ func (g *right) endUnreported() {
 	if g.requestsOnly && g.l.endAtOnce(g.ticket.N, false) {
 		return
 	}
-	root := g.l.lock()
-	defer g.l.unlock(root)
-	if root.line.waiting > 0 || g.extra != nil && len(g.extra.Slots) > 0 {
-		g.l.change(root.now(), g.end)
+	now := g.l.lock()
+	defer g.l.unlock()
+	if g.l.root().line.waiting > 0 || g.extra != nil && len(g.extra.Slots) > 0 {
+		g.l.change(now, g.end)
 	} else {
 		g.end()
 	}

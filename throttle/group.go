@@ -143,18 +143,18 @@ func (sweeper) Used(l *Limiter) int64 { return int64(l.gate.Latest()) }
 
 // Loss implements tree.Keeper.
 func (sweeper) Loss(l *Limiter) tree.Loss {
-	root := l.lock()
-	defer l.unlock(root)
-	return l.loss(root.now())
+	now := l.lock()
+	defer l.unlock()
+	return l.loss(now)
 }
 
 // Forget implements tree.Keeper. Those that still have l go on with the new bucket of its path.
 func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
-	root := l.lock()
-	defer l.unlock(root)
+	now := l.lock()
+	defer l.unlock()
 	l.gate.Shut()
 	l.server.Add(l.gate.Take()) // nothing is granted without the lock any more
-	if l.loss(root.now()) > min(most, tree.Much) {
+	if l.loss(now) > min(most, tree.Much) {
 		return false
 	}
 	l.forgotten.Store(true)
@@ -210,10 +210,11 @@ func (g *Group) renew(l *Limiter) error {
 	if l.Parent != nil && l.Parent.generation != current {
 		_ = g.renew(l.Parent)
 	}
-	root := l.lock()
+	l.lock()
+	root := l.root()
 	n, moved, lines := l.entry.node, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
 	l.generation = current
-	root.unlock(root)
+	root.unlock()
 	if lines {
 		g.renewLines(root, moved)
 	}
@@ -234,16 +235,16 @@ func (g *Group) renew(l *Limiter) error {
 // renewLines renews all buckets of a tree in which claims wait, together, so that none goes by quotas of which
 // some are old. If claims have moved, those find their buckets again. It requires that g.mu is held.
 func (g *Group) renewLines(root *Limiter, moved bool) {
-	root.lock()
+	now := root.lock()
 	root.freeze()
 	defer root.thaw()
 	lines := root.withLines(nil)
 	for _, l := range lines {
 		if moved {
-			l.change(root.now(), l.dismiss)
+			l.change(now, l.dismiss)
 		}
 	}
-	root.unlock(root)
+	root.unlock()
 	for _, l := range lines {
 		_ = g.renew(l)
 	}
@@ -264,7 +265,7 @@ func (l *Limiter) withLines(all []*Limiter) []*Limiter {
 func (g *Group) remake(root *Limiter) {
 	root.lock()
 	root.freeze()
-	root.unlock(root)
+	root.unlock()
 	defer root.thaw() // and that of the new tree
 	learned := map[string]adaptive.Memory{}
 	old := root.entry.node
@@ -276,19 +277,19 @@ func (g *Group) remake(root *Limiter) {
 	g.buckets.Cut(old)
 	g.buckets.Find(old.Path(), func(n *bucketNode) { g.enroll(n, successor) })
 	for l := range old.All() {
-		l.lock()
+		now := l.lock()
 		l.forgotten.Store(true)
-		l.change(root.now(), l.dismiss)
+		l.change(now, l.dismiss)
 		if l.link != nil {
 			go l.close()
 		}
-		l.unlock(root)
+		l.unlock()
 	}
 	root.lock()
 	successor.lock() // only remake locks two trees
 	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
-	successor.unlock(successor)
-	root.unlock(root)
+	successor.unlock()
+	root.unlock()
 }
 
 // snapshot returns the nodes of all buckets, each before those below it, in the order of their paths. They are
@@ -370,16 +371,16 @@ func (g *Group) wouldBe(l *Limiter, c adaptive.Kind) *Limiter {
 // joins the line of the one where its Verb and Path belong. Those of counters that are gone, since they are
 // others, are forgotten.
 func (g *Group) regroup(whole *Limiter, names, gone []string) {
-	root := whole.lock()
+	whole.lock()
 	whole.freeze()
-	whole.unlock(root)
+	whole.unlock()
 	defer whole.thaw()
 	regrouped := []*Limiter{whole}
 	for _, name := range names {
 		regrouped = append(regrouped, g.namedBucket(whole, name))
 	}
-	whole.lock()
-	defer whole.unlock(root)
+	now := whole.lock()
+	defer whole.unlock()
 	if whole.isSplit = true; whole.entry.table.HasCounters() {
 		whole.account.sharers.Leave(&whole.server) // what it knows is of several counters
 	}
@@ -389,7 +390,7 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 			l.forgotten.Store(true)
 			l.account.sharers.Leave(&l.server)
 		}
-		l.change(root.now(), l.dismiss)
+		l.change(now, l.dismiss)
 	}
 }
 
@@ -397,10 +398,9 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 // below l for that name. Requests in flight in l are taken to draw on these limits too. The bucket of a counter
 // begins with what was stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
-	root := to.lock() // locks the tree of both, and initializes to
-	defer to.unlock(root)
+	now := to.lock() // locks the tree of both, and initializes to
+	defer to.unlock()
 	l.server.Add(l.gate.Take())
-	now := root.now()
 	l.change(now, func() {
 		if r := l.entry.table.Counters(); r != nil {
 			to.contradicted.Store(true)
@@ -483,9 +483,8 @@ func (l *Limiter) saveTo(buckets map[string]adaptive.Memory) {
 
 // memory returns what l has learned, and what was charged to its quotas. What is in flight counts as used.
 func (l *Limiter) memory() (m adaptive.Memory) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
+	now := l.lock()
+	defer l.unlock()
 	m = l.server.Memory(now, &l.clock)
 	m.Used = l.stack.Used(now, &l.clock)
 	if l.hold > now {

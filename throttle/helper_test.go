@@ -62,8 +62,8 @@ func (g *Grant) Lasts() bool { return g.extra != nil && g.extra.Holds(quota.InFl
 
 // sheds reports whether failures are taken for refusals.
 func sheds(l *Limiter) bool {
-	root := l.lock()
-	defer l.unlock(root)
+	l.lock()
+	defer l.unlock()
 	return l.server.MayRefuse(nil)
 }
 
@@ -89,11 +89,11 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 
 // Wait is the second step. What was received from Ready does not count.
 func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
-	root := w.l.lock()
+	w.l.lock()
 	if w.entries == nil && len(w.done.C) == 0 {
 		w.done.C <- struct{}{}
 	}
-	w.l.unlock(root)
+	w.l.unlock()
 	g := new(Grant)
 	if err := w.wait(ctx, g); err != nil {
 		return nil, err
@@ -109,9 +109,9 @@ func (w *waiter) Ready() <-chan struct{} { return w.done.C }
 
 // Leave takes the claim out of line, and reports whether it was there.
 func (w *waiter) Leave() (waited bool) {
-	root := w.l.lock()
-	defer w.l.unlock(root)
-	w.l.change(root.now(), func() {
+	now := w.l.lock()
+	defer w.l.unlock()
+	w.l.change(now, func() {
 		if waited = w.entries != nil; waited {
 			w.err = ErrCanceled
 			w.leave()
@@ -122,22 +122,22 @@ func (w *waiter) Leave() (waited bool) {
 
 // Idle reports whether forgetting the Limiter loses nothing.
 func (l *Limiter) Idle() bool {
-	root := l.lock()
-	defer l.unlock(root)
-	return l.loss(root.now()) == tree.Nothing
+	now := l.lock()
+	defer l.unlock()
+	return l.loss(now) == tree.Nothing
 }
 
 // Release ends what l has in common with others of the tree.
 func (l *Limiter) Release() {
-	root := l.lock()
-	defer l.unlock(root)
+	l.lock()
+	defer l.unlock()
 	l.account.sharers.Leave(&l.server)
 }
 
 // Freeze has nobody go until thaw is called.
 func (l *Limiter) Freeze() (thaw func()) {
-	root := l.lock()
-	defer l.unlock(root)
+	l.lock()
+	defer l.unlock()
 	l.freeze()
 	return l.thaw
 }

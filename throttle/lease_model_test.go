@@ -169,9 +169,9 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	wait.Wait()
 	for _, l := range limiters {
 		for l.Close() != nil {
-			root := l.lock()
+			l.lock()
 			l.link.closed = false // it may be told again
-			l.unlock(root)
+			l.unlock()
 		}
 	}
 	net.wait.Wait()

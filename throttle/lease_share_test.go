@@ -97,9 +97,9 @@ func TestLeaseCrash(t *testing.T) {
 			}
 			if i == 0 {
 				time.AfterFunc(4999*time.Millisecond, func() {
-					root := l.lock()
+					l.lock()
 					l.link.closed = true // it says no more
-					l.unlock(root)
+					l.unlock()
 				})
 			}
 		}

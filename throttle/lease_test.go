@@ -379,8 +379,8 @@ func TestRefusedWhileAsked(t *testing.T) {
 		if err := l.Wait(t.Context(), 1); !errors.Is(err, ErrQueueFull) {
 			t.Errorf("got %v, want ErrQueueFull", err)
 		}
-		root := l.lock()
-		defer l.unlock(root)
+		l.lock()
+		defer l.unlock()
 		if l.link.calling == nil {
 			t.Fatal("no call is under way")
 		}

@@ -109,11 +109,12 @@ func TestLimiterAllowLeavesNothingBehind(t *testing.T) {
 		t.Error(err)
 	}
 	l := g.Limiter("a")
-	root := l.lock()
+	l.lock()
+	root := l.root()
 	if root.frozen != 0 || l.line.Len() != 0 {
 		t.Errorf("frozen %d times, %d in line", root.frozen, l.line.Len())
 	}
-	l.unlock(root)
+	l.unlock()
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}

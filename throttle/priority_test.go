@@ -296,7 +296,8 @@ func TestMaxQueueMakesRoomAbove(t *testing.T) {
 		root := new(Limiter)
 		l := &Limiter{Parent: root, MaxQueue: 2}
 		above := func(w *Waiter) bool {
-			defer root.unlock(root.lock())
+			root.lock()
+			defer root.unlock()
 			return w.top() == root
 		}
 		root.Pause(time.Second)

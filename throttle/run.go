@@ -268,9 +268,9 @@ func (l *Limiter) outageTooLong(now monotime.Time) monotime.Time {
 
 // tick runs when a timer fires: somebody may go, or the line may be looked at again.
 func (l *Limiter) tick() {
-	root := l.lock()
-	defer l.unlock(root)
-	l.run(root.now())
+	now := l.lock()
+	defer l.unlock()
+	l.run(now)
 }
 
 // change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the
@@ -297,9 +297,8 @@ func (l *Limiter) move(now monotime.Time, f func()) {
 
 // alter is change for a caller that does not hold mu.
 func (l *Limiter) alter(f func(now monotime.Time)) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
+	now := l.lock()
+	defer l.unlock()
 	l.change(now, func() { f(now) })
 }
 
@@ -349,15 +348,14 @@ func (l *Limiter) freeze() { l.root().frozen++ }
 
 // thaw ends one freeze, also in the tree that has taken the place of that of l.
 func (l *Limiter) thaw() {
-	root := l.lock()
+	now, root := l.lock(), l.root()
 	defer func() {
 		successor := root.successor
-		l.unlock(root)
+		l.unlock()
 		if successor != nil {
 			successor.thaw()
 		}
 	}()
-	now := root.now()
 	root.change(now, func() { root.frozen-- })
 	if root.frozen == 0 {
 		changed := root.runOnThaw.Take()

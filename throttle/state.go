@@ -38,9 +38,8 @@ type Level struct {
 
 // State returns a snapshot of the bucket.
 func (l *Limiter) State() State {
-	l, root := l.lockCurrent()
-	defer l.unlock(root)
-	now := root.now()
+	l, now := l.lockCurrent()
+	defer l.unlock()
 	s := State{
 		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
 		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0, nil), Beliefs: l.server.Beliefs(now, &l.clock),

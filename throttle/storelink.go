@@ -142,12 +142,11 @@ func (s *storeLink) inherit(reply *store.Reply) {
 // replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it
 // counts as failed, and no other is made before it has ended.
 func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, reply *store.Reply, err error, overdue bool) {
-	root := s.l.lock()
-	defer s.l.unlock(root)
+	now := s.l.lock()
+	defer s.l.unlock()
 	if overdue && s.calling != c {
 		return
 	}
-	now := root.now()
 	s.l.change(now, func() {
 		s.calling, s.overdue, s.l.luck, s.settling = nil, overdue, luck, true
 		s.apply(now, s.lease.Step(now, sent, c.Call, reply, err, overdue), c)
@@ -160,7 +159,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 	s.ask(now)
 	s.l.refuseUncalled(now)
 	c.end() // Close waits for the call, and not for StoreEvent, which may wait for what the caller of Close holds
-	s.events.Tell(s.l.StoreEvent, func() { s.l.unlock(root) }, func() { s.l.lock() })
+	s.events.Tell(s.l.StoreEvent, s.l.unlock, func() { s.l.lock() })
 }
 
 // apply does what follows from a reply. It requires that mu is held.
@@ -210,22 +209,21 @@ func (s *storeLink) listen() {
 	if stop == nil {
 		return
 	}
-	root := s.l.lock()
+	s.l.lock()
 	if s.closed && s.overdue {
-		s.l.unlock(root)
+		s.l.unlock()
 		stop()
 		return
 	}
 	s.stopListening = stop // Close calls stop when this call has ended
-	s.l.unlock(root)
+	s.l.unlock()
 	runtime.AddCleanup(s.l, func(stop func()) { go func() { _ = link.Stop(stop) }() }, stop) // in a goroutine, since all cleanups share one
 }
 
 // hearNews takes in what the Store tells.
 func (l *Limiter) hearNews(n store.News) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
+	now := l.lock()
+	defer l.unlock()
 	if n.Released {
 		l.change(now, func() { l.hold = min(l.hold, now) })
 	}
@@ -246,9 +244,8 @@ func (s *storeLink) arm(now monotime.Time) {
 
 // tick runs when the timer fires.
 func (s *storeLink) tick() {
-	root := s.l.lock()
-	defer s.l.unlock(root)
-	now := root.now()
+	now := s.l.lock()
+	defer s.l.unlock()
 	if !s.closed && s.lease.Tick(now, s.l.hold) {
 		s.l.run(now)
 		s.ask(now)
@@ -315,20 +312,20 @@ func (w *waiter) awaitsCall() bool {
 
 // sayFarewell makes the last calls, which give back all slots and end the membership, unless one does not return.
 func (s *storeLink) sayFarewell() error {
-	root := s.l.lock()
+	s.l.lock()
 	s.timer.Stop()
 	stop, overdue := s.stopListening, s.overdue
-	s.l.unlock(root)
+	s.l.unlock()
 	return link.Farewell(s.l.Store, stop, overdue, func() *store.Request {
-		root := s.l.lock()
-		r := s.lease.Farewell(root.now(), s.l.hold)
-		s.l.unlock(root)
+		r := s.lease.Farewell(s.l.lock(), s.l.hold)
+		s.l.unlock()
 		if r != nil {
 			r.Learned = s.teach()
 		}
 		return r
 	}, func() {
-		defer s.l.unlock(s.l.lock())
+		s.l.lock()
+		defer s.l.unlock()
 		s.lease.Acknowledged()
 	})
 }
@@ -431,8 +428,8 @@ func (l *Limiter) Close() error {
 	if l.Store == nil {
 		return nil
 	}
-	l, root := l.lockCurrent()
-	l.unlock(root)
+	l, _ = l.lockCurrent()
+	l.unlock()
 	return l.close()
 }
 
@@ -449,13 +446,12 @@ func (l *Limiter) close() error {
 
 // shut ends all claims, and has no further call be made. It reports whether leave is to make the last ones.
 func (l *Limiter) shut() bool {
-	root := l.lock()
-	defer l.unlock(root)
+	now := l.lock()
+	defer l.unlock()
 	if l.link == nil || l.isClosed() {
 		return false
 	}
 	l.link.closed = true
-	now := root.now()
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
 		for w := range l.line.Leaving() { // none stands aside: with a Store, nothing is guessed
@@ -470,9 +466,9 @@ func (l *Limiter) shut() bool {
 
 // leave says farewell to the Store when the call under way has ended.
 func (l *Limiter) leave() error {
-	root := l.lock()
+	l.lock()
 	calling := l.link.calling
-	l.unlock(root)
+	l.unlock()
 	if calling != nil {
 		<-calling.ended
 	}

@@ -54,8 +54,8 @@ type payer struct {
 
 // Most implements piece.Payer.
 func (p *payer) Most() int {
-	l, root := p.l.lockCurrent()
-	defer l.unlock(root)
+	l, _ := p.l.lockCurrent()
+	defer l.unlock()
 	least := NoLimit
 	for b := l; b != nil; b = b.Parent {
 		least = min(least, limit.Piece(b.quotas, b.Reserve))

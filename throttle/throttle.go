@@ -318,8 +318,8 @@ func (l *Limiter) Validate() (err error) {
 	if err = check.Circle(l.Name, l, func(l *Limiter) *Limiter { return l.Parent }); err != nil {
 		return err // all else panics
 	}
-	l, root := l.lockCurrent()
-	defer l.unlock(root)
+	l, _ = l.lockCurrent()
+	defer l.unlock()
 	for b := l; b != nil; b = b.Parent {
 		err = errors.Join(err, b.invalid)
 	}
@@ -330,18 +330,16 @@ func (l *Limiter) Validate() (err error) {
 // MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the
 // bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
-	l, root := l.lockCurrent()
-	defer l.unlock(root)
-	now := root.now()
+	l, now := l.lockCurrent()
+	defer l.unlock()
 	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), 0, now) })
 }
 
 // Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next reply
 // may hold the bucket again.
 func (l *Limiter) Resume() {
-	l, root := l.lockCurrent()
-	defer l.unlock(root)
-	now := root.now()
+	l, now := l.lockCurrent()
+	defer l.unlock()
 	l.change(now, func() { l.hold = min(l.hold, now) })
 }
 
@@ -356,15 +354,14 @@ func (l *Limiter) Resume() {
 // nothing goes back before that is over. Leave four round trips to the Store between larger changes: nothing is
 // granted while they come faster than its replies.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
-	l, root := l.lockCurrent()
-	defer l.unlock(root)
+	l, now := l.lockCurrent()
+	defer l.unlock()
 	if err := fields.Invalid(errors.Join(qs.Validate(), l.checkQuotas(qs))); err != nil {
 		return err
 	}
 	if qs = qs.Explicit(); l.invalid == nil && slices.Equal(l.quotas, qs) {
 		return nil
 	}
-	now := root.now()
 	l.change(now, func() {
 		l.applyQuotas(now, qs)
 		l.lastCharged = now
@@ -413,13 +410,12 @@ func (l *Limiter) outdated() bool {
 	return l.entry.group != nil && (l.forgotten.Load() || l.generation != l.entry.group.generation.Load())
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class. It is called
-// with the tree of l locked, and returns with the tree of the right bucket locked, and its root. If find only
-// looks, that may be a bucket of which nobody else knows.
-func (l *Limiter) redirect(root *Limiter, c adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at, atRoot *Limiter) {
-	for l.isSplit || l.outdated() {
+// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class; it locks the tree of that
+// bucket, and returns the present, too. If find only looks, that may be a bucket of which nobody else knows.
+func (l *Limiter) redirect(c adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at *Limiter, now monotime.Time) {
+	for now = l.lock(); l.isSplit || l.outdated(); now = l.lock() {
 		outdated, forgotten := l.outdated(), l.forgotten.Load()
-		root.mu.Unlock()
+		l.root().mu.Unlock()
 		switch {
 		case !outdated:
 			l = find(l.entry.group, l, c)
@@ -430,34 +426,34 @@ func (l *Limiter) redirect(root *Limiter, c adaptive.Kind, find func(*Group, *Li
 		default:
 			l = l.entry.group.current(l)
 		}
-		root = l.lock()
 	}
-	return l, root
+	return l, now
 }
 
-// lockCurrent locks the tree of l and returns l and the root. If the Group of l has forgotten l, the bucket
+// lockCurrent locks the tree of l and returns l, and the present. If the Group of l has forgotten l, the bucket
 // that is now under the path of l takes its place.
-func (l *Limiter) lockCurrent() (at, root *Limiter) {
-	for root = l.lock(); l.forgotten.Load(); root = l.lock() {
-		root.mu.Unlock()
+func (l *Limiter) lockCurrent() (at *Limiter, now monotime.Time) {
+	for now = l.lock(); l.forgotten.Load(); now = l.lock() {
+		l.root().mu.Unlock()
 		l = l.entry.group.current(l)
 	}
-	return l, root
+	return l, now
 }
 
-// lock locks the tree of l and returns its root. It initializes l at its first use.
-func (l *Limiter) lock() *Limiter {
-	root := l.root()
-	root.mu.Lock()
+// lock locks the tree of l and reads its clock, so that no instant is older than one that was used before. It
+// initializes l at its first use.
+func (l *Limiter) lock() (now monotime.Time) {
+	l.root().mu.Lock()
 	if !l.initialized {
 		l.init()
 	}
 	l.server.Add(l.gate.Take())
-	return root
+	return l.clock.Now()
 }
 
 // unlock releases the lock of the tree, and sets how claims of l go from now on.
-func (l *Limiter) unlock(root *Limiter) {
+func (l *Limiter) unlock() {
+	root := l.root()
 	unknown, way := l.server.Unknown(), atonce.Looks
 	switch alone := root.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && l.frozen == 0; {
 	case alone && unknown && len(l.stack) == 0:

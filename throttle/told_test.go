@@ -87,7 +87,7 @@ func TestToldWhenItIsKnown(t *testing.T) {
 						n.l.lock()
 						n.l.standstill = n.l.MaxStandstill
 						n.l.root().standstill = n.l.MaxStandstill
-						n.l.unlock(n.l.root())
+						n.l.unlock()
 					}
 					_, w, err := n.l.Join(ctx, c)
 					if err != nil || w == nil {
@@ -263,14 +263,15 @@ func TestGrantedWhileHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := l.lock()
+	l.lock()
+	root := l.root()
 	now := root.now()
 	if !l.gate.Grant(now, 5) {
 		t.Fatal("nothing is granted without the lock")
 	}
 	l.server.End(&g.ticket, nil)
 	l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 9, Remaining: 8, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}, nil, g.class)
-	l.unlock(root)
+	l.unlock()
 	n := 0
 	for n < 10 {
 		if _, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
@@ -293,7 +294,8 @@ func TestGrantsEndWhileHeard(t *testing.T) {
 		flight := []*Grant{grant(t, l, Claim{}), grant(t, l, Claim{}), grant(t, l, Claim{}), grant(t, l, Claim{})}
 		_, w := join(t, l, Claim{})
 		start, g := time.Now(), flight[0]
-		root := l.lock()
+		l.lock()
+		root := l.root()
 		now := root.now()
 		l.change(now, func() {
 			l.server.End(&g.ticket, nil)
@@ -302,7 +304,7 @@ func TestGrantsEndWhileHeard(t *testing.T) {
 		for _, g := range flight[1:] {
 			g.Answered(Answer{})
 		}
-		l.unlock(root)
+		l.unlock()
 		if _, err := w.Wait(t.Context()); err != nil || time.Since(start) != 100*time.Millisecond {
 			t.Errorf("went after %v, %v, want 100ms: 3 remain, and nothing is in flight", time.Since(start), err)
 		}

@@ -89,10 +89,10 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
 // until the store has replied, but is not granted.
 func (w *waiter) abandon(g *Grant) (granted bool) {
-	root := w.l.lock()
+	w.l.lock()
 	w.abandoned, g.right = true, w.grant
 	granted, dismissed := w.entries == nil && w.err == nil, isDismissed(w.err)
-	w.l.unlock(root)
+	w.l.unlock()
 	if dismissed {
 		w.l.thaw()
 	}
@@ -106,14 +106,13 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 func (w *waiter) drop(ctxErr error, cause func() error) error {
 	// What is known is said before the lock is taken, since many may leave at once.
 	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: w.N, Err: ErrCanceled, ctxErr: ctxErr, detail: " while waiting"}
-	root := w.l.lock()
-	if now := root.now(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
+	if now := w.l.lock(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
 		w.giveUp(now, e)
 		w.l.restock(now)
 	} else {
 		w.l.move(now, func() { w.giveUp(now, e) })
 	}
-	w.l.unlock(root)
+	w.l.unlock()
 	e.cause = cause() // may panic: then await drops w once more
 	if isDismissed(w.err) {
 		w.l.thaw()

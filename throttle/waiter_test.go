@@ -196,8 +196,8 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 	}
 	l, c := ask()
 	waiting := func() int {
-		root := ls[0].lock()
-		defer ls[0].unlock(root)
+		ls[0].lock()
+		defer ls[0].unlock()
 		return ls[0].line.waiting
 	}
 	f, before := l.Forecast(c), waiting()
@@ -655,7 +655,8 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 		if i%8 == 0 {
 			checkSettled(t, tree...)
 		}
-		root := tree[0].lock()
+		tree[0].lock()
+		root := tree[0].root()
 		now := root.now()
 		for _, l := range tree {
 			for w := range l.line.InOrder() {
@@ -668,7 +669,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 				want[w][l.waitsFor(now, w.Row())] += tick
 			}
 		}
-		tree[0].unlock(root)
+		tree[0].unlock()
 		time.Sleep(tick)
 	}
 	wg.Wait()
