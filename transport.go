@@ -110,7 +110,8 @@ type Transport struct {
 	//
 	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of
 	// net/http do: with a Close, pacer ends a Read that stalls. It reads in a goroutine what it searches
-	// (Learn.Bodies), and an answer that it keeps or discards before another attempt.
+	// (Learn.Bodies), and an answer that it keeps or discards before another attempt. A ContentLength of zero says
+	// that the body is empty, as in net/http: one that is not known is -1.
 	Base http.RoundTripper
 
 	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET

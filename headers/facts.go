@@ -70,7 +70,7 @@ type Limit struct {
 	Reset Reset
 
 	// Window is the time in which Limit is granted, at most 366 days, zero if not
-	// stated.
+	// stated. It is zero, too, for a month, a quarter and a year, which have no fixed length.
 	Window time.Duration
 
 	// Advisory reports that the server announces the limit (by a prefix Beta-)
