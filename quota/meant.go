@@ -19,10 +19,13 @@ const didYouMean = "did you mean "
 // meant returns what was probably meant, as the end of an error, by a text in which the word at a column cannot
 // be read: by all of it, or if the rest is not known, by that quota of it. It returns nothing if nobody knows.
 func meant(text string, column int) string {
-	const most = 16 // quotas to be guessed, since a text may be long
+	const most, longest = 16, 64 // quotas to be guessed, and words of one, since a text may be long
 	var first, note string
 	for range most {
 		words, from, to := quotaAt(text, column-1)
+		if len(words) > longest {
+			break
+		}
 		quotas, why, ok := meantBy(words)
 		if !ok {
 			break

@@ -264,6 +264,17 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 	}
 }
 
+// What is guessed is bounded: of a text of thousands of words without a comma, the error names the first that cannot be
+// read, and neither repeats the text nor takes long to be written.
+func TestParseGuessesNothingLong(t *testing.T) {
+	for _, words := range []string{"5/s even ", "5/s as \"", "5/s burst 9 "} {
+		_, err := Parse(strings.Repeat(words, 5000))
+		if err == nil || len(err.Error()) > 300 || strings.Contains(err.Error(), didYouMean) {
+			t.Errorf("%q many times: %.400v", words, err)
+		}
+	}
+}
+
 // Words that stay units: nobody counts them as requests.
 func TestParseReadsUnits(t *testing.T) {
 	for _, word := range []string{"messages", "writes", "reads", "points", "images", "tokens", "events", "pages"} {
