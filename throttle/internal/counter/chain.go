@@ -113,19 +113,6 @@ func (c *chain) compare(y *said, granted uint64) (relation, said) {
 	return rel, ref
 }
 
-// without forgets the answers of a leaf that has left.
-func (c *chain) without(l *leaf) {
-	if c.ref.leaf == l {
-		c.ref = said{}
-	}
-	if c.next.leaf == l {
-		c.next = said{}
-	}
-	if c.ref.heard == 0 {
-		c.ref, c.next = c.next, said{}
-	}
-}
-
 // unit is whether the clock has proved that a reset which is stated as a bare number is in the unit in which it
 // was read: milliseconds are told from seconds by their size, so that few of them are read as seconds. Then
 // each reset that is stated is before the one that was stated earlier.

@@ -86,17 +86,16 @@ type Router struct {
 
 // counter is one counter of the server.
 type counter struct {
-	id         int
-	name       string
-	key        string // see Key
-	limit      int    // zero if it is not known
-	limitHeard uint64 // when the limit was made known
-	chain      chain
-	latest     said
-	isNew      bool // nothing was heard of it yet
-	byNumbers  bool // it was told apart by Back or Rises
-	pairs      []pair
-	instances  instances
+	id        int
+	name      string
+	key       string // see Key
+	limit     int    // zero if it is not known
+	chain     chain
+	latest    said
+	isNew     bool // nothing was heard of it yet: it has no limit and no latest answer
+	byNumbers bool // it was told apart by Back or Rises
+	pairs     []pair
+	instances instances
 }
 
 // New returns a Router for a limit in requests, which has a name and no Counter in a quota.Statement.
@@ -218,10 +217,11 @@ func (r *Router) hear(l *leaf, a *Answer, y *said) {
 	if y.replaces(&l.latest, a.Granted) {
 		l.latest = *y
 	}
-	if y.limit == 0 || y.limit == c.limit {
-		r.hearNumbers(l, y, a.Granted)
+	if y.limit != 0 && y.limit != c.limit {
+		return // the leaf is odd
 	}
-	if c = l.counter; (y.limit == 0 || y.limit == c.limit) && y.replaces(&c.latest, a.Granted) {
+	r.hearNumbers(l, y, a.Granted)
+	if c = l.counter; y.replaces(&c.latest, a.Granted) {
 		c.latest = *y
 	}
 }
@@ -234,7 +234,7 @@ func (r *Router) hearLimit(l *leaf, y *said, granted uint64) bool {
 	case y.limit == 0:
 		return true
 	case y.limit != l.limit:
-		if granted <= l.limitHeard && l.limit != 0 || granted <= c.limitHeard && c.limit != 0 && y.limit != c.limit {
+		if granted <= l.limitHeard && l.limit != 0 {
 			return false
 		}
 		if y.limit == l.limitBefore {
@@ -245,7 +245,7 @@ func (r *Router) hearLimit(l *leaf, y *said, granted uint64) bool {
 	}
 	switch {
 	case c.limit == 0:
-		c.limit, c.limitHeard = y.limit, y.heard
+		c.limit = y.limit
 	case y.limit != c.limit:
 		r.calm = 0
 		if r.isOf(c, l) || l.limitBefore == c.limit && r.oddBeside(l) {
@@ -296,9 +296,9 @@ func (r *Router) setLimit(c *counter, y *said) {
 			l.limit, l.limitBefore, l.limitHeard, l.chain = y.limit, c.limit, y.heard, chain{}
 		}
 	}
-	c.limit, c.limitHeard, c.chain, c.latest = y.limit, y.heard, chain{}, *y
+	c.limit, c.chain, c.latest = y.limit, chain{}, *y
 	for i := len(r.counters) - 1; i >= 0; i-- {
-		if d := r.counters[i]; d != c && d.limit == c.limit && !d.byNumbers && !c.byNumbers && !d.isNew && !y.contradicts(&d.latest) {
+		if d := r.counters[i]; d != c && d.limit == c.limit && !d.byNumbers && !c.byNumbers && !y.contradicts(&d.latest) {
 			r.join(c, d)
 		}
 	}
@@ -390,9 +390,7 @@ func (r *Router) says(l *leaf, a *Answer, st *quota.Statement) said {
 	in := min(max(st.Reset, 0), monotime.Longest)
 	y.step = min(max(st.Resolution, 0), monotime.Longest)
 	y.early, y.late = a.Sent.Add(in-y.step), a.Now.Add(in+y.step)
-	if st.Absolute {
-		y.early, y.late = y.early.Add(-time.Second), y.late.Add(time.Second)
-	} else {
+	if !st.Absolute {
 		y.inMillis = y.step == time.Millisecond
 		y.guessed = y.step == time.Second && (st.Window <= 0 || in > st.Window+y.step)
 	}

@@ -22,6 +22,7 @@ type answer struct {
 	reset     int // second at which the limit is restored; zero if that is not stated
 	overlaps  bool
 	refused   bool
+	unhinted  bool // and does not say for how long
 	guessed   bool // the reset is a bare number of seconds
 }
 
@@ -46,7 +47,7 @@ func (h *history) hear(a answer) Change {
 	if a.guessed {
 		st.Window = 0
 	}
-	ans := &Answer{Granted: h.granted, Heard: h.sequence, Sent: now.Add(-100 * time.Millisecond), Now: now, N: 1, Refused: a.refused, Hold: 7 * time.Second, HoldKnown: a.refused}
+	ans := &Answer{Granted: h.granted, Heard: h.sequence, Sent: now.Add(-100 * time.Millisecond), Now: now, N: 1, Refused: a.refused, Hold: 7 * time.Second, HoldKnown: a.refused && !a.unhinted}
 	if a.limit > 0 {
 		ans.Statements = []quota.Statement{st}
 	}
@@ -231,6 +232,16 @@ func TestHear(t *testing.T) {
 				{path: "/c", limit: 100, remaining: 96},
 			}, "/a /b /c",
 		},
+		"a limit changes, and what was stated before comes late": {
+			[]answer{
+				{path: "/a", limit: 10, remaining: 9},
+				{path: "/b", limit: 10, remaining: 8},
+				{path: "/a", limit: 100, remaining: 99},
+				{path: "/b", limit: 100, remaining: 98},
+				{path: "/b", limit: 10, remaining: 7, overlaps: true},
+				{path: "/a", limit: 100, remaining: 97},
+			}, "/a /b /c",
+		},
 		"a new path right after a change": {
 			[]answer{
 				{path: "/a", limit: 10, remaining: 9},
@@ -287,6 +298,11 @@ func TestHear(t *testing.T) {
 					remaining, reset = 109-i, 900
 				}
 				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: remaining, reset: reset}
+			}), "/a /b /c",
+		},
+		"a number of milliseconds that is read as seconds of the window": {
+			each(16, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{50 * far, far}[i%2]}
 			}), "/a /b /c",
 		},
 		"a restart with many requests in flight": {
@@ -433,6 +449,13 @@ func TestLook(t *testing.T) {
 	if many.Look("GET", "/another"); len(many.leaves) != leaves || many.Look("GET", "/zz") != many.Of("GET", "/zz") {
 		t.Error("a place with many children looks different")
 	}
+	full := split()
+	for i := range maxLeaves {
+		full.Of("GET", fmt.Sprintf("/x%c/y%c", 'a'+i/16, 'a'+i%16))
+	}
+	if got, want := full.Look("GET", "/another/of/them"), full.Of("GET", "/another/of/them"); got != want || want != full.First() {
+		t.Errorf("with as many leaves as there may be, another path looks like one of %q, want %q", got, want)
+	}
 }
 
 // TestRefusalOfAll has a limit that no leaf ever states refuse a request: all are to wait.
@@ -446,6 +469,42 @@ func TestRefusalOfAll(t *testing.T) {
 	}
 	if c := h.hear(answer{at: 7, path: "/a/x/c", limit: 10, refused: true, reset: 60}); c.Hold != 0 {
 		t.Errorf("%+v, want none: it is the limit of the counter", c)
+	}
+	if c := h.hear(answer{at: 8, path: "/a/x/c", limit: 400, refused: true, unhinted: true, reset: 60}); c.Hold != 52*time.Second {
+		t.Errorf("%+v, want a hold of 52 s, until the reset of the limit", c)
+	}
+	if c := h.hear(answer{at: 9, path: "/a/x/c", limit: 400, remaining: 1, refused: true, unhinted: true, reset: 60}); c.Hold != 0 {
+		t.Errorf("%+v, want none: something remains of the limit", c)
+	}
+	var one history // one bucket learns all
+	one.hear(answer{path: "/a", limit: 10, remaining: 9, reset: 60})
+	if c := one.hear(answer{at: 1, path: "/a", limit: 400, refused: true, reset: 60}); c.Hold != 0 {
+		t.Errorf("%+v, want none where there is one counter", c)
+	}
+}
+
+// TestCalm: what is known is forgotten after so many answers without a sign of several counters, be it another limit or a
+// reset that goes back.
+func TestCalm(t *testing.T) {
+	for name, sign := range map[string]answer{"limit": {path: "/a", limit: 20, remaining: 5, reset: 90000}, "reset": {path: "/a", limit: 10, remaining: 4, reset: 40000}} {
+		var h history
+		hear := func(a answer) {
+			a.at = int(h.sequence)
+			h.hear(a)
+		}
+		for range calmAnswers - 1 {
+			hear(answer{path: "/a", limit: 10, remaining: 5, reset: 90000})
+		}
+		hear(sign)
+		if h.Calm() {
+			t.Errorf("%s: calm after a sign of several counters", name)
+		}
+		for range calmAnswers {
+			hear(answer{path: "/a", limit: sign.limit, remaining: 3, reset: 90000})
+		}
+		if !h.Calm() || h.Split() {
+			t.Errorf("%s: calm %v, split %v, want that it is over", name, h.Calm(), h.Split())
+		}
 	}
 }
 

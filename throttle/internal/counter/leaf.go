@@ -182,7 +182,7 @@ func (r *Router) graft(n, from *node) {
 	case n.leaf == nil:
 		n.leaf, l.at = l, n
 	default:
-		r.forget(l)
+		r.leaves = slices.DeleteFunc(r.leaves, func(o *leaf) bool { return o == l })
 	}
 	if from.star != nil {
 		if n.star == nil {
@@ -201,14 +201,6 @@ func (r *Router) graft(n, from *node) {
 			n.below[key] = next
 		}
 		r.graft(next, from.below[key])
-	}
-}
-
-// forget forgets a leaf.
-func (r *Router) forget(l *leaf) {
-	r.leaves = slices.DeleteFunc(r.leaves, func(o *leaf) bool { return o == l })
-	for _, c := range r.counters {
-		c.chain.without(l)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 func (r *Router) move(l *leaf, byNumbers bool) {
 	from, y, to := l.counter, &l.latest, (*counter)(nil)
 	for _, d := range r.counters {
-		if d != from && !d.isNew && d.limit == l.limit && (!byNumbers && !y.contradicts(&d.latest) || y.follows(&d.latest)) {
+		if d != from && d.limit == l.limit && (!byNumbers && !y.contradicts(&d.latest) || y.follows(&d.latest)) {
 			to = d
 			break
 		}
@@ -30,7 +30,7 @@ func (r *Router) move(l *leaf, byNumbers bool) {
 		}
 		to = r.add(byNumbers)
 		to.name = r.nameFor(l, to)
-		to.isNew, to.limit, to.limitHeard, to.latest = false, l.limit, l.limitHeard, *y
+		to.isNew, to.limit, to.latest = false, l.limit, *y
 		from.byNumbers = from.byNumbers || byNumbers
 	}
 	r.assign(l, to)
@@ -45,7 +45,6 @@ func (y *said) follows(x *said) bool {
 
 // assign makes l a leaf of a counter.
 func (r *Router) assign(l *leaf, to *counter) {
-	l.counter.chain.without(l)
 	l.counter, l.points, l.against = to, 0, 0
 }
 
@@ -60,7 +59,7 @@ func (r *Router) left(c *counter) {
 func (r *Router) settle(l *leaf, y *said) {
 	own := l.counter
 	for _, d := range r.counters {
-		if d != own && !d.isNew && d.limit == y.limit && y.follows(&d.latest) {
+		if d != own && d.limit == y.limit && y.follows(&d.latest) {
 			r.join(d, own)
 			return
 		}
@@ -71,7 +70,7 @@ func (r *Router) settle(l *leaf, y *said) {
 func (r *Router) join(c, d *counter) {
 	if d == r.counters[0] {
 		c, d = d, c
-		c.limit, c.limitHeard, c.latest, c.chain = d.limit, d.limitHeard, d.latest, chain{}
+		c.limit, c.latest, c.chain = d.limit, d.latest, chain{}
 	}
 	for _, l := range r.leaves {
 		if l.counter == d {
@@ -96,7 +95,7 @@ func (r *Router) reunite(l *leaf) {
 	var first *counter
 	for _, c := range slices.Clone(r.counters) {
 		switch {
-		case c.isNew || !c.byNumbers || c.limit != l.counter.limit:
+		case !c.byNumbers || c.limit != l.counter.limit:
 		case first == nil:
 			first = c
 		default:
@@ -110,7 +109,7 @@ func (r *Router) reunite(l *leaf) {
 // alternate, and each says a little less than the one before.
 func (r *Router) compare(c *counter, y *said, granted uint64) {
 	for _, d := range r.counters {
-		if d == c || d.isNew || d.limit != c.limit || d.latest.now == 0 || d.latest.late <= y.now {
+		if d == c || d.limit != c.limit || d.latest.now == 0 || d.latest.late <= y.now {
 			continue
 		}
 		p := c.pairWith(d)
