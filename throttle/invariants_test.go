@@ -156,6 +156,9 @@ func (in *inspection) places(b *Limiter) {
 		if len(in.stands[w]) != len(w.entries) {
 			in.bad("%q: a waiter stands in %d lines, and has %d entries", b.Name, len(in.stands[w]), len(w.entries))
 		}
+		if w.AtOnce && in.root.frozen == 0 && (!w.asksStore || !w.awaitsCall() || !in.calls(w)) {
+			in.bad("%q: a claim that must not wait waits, and no call is under way that may let it go, as it knows: %v", b.Name, w.asksStore && w.awaitsCall())
+		}
 		at, below := b, (*Limiter)(nil)
 		for range w.entries {
 			switch {
@@ -168,6 +171,16 @@ func (in *inspection) places(b *Limiter) {
 			at, below = at.Parent, at
 		}
 	}
+}
+
+// calls reports whether a call is under way of a Store on the path of w, or on that of one before it.
+func (in *inspection) calls(w *waiter) bool {
+	for b := w.l; b != nil; b = b.Parent {
+		if b.link != nil && b.link.calling != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.top().line.Before(w, w.top().line.Heads(new([priorities]*waiter))), func(o *waiter) bool { return o != w && o.top() != w.top() && in.calls(o) })
 }
 
 // first is the first of a row of the line of b; nil if nobody is in it.
@@ -383,6 +396,7 @@ func TestCheckTree(t *testing.T) {
 			"unheard":         {func() { root.gate.Set(atonce.Looks, true) }, func() { root.gate.Set(atonce.Looks, false) }, "of which the bucket is to hear"},
 			"not rung":        {func() { root.woken.Add(&first.done) }, func() { root.woken.Take() }, "was not woken"},
 			"told":            {func() { first.done.Ring() }, func() { <-first.done.C }, "whose wait has ended"},
+			"must not wait":   {func() { first.AtOnce, first.asksStore = true, true }, func() { first.AtOnce = false }, "no call is under way"},
 			"unsure":          {func() { first.unsure = true }, func() { first.unsure = false }, "of those who wait, want"},
 		} {
 			c.breaks()

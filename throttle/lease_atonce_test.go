@@ -262,3 +262,51 @@ func TestAtOnceAsksOnce(t *testing.T) {
 		time.Sleep(trip)
 	})
 }
+
+// TestAtOnceInAHeldBucket: a claim that came while a call was under way of the bucket above its own is refused when its
+// own bucket is held: that call brings nothing any more.
+func TestAtOnceInAHeldBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Store: distantStore(), Fresh: true}
+		route := &Limiter{Name: "route", Parent: host}
+		t.Cleanup(func() { host.Close() })
+		_, w := join(t, host, Claim{})
+		time.AfterFunc(trip/4, func() { route.Pause(time.Hour) })
+		if granted, refused := atOnce(t, route, Claim{}); len(granted) > 0 || !slices.Equal(refused, all(1, trip/4)) {
+			t.Errorf("granted after %v, refused after %v", granted, refused)
+		}
+		checkTree(t, host, route)
+		w.Leave()
+		time.Sleep(time.Second)
+	})
+}
+
+// TestAtOnceBehindACallOfAnotherBucket: a claim behind one that competes above, and for which a call of its own bucket is
+// under way, waits for that call, and no longer.
+func TestAtOnceBehindACallOfAnotherBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := distantStore()
+		failing.fail = func(int) error { return errRough }
+		root := &Limiter{Name: "root", Quotas: quotas(t, "1 tokens/h even")}
+		host := &Limiter{Name: "host", Quotas: quotas(t, "100/s burst 50"), Store: new(store.Memory), Fresh: true, SlotLife: time.Second, Parent: root}
+		route := &Limiter{Name: "route", Quotas: quotas(t, "100/s burst 50"), Store: failing, Fresh: true, Outage: OutageOpen, Parent: host}
+		t.Cleanup(func() { route.Close(); host.Close() })
+		grant(t, root, tokens(1))
+		beside := &Limiter{Name: "beside", Parent: root}
+		below := &Limiter{Name: "below", Quotas: quotas(t, "1/h even"), Parent: beside}
+		grant(t, below, Claim{})
+		_, last := join(t, below, Claim{}) // one that might go before the first: so nobody reckons with that
+		_, first := join(t, beside, Claim{Costs: quota.Costs{"tokens": 1}, Priority: Urgent})
+		_, w := join(t, route, Claim{})
+		time.Sleep(200 * time.Millisecond) // the first call has failed, and the next one begins
+		synctest.Wait()
+		if granted, refused := atOnce(t, host, Claim{}); len(granted) > 0 || !slices.Equal(refused, all(1, trip/2)) {
+			t.Errorf("granted after %v, refused after %v", granted, refused)
+		}
+		checkTree(t, host, route)
+		w.Leave()
+		first.Leave()
+		last.Leave()
+		time.Sleep(time.Second)
+	})
+}

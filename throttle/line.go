@@ -52,7 +52,7 @@ type line struct {
 	direct   int                      // how many all of these are
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
 	waiting  int                      // how many these are, those who stand aside included
-	atOnce   order.Set[*waiter]       // of these, who must not wait, but for calls of stores
+	atOnce   order.Set[*waiter]       // at the root, who must not wait in the tree, but for calls of stores
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    monotime.Timer[*Limiter] // for the next waiter that may go
@@ -193,12 +193,12 @@ func (w *waiter) addToAsked(sign int) {
 func (w *waiter) addCounts(sign int) {
 	w.addToAsked(sign)
 	w.l.line.direct += sign
+	w.l.root().line.atOnce.Put(w, w.AtOnce && sign > 0)
 	w.l.root().line.sure.Flows.Add(priorities, w.flow.name, &w.Demand, sign) // beyond the rows: those of the whole tree
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
 		if b.link != nil {
-			b.line.atOnce.Put(w, w.AtOnce && sign > 0)
 			b.link.lease.Shrunk(w.err != nil)
 		}
 		switch {
@@ -215,6 +215,7 @@ func (w *waiter) addCounts(sign int) {
 // made when w needed none.
 func (w *waiter) withdraw(b *Limiter) {
 	for top := w.top(); top != b; top = w.top() {
+		w.l.root().lostHope = true
 		last := len(w.entries) - 1
 		w.entries[last].Remove()
 		w.entries = w.entries[:last]

@@ -356,14 +356,10 @@ func (l *Limiter) thaw() {
 			successor.thaw()
 		}
 	}()
-	root.change(now, func() { root.frozen-- })
+	root.change(now, func() { root.frozen, root.lostHope = root.frozen-1, true })
 	if root.frozen == 0 {
-		changed := root.runOnThaw.Take()
-		for _, b := range changed {
+		for _, b := range root.runOnThaw.Take() {
 			b.run(now)
-		}
-		for _, b := range changed { // all have asked now
-			b.refuseUncalled(now)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (s *storeLink) inherit(reply *store.Reply) {
 // replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it
 // counts as failed, and no other is made before it has ended.
 func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, reply *store.Reply, err error, overdue bool) {
-	now := s.l.lock()
+	now, root := s.l.lock(), s.l.root()
 	defer s.l.unlock()
 	if overdue && s.calling != c {
 		return
@@ -154,10 +154,9 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 			s.l.server.Divide(reply.Members)
 		}
 	})
-	s.l.refuseUncalled(now) // whom it was for
-	s.settling = false
+	root.refuseUncalled(now) // whom it was for
+	s.settling, root.lostHope = false, true
 	s.ask(now)
-	s.l.refuseUncalled(now)
 	c.end() // Close waits for the call, and not for StoreEvent, which may wait for what the caller of Close holds
 	s.events.Tell(s.l.StoreEvent, s.l.unlock, func() { s.l.lock() })
 }
@@ -286,9 +285,10 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	return false
 }
 
-// refuseUncalled refuses those in the line of l, and below it, who must not wait, and for whom no call is made; the first
-// in line first.
+// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank first. It is
+// called for the root.
 func (l *Limiter) refuseUncalled(now monotime.Time) {
+	l.lostHope = false
 	for _, w := range l.line.atOnce.Sorted() {
 		w.refuseUncalled(now)
 	}
@@ -451,8 +451,7 @@ func (l *Limiter) shut() bool {
 	if l.link == nil || l.isClosed() {
 		return false
 	}
-	l.link.closed = true
-	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
+	l.link.closed, l.invalid = true, &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
 		for w := range l.line.Leaving() { // none stands aside: with a Store, nothing is guessed
 			w.end(now, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))

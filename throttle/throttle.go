@@ -308,6 +308,7 @@ type Limiter struct {
 	lastChange monotime.Time           // instant of the latest move, which may let somebody go
 	lastNews   monotime.Time           // instant of the latest change: of a move that is more than that a waiter has left
 	credit     limit.Credit            // of late timers
+	lostHope   bool                    // those of line.atOnce are to be looked at, by unlock: a call has ended, or somebody has left the line of a bucket above
 	woken      bell.List               // of those who have left the line, for unlock to ring; empty while nobody has mu
 }
 
@@ -451,9 +452,13 @@ func (l *Limiter) lock() (now monotime.Time) {
 	return l.clock.Now()
 }
 
-// unlock releases the lock of the tree, and sets how claims of l go from now on.
+// unlock releases the lock of the tree, and sets how claims of l go from now on. Before, those are refused who must not
+// wait, and for whom no call of a Store is made any more.
 func (l *Limiter) unlock() {
 	root := l.root()
+	for root.lostHope && root.frozen == 0 {
+		root.refuseUncalled(root.now())
+	}
 	unknown, way := l.server.Unknown(), atonce.Looks
 	switch alone := root.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && l.frozen == 0; {
 	case alone && unknown && len(l.stack) == 0:

@@ -46,8 +46,8 @@ func (s *flights) begin(hopes iter.Seq[*Hope]) {
 
 // end notes that a call has ended, or is overdue, after which it ends once more.
 func (s *flights) end(f *flight) {
-	for _, h := range f.hopes {
-		if s.now == f {
+	if s.now == f {
+		for _, h := range f.hopes {
 			h.calls--
 		}
 	}
