@@ -10,9 +10,11 @@ import (
 // bucket of its own, and nothing bounds all hosts together. The nil Table has no quotas.
 //
 // As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
-// pattern names, with a bucket for each host. A pattern is for all ports of a host, and each port has a bucket of
-// its own. Upper case in the host of a request, a dot behind it, and the port that the scheme implies change nothing.
-// A host that is not ASCII stands in the pattern as requests send it: "bücher.example" is "xn--bcher-kva.example".
+// pattern names, with a bucket for each host. A pattern that ends in a slash is for what is below: "/search" does not
+// draw on "/search/", to which a ServeMux would redirect it. A pattern is for all ports of a host, and each port has a
+// bucket of its own. Upper case in the host of a request, a dot behind it, and the port that the scheme implies change
+// nothing. A host that is not ASCII stands in the pattern as requests send it: "bücher.example" is
+// "xn--bcher-kva.example".
 //
 // In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //
