@@ -1122,3 +1122,21 @@ func TestUrgentHasFoundNothing(t *testing.T) {
 		t.Errorf("%.2f tokens came back in a second, want no more than 1", r.raise.best)
 	}
 }
+
+// TestRefillTooSlow: that a token takes MaxHold or longer to come back is not believed when nothing remains: a look at the
+// reset finds as much, and comes after MaxHold at the latest.
+func TestRefillTooSlow(t *testing.T) {
+	for _, test := range []struct {
+		token     time.Duration
+		remaining int
+		want      bool // that it refills
+	}{{time.Minute, 0, false}, {59 * time.Second, 0, true}, {time.Hour, 0, false}, {time.Hour, 1, true}} {
+		b := newBucket(t, Config{MaxHold: time.Minute})
+		b.exchange(says(left(2, 10, time.Hour)))
+		w := b.window1()
+		w.refill = refill{refills: true, rate: 1 / test.token.Seconds(), fullSpan: 10 * test.token, maxHold: time.Minute}
+		if b.exchange(says(left(test.remaining, 10, time.Hour))); w.refill.refills != test.want {
+			t.Errorf("a token in %v, of which %d remain: refills %v, want %v", test.token, test.remaining, w.refill.refills, test.want)
+		}
+	}
+}

@@ -259,8 +259,8 @@ func TestTurnLook(t *testing.T) {
 	unknown := func(w window) window { w.alike = 0; return w }
 	bucket := unknown(ofTen(refused))
 	bucket.sudden = false
-	more, less := unknown(ofTen(refused)), unknown(ofTen(refused))
-	more.turn.served, less.turn.granted = 22, 18
+	more, less, nearly := unknown(ofTen(refused)), unknown(ofTen(refused)), unknown(ofTen(refused))
+	more.turn.served, less.turn.granted, nearly.turn.served, nearly.turn.granted = 22, 18, 21, 19
 	late, stumbled, first := ofTen(refused), ofTen(refused), unknown(ofTen(refused))
 	late.slack, stumbled.stumbles, first.most = 200*time.Millisecond, 1, 0
 	for _, test := range []struct {
@@ -275,6 +275,7 @@ func TestTurnLook(t *testing.T) {
 		{"a little later", late, s, 1, 9200 * time.Millisecond, true},
 		{"one that may be one", unknown(ofTen(refused)), s, 1, 9 * s, true},
 		{"one that may be a bucket", bucket, s, 1, 0, false},
+		{"one that has nearly as many", nearly, s, 1, 9 * s, true},
 		{"one that has more", more, s, 1, 0, false},
 		{"one that has less", less, s, 1, 0, false},
 		{"no turn before it", first, s, 1, 0, false},
