@@ -84,6 +84,32 @@ func (s *unreliable) Exchange(ctx context.Context, r *store.Request) (*store.Rep
 	return s.Memory.Exchange(ctx, r)
 }
 
+// Listen implements store.Store.
+func (s *unreliable) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
+	trip, fault := s.draw()
+	time.Sleep(trip)
+	switch fault {
+	case 1:
+		return nil, errUnreliable
+	case 2: // who does not listen hears
+		_, _ = s.Memory.Listen(bucket, hear)
+		return nil, errUnreliable
+	case 4:
+		<-s.hung
+		return nil, errUnreliable
+	case 5:
+		panic("store")
+	case 6:
+		runtime.Goexit()
+	case 7:
+		return nil, nil //nolint:nilnil // it has nothing to stop
+	case 8:
+		end, err := s.Memory.Listen(bucket, hear)
+		return func() { end(); <-s.hung }, err
+	}
+	return s.Memory.Listen(bucket, hear)
+}
+
 // A program is two Groups, as of two processes, of buckets in three levels, some of them in Stores that fail, and
 // what their callers do: claims of all kinds at once, grants that end in any way, updates, changes of quotas, holds,
 // buckets that are forgotten, and Close during calls. All is drawn from a seed.
