@@ -429,7 +429,8 @@ func packed(h *header, state []byte) []byte {
 	return b
 }
 
-// load reads the file, unless nobody has written it since. Lost says that what was in it is.
+// load reads the file, unless nobody has written it since. Lost says that what was in it is: also where the newest step
+// that is left is that of this process, but the file was cut off, since another's may be what is missing.
 func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	cached := b.cached
 	b.cached = false // until the step is written
@@ -446,7 +447,7 @@ func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	same := cached && s.raw[b.h.seq&1] == b.raw[b.h.seq&1] && s.h.seq == b.h.seq
+	same := cached && s.ok && s.raw[b.h.seq&1] == b.raw[b.h.seq&1] && s.h.seq == b.h.seq
 	b.raw, b.wipe = s.raw, s.later
 	switch {
 	case same:

@@ -250,6 +250,24 @@ func TestFileTorn(t *testing.T) {
 	}
 }
 
+// TestFileCutAfterAnothersStep: a process whose own step is the older one, and whole, while the newest, which another
+// process has made, was cut off with the second half of the file, does not take its own for the newest.
+func TestFileCutAfterAnothersStep(t *testing.T) {
+	m := newMachine(t)
+	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+	for a.ask(1); a.bucket("api").h.seq&1 != 0; a.ask(1) {
+	}
+	if got := b.ask(10); got == 0 {
+		t.Fatal("nothing is left")
+	}
+	if err := os.Truncate(m.path(), 100_000); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.ask(10); got != 0 {
+		t.Errorf("got %d, want none: b has all", got)
+	}
+}
+
 // TestFileCutBeforeTheNewest: of a file that was truncated between its slots, the older one is whole, here that
 // of a new bucket. Who comes then does not know that there was a newer one, and takes the bucket for lost.
 func TestFileCutBeforeTheNewest(t *testing.T) {
