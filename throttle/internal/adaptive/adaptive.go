@@ -119,7 +119,7 @@ type Answer struct {
 	Waiting int // claims in line now, without one for the same request
 
 	// Instances says that one of the Statements is what several instances of the server state together: what they say
-	// of resets to and fro is no sign of a limit that comes back bit by bit.
+	// of resets to and fro is no sign of a limit that comes back token by token.
 	Instances bool
 
 	short bool // a limit may have refused it, if it was refused: see Server.short

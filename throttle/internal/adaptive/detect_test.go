@@ -8,7 +8,7 @@ import (
 )
 
 // TestSawWindow: a limit was seen to be a window if others use it, and a look found far more than can have
-// come back bit by bit.
+// come back token by token.
 func TestSawWindow(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	// A window of 80 in 11 s, used up within 80 ms. 40 ms after the next one began, half of it is there.
@@ -42,7 +42,7 @@ func TestSawWindow(t *testing.T) {
 }
 
 // TestTakenWindowDoesNotRefill: who comes to a window after others finds a part of it, and does not take it for
-// one that comes back bit by bit; without others, it does.
+// one that comes back token by token; without others, it does.
 func TestTakenWindowDoesNotRefill(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {

@@ -13,7 +13,7 @@ import (
 //     n remains; or of n over no span, with a reset within per;
 //   - until that reset. After it, a window may have begun anew, and is not known. Of one that was used up, one
 //     request goes to find out, and nothing else until the answer states the limit again;
-//   - unless the limit is taken for one that the server refills bit by bit: then the rate at which it
+//   - unless the limit is taken for one that the server refills token by token: then the rate at which it
 //     comes back is a guess, and no count;
 //   - unless several answers in a row that were served state nothing: a few may come from a cache;
 //   - unless a refusal came that no used-up window explains. The server is believed again when a request

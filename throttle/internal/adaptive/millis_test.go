@@ -79,7 +79,7 @@ func TestMillis(t *testing.T) {
 
 // TestMillisForgetSeconds: once resets are milliseconds, nothing is left of how long they were in seconds. A
 // limit of which a reset moves on comes back in five seconds then, as one whose resets were milliseconds all
-// along; and one that was taken to come back bit by bit within hours is a window again.
+// along; and one that was taken to come back token by token within hours is a window again.
 func TestMillisForgetSeconds(t *testing.T) {
 	for _, step := range []time.Duration{time.Millisecond, time.Second} {
 		b := newBucket(t, Config{})

@@ -753,7 +753,7 @@ func TestRefillRaisesAgain(t *testing.T) {
 }
 
 // TestOthersAreNoRefill: what others took of a window that was restored is not missing, as it is of one that
-// comes back bit by bit.
+// comes back token by token.
 func TestOthersAreNoRefill(t *testing.T) {
 	for _, test := range []struct {
 		perOurToken float64

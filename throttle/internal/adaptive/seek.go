@@ -27,7 +27,7 @@ type seek struct {
 	confirmed int           // how many looks in a row found the whole limit so late
 	vain      bool          // a look has found nothing since the window began
 	short     time.Duration // most, before it grew to twice as much or more, the latest time; zero if the next window was as long
-	bits      bits          // what looks found of a limit that comes back bit by bit, since most is what a token takes
+	bits      bits          // what looks found of a limit that comes back token by token, since most is what a token takes
 	bunch     time.Duration // so late, the latest look that found a part found several tokens, see inBunch; else zero
 }
 
@@ -79,7 +79,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 		}
 		l.restored(max(took, shortestLook))
 		l.from, l.vain = o.now, false
-	case o.look: // it comes back bit by bit, or others were there first; or they have gone since
+	case o.look: // it comes back token by token, or others were there first; or they have gone since
 		floor := min(took, firstLook)
 		if o.whole() && l.most <= firstLook { // it may have been back for long
 			floor = 0

@@ -50,7 +50,7 @@ func TestSeek(t *testing.T) {
 			[][]float64{{1, 2, 3, 5, 8, 12}, {10}, {9, 10}, {10}, {10, 12, 14, 18, 21, 24, 28, 32}, {10}, {5, 8, 9, 10}},
 		},
 		{
-			"a part: others were there, or it comes back bit by bit",
+			"a part: others were there, or it comes back token by token",
 			[]float64{12, 1, 3},
 			4,
 			[][]float64{{1, 2, 3, 5, 8, 12}, {3}, {1, 2, 3}},

@@ -127,7 +127,7 @@ func (r *refill) guesses(limit int) bool {
 	return r.crowd.on() && r.crowd.leaves && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.fullSpan >= surelySteps*max(r.width, r.step)
 }
 
-// uneven reports whether a limit comes back bit by bit, and its resets contradict each even rate, as those of a log,
+// uneven reports whether a limit comes back token by token, and its resets contradict each even rate, as those of a log,
 // of cells and of an estimate do. What a stock leaves over is lost to such a limit, so that it has to be little
 // beside all.
 func (r *refill) uneven(limit int) bool {

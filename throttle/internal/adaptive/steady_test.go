@@ -54,7 +54,7 @@ func TestCountIsLearn(t *testing.T) {
 		kind := Kind{Verb: "GET", Path: "/a"}
 		for step := range 400 {
 			if now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond); seed%3 == 0 && step < 100 {
-				now = now.Add(50 * time.Millisecond) // the reset is always as far away: the limit comes back bit by bit
+				now = now.Add(50 * time.Millisecond) // the reset is always as far away: the limit comes back token by token
 				stated = nil
 			}
 			d := limit.Demand{Claims: 1, N: 1}

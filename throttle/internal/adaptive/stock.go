@@ -7,7 +7,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// stock is how clients that do not know of each other share a limit that comes back bit by bit, at a rate that
+// stock is how clients that do not know of each other share a limit that comes back token by token, at a rate that
 // resets say, or that was seen. Each goes at a pace,
 //
 //	rate · part^stockWeight · e^(stockSteep · (there/scale − 1))

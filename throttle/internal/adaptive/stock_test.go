@@ -368,7 +368,7 @@ func TestStockInACrowd(t *testing.T) {
 }
 
 // TestStockSteady: what goes at a glance has gone as well; what costs more than a token does not go at the pace
-// of single ones; and a limit that does not come back bit by bit is no stock.
+// of single ones; and a limit that does not come back token by token is no stock.
 func TestStockSteady(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(10, 20, 10*time.Second)))
@@ -383,7 +383,7 @@ func TestStockSteady(t *testing.T) {
 		t.Error("want one token to wait for the one before, and two to go where as many remain as others have in flight")
 	}
 	if r.stop(); r.shared() || r.stock != (stock{}) {
-		t.Errorf("it does not come back bit by bit, and is a stock: %+v", r.stock)
+		t.Errorf("it does not come back token by token, and is a stock: %+v", r.stock)
 	}
 }
 
@@ -476,7 +476,7 @@ func TestStockGuess(t *testing.T) {
 }
 
 // TestStockDoubts: where resets are coarse, two refusals in a row that others do not explain end the belief
-// that what is shared comes back bit by bit.
+// that what is shared comes back token by token.
 func TestStockDoubts(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {

@@ -134,7 +134,7 @@ func (*window) blame(o *outcome, a *Answer) {
 	a.named = a.named || !o.elsewhere
 }
 
-// observe has the parts draw their conclusions that say how the limit comes back: bit by bit, or as a window, which
+// observe has the parts draw their conclusions that say how the limit comes back: token by token, or as a window, which
 // refused requests may begin anew.
 func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if o.refused {
