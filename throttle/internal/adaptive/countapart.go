@@ -32,7 +32,7 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 		w.restoreLook(0, cmp.Or(st.Spent, st.Heard))
 	}
 	if st.Since != 0 {
-		w.others = otherUsers{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}
+		w.others = others{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}
 	}
 	r := &w.reset
 	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2

@@ -2,7 +2,7 @@ package adaptive
 
 // doubt is about an attempt that has failed before, such as a look before the reset. After a failure the attempt is
 // left out on the next 1, 3, 7 … occasions, about twice as many with each failure, and then made again; it is left
-// out on fewer than maxSkip. It is never given up: other clients may have been the reason of the failure, and may
+// out on fewer than maxSkip. It is never given up: others may have been the reason of the failure, and may
 // have gone.
 type doubt struct {
 	failures uint

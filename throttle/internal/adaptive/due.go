@@ -19,7 +19,7 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	if left-ahead-n < w.refill.crowd.leave(w.limit(), inFlight+ahead) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
-	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
+	// Others use perOurToken for each token of ours, have as much in flight, and may send
 	// more. A request of ours that goes alone is never kept back for that.
 	crowded := inFlight+ahead > 0 && w.others.room(t, inFlight+ahead+n) > w.remaining-reserve
 	switch {
@@ -40,7 +40,7 @@ func (w *window) keeps(t monotime.Time, n, reserve, inFlight int) bool {
 	return at > t
 }
 
-// dueLater is due if what remains does not suffice, or might not because of other clients
+// dueLater is due if what remains does not suffice, or might not because of others
 // (crowded).
 func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, optimist, crowded bool) monotime.Time {
 	left := w.remaining - inFlight - reserve

@@ -6,23 +6,23 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// otherUsers estimates how much of a limit other clients use. Remaining falls faster than our
+// others are clients that use the same limit, and how much of it they use. Remaining falls faster than our
 // requests explain, and the excess is theirs:
 //
 //	perOurToken = (atStart − remaining) / (used by us + in flight) − 1
 //
-// Nobody knows what other clients have in flight, but they have as much as they use. Without the
+// Nobody knows what others have in flight, but they have as much as they use. Without the
 // estimate, each of several processes would spend all that the server says remains.
 //
 // In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much
 // must remain for that (room).
-type otherUsers struct {
+type others struct {
 	began        monotime.Time // when the request went whose answer restored the limit
 	atStart      int           // Remaining at began; zero if no answer has spoken of it
 	limitAtStart int           // at began
 	foundAtStart int           // at began, no more was stated to be there
 	usedByUs     int           // tokens of our requests granted since began that are answered
-	perOurToken  float64       // tokens that other clients use for each of ours
+	perOurToken  float64       // tokens that others use for each of ours
 	measured     bool          // perOurToken is from a whole window
 	unseenUntil  monotime.Time // until then, others may have begun as we did and not be seen yet
 	siblings     bool          // other buckets of ours may draw on the limit: what they take is not others'
@@ -35,12 +35,12 @@ func begun(limit, missing int) bool {
 	return 10*missing <= limit || 4*missing <= limit && missing <= maxPerOurToken
 }
 
-// maxPerOurToken bounds how much other clients are thought to use for each token of ours. With more,
-// one request would go at a time for long, should the other clients stop.
+// maxPerOurToken bounds how much others are thought to use for each token of ours. With more,
+// one request would go at a time for long, should the others stop.
 const maxPerOurToken = 8
 
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
-func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
+func (u *others) count(o *outcome, inFlight int, spent bool) {
 	restored := o.look && !o.vain() && !spent
 	switch {
 	case restored:
@@ -77,21 +77,21 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 
 // unused reports whether all is back after a reset that came while something remained. So less was used than may be,
 // which no look shows, since none was needed.
-func (u *otherUsers) unused(o *outcome) bool {
+func (u *others) unused(o *outcome) bool {
 	return u.perOurToken > 0 && u.usedByUs >= few && o.newest && !o.refused && o.remainingBefore > 0 &&
 		o.lateBefore != 0 && o.sent >= o.lateBefore && o.whole()
 }
 
 // countServed counts a request for n tokens that was served, and sent at an instant.
-func (u *otherUsers) countServed(sent monotime.Time, n int) {
+func (u *others) countServed(sent monotime.Time, n int) {
 	if sent >= u.began {
 		u.usedByUs += n
 	}
 }
 
-// estimate returns what other clients have used for each token of ours, if so much remains and so
+// estimate returns what others have used for each token of ours, if so much remains and so
 // much of ours is in flight.
-func (u *otherUsers) estimate(remaining, inFlight int) float64 {
+func (u *others) estimate(remaining, inFlight int) float64 {
 	n := u.usedByUs + inFlight
 	if n >= few {
 		return u.perToken(remaining, n)
@@ -100,12 +100,12 @@ func (u *otherUsers) estimate(remaining, inFlight int) float64 {
 }
 
 // perToken is the estimate if n tokens are ours, which may be too few to say much.
-func (u *otherUsers) perToken(remaining, n int) float64 {
+func (u *others) perToken(remaining, n int) float64 {
 	return min(max(float64(u.atStart-remaining)/float64(max(n, 1))-1, 0), maxPerOurToken)
 }
 
 // join has what was taken for others be ours: tokens that another Server of ours has used.
-func (u *otherUsers) join(v *otherUsers, remaining, inFlight int) {
+func (u *others) join(v *others, remaining, inFlight int) {
 	if u.usedByUs += v.usedByUs; !u.measured {
 		u.perOurToken = u.perToken(remaining, u.usedByUs+inFlight)
 	}
@@ -113,7 +113,7 @@ func (u *otherUsers) join(v *otherUsers, remaining, inFlight int) {
 
 // whole is the estimate at the end of a window, of which so much was left: for requests that were granted and have not
 // come, as a rule. Where little of it was ours, and much is used, it is as if one more token were ours.
-func (u *otherUsers) whole(left int) float64 {
+func (u *others) whole(left int) float64 {
 	if n := u.usedByUs; n < few && u.foundAtStart-left-n >= 2*few {
 		return min(float64(u.foundAtStart-left-n)/float64(n+1), maxPerOurToken)
 	}
@@ -128,7 +128,7 @@ type used struct {
 }
 
 // used returns how much was used of the limit by an outcome, after which so much of ours is in flight.
-func (u *otherUsers) used(o *outcome, inFlight int) used {
+func (u *others) used(o *outcome, inFlight int) used {
 	if u.atStart == 0 || u.siblings || u.limitAtStart != o.limit {
 		return used{}
 	}
@@ -153,16 +153,16 @@ func (u *used) part(now monotime.Time, rate float64) float64 {
 const few = 4
 
 // withOthers returns how much is used by the time that n tokens of ours are: n + 2 · perOurToken · n.
-// Other clients have as much in flight for each token of ours as they used, and send as much again
+// Others have as much in flight for each token of ours as they used, and send as much again
 // before they hear of ours.
-func (u *otherUsers) withOthers(n int) int { return n + int(2*u.perOurToken*float64(n)) }
+func (u *others) withOthers(n int) int { return n + int(2*u.perOurToken*float64(n)) }
 
 // room returns how much must remain at the instant t so that n tokens of ours may be in flight: n +
 // roomForOthers · perOurToken · n. It is also for others that are not seen yet: of processes that begin
 // together, the one whose request comes first finds all that there is. Until most of what it sends next is
 // answered, which shows the others, one token may be theirs for each of ours, and another one sent before they
 // hear of ours.
-func (u *otherUsers) room(t monotime.Time, n int) int {
+func (u *others) room(t monotime.Time, n int) int {
 	theirs := roomForOthers * u.perOurToken
 	if t < u.unseenUntil {
 		theirs = max(theirs, 2*unseenPerToken)
@@ -172,7 +172,7 @@ func (u *otherUsers) room(t monotime.Time, n int) int {
 
 // unseen returns when a request may go that may not before at, where it is kept back for others (crowded), at
 // the instant t: no later than others may be unseen.
-func (u *otherUsers) unseen(t, at monotime.Time, crowded bool) monotime.Time {
+func (u *others) unseen(t, at monotime.Time, crowded bool) monotime.Time {
 	if crowded && t < u.unseenUntil {
 		return min(at, u.unseenUntil)
 	}

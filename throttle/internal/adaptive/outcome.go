@@ -7,7 +7,7 @@ import (
 )
 
 // outcome is what one answer says about one window, together with what was known of the window
-// before. The parts of a window (refill, otherUsers) draw their conclusions from it.
+// before. The parts of a window (refill, others) draw their conclusions from it.
 type outcome struct {
 	sent, now monotime.Time
 	n         int           // what the request has cost of the limit, or would have cost

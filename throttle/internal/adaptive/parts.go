@@ -24,7 +24,7 @@ type parts struct {
 	renewal   renewal
 	overtaken overtaken
 	refill    refill
-	others    otherUsers
+	others    others
 	ending    lastTokens
 	sought    sought
 	seek      seek

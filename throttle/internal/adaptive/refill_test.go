@@ -362,14 +362,14 @@ func TestRefillLeastInCrowd(t *testing.T) {
 func TestOthersUsed(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		u    otherUsers
+		u    others
 		o    outcome
 		want used
 	}{
-		{"nothing was stated before", otherUsers{}, outcome{n: 1, remaining: 3}, used{}},
-		{"siblings", otherUsers{began: start, atStart: 9, usedByUs: 2, siblings: true}, outcome{n: 1, remaining: 3}, used{}},
-		{"served", otherUsers{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start, 7, 6}},
-		{"refused", otherUsers{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3, refused: true}, used{start, 6, 6}},
+		{"nothing was stated before", others{}, outcome{n: 1, remaining: 3}, used{}},
+		{"siblings", others{began: start, atStart: 9, usedByUs: 2, siblings: true}, outcome{n: 1, remaining: 3}, used{}},
+		{"served", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start, 7, 6}},
+		{"refused", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3, refused: true}, used{start, 6, 6}},
 	} {
 		if got := test.u.used(&test.o, 4); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
@@ -762,7 +762,7 @@ func TestOthersAreNoRefill(t *testing.T) {
 	}{{0, 20, true}, {0, 26, false}, {4, 20, false}, {4, 15, true}} {
 		b := newBucket(t, Config{})
 		b.exchange(says(left(0, 28, 2*time.Second)))
-		b.window1().others = otherUsers{perOurToken: test.perOurToken, atStart: 28}
+		b.window1().others = others{perOurToken: test.perOurToken, atStart: 28}
 		b.at(2 * time.Second).exchange(says(left(test.remaining, 28, 2*time.Second)))
 		if got := b.window1().refill.refills; got != test.refills {
 			t.Errorf("others use %v for each of ours, %d remain: refills %v, want %v", test.perOurToken, test.remaining, got, test.refills)

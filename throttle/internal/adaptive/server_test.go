@@ -750,26 +750,26 @@ func TestOtherUsers(t *testing.T) {
 	}{
 		{96, 0, 0}, {92, 0, 1}, {80, 0, 4}, {92, 4, 0}, {0, 0, maxPerOurToken}, {100, 0, 0},
 	} {
-		u := otherUsers{atStart: 100, usedByUs: 4}
+		u := others{atStart: 100, usedByUs: 4}
 		if got := u.estimate(test.remaining, test.inFlight); got != test.want {
 			t.Errorf("%d remain, %d in flight: %v for each of ours, want %v", test.remaining, test.inFlight, got, test.want)
 		}
 	}
-	if got := (&otherUsers{atStart: 100, usedByUs: 3, perOurToken: 2}).estimate(50, 0); got != 2 {
+	if got := (&others{atStart: 100, usedByUs: 3, perOurToken: 2}).estimate(50, 0); got != 2 {
 		t.Errorf("after three requests: %v, want what was known", got)
 	}
 	for stated, want := range map[int]float64{10: 2, 11: 2, 15: 3, 20: 17.0 / 4, 50: maxPerOurToken} {
 		for _, left := range []int{0, 7} {
-			u := otherUsers{atStart: 100, foundAtStart: stated + left, usedByUs: 3, perOurToken: 2}
+			u := others{atStart: 100, foundAtStart: stated + left, usedByUs: 3, perOurToken: 2}
 			if got := u.whole(left); got != want {
 				t.Errorf("three of %d were ours, and %d are left: %v for each of ours, want %v", stated, left, got, want)
 			}
 		}
 	}
-	if got := (&otherUsers{atStart: 20, usedByUs: 10}).whole(5); got != 0.5 {
+	if got := (&others{atStart: 20, usedByUs: 10}).whole(5); got != 0.5 {
 		t.Errorf("10 of 15 were ours, and 5 are left: %v for each of ours, want 0.5", got)
 	}
-	if got := (&otherUsers{perOurToken: 1.5}).withOthers(4); got != 16 {
+	if got := (&others{perOurToken: 1.5}).withOthers(4); got != 16 {
 		t.Errorf("4 of ours are used by the time that %d are, want 4 + 2·1.5·4 = 16", got)
 	}
 }
@@ -777,9 +777,9 @@ func TestOtherUsers(t *testing.T) {
 // TestOtherUsersRestored: after a reset the estimate falls by half at most, and is kept until the
 // next.
 func TestOtherUsersRestored(t *testing.T) {
-	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
+	u := others{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
 	o := outcome{sent: start, now: start, look: true, remaining: 7, n: 1, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+	if u.count(&o, 0, false); u != (others{began: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
 	o.look, o.remaining = false, 0
