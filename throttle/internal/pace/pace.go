@@ -12,7 +12,6 @@
 // not know what requests ask for, who waits, or which limits the server states.
 //
 //   - pace.go: the rate, and when a request may go at it. episode.go: episodes of refusals, over which it is measured.
-//   - cuts.go: how often the pace is lowered although that does not help.
 //   - former.go: a rate that was served before is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
 //   - first.go: the first pace, where a hint may stand for much less.
@@ -45,7 +44,7 @@ type Rate struct {
 	episodes    episodes
 	rose        bool // the pace had risen when the latest refusal came
 	provisional bool // the rate is from less than an episode
-	useless     cuts // of the pace, which was soon refused again
+	useless     int  // how often in a row the pace was lowered and soon refused again, maxUseless at most
 
 	row     row        // what is served in a row, and the hold after it
 	window  window     // as many in each row
@@ -80,6 +79,12 @@ const (
 	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than
 	// what the server was seen to allow.
 	risen = 0.03
+	// maxUseless is how often in a row the pace is lowered although it is soon refused again. It follows what was
+	// served, so it is soon low enough, if it is the reason of the refusals at all. But what was measured may have
+	// been of the time before a fall of the limit. So from then on it is lowered where sameEpisode were served before
+	// the refusal. A server that refuses so many at random that fewer are served in a row would have it lowered ever
+	// more.
+	maxUseless = 4
 	// maxOverPace bounds the pace that was refused, as a multiple of the served rate, where
 	// both are averaged.
 	maxOverPace = 1.25
@@ -234,7 +239,7 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	r.former.owedTo = 0
 	if r.former.trial && r.former.succeeds(r.rate, r.episodes.servedSince) {
 		r.rate, r.setAt = r.former.goal(r.rate), now
-		r.useless = cuts{} // it may have succeeded too soon: then the pace is the reason for refusals
+		r.useless = 0 // it may have succeeded too soon: then the pace is the reason for refusals
 		r.former.succeed(now, r.rate)
 	}
 	if r.row.lasted(now) >= Kept && !Sane(r.rateAt(now)) {
@@ -378,8 +383,11 @@ func (r *Rate) measure(end monotime.Time) {
 	rate *= paceShare
 	switch {
 	case r.episodes.servedSince >= provenServed:
-		r.useless = cuts{}
-	case rate < r.rate && !r.provisional && !r.useless.another(end, r.episodes.servedSince):
+		r.useless = 0
+	case rate >= r.rate || r.provisional:
+	case r.useless < maxUseless:
+		r.useless++
+	case r.episodes.servedSince < sameEpisode:
 		rate = r.rate // the pace is not the reason of the refusals
 	}
 	if r.growth = max(r.growth/2, minGrowth); r.rate == 0 || r.provisional {

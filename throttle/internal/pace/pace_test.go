@@ -194,23 +194,24 @@ func TestRateExtraRefusals(t *testing.T) {
 	}
 }
 
-// TestRateIsCutInVain: a pace that is refused whatever it is is lowered four times, and then not before a cut
-// is ten seconds ago.
+// TestRateIsCutInVain: a pace that is refused whatever it is is lowered four times, and then only if a row was served
+// before the refusal.
 func TestRateIsCutInVain(t *testing.T) {
-	s := Rate{}
-	now, wait := start, 10*time.Millisecond
-	s.Refuse(now, true)
-	var rates []float64
-	for range 10 {
-		s.Serve(now, sameEpisode, Went{})
-		now = now.Add(wait)
-		s.Refuse(now, true)
-		rates = append(rates, s.rate)
-		wait *= 2
-	}
-	for i := 1; i < len(rates); i++ {
-		if lower := rates[i] < rates[i-1]; lower != (i <= maxCuts) {
-			t.Errorf("episode %d: rate %v after %v", i, rates[i], rates[i-1])
+	for _, test := range []struct {
+		served, useless int
+		want            bool // that it is lowered
+	}{
+		{1, 0, true},
+		{1, maxUseless - 1, true},
+		{1, maxUseless, false},
+		{sameEpisode - 1, maxUseless, false},
+		{sameEpisode, maxUseless, true},
+		{provenServed - 1, maxUseless, true},
+	} {
+		r := Rate{rate: 100, setAt: start, growth: minGrowth, episodes: episodes{servedSince: test.served, count: 1}, useless: test.useless}
+		r.episodes.list[0] = episode{start: start, lastRefusal: start, hinted: true, served: test.served}
+		if r.measure(start.Add(time.Second)); (r.rate < 100) != test.want || r.useless != min(test.useless+1, maxUseless) {
+			t.Errorf("%d served, lowered %d times in vain: %v/s, %d times, want it lowered: %v", test.served, test.useless, r.rate, r.useless, test.want)
 		}
 	}
 }
@@ -368,25 +369,25 @@ func TestRateOfARowInATrial(t *testing.T) {
 // first one.
 func TestRateCutsAreForgotten(t *testing.T) {
 	measured := func(served int, provisional bool) Rate {
-		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, episodes: episodes{servedSince: served, count: 1}, useless: cuts{count: maxCuts, latest: start, gap: time.Hour}}
+		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, episodes: episodes{servedSince: served, count: 1}, useless: maxUseless}
 		r.episodes.list[0] = episode{start: start, lastRefusal: start, hinted: true, served: served}
 		r.measure(start.Add(time.Second))
 		return r
 	}
-	if r := measured(sameEpisode, false); r.rate != 100 || r.useless.count != maxCuts || r.growth != minGrowth {
-		t.Errorf("%v/s, %+v, growth %v, want 100/s, no cut, and the growth of before", r.rate, r.useless, r.growth)
+	if r := measured(sameEpisode-1, false); r.rate != 100 || r.useless != maxUseless || r.growth != minGrowth {
+		t.Errorf("%v/s, %d, growth %v, want 100/s, no cut, and the growth of before", r.rate, r.useless, r.growth)
 	}
-	if r := measured(provenServed, false); r.rate == 100 || r.useless != (cuts{}) {
-		t.Errorf("%v/s, %+v, want another rate, and all cuts forgotten", r.rate, r.useless)
+	if r := measured(provenServed, false); r.rate == 100 || r.useless != 0 {
+		t.Errorf("%v/s, %d, want another rate, and all cuts forgotten", r.rate, r.useless)
 	}
-	if r := measured(sameEpisode, true); r.rate != paceShare*sameEpisode || r.useless.count != maxCuts || r.growth != maxGrowth || r.provisional {
-		t.Errorf("%v/s, %+v, growth %v after a provisional rate, want what was measured, no cut, and %v", r.rate, r.useless, r.growth, maxGrowth)
+	if r := measured(sameEpisode, true); r.rate != paceShare*sameEpisode || r.useless != maxUseless || r.growth != maxGrowth || r.provisional {
+		t.Errorf("%v/s, %d, growth %v after a provisional rate, want what was measured, no cut, and %v", r.rate, r.useless, r.growth, maxGrowth)
 	}
 	held := fallenTo1()
-	held.useless.count = maxCuts
+	held.useless = maxUseless
 	held.ask(servedFor+100*time.Millisecond, 0)
-	if held.Serve(start.Add(servedFor+100*time.Millisecond), provenServed, Went{}); held.former.trial || held.useless != (cuts{}) {
-		t.Errorf("a trial %v, %+v, want one that has succeeded, and all cuts forgotten", held.former.trial, held.useless)
+	if held.Serve(start.Add(servedFor+100*time.Millisecond), provenServed, Went{}); held.former.trial || held.useless != 0 {
+		t.Errorf("a trial %v, %d, want one that has succeeded, and all cuts forgotten", held.former.trial, held.useless)
 	}
 }
 
