@@ -166,7 +166,8 @@ func drawProgram(t *testing.T, r *rand.Rand) *program {
 	}
 	p.like = Limiter{
 		MaxQueue: []int{0, 0, 0, 5}[r.IntN(4)], Aging: []time.Duration{0, 20 * time.Millisecond, -1}[r.IntN(3)], Reserve: []float64{0, 0, 0.3}[r.IntN(3)],
-		SlowStart: r.IntN(3) == 0, Rand: noJitter, Tenant: r.IntN(4) == 0,
+		MaxStandstill: []time.Duration{0, 0, 400 * time.Millisecond, -1}[r.IntN(4)],
+		SlowStart:     r.IntN(3) == 0, Rand: noJitter, Tenant: r.IntN(4) == 0,
 		Outage: []Outage{OutageShare, OutageClosed, OutageOpen}[r.IntN(3)],
 	}
 	if p.still {
@@ -194,7 +195,7 @@ func (p *program) limiter(path []string) *Limiter {
 	i := len(path) - 1
 	l := &Limiter{
 		Name: strings.Join(path, "/"), MaxQueue: p.like.MaxQueue, Aging: p.like.Aging, Reserve: p.like.Reserve, SlowStart: p.like.SlowStart, Rand: p.like.Rand,
-		Tenant: p.like.Tenant && i == 1,
+		MaxStandstill: p.like.MaxStandstill, Tenant: p.like.Tenant && i == 1,
 	}
 	var err error
 	if l.Quotas, err = quota.Parse(p.texts[i][int(p.chosen[i].Load())%len(p.texts[i])]); err != nil {
@@ -279,6 +280,9 @@ func (p *program) claim(patient context.Context, r *rand.Rand, start time.Time) 
 	ctx, cancel := context.WithCancel(patient)
 	defer cancel()
 	allowed := []error{ErrClosed, ErrQueueFull, ErrTooLarge}
+	if p.like.MaxStandstill != 0 {
+		allowed = append(allowed, ErrStandstill)
+	}
 	mostly := time.Duration(0)
 	switch r.IntN(8) {
 	case 0, 1:
