@@ -13,10 +13,9 @@ import (
 func (r *refill) detect(o *outcome, after *reset) {
 	since := o.missingSince(after.resolution)
 	switch {
-	case o.resetMoved && o.remaining <= o.remainingBefore:
+	case o.resetMoved && o.remaining <= o.remainingBefore && o.remaining < o.limit:
 		// full = time to full · limit/(limit − remaining)
-		missing := max(o.limit-o.remaining, 1)
-		perToken := float64(o.limit) / float64(missing)
+		perToken := float64(o.limit) / float64(o.limit-o.remaining)
 		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 	case o.limit < fewTokens && o.look && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:

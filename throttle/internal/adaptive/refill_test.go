@@ -114,6 +114,18 @@ func TestRefillPaces(t *testing.T) {
 	}
 }
 
+// TestRefillOfALimitThatIsFull: Remaining is rounded to thousands, and the limit still full by that. That the reset moves
+// on does not say that one token is missing: else 8000 tokens that come back in a minute would take hours.
+func TestRefillOfALimitThatIsFull(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range 4 {
+		b.at(time.Duration(i) * time.Second).exchange(says(left(8000, 8000, time.Duration(1+i)*time.Second)))
+	}
+	if b.window1().refill.refills {
+		t.Error("a limit of which nothing is missing is taken to come back bit by bit")
+	}
+}
+
 // TestRefillMeasured: after half the time to full, the rate is what came back, less a margin.
 func TestRefillMeasured(t *testing.T) {
 	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
