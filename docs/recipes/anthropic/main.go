@@ -77,7 +77,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 				return err
 			}
 			usage := answer.Usage
-			call.Settle(quota.Costs{ // the rest goes back at once
+			// The rest goes back at once. Of a stream, the last event of the kind message_delta says the usage.
+			call.Settle(quota.Costs{
 				// Tokens that were read from the cache do not count against the limit of most models.
 				input:  int(usage.InputTokens + usage.CacheCreationInputTokens),
 				output: int(usage.OutputTokens),

@@ -75,7 +75,9 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			if err != nil {
 				return err
 			}
-			call.Settle(quota.Costs{"tokens": int(answer.Usage.TotalTokens)}) // the rest goes back at once
+			// The rest goes back at once. An answer that streams says its usage in the last chunk, if StreamOptions
+			// of the request has IncludeUsage: then it is settled when that chunk has come.
+			call.Settle(quota.Costs{"tokens": int(answer.Usage.TotalTokens)})
 			estimated.Add(int64(tokens))
 			settled.Add(answer.Usage.TotalTokens)
 			return nil
