@@ -28,8 +28,9 @@ type Answer struct {
 	// Lost says that no answer came: the request may have reached the server or not.
 	Lost bool
 
-	// Reading says that the answer has begun and is still being read. Then quotas of the kind quota.InFlight
-	// are held until Grant.Done; Outcome.Open reports whether there are any.
+	// Reading says that the answer has begun and is still being read. Then quotas of the kind quota.InFlight,
+	// and what the server is still to charge in other units, are held until Grant.Done; Outcome.Open reports
+	// whether there are any.
 	Reading bool
 
 	// Unsettled says that the cost in units other than requests is not known yet: Grant.Settle is to come, and
@@ -179,10 +180,8 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if !o.Refused && !a.Lost {
 			g.served(now)
 		}
-		if a.Unsettled {
+		if g.isOpen(a) {
 			g.ensureExtra()
-		}
-		if g.extra != nil {
 			if o.Open = g.freeAnswered(a); !o.Open {
 				g.endGuess(now, void)
 			}
@@ -242,6 +241,7 @@ func (g *Grant) Done() {
 	g.l.awaitEnd--
 	g.l.change(now, func() {
 		g.extra.Release(quota.InFlight)
+		g.l.server.EndReading(&g.ticket, &g.class)
 		g.endGuess(now, false)
 	})
 }
@@ -343,7 +343,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(),
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)
@@ -368,13 +368,16 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	return refused
 }
 
+// isOpen reports whether there is anything to free, or to wait for.
+func (g *right) isOpen(a *Answer) bool { return g.extra != nil || a.Unsettled || g.ticket.Reading }
+
 // freeAnswered gives back the slots that the answer frees, and reports whether Done must be called.
 func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	g.extra.Release(quota.Unanswered)
 	if !a.Reading {
 		g.extra.Release(quota.InFlight)
 	}
-	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.Expected.Open(); awaitsEnd {
+	if awaitsEnd = a.Unsettled || g.ticket.Reading || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.Expected.Open(); awaitsEnd {
 		g.extra.AwaitsEnd = true
 		g.l.awaitEnd++
 	}

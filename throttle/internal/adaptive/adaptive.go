@@ -31,6 +31,7 @@
 //     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it.
+//     streaming.go: when is it charged, if answers stream?
 //   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our look?
 //   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others taken
 //     a part of it? meter.go: how much has come back? measure.go: at which rate? drip.go, grid.go: the rate that resets
@@ -95,6 +96,8 @@ type Ticket struct {
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
 	looks    bool          // the request goes to find out whether a used-up limit is restored, see look.looking
 	spares   bool          // the request left to others what is reserved for these, see look.idle
+	Reading  bool          // EndReading is to be told when the answer was read: Learn says so
+	another  bool          // another Server granted the request
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 
@@ -104,13 +107,14 @@ func (t *Ticket) Granted() uint64 { return uint64(t.sequence) }
 
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server
 // granted: older than all that this Server knows, and of no cost.
-func (t *Ticket) Elsewhere() Ticket { return Ticket{Sent: max(t.Sent, 1)} }
+func (t *Ticket) Elsewhere() Ticket { return Ticket{Sent: max(t.Sent, 1), another: true} }
 
 // Answer is what became of a request.
 type Answer struct {
 	Refused        bool // the server refused the request because of a limit, and did nothing
 	MayRefuse      bool // the request failed in a way in which some servers refuse
 	Lost           bool // no answer came
+	Reading        bool // the answer has begun, and is still being read
 	Hold           time.Duration
 	HoldKnown      bool          // the server said that nobody is to ask for Hold
 	HoldResolution time.Duration // the step in which it said that

@@ -184,7 +184,7 @@ func TestKindsAreShort(t *testing.T) {
 	p.count(&kind)
 	p.count(&kind)
 	if k := p.kinds; len(k) != 1 || k[0].served != 2 || len(k[0].kind.Path) > most {
-		t.Errorf("%d kinds have a price, the first with %d bytes, served %d times", len(k), len(k[0].kind.Path), k[0].served)
+		t.Errorf("%d kinds have a price, the first with %d bytes, served %v times", len(k), len(k[0].kind.Path), k[0].served)
 	}
 	var u unserved
 	for way := range u {

@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -51,8 +52,8 @@ func (w *window) limitInRequests() int {
 }
 
 // learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another
-// says that the answer is the first one about a reset.
-func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
+// says that the answer is the first one about a reset; reading, that it is still being read.
+func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another, reading bool) {
 	if !o.unpriced {
 		if p := w.price; p != nil && o.newest { // what it has cost is not the price of others
 			p.skip()
@@ -68,10 +69,15 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 		return
 	}
 	switch p := w.price; {
-	case !o.refused:
+	case o.refused:
+		p.streaming.heard = 0
+		if o.newest && !o.elsewhere && 10*o.remaining <= w.stated { // it costs more than what remains
+			p.first = max(p.first, float64(o.remaining+1))
+		}
+	case reading:
+		t.Reading = p.beginReading(&kind, t.N) || t.Reading
+	default:
 		p.count(&kind)
-	case o.newest && !o.elsewhere && 10*o.remaining <= w.stated: // it costs more than what remains
-		p.first = max(p.first, float64(o.remaining+1))
 	}
 	if o.newest {
 		w.learnSpent(o.sent, o.now, o.remaining, !o.refused, &kind, another)
@@ -101,6 +107,7 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 		p.skip()
 	}
 	p.at, p.remaining = now, remaining
+	p.notice(w.stated, remaining)
 }
 
 func isSaid(d *limit.Demand, unit string) bool {
@@ -131,7 +138,7 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	if !w.prices(d) {
 		return costIn(d, w.unit)
 	}
-	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests)
+	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests+int(math.Ceil(w.price.read())))
 	if n > w.stated/2 && w.stated > 0 {
 		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
 		// window.
@@ -164,7 +171,7 @@ func (s *Server) inFlightIn(w *window) int {
 		return s.inFlight
 	}
 	c := s.known(w.unit)
-	return c.n + w.priceOf(s.inFlight-c.requests)
+	return c.n + w.priceOf(s.inFlight-c.requests) + w.price.owed()
 }
 
 // known returns what those requests in flight cost in a unit whose cost in the unit is known.
@@ -203,4 +210,17 @@ func (s *Server) priced() bool {
 		}
 	}
 	return true
+}
+
+// EndReading takes in that an answer was read, if Learn has left Ticket.Reading set.
+func (s *Server) EndReading(t *Ticket, kind *Kind) {
+	if !t.Reading {
+		return
+	}
+	t.Reading = false
+	for _, w := range s.windows {
+		if w.price != nil {
+			w.price.endReading(kind, t.N)
+		}
+	}
 }

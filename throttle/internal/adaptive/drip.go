@@ -70,13 +70,14 @@ func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) 
 	if o.limit <= 0 || missing < 1 {
 		return
 	}
-	surely := missing - 1 // Remaining is cut to whole tokens
-	if !o.refused {
+	rounded := float64(max(o.grain, 1) - 1)
+	surely := max(missing-1-rounded, 0) // Remaining is cut to whole tokens, or rounded to many
+	if !o.refused && !o.unpriced {
 		surely = min(max(surely, float64(o.n)), missing) // what the request took is missing, whatever had been there
 	}
 	least, most := surely/late.Seconds(), math.Inf(1)
 	if early > 0 {
-		most = missing / early.Seconds()
+		most = (missing + rounded) / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
 		if d.known != 0 { // else there was nothing to contradict

@@ -21,6 +21,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
 	asked := a.readHint(s.refusals + 1)
+	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
 	s.hear(now, t, kind, a)
 	if a.Refused && a.Hold > 0 {
 		a.Hold = s.sooner(now, a.Hold, a.HoldResolution, a.Statements)

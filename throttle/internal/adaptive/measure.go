@@ -179,17 +179,21 @@ func (r *refill) awaitReset(now, late monotime.Time) bool {
 // follow has the rate follow what the resets say: it is not above that. Where Remaining does not show what
 // comes back, at a limit of few tokens, and where the limit is full again within a round trip, a rate below
 // that is raised with each answer, once so many were served in a row that others are not likely to share the
-// limit.
+// limit. So it is at a limit of another unit, of which what comes back is not measured.
 func (r *refill) follow(o *outcome) {
-	if r.rate > r.drip.most { // rarely, once that is known
-		if _, most := r.drip.bounds(o.now); r.rate > most {
+	d := &r.drip
+	if o.unpriced && o.resetIn == 0 {
+		d = &r.instants
+	}
+	if r.rate > d.most { // rarely, once that is known
+		if _, most := d.bounds(o.now); r.rate > most {
 			r.rate = max(measuredShare*most, slowestRate(r.maxHold))
 		}
 	}
-	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
+	if _, within := r.drip.within(o); o.limit >= fewTokens && !within && !o.unpriced {
 		return
 	}
-	least, _ := r.drip.bounds(o.now)
+	least, _ := d.bounds(o.now)
 	if least *= measuredShare; r.served > servedInRow && r.rate < least && pace.Sane(least) {
 		r.rate = min(gentleRaise*r.rate, least)
 	}

@@ -24,6 +24,7 @@ type outcome struct {
 	used      used  // of the limit so far
 	newest    bool  // the server wrote the answer after all answers before
 	requests  bool  // the limit is of requests, and not of another unit
+	grain     int   // what the numbers of a limit of another unit are multiples of; zero if that is not known
 	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 
 	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant

@@ -19,11 +19,14 @@ import (
 // The mean of each kind is learned by least mean squares. If several requests were served between two answers, what
 // they cost more than was thought is shared out among their kinds, in proportion to how many there were of each.
 type price struct {
-	kinds    []kindPrice // the one that was counted latest is the last
-	mean     float64     // of all kinds, as often as each comes
-	variance float64     // around the mean of the kind
-	learned  int         // how often learn was told
-	first    float64     // the price before it is known, see enoughPrices; zero if much was missing, perhaps of others
+	kinds     []kindPrice // the one that was counted latest is the last
+	mean      float64     // of all kinds, as often as each comes
+	variance  float64     // around the mean of the kind
+	learned   int         // how often learn was told
+	grain     int         // what the limit and Remaining are multiples of; zero before
+	streaming streaming
+	carried   float64 // what was spent since learn was told, while less than one request was counted
+	first     float64 // the price before it is known, see enoughPrices; zero if much was missing, perhaps of others
 
 	kept map[string]float64 // means of kinds, by their digests, that an earlier run has learned; nil if there are none
 
@@ -36,7 +39,7 @@ type kindPrice struct {
 	kind    Kind // as byIDs sees it
 	mean    float64
 	learned int
-	served  int // since learn was told
+	served  float64 // since learn was told; a part of a request whose answer is being read
 }
 
 const (
@@ -128,18 +131,21 @@ func (p *price) most() float64 {
 }
 
 // count takes in that a request of a kind was served.
-func (p *price) count(kind *Kind) {
+func (p *price) count(kind *Kind) { p.countPart(kind, 1) }
+
+// countPart is count for a part of a request, see streaming.
+func (p *price) countPart(kind *Kind, part float64) {
 	if n := len(p.kinds); n > 0 {
 		if latest := &p.kinds[n-1]; latest.kind == *kind || latest.kind.fits(kind, byIDs) {
-			latest.served++
+			latest.served += part
 			return
 		}
 	}
-	p.countOther(kind)
+	p.countOther(kind, part)
 }
 
 // countOther is count for a kind that was not the latest.
-func (p *price) countOther(kind *Kind) {
+func (p *price) countOther(kind *Kind, part float64) {
 	var k kindPrice
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
@@ -151,8 +157,50 @@ func (p *price) countOther(kind *Kind) {
 			p.kinds = slices.Delete(p.kinds, 0, 1)
 		}
 	}
-	k.served++
+	k.served += part
 	p.kinds = append(p.kinds, k)
+}
+
+// beginReading counts a request of a kind that was served, and whose answer is being read. It reports whether
+// endReading is to be told when it was.
+func (p *price) beginReading(kind *Kind, n int) bool {
+	if p.streaming.seen = true; !p.streaming.watched(p.mean) {
+		p.count(kind)
+		return false
+	}
+	p.countPart(kind, p.streaming.part(p.mean))
+	p.streaming.begun += p.of(kind)
+	p.streaming.under += n
+	return true
+}
+
+// endReading counts the rest of a request that beginReading has counted.
+func (p *price) endReading(kind *Kind, n int) {
+	if p.streaming.under == 0 {
+		return // the limit is a new one
+	}
+	p.countPart(kind, 1-p.streaming.part(p.mean))
+	p.streaming.begun -= p.of(kind)
+	p.streaming.under = max(p.streaming.under-n, 0)
+}
+
+// streams reports whether answers are being read of which it is not known that nothing is charged any more.
+func (p *price) streams() bool { return p.streaming.under > 0 || p.streaming.watched(p.mean) }
+
+// read returns as how many requests count those whose answers are being read.
+func (p *price) read() float64 {
+	if p == nil || p.streaming.under == 0 {
+		return 0
+	}
+	return (1 - p.streaming.part(p.mean)) * float64(p.streaming.under)
+}
+
+// owed returns what is still to be charged for those.
+func (p *price) owed() int {
+	if read := p.read(); read > 0 {
+		return tokens(math.Ceil(read * p.of(nil)))
+	}
+	return 0
 }
 
 // learn takes in that the requests that were counted cost so much together.
@@ -161,16 +209,22 @@ func (p *price) learn(spent float64) {
 	requests, squares, thought := 0.0, 0.0, 0.0
 	for i := range kinds {
 		k := &kinds[i]
-		n := float64(k.served)
+		n := k.served
 		requests, squares, thought = requests+n, squares+n*n, thought+n*p.thought(k)
 	}
-	if requests == 0 {
+	if p.streaming.under == 0 && p.streaming.begun == 0 && requests == 0 {
 		return
 	}
+	if spent += p.carried; requests < 1 {
+		p.carried = spent
+		return
+	}
+	p.carried = 0
 	more := spent - thought
+	p.streaming.learn(more, p.streaming.part(p.mean))
 	for i := range kinds {
 		k := &kinds[i]
-		if n := float64(k.served); n > 0 {
+		if n := k.served; n > 0 {
 			k.mean = positive(p.thought(k) + share(k.learned, kindMemory)*more*n/squares)
 			k.learned++
 			k.served = 0
@@ -186,6 +240,7 @@ func (p *price) learn(spent float64) {
 
 // skip forgets which requests were counted, since nobody knows what they cost.
 func (p *price) skip() {
+	p.carried, p.streaming.begun = 0, 0
 	for i := range p.kinds {
 		p.kinds[i].served = 0
 	}
@@ -238,6 +293,15 @@ func positive(x float64) float64 {
 	return x
 }
 
+// notice finds what the numbers that the server states are multiples of: some round what remains to thousands.
+func (p *price) notice(numbers ...int) {
+	for _, n := range numbers {
+		for p.grain != 1 && n != 0 {
+			p.grain, n = n, p.grain%n
+		}
+	}
+}
+
 // clone returns a copy that learns on its own.
 func (p *price) clone() *price {
 	if p == nil {
@@ -245,5 +309,6 @@ func (p *price) clone() *price {
 	}
 	own := *p
 	own.kinds = slices.Clone(p.kinds)
+	own.streaming.under = 0 // the requests of the other are not ours
 	return &own
 }

@@ -31,7 +31,7 @@ func (s *Server) Steady() bool {
 // steady reports whether there is nothing to find out of the limit: not for its parts, and not because several
 // instances state it, or because nobody knows yet what requests cost of it.
 func (w *window) steady() bool {
-	return !w.instances && (w.unit == "" || w.price != nil) && w.parts.steady()
+	return !w.instances && (w.unit == "" || w.price != nil && !w.price.streams()) && w.parts.steady()
 }
 
 // OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that

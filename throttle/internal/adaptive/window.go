@@ -45,6 +45,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.before(&o, t)
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
+	if o.unpriced && w.price != nil {
+		o.grain = w.price.grain
+	}
 	if w.define(&o, st.Limit, st.Window); o.otherLimit {
 		w.contradictions.note(answer)
 	}
@@ -64,7 +67,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	o.newest = w.hear(t.sequence, o.remaining, answer, now)
 	another := w.narrow(&o, st)
-	w.learnPrice(&o, kind, another)
+	w.learnPrice(&o, t, kind, another, a.Reading)
 	w.seeNext(&o, another, a.Instances)
 	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
@@ -213,7 +216,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 // milliseconds, it is known exactly by how much it moves.
 func (w *window) instants(o *outcome, st *quota.Statement) {
 	fine := st.Resolution <= time.Millisecond
-	if !o.requests || !st.ResetKnown || st.Resolution <= 0 || !fine && !st.Absolute {
+	if !st.ResetKnown || st.Resolution <= 0 || (!o.requests || !fine) && !st.Absolute {
 		return
 	}
 	if !st.Absolute {
@@ -226,7 +229,7 @@ func (w *window) instants(o *outcome, st *quota.Statement) {
 		late = late.Add(step)
 	}
 	written := o.now.Add(-o.now.Sub(o.sent) / 2)
-	if fine {
+	if fine && o.requests {
 		o.resetEarly, o.resetLate = late.Add(-step), late
 	}
 	o.inLeast, o.inMost = late.Add(w.reset.clocks.least-step).Sub(written), late.Add(w.reset.clocks.most).Sub(written)

@@ -1,0 +1,93 @@
+package adaptive
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A server charges what an answer costs when it begins, when it has been read, or half of it each time. Each answer is
+// read while up to five others begin; costs vary tenfold, and the server may round what remains to thousands.
+func TestStreaming(t *testing.T) {
+	for _, part := range []float64{1, 0.5, 0} {
+		for _, grain := range []float64{1, 1000} {
+			random := rand.New(rand.NewPCG(3, 5))
+			kind := &Kind{"POST", "/chat"}
+			var p price
+			var open []float64
+			left, stated := 1e9, 1e9
+			for range 2000 {
+				cost := 40 * math.Pow(10, random.Float64())
+				left -= part * cost
+				if watched := p.beginReading(kind, 1); watched {
+					open = append(open, cost)
+				} else if part < 1 { // it was watched for too short a time: more is in flight than is thought, and a request is refused
+					p.streaming.heard = 0
+					left += part * cost
+					continue
+				}
+				now := math.Round(left/grain) * grain
+				p.learn(stated - now)
+				for stated = now; len(open) > random.IntN(6); open = open[1:] {
+					left -= (1 - part) * open[0]
+					p.endReading(kind, 1)
+				}
+			}
+			if got := p.streaming.part(p.mean); math.Abs(got-part) > map[float64]float64{1: 0.1, 1000: 0.25}[grain] {
+				t.Errorf("of %v that is charged at the begin, in steps of %v, %.2f is learned", part, grain, got)
+			}
+			if p.mean < 100 || p.mean > 220 {
+				t.Errorf("part %v, in steps of %v: the mean cost is %.0f, want about 156", part, grain, p.mean)
+			}
+			if p.streaming.under != len(open) {
+				t.Errorf("part %v: %d answers are being read, want %d", part, p.streaming.under, len(open))
+			}
+		}
+	}
+}
+
+// What is still to be charged is in flight; of a server that charges at once, that is nothing.
+func TestStreamingOwed(t *testing.T) {
+	p := price{mean: 100, learned: priceMemory, streaming: streaming{under: 3, both: 0, square: 1e9}}
+	if got := p.owed(); got != 300 {
+		t.Errorf("three answers are being read, of 100 tokens that are charged later: %d are owed, want 300", got)
+	}
+	p.streaming.both = p.streaming.square
+	if got := p.owed(); got != 0 {
+		t.Errorf("%d tokens are owed to a server that charges at once", got)
+	}
+	if p.clone().owed() != 0 || (*price)(nil).owed() != 0 {
+		t.Error("tokens are owed for nothing")
+	}
+}
+
+// Nobody waits for the end of answers of which all is charged when they begin, until a request is refused.
+func TestStreamingIsWatched(t *testing.T) {
+	kind := &Kind{"POST", "/chat"}
+	p := price{mean: 100, learned: priceMemory}
+	if p.streams() {
+		t.Error("answers are watched before any was read for a while")
+	}
+	for i := range streamingEnough {
+		if !p.beginReading(kind, 1) {
+			t.Fatalf("answer %d is not watched", i)
+		}
+		p.learn(100)
+		p.endReading(kind, 1)
+	}
+	if p.beginReading(kind, 1) || p.streams() {
+		t.Error("answers are watched though nothing is charged at their end")
+	}
+	if p.streaming.heard = 0; !p.beginReading(kind, 1) {
+		t.Error("answers are not watched after a refusal")
+	}
+}
+
+func TestGrain(t *testing.T) {
+	var p price
+	for i, test := range []struct{ limit, remaining, want int }{{0, 0, 0}, {8000, 8000, 8000}, {8000, 7000, 1000}, {8000, 0, 1000}, {8000, 3999, 1}, {8000, 4000, 1}} {
+		if p.notice(test.limit, test.remaining); p.grain != test.want {
+			t.Errorf("%d: grain %d after %d of %d, want %d", i, p.grain, test.remaining, test.limit, test.want)
+		}
+	}
+}
