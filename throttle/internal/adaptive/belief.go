@@ -17,7 +17,7 @@ import (
 // by unit and name. Instants are by the wall clock of this machine, in UTC. What is not known is left out. There are no
 // more than maxWindows + 4 texts, and names are cut as everywhere.
 func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string) {
-	if p := s.pace.State(now); p.Rate > 0 {
+	if p := s.pace.State(now); p.Rate > 0 || p.Slides {
 		all = append(all, paceBelief(&p, now, clock))
 	}
 	switch s.overload.belief {
@@ -59,7 +59,10 @@ func appendKept(all []string, n int, stated, from string) []string {
 
 // paceBelief says at which rate the server serves.
 func paceBelief(p *pace.State, now monotime.Time, clock *monotime.Clock) string {
-	if p.Window > 0 {
+	switch {
+	case p.Slides:
+		return "serves " + strconv.Itoa(p.Window) + " in any " + short(p.Lasts) + ", each back as long after it went; tries more at " + at(p.Next, clock)
+	case p.Window > 0:
 		return "serves " + strconv.Itoa(p.Window) + " in each window of " + short(p.Lasts) + ", all at once; tries more at " + at(p.Next, clock)
 	}
 	clauses := []string{"serves about " + perSecond(p.Rate) + " while it refuses more, measured at " + at(p.SetAt, clock)}

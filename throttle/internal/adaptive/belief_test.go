@@ -51,6 +51,15 @@ func TestBeliefs(t *testing.T) {
 			b.window1().behind.fail(0)
 		}, []string{"the server's limit of 10: states what remained before the request: one less counts"}},
 		"a pace": {refuseAtRate, []string{"serves about 5/s while it refuses more, measured at " + date(2*time.Second) + "; tries twice that at " + date(32*time.Second)}},
+		"a log": {func(b *bucket) {
+			for i := range 20 {
+				b.at(time.Duration(i) * time.Second).exchange(Answer{})
+			}
+			b.at(20 * time.Second).exchange(refuses())
+			b.at(29 * time.Second).exchange(refuses())
+			b.at(30 * time.Second).exchange(Answer{})
+			b.exchange(refuses())
+		}, []string{"serves 20 in any 30s, each back as long after it went; tries more at " + date(time.Minute)}},
 		"a window": {func(b *bucket) {
 			for turn := range 3 {
 				b.at(time.Duration(turn) * 3 * time.Second)

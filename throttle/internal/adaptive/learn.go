@@ -61,7 +61,7 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 // AddServed adds n to the requests that were served: requests that ended without Learn, while nothing was known. It
 // is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
-	s.pace.Count(n)
+	s.pace.Count(now, n)
 	if n > 0 && s.overload.belief == meanFailure {
 		s.overload.serve(now, n)
 	}
@@ -105,7 +105,9 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.silent == 0 && t.sequence >= s.doubted {
 			s.doubted = 0
 		}
-		s.pace.Serve(now, t.N, pace.Went{BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
+		if !a.MayRefuse { // a server that refuses so serves nothing with it
+			s.pace.Serve(now, t.N, pace.Went{BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
+		}
 		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
 	}
 }

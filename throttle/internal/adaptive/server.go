@@ -109,13 +109,13 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, hasRefused: refused || !forget && s.slowStart.hasRefused}
 	if forget {
 		s.overload.again()
-		forgot, s.pace = s.pace.Known(), pace.Rate{}
+		forgot = s.pace.Idle()
 	}
 	return forgot
 }
 
 // Begin is to be called when the bucket is new or has idled: nothing was granted for a while, be it that nobody asked
-// or that a hold kept all. It forgets the pace, and has a slow start begin, unless it is known what may go and the
+// or that a hold kept all. It forgets the pace, see pace.Rate.Idle, and has a slow start begin, unless it is known what may go and the
 // server did not refuse last. What is lasting stays, and so do the windows. (Of overload, that the bucket has begun is
 // forgotten.)
 func (s *Server) Begin(known bool) (forgot bool) {
@@ -129,7 +129,7 @@ func (s *Server) Begin(known bool) (forgot bool) {
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.slowStart.open(now) || s.pace.Due(now, 0, d.N, false) > now {
+	if !s.slowStart.open(now) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -171,7 +171,7 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 		s.slowStart.due(due, ahead.N, optimist)
 	}
 	if s.pace.Known() {
-		if at := s.pace.Due(due.At, ahead.N, d.N, optimist); at > due.At {
+		if at := s.pace.Due(due.At, ahead.N, d.N, s.inFlight, optimist); at > due.At {
 			due.Until(at, at, limit.Pace, "what the server was seen to allow")
 		}
 	}
@@ -216,7 +216,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight-d.N) {
 		s.Restart(false)
 	}
-	if s.pace.Alone(now, d.N) {
+	if s.pace.Alone(now, d.N, s.inFlight-d.N) {
 		s.Restart(false)
 		s.wentAlone = s.sequence
 	}

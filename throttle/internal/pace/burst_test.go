@@ -17,7 +17,7 @@ func TestBurstThatIsRefused(t *testing.T) {
 	if known, atOnce := r.Resume(now, &kept, 0); !known || !atOnce {
 		t.Errorf("known %v, at once %v an hour later", known, atOnce)
 	}
-	if r.Due(now, 2, 3, false) != now || r.Due(now, 3, 3, false) == now {
+	if r.Due(now, 2, 3, 0, false) != now || r.Due(now, 3, 3, 0, false) == now {
 		t.Error("not five go at once")
 	}
 	if s := r.State(now); s.Burst != 5 {
@@ -25,7 +25,7 @@ func TestBurstThatIsRefused(t *testing.T) {
 	}
 	r.serve(now)
 	r.Refuse(now, false)
-	if m, _ := r.Memory(); m.Burst != 0 || r.burst.left != 0 || r.Due(now, 0, 1, false) == now {
+	if m, _ := r.Memory(); m.Burst != 0 || r.burst.left != 0 || r.Due(now, 0, 1, 0, false) == now {
 		t.Errorf("a burst of %d is known although it was refused, and %d may go", m.Burst, r.burst.left)
 	}
 }

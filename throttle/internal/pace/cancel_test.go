@@ -44,7 +44,7 @@ func TestRateCancel(t *testing.T) {
 func TestRateCancelInATrial(t *testing.T) {
 	r := fallenTo1()
 	r.ask(2*time.Second, 0)
-	before, now := r, r.Due(start.Add(2*time.Second), 0, 1, false)
+	before, now := r, r.Due(start.Add(2*time.Second), 0, 1, 0, false)
 	r.Take(now, now, 1)
 	if r.former.tried == before.former.tried {
 		t.Fatal("the grant is not in the trial")
@@ -120,7 +120,7 @@ func TestRateCancelInAnyOrder(t *testing.T) {
 		for _, i := range test.back {
 			r.Cancel(start.Add(test.goes[i].at), test.goes[i].n)
 		}
-		if due := r.Due(start, 0, 1, false).Sub(start); due != test.want {
+		if due := r.Due(start, 0, 1, 0, false).Sub(start); due != test.want {
 			t.Errorf("%s: the next one is due in %v, want %v", name, due, test.want)
 		}
 	}

@@ -28,7 +28,7 @@ func TestCatchUp(t *testing.T) {
 		s.catchUp.misses = test.misses
 		s.Refuse(start, test.hinted)
 		now, got := start.Add(4*time.Second), -1
-		for ; s.Due(now, 0, 1, false) == now; got++ {
+		for ; s.Due(now, 0, 1, 0, false) == now; got++ {
 			s.Take(now, now, 1)
 		}
 		if got != test.want {

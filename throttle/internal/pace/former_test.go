@@ -288,7 +288,7 @@ func fallenTo1() Rate {
 // every so often.
 func (r *Rate) ask(until, every time.Duration) {
 	for last := start; ; {
-		now := max(r.Due(last, 0, 1, false), last.Add(every))
+		now := max(r.Due(last, 0, 1, 0, false), last.Add(every))
 		if now > start.Add(until) {
 			return
 		}

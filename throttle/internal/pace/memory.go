@@ -27,6 +27,7 @@ type State struct {
 
 	Window int           // tokens that the server serves in each window that it does not state; zero if none is known
 	Lasts  time.Duration // how long such a window lasts
+	Slides bool          // each token comes back that long after it went, and not all at once
 }
 
 // Sane reports whether a rate can be computed with: no NaN, nothing infinite.
@@ -70,6 +71,9 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 
 // State returns what people are told.
 func (r *Rate) State(now monotime.Time) State {
+	if r.echo.on() {
+		return State{Window: r.echo.size, Lasts: r.echo.span, Slides: true, Next: r.echo.next}
+	}
 	if !Sane(r.rate) {
 		return State{}
 	}
@@ -87,6 +91,17 @@ func (r *Rate) State(now monotime.Time) State {
 		}
 	}
 	return s
+}
+
+// Idle takes in that nothing went for a while. Then the rate is out of date, and all is forgotten, unless nothing was
+// asked because a window is used up. Forgot reports whether there was a rate.
+func (r *Rate) Idle() (forgot bool) {
+	if r.echo.on() || r.window.known() || r.row.refused != 0 && !r.episodes.latest().hinted {
+		return false
+	}
+	forgot = r.Known()
+	*r = Rate{}
+	return forgot
 }
 
 // Forget forgets all that refusals said about a pace. Only the former rate is left.

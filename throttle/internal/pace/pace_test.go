@@ -33,7 +33,7 @@ func refusedAtRate() (r Rate) {
 // the pace lets it, not later: it rises meanwhile.
 func TestRate(t *testing.T) {
 	var unknown Rate
-	if at := unknown.Due(start, 5, 5, false); at != start || unknown.Known() || !unknown.Fresh() {
+	if at := unknown.Due(start, 5, 5, 0, false); at != start || unknown.Known() || !unknown.Fresh() {
 		t.Errorf("due %v after the start, known %v, fresh %v, before anything is known", at.Sub(start), unknown.Known(), unknown.Fresh())
 	}
 	r := refusedAtRate() // ten between 0.2 and 2 s: an episode that lasted for 1.9 s
@@ -44,7 +44,7 @@ func TestRate(t *testing.T) {
 	slow.Resume(start, &Memory{Rate: 1e-300, At: start}, 1./60)
 	for name, r := range map[string]*Rate{"measured": &r, "kept": &slow} {
 		now := r.setAt
-		at := r.Due(now, 0, 1, false)
+		at := r.Due(now, 0, 1, 0, false)
 		waited := at.Sub(r.pacedTo)
 		for _, test := range []struct {
 			before time.Duration

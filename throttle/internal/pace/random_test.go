@@ -19,7 +19,7 @@ func TestRateAtRandom(t *testing.T) {
 		refusals, now := 0, start
 		for range 400 {
 			n := 1 + random.IntN(3)
-			at := r.Due(now, 0, n, false)
+			at := r.Due(now, 0, n, 0, false)
 			elapsed := now.Sub(start)
 			if _, span, known := r.Window(); known && (span > elapsed+time.Second || at.Sub(now) > time.Duration(n+1)*(span+mostSlack)) {
 				t.Fatalf("seed %d: after %v, a window of %v is known, and %d go in %v", seed, elapsed, span, n, at.Sub(now))

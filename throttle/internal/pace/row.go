@@ -61,9 +61,12 @@ const (
 	lateFrom = time.Second
 )
 
-// usual are the windows of ten seconds to a minute that people configure most. Of shorter ones, no whole second
-// is far from a look.
-var usual = [...]time.Duration{10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
+// usual are the windows of ten seconds and more that people configure most. Of shorter ones, no whole second is far from
+// a look.
+var usual = [...]time.Duration{
+	10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 24 * time.Hour,
+}
 
 // serve takes in that a request was served, for n tokens.
 func (r *row) serve(now monotime.Time, n int) {
@@ -126,16 +129,16 @@ func (r *row) look(now monotime.Time, n int, later bool, token time.Duration, ot
 	lasted, unserved := now.Sub(r.from), now.Sub(r.refused)
 	look := lasted + max(time.Duration(r.apart(others)*float64(unserved)), leastLook)
 	hold = (look + time.Second - 1).Truncate(time.Second) - lasted
+	if hold = min(hold, longestLook); unserved >= manyLooks {
+		hold = max(hold, unserved/2)
+	}
 	for _, window := range usual {
 		if lasted < window {
 			hold = min(hold, max(window-lasted, leastLook))
 			break
 		}
 	}
-	if unserved < manyLooks {
-		return min(hold, longestLook), true
-	}
-	return max(hold, unserved/2), true
+	return hold, true
 }
 
 // apart is for which part of the time for which nothing was served nothing goes before the next look: a half,

@@ -168,9 +168,12 @@ func TestTurnIsSudden(t *testing.T) {
 		{"a bucket would have had a few", 8, 1, 9 * s / 2, 9 * s, 10 * s, false},
 		{"used up after half of it", 20, 1, 5 * s, 5 * s, 10 * s, false},
 		{"used up after half of it, twice", 20, 2, 5 * s, 5 * s, 10 * s, true},
+		{"used up after most of it, twice", 20, 2, 3 * s, 3 * s, 10 * s, false},
+		{"used up after most of it, three times", 20, 3, 3 * s, 3 * s, 10 * s, true},
+		{"used up after nearly all of it", 20, 3, 10 * s / 16, 10 * s / 16, 10 * s, false},
 	} {
 		w := window{size: test.size, alike: test.alike}
-		if got := w.isSudden(test.empty, test.waited, test.lasted); got != test.want {
+		if got := w.isSparse(test.empty, test.waited, test.lasted) && w.isSudden(test.waited, test.lasted); got != test.want {
 			t.Errorf("%s: sudden %v, want %v", test.name, got, test.want)
 		}
 	}

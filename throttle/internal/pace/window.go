@@ -35,6 +35,7 @@ type window struct {
 	size        int           // tokens of the latest turn; if a window is known, of each
 	alike       int           // how many turns in a row had as many as the one before
 	sudden      bool          // a bucket would not serve as many again
+	sparse      bool          // a bucket would have served few only when the turn began
 	least, most time.Duration // how long the window lasts: longer than least, and most at most; zero if that is not known
 	slack       time.Duration // so much later than the window a turn begins
 	fell        bool          // the latest turn had less
@@ -69,6 +70,12 @@ const (
 	// suddenBy is how many times what a bucket would have served a turn must have. A look shows something only
 	// if nothing was served for a suddenBy-th of the time from the first refusal to the next turn.
 	suddenBy = 4
+
+	// sparseBy is for which part of a turn nothing is served at least where it comes back one by one.
+	sparseBy = 16
+
+	// perUp is how many are served in the end from one turn that goes on until one is refused to the next one.
+	perUp = 100
 
 	// mostStumbles is how many turns in a row may be refused before they are over.
 	mostStumbles = 3
@@ -218,7 +225,9 @@ func (w *window) end(now monotime.Time) {
 	} else {
 		w.least, w.most = max(w.least, least), min(w.most, lasted)
 	}
-	w.sudden = w.known() || w.isSudden(max(t.least, t.shown)-t.refused.Sub(t.from), now.Sub(t.refused), lasted)
+	waited := now.Sub(t.refused)
+	w.sparse = w.isSparse(max(t.least, t.shown)-t.refused.Sub(t.from), waited, lasted)
+	w.sudden = w.known() || w.sparse && w.isSudden(waited, lasted)
 	if w.known() && !known {
 		w.retry(now, firstUp)
 	}
@@ -227,35 +236,49 @@ func (w *window) end(now monotime.Time) {
 // retry has the next turn that goes on until one is refused be so far away.
 func (w *window) retry(now monotime.Time, gap time.Duration) { w.gap, w.next = gap, now.Add(gap) }
 
-// isSudden reports whether a bucket that is still empty so long after the first refusal would have far less
-// than a turn when the next one began, and whether the turn was over soon enough to be that of a window: in
-// half of the time to the next one, or in two thirds once three turns had as many.
-func (w *window) isSudden(empty, waited, lasted time.Duration) bool {
-	soon := 2*waited > lasted || w.alike > 1 && 3*waited > lasted
-	return w.size >= leastRow && lasted >= time.Second && soon && suddenBy*empty > waited && empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
+// rarer returns after how long more is to go again than a limit of so many in a span, if that was so long before: up to
+// longestUp, or until perUp are served, if that takes longer.
+func rarer(gap time.Duration, size int, span time.Duration) time.Duration {
+	return min(time.Duration(upGrowth*float64(gap)), max(longestUp, monotime.Seconds(perUp*span.Seconds()/float64(size))))
 }
 
-// refuse takes in a refusal.
-func (w *window) refuse(now monotime.Time) {
+// isSparse reports whether a bucket that is still empty so long after the first refusal would have far less than a turn
+// when the next one began.
+func (w *window) isSparse(empty, waited, lasted time.Duration) bool {
+	return w.size >= leastRow && lasted >= time.Second && sparseBy*waited > lasted && suddenBy*empty > waited &&
+		empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
+}
+
+// isSudden reports whether a turn was over soon enough to be that of a window: in half of the time to the next one, or in
+// two thirds once three turns had as many. Once four had, it does not matter.
+func (w *window) isSudden(waited, lasted time.Duration) bool {
+	return 2*waited > lasted || w.alike > 1 && 3*waited > lasted || w.alike > 2
+}
+
+// refuse takes in a refusal. It reports whether the turn had far less than the one before it, of which nothing was back
+// for long: it comes back one by one.
+func (w *window) refuse(now monotime.Time) (slides bool) {
 	t := &w.turn
 	if t.before != 0 { // the window had not begun
 		*t = turn{from: t.before, granted: w.size, served: w.size, refused: now, least: now.Sub(t.before)}
 		w.stumble()
-		return
+		return false
 	}
 	if t.from == 0 {
-		return
+		return false
 	}
 	if t.refused == 0 {
 		t.refused = now
+		slides = w.sparse && !t.beyond && 2*t.served < w.size && w.most >= usual[0]
 		switch {
 		case w.early():
 			w.stumble()
 		case t.beyond:
-			w.retry(now, min(time.Duration(upGrowth*float64(w.gap)), longestUp))
+			w.retry(now, rarer(w.gap, w.size, w.most))
 		}
 	}
 	t.least, t.since = now.Sub(t.from), 0
+	return slides
 }
 
 // hint takes in for how long the latest refusal asks, in such steps; nothing if it does not say.

@@ -28,7 +28,7 @@ type client struct {
 // run asks until an instant.
 func (c *client) run(until monotime.Time) {
 	for {
-		at := c.Due(max(c.now, c.asked.Add(c.every)), 0, 1, false)
+		at := c.Due(max(c.now, c.asked.Add(c.every)), 0, 1, 0, false)
 		if at > until {
 			c.now = max(c.now, until) // a hold goes on
 			return
@@ -160,7 +160,7 @@ func TestWindowSlides(t *testing.T) {
 	for i := range mostStumbles {
 		now := c.window.turn.from.Add(c.window.period())
 		c.window.turn.granted, c.window.turn.refused, c.window.next = c.window.size, 0, now.Add(time.Hour)
-		if !c.Alone(now, 1) {
+		if !c.Alone(now, 1, 0) {
 			t.Fatalf("after %d: the first request of a turn does not go alone", i)
 		}
 		c.Take(now, now, 1)
@@ -362,13 +362,13 @@ func TestWindowThatBeganBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// Turns that are served for more than half of the window show it once three had as many, and not after two; nor
-// if they take more than two thirds.
+// Turns that are served for more than half of the window show it once three had as many, and not after two; those that
+// are served for more than two thirds, once four had; and never, if next to nothing of it is left.
 func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 	for _, test := range []struct {
 		used  time.Duration // until the first refusal, of seven seconds
 		turns int           // after how many the window is known; zero if it is not
-	}{{3400 * time.Millisecond, 2}, {3800 * time.Millisecond, 3}, {4600 * time.Millisecond, 3}, {4800 * time.Millisecond, 0}} {
+	}{{3400 * time.Millisecond, 2}, {3800 * time.Millisecond, 3}, {4600 * time.Millisecond, 3}, {4800 * time.Millisecond, 4}, {6500 * time.Millisecond, 4}, {6600 * time.Millisecond, 0}} {
 		w, got := window{}, 0
 		for turn := range 6 {
 			begins := monotime.Time(1).Add(time.Duration(turn) * 7 * time.Second)

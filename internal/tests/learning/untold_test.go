@@ -1,0 +1,175 @@
+package learning
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// untold is a program that sends so many requests as the server allows, times load, evenly for twenty windows, to a
+// server that refuses with a status and says nothing else. Nobody gives up before that.
+type untold struct {
+	algorithm pacertest.Algorithm
+	limit     int
+	window    time.Duration
+	load      float64
+	status    int
+}
+
+const untoldWindows = 20
+
+// untoldKinds are the algorithms that a server may have of which so many are allowed in a window.
+var untoldKinds = []struct {
+	name string
+	of   func(r *rand.Rand, limit int, window time.Duration) pacertest.Algorithm
+}{
+	{"log", func(_ *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.SlidingLog{Limit: limit, Window: window}
+	}},
+	{"cells", func(_ *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.SlidingWindow{Limit: limit, Window: window}
+	}},
+	{"window", func(_ *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.FixedWindow{Limit: limit, Window: window}
+	}},
+	{"clock", func(r *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.ClockWindow{Limit: limit, Window: window, Phase: time.Duration(r.Float64() * float64(window))}
+	}},
+	{"estimate", func(r *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.EstimatedWindow{Limit: limit, Window: window, Phase: time.Duration(r.Float64() * float64(window))}
+	}},
+	{"GCRA", func(r *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.GCRA{Rate: float64(limit) / window.Seconds(), Burst: max(1, limit/(1+r.IntN(10)))}
+	}},
+	{"bucket", func(_ *rand.Rand, limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.TokenBucket{Rate: float64(limit) / window.Seconds(), Burst: limit}
+	}},
+}
+
+func (u *untold) String() string {
+	return fmt.Sprintf("%4d in %-8v × %.2f, %d", u.limit, u.window.Round(time.Second), u.load, u.status)
+}
+
+func (u *untold) gap() time.Duration {
+	return time.Duration(u.window.Seconds() / float64(u.limit) / u.load * float64(time.Second))
+}
+
+// possible is how many can be served until an instant, if each goes as soon as it may.
+func (u *untold) possible(start time.Time, end time.Duration) (n int) {
+	a, at := u.algorithm.Fresh(), start
+	for ; ; n++ {
+		if asked := start.Add(time.Duration(n) * u.gap()); asked.After(at) {
+			at = asked
+		}
+		for v := a.Take(at, 1); !v.OK; v = a.Take(at, 1) {
+			at = at.Add(v.RetryAfter)
+		}
+		if at.Sub(start) >= end {
+			return n
+		}
+	}
+}
+
+// untoldCourse is how it went: what was refused per 100 that the server answered in the first window, from then to the
+// fifth, and after that; how many of these reached a caller; and what was served of what is possible.
+type untoldCourse struct {
+	first, early, later, share float64
+	failed                     int
+}
+
+func (u *untold) run(t *testing.T) (c untoldCourse) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		server := pacertest.NewServer(u.algorithm, pacertest.NoHeaders)
+		server.Status = u.status
+		start, end := time.Now(), untoldWindows*u.window
+		direct := lab.Direct(server)
+		var mu sync.Mutex
+		var served, refused [3]int
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(latency)
+			span := min(int(time.Since(start)/u.window+3)/4, 2) // the first window, four more, and the rest
+			resp, err := direct(r)
+			if err != nil {
+				return nil, err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if resp.StatusCode == http.StatusOK {
+				served[span]++
+			} else {
+				refused[span]++
+			}
+			return resp, nil
+		})
+		client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero}}
+		ctx, cancel := context.WithTimeout(t.Context(), end)
+		defer cancel()
+		var wg sync.WaitGroup
+		for ; time.Since(start) < end; time.Sleep(u.gap()) {
+			wg.Go(func() {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
+				if err != nil {
+					panic(err)
+				}
+				resp, err := client.Do(req)
+				if err != nil {
+					return // the time is over
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusOK {
+					mu.Lock()
+					c.failed++
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		part := func(i int) float64 { return 100 * float64(refused[i]) / float64(max(refused[i]+served[i], 1)) }
+		c.first, c.early, c.later = part(0), part(1), part(2)
+		c.share = float64(served[0]+served[1]+served[2]) / float64(u.possible(start, end))
+	})
+	return c
+}
+
+// TestUntoldLimits: a server that says nothing but 429, as many do that allow so much a minute or an hour, refuses few
+// once five windows have shown how it counts, and nearly all is served that it allows. With more courses, other limits,
+// windows and loads are drawn, and one of three servers says 503.
+func TestUntoldLimits(t *testing.T) {
+	kinds := untoldKinds
+	if *courses == 1 {
+		kinds = append(kinds[:len(kinds):len(kinds)], kinds[0]) // and a log that says 503
+	}
+	for k, kind := range kinds {
+		each(t, func(seed uint64) {
+			r := rand.New(rand.NewPCG(seed, uint64(k)))
+			draw := func(least, most float64) float64 { return least * math.Pow(most/least, r.Float64()) }
+			u := untold{limit: 60, window: time.Minute, load: 2, status: 429}
+			mayFail := 0
+			if k == len(untoldKinds) {
+				u.status, mayFail = 503, 12 // nobody knows at first that these are refusals
+			}
+			if *courses > 1 {
+				u.limit, u.window, u.load = int(draw(10, 1000)), time.Duration(draw(10, 3600))*time.Second, draw(0.5, 2)
+				u.status = []int{429, 429, 503}[r.IntN(3)]
+			}
+			u.algorithm = kind.of(r, u.limit, u.window)
+			c := u.run(t)
+			t.Logf("%-8s %v: refused per 100 %5.1f in the first window, %5.1f until the fifth, %5.1f later; %3d failed; share %.3f", kind.name, &u, c.first, c.early, c.later, c.failed, c.share)
+			if *courses == 1 && (c.later > 2 || c.failed > mayFail || c.share < 0.95) {
+				t.Errorf("%s, %v: %+v, want 2 refused per 100 at most after the fifth window, %d that fail, and 0.95 served", kind.name, &u, c, mayFail)
+			}
+		})
+	}
+}

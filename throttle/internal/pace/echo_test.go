@@ -1,0 +1,165 @@
+package pace
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// TestEchoKeepsToLog: of a log that says nothing, asked for twice what it allows, nothing is refused after the row that
+// shows it, but for what goes to see whether there is more; and each token goes as it is back.
+func TestEchoKeepsToLog(t *testing.T) {
+	const limit, span, every = 20, 30 * time.Second, 750 * time.Millisecond
+	var r Rate
+	var log []monotime.Time
+	now, refusals, refused, trials := start, 0, 0, 0
+	for asked := start; now < start.Add(20*span); asked = asked.Add(every) {
+		for now = max(now, asked); ; {
+			now = max(now, r.Due(now, 0, 1, 0, false))
+			if r.Alone(now, 1, 0) {
+				trials++
+			}
+			r.Take(now, asked, 1)
+			if len(log) < limit || now.Sub(log[len(log)-limit]) >= span {
+				break
+			}
+			if refusals++; now > start.Add(span) {
+				refused++
+			}
+			r.Refuse(now, false)
+			hold, _ := r.Look(now, refusals, true, 0)
+			now = now.Add(hold)
+		}
+		log, refusals = append(log, now), 0
+		r.Serve(now, 1, Went{})
+	}
+	if size, lasts, known := r.Window(); !known || size != limit || lasts != span || !r.Measured() || !r.Open() || r.RowOver(limit) {
+		t.Errorf("%d in %v, known %v, want %d in %v", size, lasts, known, limit, span)
+	}
+	if s := r.State(now); !s.Slides || s.Window != limit || s.Lasts != span {
+		t.Errorf("%+v, want a log", s)
+	}
+	// The second token of the second row is refused, and what each trial takes beyond, but for the last one, which goes on.
+	if refused != 5 || trials != 5 || len(log) != 20*limit+1 {
+		t.Errorf("%d refused after the first row, %d trials, %d served, want 5, 5 and %d", refused, trials, len(log), 20*limit+1)
+	}
+}
+
+// TestEchoIsRefused: what a refusal shows, by what was served in the span before it.
+func TestEchoIsRefused(t *testing.T) {
+	const s = time.Second
+	at := start.Add(100 * s)
+	for _, test := range []struct {
+		name string
+		used int
+		echo echo
+		want echo
+	}{
+		{"more went", 40, echo{beyond: true, gap: 40 * s}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute)}},
+		{"more went, and was served", 45, echo{beyond: true, gap: 40 * s}, echo{size: 45, former: 40, gap: time.Minute, next: at.Add(time.Minute)}},
+		{"more went, and of a cell some may be back", 41, echo{beyond: true, gap: 40 * s, most: 1}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute), most: 1}},
+		{"more went, long ago", 40, echo{beyond: true, gap: longestUp}, echo{size: 40, gap: longestUp, next: at.Add(longestUp)}},
+		{"one was on its way", 40, echo{longest: 9 * s}, echo{size: 40, longest: 9 * s}},
+		{"less after more", 39, echo{former: 30}, echo{size: 30}},
+		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, longest: 9 * s}},
+		{"far less, as it takes longer", 37, echo{longest: 9 * s}, echo{size: 40, span: 9 * s, longest: 9 * s}},
+		{"far less", 37, echo{longest: 8 * s, failed: 1}, echo{failed: 2}},
+	} {
+		e, want := test.echo, test.want
+		e.size, e.span, e.back = 40, 8*s, leastRow
+		e.cells, e.served[0] = 1, cell{at, test.used}
+		if e.refuse(at); e.on() {
+			want.back, want.cells, want.served[0] = leastRow, 1, e.served[0]
+			if want.span == 0 {
+				want.span = 8 * s
+			}
+		}
+		if e != want {
+			t.Errorf("%s: %+v, want %+v", test.name, e, want)
+		}
+	}
+	e := echo{failed: mostFailed}
+	if e.begin(at, 40, 7*s, 8*s); e.on() {
+		t.Error("a limit that failed often is looked for again")
+	}
+}
+
+// TestEchoSpan: the span is a whole second, if that is possible.
+func TestEchoSpan(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct{ shorter, longest, want time.Duration }{
+		{56 * s, time.Minute + s/10, time.Minute}, {59 * s, time.Minute, time.Minute}, {time.Minute, time.Minute + s/2, time.Minute + s/2},
+	} {
+		var e echo
+		if e.begin(start, 40, test.shorter, test.longest); e.span != test.want || e.next != start.Add(test.want) {
+			t.Errorf("%v to %v: %v, want %v", test.shorter, test.longest, e.span, test.want)
+		}
+	}
+}
+
+// TestEchoCells: what was served in the span is never more than is counted of it, and less by what the oldest cell has at
+// most, however much is served.
+func TestEchoCells(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		e := echo{size: 1 + r.IntN(2000), span: time.Duration(1+r.IntN(60)) * time.Second}
+		type served struct {
+			at monotime.Time
+			n  int
+		}
+		var all []served
+		now := start
+		for range 1000 {
+			now = now.Add(time.Duration(r.Int64N(int64(e.span) / 50)))
+			n := 1 + r.IntN(3)
+			all = append(all, served{now, n})
+			e.serve(now, n)
+			least := 0
+			for _, s := range all {
+				if s.at.Add(e.span) > now {
+					least += s.n
+				}
+			}
+			if used := e.used(now); used < least || used >= least+e.served[0].n {
+				t.Fatalf("seed %d: %d used, want %d, and less than %d more", seed, used, least, e.served[0].n)
+			}
+		}
+	}
+}
+
+// TestEchoDue: a token goes when it is back; and all are a span after the latest request, whatever became of it. What
+// costs more than there is goes then as well.
+func TestEchoDue(t *testing.T) {
+	const s = time.Second
+	e := echo{size: 4, span: 10 * s, cells: 2, next: start.Add(time.Hour)}
+	e.served[0], e.served[1] = cell{start, 1}, cell{start.Add(2 * s), 3}
+	latest := start.Add(3 * s)
+	for _, test := range []struct {
+		name             string
+		at               time.Duration
+		tokens, inFlight int
+		want             time.Duration
+	}{
+		{"the first is not back", 4 * s, 1, 0, 10 * s},
+		{"nor is the second", 4 * s, 2, 0, 12 * s},
+		{"four are", 4 * s, 4, 0, 12 * s},
+		{"one is", 10 * s, 1, 0, 10 * s},
+		{"it is on its way", 10 * s, 1, 1, 12 * s},
+		{"all are on their way", 4 * s, 1, 9, 13 * s},
+		{"all are on their way for long", 13 * s, 4, 9, 13 * s},
+		{"five are two times", 4 * s, 5, 0, 23 * s},
+		{"nine are three times", 4 * s, 9, 0, 33 * s},
+		{"more is tried", time.Hour, 4, 9, time.Hour},
+	} {
+		if at := e.due(start.Add(test.at), latest, test.tokens, test.inFlight).Sub(start); at != test.want {
+			t.Errorf("%s: after %v, want %v", test.name, at, test.want)
+		}
+	}
+	var r Rate
+	r.echo, r.lastGrant = e, latest
+	if at := r.Due(start.Add(4*s), 0, 9, 0, false).Sub(start); at != 12*s {
+		t.Errorf("nine tokens go after %v, want 12s", at)
+	}
+}
