@@ -385,10 +385,9 @@ type Mode string
 const (
 	// ModeWait lets the request wait in line.
 	ModeWait Mode = "wait"
-	// ModeReject returns a *throttle.Error at once. Where no quota in requests is written down, a bucket starts
-	// slowly when it is new and when it has idled, and in any case after a hold: of many requests at the same
-	// time only one may go then. So it does after requests that may wait, while the first of these is not
-	// answered.
+	// ModeReject returns a *throttle.Error at once. Of a server that has refused nothing, that is where your quotas, or
+	// what the server states, say so: to a new host all requests go. After a refusal a bucket starts slowly: of many
+	// requests at the same time only one may go then.
 	ModeReject Mode = "reject"
 	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
 	ModeDegrade Mode = "degrade"

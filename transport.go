@@ -160,7 +160,8 @@ type Transport struct {
 
 	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
 	// refuses is sent again. Zero means no bound but MaxStandstill: a line that moves is waited for, until
-	// the context of the request ends. If negative, no request waits.
+	// the context of the request ends. If negative, no request waits, and to a host of which nothing is known all
+	// go at once; if below 5 s, a request waits a quarter of it at most for the answers to those that went first.
 	MaxWait time.Duration
 
 	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is
@@ -214,7 +215,8 @@ const Forever = throttle.Forever
 
 // Line says how requests wait in line. With the zero Line, any number may wait, first come, first served.
 type Line struct {
-	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits.
+	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits. Those
+	// that wait for nothing but the slow start of a new host, which has refused nothing, do not count.
 	MaxQueue int
 
 	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are throttle.Normal.

@@ -169,7 +169,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 // that the claim has already, else zero. The error is errDismissed if the claim may belong in another bucket
 // now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
-	need := c.need()
+	need := c.need(l)
 	if which, ended := bell.Over(ctx, c.Cancel); ended != nil {
 		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
 	}
@@ -184,7 +184,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		return nil, err
 	}
 	l.expect(&need, l.account.kinds.Of)
-	l.prepare(now, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue))
+	l.prepare(now)
 	b, root := l, l.root()
 	for b != nil && root.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
 		b = b.Parent
@@ -205,13 +205,14 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 // class is what kind of request the claim is for.
 func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path: c.Path} }
 
-// need returns what the claim needs of each bucket. It panics if N is negative.
-func (c *Claim) need() (need need) {
+// need returns what the claim needs of each bucket, which asks l. It panics if N is negative.
+func (c *Claim) need(l *Limiter) (need need) {
 	if c.N < 0 {
 		panic(fmt.Sprintf("throttle: Claim.N is %d, want 0 or more", c.N))
 	}
 	need.Claims, need.N, need.bare, need.answers = 1, max(c.N, 1), c.bare, c.answers
 	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
+	need.Hasty = adaptive.Hasty(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of others, see enqueue
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs)
 	}
@@ -226,20 +227,21 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
+	w.Hasty = adaptive.Hasty(p.since, w.Patience(l.clock.AwakeAt(p.since)))
 	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
 		ahead = alone
 	}
 	d := w.project(now, ahead)
-	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now)), w.Patience(l.clock.AwakeAt(w.place.since))) || l.root().line.waiting > 0) {
+	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.root().line.waiting > 0) {
 		if w.grantNow(front) {
 			return w, nil
 		}
 		d = w.project(now, ahead) // others may have gone
 	}
 	w.asksStore = w.AtOnce && l.mustAskStore(now, d)
-	why := w.missedBound(now, &d)
+	why := w.missedBound(now, &d, alone)
 	if why == nil && !hasPlace && (l.MaxQueue > 0 || l.root().hasQueues) {
 		why = w.makeRoom(now, &d)
 	}
@@ -249,9 +251,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 		return nil, w.refusal(now, d, why)
 	}
-	if d.Cause == "" {
-		w.waitsFor(now, &d)
-	}
+	w.waitsFor(now, &d)
 	w.expected = d
 	first := asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
 	if w.enter(front); first || !w.changesNothing(now, l.root()) {
@@ -262,8 +262,19 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	return w, nil
 }
 
-// grantNow grants w, before all that wait, if it may go now, and reports whether it did.
+// onlyStarts reports whether w, which is about to join the line, waits for nothing but a slow start if one is on.
+func (w *waiter) onlyStarts(now monotime.Time) bool {
+	hasty := *w
+	hasty.Hasty = now
+	return hasty.project(now, nil).Cause == ""
+}
+
+// grantNow grants w, before all that wait, if it may go now, and reports whether it did. One that must not wait goes beside
+// those that wait for a slow start.
 func (w *waiter) grantNow(front bool) bool {
+	if w.AtOnce && w.l.server.Lenient() && w.onlyStarts(w.joined) {
+		front, w.rank, w.flow.name = true, 0, ofOneAlone(w)
+	}
 	w.enter(front)
 	w.l.run(w.joined)
 	if w.entries == nil {
@@ -276,8 +287,11 @@ func (w *waiter) grantNow(front bool) bool {
 
 // makeRoom returns ErrQueueFull if there is no room for w in line: if the line before w costs a quota's Queue
 // or more, which d, the delay that w would have, says then, or if MaxQueue claims wait. But if another waiter
-// of this bucket would go after w, that one is refused instead.
+// of this bucket would go after w, that one is refused instead. While w waits for nothing but a slow start, there is room.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
+	if w.beyond = w.l.server.Lenient() && w.onlyStarts(now); w.beyond {
+		return nil
+	}
 	var ahead predecessors
 	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
 	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
@@ -355,7 +369,7 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 
 // Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.
 func (l *Limiter) Forecast(c Claim) Forecast {
-	need := c.need()
+	need := c.need(l)
 	l, now := l.redirect(c.class(), (*Group).wouldBe)
 	defer l.unlock()
 	return l.project(now, need, 0, check.Claim(c.MaxWait, c.Costs))
@@ -372,13 +386,12 @@ func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 
 // Observe is Limiter.Observe, but fills g, which is zero.
 func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
-	need := c.need()
+	need := c.need(l)
 	l, now := l.redirect(c.class(), (*Group).classBucket)
 	defer l.unlock()
-	longest := check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
-	l.prepare(now, longest)
+	l.prepare(now)
 	l.expect(&need, l.account.kinds.Of)
-	f := l.project(now, need, longest, check.Claim(c.MaxWait, c.Costs))
+	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait, c.Costs))
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
 	return f
@@ -393,7 +406,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	l.expect(&need, l.account.kinds.Like)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}
 	w.rank = l.rankOf(&w.place, need.priority)
-	l.server.Hurry(now, w.Patience(l.clock.Awake(now)), w.Patience(l.clock.AwakeAt(w.place.since)))
+	l.server.Hurry(now, w.Patience(l.clock.Awake(now)))
 	ahead := alone // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
 		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {
@@ -401,14 +414,14 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 		}
 	}
 	d := w.project(now, ahead)
-	if !d.Never && ahead != nil {
+	if !d.Never && (ahead != nil || need.Hasty > 0 && d.Cause == "" && l.server.Lenient()) {
 		return d.forecast(now)
 	}
 	waits := w // it escapes, and w need not
 	waits.sharing(now, &d, true)
 	f := d.forecast(now)
 	waits.asksStore = w.AtOnce && l.mustAskStore(now, d)
-	if why := waits.missedBound(now, &d); why != nil {
+	if why := waits.missedBound(now, &d, alone); why != nil {
 		f.Err = waits.refusal(now, d, why)
 	}
 	return f

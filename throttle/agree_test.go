@@ -56,8 +56,8 @@ func TestForecastAndRefusalAgree(t *testing.T) {
 				}
 				synctest.Wait()
 				l, c = claim()
-				f := l.Forecast(c)
 				c.MaxWait = -1
+				f := l.Forecast(c)
 				g, err := l.Acquire(t.Context(), c)
 				var why *Error
 				switch {

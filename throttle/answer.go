@@ -148,10 +148,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	if refused {
 		var own bool
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
-			a = &Answer{
-				Lost: true, Hold: rest, HoldKnown: rest > 0,
-				Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements,
-			}
+			a = &Answer{Lost: true, Hold: rest, HoldKnown: rest > 0, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements}
 		}
 	}
 	told := a
@@ -312,9 +309,7 @@ func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answe
 	if !t.HasCounters() {
 		return r.l, 0
 	}
-	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{
-		Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements,
-	})
+	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements})
 	if change.Instances != nil {
 		a.Statements, a.instances = change.Instances, true
 	}

@@ -264,27 +264,22 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// prepare is called before a claim is looked at, which must not wait for longer than longest: see
-// check.MaxWait. It forgets a hold that is over for so long that nobody counts from an earlier instant, starts
-// the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer is late.
-// Claims that might fail for want of an answer to the first go by the quotas, if these say how many requests
-// may go.
-func (l *Limiter) prepare(now monotime.Time, longest time.Duration) {
+// prepare is called before a claim is looked at. It forgets a hold that is over for so long that nobody counts from an
+// earlier instant, starts the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer
+// is late.
+func (l *Limiter) prepare(now monotime.Time) {
 	if l.hold <= now.Add(-limit.Lag) {
 		l.hold = 0
 	}
 	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused
 	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
 		l.gate.Shut()
-		forgot = l.server.Begin((l.MaxQueue != 0 || longest != 0 && longest < adaptive.Patience) && l.stated())
+		forgot = l.server.Restart(true)
 	}
 	if forgot || l.root().agenda.Due(now) {
 		l.run(now)
 	}
 }
-
-// stated reports whether a quota of the bucket, or of one above it, says how many requests may go.
-func (l *Limiter) stated() bool { return l != nil && (check.Stated(l.quotas) || l.Parent.stated()) }
 
 // random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was
 // called before.

@@ -205,7 +205,7 @@ func TestAtOnceBehindSomethingElse(t *testing.T) {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 5"), Store: distantStore(), Fresh: true}
-				l := &Limiter{Name: "api", SlowStart: true, Parent: above}
+				l := &Limiter{Name: "api", Quotas: quotas(t, "1 in flight"), Parent: above}
 				other := &Limiter{Name: "other", Parent: above}
 				t.Cleanup(func() { above.Close() })
 				time.Sleep(time.Second)

@@ -403,11 +403,14 @@ func (l *Limiter) letAnotherAhead() {
 		w.leave()
 		w.rank = all[0].rank - 1
 		if len(l.root().line.sure.Flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
-			w.flow = flow{name: "\x00" + strconv.FormatUint(w.place.number, 10)}
+			w.flow = flow{name: ofOneAlone(w)}
 		}
 		w.enter(true)
 	}
 }
+
+// ofOneAlone names a flow of w alone, before which no other flow goes.
+func ofOneAlone(w *waiter) string { return "\x00" + strconv.FormatUint(w.place.number, 10) }
 
 // letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass,
 // but only who did so fewer times than so often.

@@ -314,10 +314,10 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			ahead = &urgent
 		}
 		if w.l == l {
-			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now)), w.Patience(l.clock.AwakeAt(w.place.since))) || ended // then some may go
+			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || ended // then some may go
 			_, err := l.unfit(&w.need)
 			d := w.project(now, ahead)
-			if why := w.missedBound(now, &d); err == nil && why != nil {
+			if why := w.missedBound(now, &d, ahead); err == nil && why != nil {
 				err = w.refusal(now, d, why)
 			}
 			if err != nil {

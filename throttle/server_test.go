@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -26,11 +25,10 @@ func (a asker) open(n int) int {
 	a.t.Helper()
 	var grants []*Grant
 	for range n {
-		g, _, err := a.l.Join(a.t.Context(), Claim{MaxWait: -1})
-		if err != nil {
+		if a.l.Forecast(Claim{}).Cause != "" {
 			break
 		}
-		grants = append(grants, g)
+		grants = append(grants, a.get())
 	}
 	for _, g := range grants {
 		g.Cancel()
@@ -546,15 +544,15 @@ func (a asker) untilFree() {
 func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
 	for _, test := range []struct {
 		idle time.Duration
-		want error // of the second claim
-	}{{time.Minute - 1, nil}, {time.Minute, ErrWouldWait}} {
+		want Cause // of the second claim
+	}{{time.Minute - 1, ""}, {time.Minute, CauseSlowStart}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
 			a.untilFree()
 			time.Sleep(test.idle)
 			a.get()
-			if _, err := a.l.Acquire(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, test.want) {
-				t.Errorf("after %v of idling, a second claim: %v, want %v", test.idle, err, test.want)
+			if f := a.l.Forecast(Claim{}); f.Cause != test.want {
+				t.Errorf("after %v of idling, a second claim: %+v, want cause %q", test.idle, f, test.want)
 			}
 		})
 	}
@@ -570,15 +568,18 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					if _, _, err := a.l.Join(t.Context(), Claim{MaxWait: -1}); err == nil {
+					if g, err := a.l.Acquire(t.Context(), Claim{}); err == nil {
 						went.Add(1)
+						time.Sleep(time.Millisecond)
+						g.Answered(Answer{})
 					}
 				})
 			}
-			wg.Wait()
+			synctest.Wait()
 			if n := went.Load(); n != 1 {
 				t.Errorf("%d went at once, want 1", n)
 			}
+			wg.Wait()
 		})
 	}
 }

@@ -352,7 +352,7 @@ func (d *defined) open(at int, c Claim) bool {
 		return true
 	}
 	for _, h := range d.history {
-		if n := c.need(); n.In(&h.Quota) > 0 && h.Used(at)+1 > h.Quota.N {
+		if n := c.need(new(Limiter)); n.In(&h.Quota) > 0 && h.Used(at)+1 > h.Quota.N {
 			return false
 		}
 	}
@@ -362,7 +362,7 @@ func (d *defined) open(at int, c Claim) bool {
 func (d *defined) charge(now int, c Claim) {
 	for ; d != nil; d = d.parent {
 		for _, h := range d.history {
-			if need := c.need(); need.In(&h.Quota) > 0 {
+			if need := c.need(new(Limiter)); need.In(&h.Quota) > 0 {
 				h.Went = append(h.Went, definition.Charge{At: now, N: need.In(&h.Quota)})
 			}
 		}

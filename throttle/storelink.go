@@ -56,9 +56,7 @@ type storeCall struct {
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
-	return &storeLink{l: l, lease: lease.New(lease.Config{
-		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Fresh: l.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
-	})}
+	return &storeLink{l: l, lease: lease.New(lease.Config{Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Fresh: l.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
 }
 
 // ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
@@ -180,7 +178,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 			continue
 		}
 		d := delay{u.Due, s.l}
-		if why := w.missedBound(now, &d); why != nil {
+		if why := w.missedBound(now, &d, alone); why != nil {
 			w.refuse(now, w.refusal(now, d, why))
 		}
 	}

@@ -147,7 +147,8 @@ type Limiter struct {
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its
 	// priority or its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit
-	// mean no bound. If negative, nobody waits.
+	// mean no bound. If negative, nobody waits. Those that wait for nothing but a SlowStart at a server that has
+	// refused nothing do not count, and all but MaxQueue are refused when they come to wait for more.
 	MaxQueue int
 
 	// Aging makes claims more urgent while they wait: for every Aging that a claim has waited, it counts as
@@ -168,9 +169,9 @@ type Limiter struct {
 	// a hold has ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server
 	// has stated how much it allows, or 256 answers have come. After 250 ms without an answer (5 s after a
 	// refusal, until something is served) one more goes, and the number of those that may be in flight doubles.
-	// Where a claim in line has less than 3 s, by its deadline or MaxWait, it is a twelfth of that time, not 250 ms.
-	// It needs callers that use Acquire and Grant.Answered. A claim that must not wait (MaxWait, MaxQueue)
-	// begins none but after a refusal, if a quota in requests says how many may go.
+	// It needs callers that use Acquire and Grant.Answered. No claim fails for it unless the server has refused or
+	// held the bucket since that was new or had idled: one that must not wait does not wait for it, one that has
+	// less than 5 s, by its deadline or MaxWait, waits for a quarter of that, and MaxQueue counts who waits for more.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If
@@ -506,16 +507,12 @@ func (l *Limiter) init() {
 	}
 	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
-	l.server.Init(&l.account.site, adaptive.Config{
-		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
-	})
+	l.server.Init(&l.account.site, adaptive.Config{MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random()})
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	l.root().standstill = min(l.root().standstill, l.standstill)
-	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
-		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh,
-	}))
+	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh}))
 	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)

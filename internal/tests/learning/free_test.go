@@ -114,8 +114,9 @@ func TestSlowStartWithoutAnswers(t *testing.T) {
 		{100 * ms, 0, 2850 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
 		{200 * ms, 0, 4500 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
 		{300 * ms, 0, 6050 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
-		{time.Hour, 200 * ms, 3200 * ms, []int{64, 64, 64, 64, 64, 64, 64}}, // steps of a twelfth of a quarter of a second: who asks has no more time
-		{time.Hour, 3 * time.Second, 48 * time.Second, []int{1, 2, 4, 8, 16, 32, 64}},
+		{time.Hour, 200 * ms, 3200 * ms, []int{64, 64, 64, 64, 64, 64, 64}}, // who asks waits for a quarter of that
+		{time.Hour, 3 * time.Second, 48 * time.Second, []int{1, 2, 4, 64, 0, 0, 0}},
+		{time.Hour, 6 * time.Second, 96 * time.Second, []int{1, 2, 4, 8, 16, 32, 64}},
 	} {
 		t.Run(fmt.Sprint(test.trip, test.patience), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -578,10 +578,9 @@ func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 	}
 }
 
-// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, and do not
-// fail for want of an answer to the first; also of those that may wait, but not for as long as an answer may
-// take, or not in a line of any length. Where none says how many requests may go, or the server has refused,
-// one goes.
+// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, or as come, and do not
+// fail for want of an answer to the first. Where the server has refused, or what a request costs is not known, one goes,
+// and of those that may wait.
 func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 	for _, test := range []struct {
 		name, quotas string
@@ -593,13 +592,13 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 		{name: "less", quotas: "3/s", want: 3},
 		{name: "in flight", quotas: "2 in flight", want: 2},
 		{name: "of the pattern alone", quotas: "", set: func(tr *pacer.Transport) { tr.Quotas["GET a.example/b"] = quota.MustParse("5/s") }, want: 4},
-		{name: "none", quotas: "", want: 1},
-		{name: "in another unit", quotas: "1000 tokens/m", set: func(tr *pacer.Transport) { tr.Cost = lab.NoCost }, want: 1},
+		{name: "none", quotas: "", want: 4},
+		{name: "in another unit", quotas: "1000 tokens/m", set: func(tr *pacer.Transport) { tr.Cost = lab.NoCost }, want: 1, later: 2},
 		{name: "after a refusal", quotas: "5/s", refused: true, want: 1, later: 4},
 		{name: "which may wait", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode = pacer.ModeWait }, want: 1},
 		{name: "for long", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, 5*time.Second }, want: 1},
-		{name: "not for long", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, 5*time.Second-1 }, want: 4},
-		{name: "in a short line", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.Line.MaxQueue = pacer.ModeWait, 9 }, want: 4},
+		{name: "not for long", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, 5*time.Second-1 }, want: 1},
+		{name: "in a short line", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.Line.MaxQueue = pacer.ModeWait, 2 }, want: 1},
 		{name: "MaxWait", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.MaxWait = pacer.ModeWait, -1 }, want: 4},
 		{name: "MaxQueue", quotas: "5/s", set: func(tr *pacer.Transport) { tr.Mode, tr.Line.MaxQueue = pacer.ModeWait, -1 }, want: 4},
 	} {
@@ -620,7 +619,7 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 					resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/b", ""))
 					if err == nil {
 						resp.Body.Close()
-					} else if test.quotas == "" && err.Error() != "throttle: a.example: not sent: would have to wait: slow start, until an answer comes" {
+					} else if test.name == "after a refusal" && err.Error() != "throttle: a.example: not sent: would have to wait: slow start, until an answer comes" {
 						t.Error(err)
 					}
 				}
@@ -647,8 +646,7 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 }
 
 // TestNobodyWithAQuotaFailsForASlowStart: of 50 that come at once to a new host with a quota, all are sent,
-// whatever bounds their waits. Only who must not wait fails while the slow start of another one is on, which
-// may wait.
+// whatever bounds their waits.
 func TestNobodyWithAQuotaFailsForASlowStart(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -660,7 +658,7 @@ func TestNobodyWithAQuotaFailsForASlowStart(t *testing.T) {
 		{"MaxWait", &pacer.Transport{MaxWait: 50 * time.Millisecond}, pacer.ModeWait, 50},
 		{"a longer MaxWait", &pacer.Transport{MaxWait: time.Second}, pacer.ModeWait, 50},
 		{"a long MaxWait", &pacer.Transport{MaxWait: time.Minute}, pacer.ModeWait, 50},
-		{"behind one that may wait", &pacer.Transport{}, pacer.ModeReject, 1},
+		{"behind one that may wait", &pacer.Transport{}, pacer.ModeReject, 50},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -3,15 +3,17 @@ package promises
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -83,20 +85,21 @@ func TestPromiseSlowStartDoesNotSerialiseWhatIsSlow(t *testing.T) {
 	})
 }
 
-// A slow start fails nobody at a server that is slow, and refuses nothing: where callers have no time for steps of a
-// quarter of a second, steps are a twelfth of the time that they have, so that 50 requests go in half of it.
+// A slow start fails nobody at a server that refuses nothing: who has less than five seconds waits for it for a quarter of
+// that at most, and who must not wait not at all.
 func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
-		maxWait, timeout, trip, step time.Duration // of both bounds, zero means none
-		calls                        int
-		want                         []int // how many go at each step
+		maxWait, timeout, trip time.Duration // of both bounds, zero means none
+		want                   map[time.Duration]int
 	}{
-		{maxWait: 480 * ms, trip: time.Second, step: 40 * ms, calls: 50, want: []int{1, 1, 2, 4, 8, 16, 18}},
-		{timeout: 600 * ms, trip: 299 * ms, step: 50 * ms, calls: 32, want: []int{1, 1, 2, 4, 8, 16}},
-		{maxWait: 600 * ms, timeout: 2 * time.Second, trip: time.Second, step: 50 * ms, calls: 200, want: []int{1, 1, 2, 4, 8, 16, 32, 64, 72}},
-		{timeout: 3 * time.Second, trip: 1499 * ms, step: 250 * ms, calls: 32, want: []int{1, 1, 2, 4, 8, 16}}, // there is time
-		{maxWait: 60 * ms, trip: time.Second, step: 250 * ms / 12, calls: 4, want: []int{1, 1, 2}},             // steps are not shorter
+		{maxWait: -1, trip: time.Second, want: map[time.Duration]int{0: 50}},
+		{maxWait: 1 * ms, trip: time.Second, want: map[time.Duration]int{0: 1, ms / 4: 49}},
+		{maxWait: 480 * ms, trip: time.Second, want: map[time.Duration]int{0: 1, 120 * ms: 49}},
+		{timeout: 500 * ms, trip: 374 * ms, want: map[time.Duration]int{0: 1, 125 * ms: 49}},
+		{timeout: 500 * ms, trip: 80 * ms, want: map[time.Duration]int{0: 1, 80 * ms: 2, 125 * ms: 47}},
+		{maxWait: 600 * ms, timeout: 2 * time.Second, trip: time.Second, want: map[time.Duration]int{0: 1, 150 * ms: 49}},
+		{maxWait: 5 * time.Second, trip: 2 * time.Second, want: map[time.Duration]int{0: 1, 250 * ms: 1, 500 * ms: 2, 750 * ms: 4, 1000 * ms: 8, 1250 * ms: 16, 1500 * ms: 18}}, // there is time
 	} {
 		visit(t, func(int) *http.Response {
 			time.Sleep(test.trip)
@@ -105,44 +108,22 @@ func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 			g.MaxWait = test.maxWait
 			client := &http.Client{Transport: g, Timeout: test.timeout}
 			var wg sync.WaitGroup
-			for range test.calls {
+			for range 50 {
 				wg.Go(func() { lab.Get(g.t, client, "http://a.example/") })
 			}
 			wg.Wait()
-			var steps []time.Duration
-			for i, n := range test.want {
-				steps = append(steps, slices.Repeat([]time.Duration{time.Duration(i) * test.step}, n)...)
+			got := map[time.Duration]int{}
+			for _, at := range g.went {
+				got[at]++
 			}
-			if !slices.Equal(g.went, steps) {
-				t.Errorf("%+v: went at %v", test, g.went)
+			if !maps.Equal(got, test.want) {
+				t.Errorf("MaxWait %v, Timeout %v: went at %v, want %v", test.maxWait, test.timeout, got, test.want)
 			}
 		})
 	}
 }
 
-// The time that callers had at first makes the steps of a slow start shorter, and not what is left of it when an answer
-// comes: else steps would be the shortest wherever somebody waits for long.
-func TestPromiseSlowStartStepsByTheTimeThatCallersHad(t *testing.T) {
-	const ms = time.Millisecond
-	visit(t, func(n int) *http.Response {
-		if n == 0 {
-			time.Sleep(300 * ms)
-		} else {
-			time.Sleep(time.Second)
-		}
-		return reply(200)
-	}, func(g *guest) {
-		g.MaxWait = 480 * ms
-		g.crowd(200).Wait()
-		g.went = slices.Compact(g.went)
-		if want := []time.Duration{0, 40 * ms, 80 * ms, 120 * ms, 160 * ms, 200 * ms, 240 * ms, 280 * ms, 300 * ms, 340 * ms}; !slices.Equal(g.went, want) {
-			t.Errorf("went at %v, want %v", g.went, want)
-		}
-	})
-}
-
-// Callers without much time have a slow start take shorter steps only where the server is slow: what it refuses is not
-// sent sooner.
+// Callers without much time do not pass a slow start of a server that has refused.
 func TestPromiseSlowStartOfAServerThatRefusesWhoHasNoTime(t *testing.T) {
 	visit(t, func(n int) *http.Response {
 		if n == 0 {
@@ -330,70 +311,111 @@ func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
 	})
 }
 
-// A MaxQueue keeps its word at a new host, where all but one wait for the first answer.
+// A MaxQueue does not count those who wait for nothing but a slow start. When that turns out to be more, all but as many
+// are refused.
 func TestPromiseSlowStartBesideMaxQueue(t *testing.T) {
-	visit(t, func(int) *http.Response {
-		time.Sleep(100 * time.Millisecond)
-		return reply(200)
-	}, func(g *guest) {
-		g.Line.MaxQueue = 10
-		var sent, refused atomic.Int64
-		var wg sync.WaitGroup
-		for range 50 {
-			wg.Go(func() {
-				resp, err := g.RoundTrip(lab.Request(g.t, "GET", "http://a.example/", ""))
-				var e *throttle.Error
-				switch {
-				case err == nil:
-					resp.Body.Close()
-					sent.Add(1)
-				case errors.As(err, &e) && e.Cause == throttle.CauseSlowStart && errors.Is(err, throttle.ErrQueueFull) && time.Since(g.start) == 0:
-					refused.Add(1)
-				default:
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if sent.Load() != 11 || refused.Load() != 39 {
-			t.Errorf("%d were sent and %d refused, want 11 and 39", sent.Load(), refused.Load())
-		}
-	})
-}
-
-// Modes that do not wait keep their word beside a slow answer: what would have to wait is refused or answered by the
-// caller at once, and what is only observed goes.
-func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
-	for mode, want := range map[pacer.Mode][2]int{ // the status at once, and a quarter of a second later; zero if it is not sent
-		pacer.ModeWait:    {200, 200},
-		pacer.ModeReject:  {0, 200},
-		pacer.ModeDegrade: {503, 200},
-		pacer.ModeObserve: {200, 200},
+	const second = time.Second
+	for _, test := range []struct {
+		name    string
+		answer  *http.Response
+		quotas  string
+		refused map[time.Duration]int // of 50 that come at once, when
+	}{
+		{"nothing is known", reply(200), "", map[time.Duration]int{}},
+		{"a quota is enough", reply(200), "50/s", map[time.Duration]int{}},
+		{"a quota is not", reply(200), "20/s", map[time.Duration]int{0: 30}},
+		{"nor one in flight", reply(200), "20 in flight", map[time.Duration]int{0: 30}},
+		{"the server states less", reply(200, trio(30, 10, second)...), "", map[time.Duration]int{100 * time.Millisecond: 29}},
+		{"it refuses", reply(429, "Retry-After", "1"), "", map[time.Duration]int{100 * time.Millisecond: 40}},
 	} {
 		visit(t, func(n int) *http.Response {
-			if n == 0 {
-				time.Sleep(time.Minute) // a long poll
+			time.Sleep(100 * time.Millisecond)
+			if n > 0 {
+				return reply(200)
 			}
-			return reply(200)
+			return answerAgain(test.answer)
 		}, func(g *guest) {
-			g.Mode = mode
-			g.Fallback = func(req *http.Request, err *throttle.Error) (*http.Response, error) {
-				if err.Cause != throttle.CauseSlowStart || !errors.Is(err, throttle.ErrWouldWait) {
-					t.Errorf("%v: %v", mode, err)
-				}
-				resp := reply(503)
-				resp.Request = req
-				return resp, nil
+			g.Line.MaxQueue, g.Quotas = 10, pacer.Table{"/": quota.MustParse(test.quotas)}
+			refused, mu := map[time.Duration]int{}, sync.Mutex{}
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() {
+					resp, err := g.RoundTrip(lab.Request(g.t, "GET", "http://a.example/", ""))
+					if err == nil {
+						resp.Body.Close()
+						return
+					}
+					if !errors.Is(err, throttle.ErrQueueFull) {
+						t.Errorf("%s: %v", test.name, err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					refused[time.Since(g.start)]++
+				})
+				synctest.Wait()
 			}
-			poll := g.crowd(1)
-			if got := g.get(); got != want[0] || mode != pacer.ModeWait && time.Since(g.start) != 0 {
-				t.Errorf("%v: got %d after %v, want %d at once", mode, got, time.Since(g.start), want[0])
+			if wg.Wait(); !maps.Equal(refused, test.refused) {
+				t.Errorf("%s: refused at %v, want %v", test.name, refused, test.refused)
 			}
-			time.Sleep(250*time.Millisecond - time.Since(g.start))
-			if got := g.get(); got != want[1] || mode != pacer.ModeWait && time.Since(g.start) != 250*time.Millisecond {
-				t.Errorf("%v: got %d after %v, want %d after a quarter of a second", mode, got, time.Since(g.start), want[1])
-			}
-			poll.Wait()
 		})
+	}
+}
+
+// Modes that do not wait keep their word beside a slow start: what would have to wait for it goes, also beside those that
+// wait. What would have to wait for anything else, or where the server has refused, is refused or answered by the caller.
+func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
+	for _, mode := range []pacer.Mode{pacer.ModeReject, pacer.ModeDegrade, pacer.ModeObserve} {
+		for name, test := range map[string]struct {
+			quotas  string
+			refused bool // the first, before
+			waiting int  // others, that may wait
+			want    int  // of ten
+		}{
+			"new":               {"", false, 0, 10},
+			"behind others":     {"", false, 5, 10},
+			"quota":             {"12/h", false, 0, 10},
+			"quota, others":     {"12/h", false, 5, 7},
+			"in flight, others": {"12 in flight", false, 5, 7},
+			"refused":           {"", true, 0, 1},
+			"refused, others":   {"", true, 5, 0},
+		} {
+			visit(t, func(n int) *http.Response {
+				if test.refused && n == 0 {
+					return reply(429, "Retry-After", "1")
+				}
+				time.Sleep(200 * time.Millisecond)
+				return reply(200)
+			}, func(g *guest) {
+				g.Quotas, g.MaxStandstill = pacer.Table{"/": quota.MustParse(test.quotas)}, pacer.Forever
+				g.Fallback = func(_ *http.Request, err *throttle.Error) (*http.Response, error) { return nil, err }
+				if test.refused {
+					g.Retry.MaxRefusals = -1
+					g.get()
+					time.Sleep(time.Second)
+				}
+				wait := g.crowd(test.waiting)
+				sent := func() int { g.mu.Lock(); defer g.mu.Unlock(); return len(g.went) }
+				before := sent()
+				var atOnce sync.WaitGroup
+				for range 10 {
+					atOnce.Go(func() {
+						req := lab.Request(g.t, "GET", "http://a.example/", "")
+						if resp, err := g.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: mode}))); err == nil {
+							resp.Body.Close()
+						}
+					})
+					synctest.Wait()
+				}
+				want := test.want
+				if mode == pacer.ModeObserve {
+					want = max(10, sent()-before) // and those that wait no longer for it
+				}
+				if got := sent() - before; got != want {
+					t.Errorf("%v, %s: %d went at once, want %d", mode, name, got, want)
+				}
+				atOnce.Wait()
+				wait.Wait()
+			})
+		}
 	}
 }

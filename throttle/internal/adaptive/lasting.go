@@ -1,10 +1,10 @@
 package adaptive
 
-// lasting is what a server that refuses is known by when its bucket has idled: Server.Begin forgets the pace as a
-// whole, unless a window is known or used up, and nothing of this. A long hold counts as idling. So what a rule learns from a hint, or of a habit of the
-// server, is a field here, and not one of pace.Rate. Each function has a line for each field, as those of parts have,
-// and a test finds the line that is left out. Begin is given no instant: what is to be done after idling at one is done
-// by the next Server.Take.
+// lasting is what a server that refuses is known by when its bucket has idled: Server.Restart forgets the pace
+// as a whole, unless a window is known or used up, and nothing of this. A long hold counts as idling. So what a
+// rule learns from a hint, or of a habit of the server, is a field here, and not one of pace.Rate. Each
+// function has a line for each field, as those of parts have, and a test finds the line that is left out.
+// Restart is given no instant: what is to be done after idling at one is done by the next Server.Take.
 type lasting struct {
 	overload    overload     // are failures without explanation refusals
 	unserved    unserved     // kinds of requests that were refused, and not served since

@@ -53,7 +53,7 @@ type Server struct {
 	marked    []*window      // what Count counts: the windows of the answers that the mark stands for, in order
 	mark      *inside.Mark   // nil before Stated was called, and from when a window comes or goes
 	doubted   sequence       // the latest refusal that no used-up window explains; zero once a limit is stated again
-	pace      pace.Rate      // learned from refusals that windows do not explain; forgotten when the bucket has idled, see Begin
+	pace      pace.Rate      // learned from refusals that windows do not explain; forgotten when the bucket has idled, see Restart
 	lasting
 
 	timed        bool  // what requests cost of a marked limit is learned, or how fast it comes back
@@ -98,15 +98,17 @@ func (s *Server) advance() {
 	s.site.sequence, s.sequence = n, n
 }
 
-// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new or has idled: then
-// the rate at which the server served is out of date, and is forgotten. Forgot reports whether there was such a rate.
+// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new or has idled (nothing was
+// granted for a while, be it that nobody asked or that a hold kept all): then the rate at which the server served is out of
+// date, and is forgotten, see pace.Rate.Idle. Forgot reports whether there was such a rate. What is lasting stays, and so do
+// the windows. (Of overload, that the bucket has begun is forgotten.)
 func (s *Server) Restart(forget bool) (forgot bool) {
 	if !s.config.SlowStart {
 		return false
 	}
 	s.advance()
 	refused := s.refusals > 0
-	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, hasRefused: refused || !forget && s.slowStart.hasRefused}
+	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, strict: refused || !forget}
 	if forget {
 		s.overload.again()
 		forgot = s.pace.Idle()
@@ -114,22 +116,13 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	return forgot
 }
 
-// Begin is to be called when the bucket is new or has idled: nothing was granted for a while, be it that nobody asked
-// or that a hold kept all. It forgets the pace, see pace.Rate.Idle, and has a slow start begin, unless it is known what may go and the
-// server did not refuse last. What is lasting stays, and so do the windows. (Of overload, that the bucket has begun is
-// forgotten.)
-func (s *Server) Begin(known bool) (forgot bool) {
-	forgot = s.Restart(true)
-	if known && !s.slowStart.refused {
-		s.slowStart.allowed = 0
-	}
-	return forgot
-}
+// Lenient reports whether a slow start is on that does not delay who is hasty.
+func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart.strict }
 
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.slowStart.open(now) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -147,11 +140,9 @@ func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) b
 	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims))
 }
 
-// Hurry is told of a claim that waits for longest at most, of the time had that it had at first: for ever if that is
-// zero, and not at all if it is negative. If requests are kept back for longer than that, for others that are not seen
-// yet, Hurry ends that; and it has a slow start take shorter steps. It reports whether it has done any of these.
-func (s *Server) Hurry(now monotime.Time, longest, had time.Duration) (hurried bool) {
-	hurried = s.slowStart.hurry(had)
+// Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is negative. If
+// requests are kept back for longer than that, for others that are not seen yet, Hurry ends that, and reports it.
+func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) {
 	for _, w := range s.windows {
 		if u := &w.others; longest != 0 && u.unseenUntil.Sub(now) > max(longest, 0) {
 			u.unseenUntil, hurried = 0, true
@@ -168,7 +159,7 @@ func (s *Server) Hurry(now monotime.Time, longest, had time.Duration) (hurried b
 // (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
 	if s.slowStart.allowed > 0 {
-		s.slowStart.due(due, ahead.N, optimist)
+		s.slowStart.due(due, ahead.N, d.Hasty, optimist)
 	}
 	if s.pace.Known() {
 		if at := s.pace.Due(due.At, ahead.N, d.N, s.inFlight, optimist); at > due.At {
@@ -221,7 +212,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		s.wentAlone = s.sequence
 	}
 	t.First = s.slowStart.first()
-	s.slowStart.take(now)
+	s.slowStart.take(now, d.Hasty)
 	s.pace.Take(now, asked, d.N)
 	t.sequence, t.looks, t.spares = s.sequence, false, share > 0
 	for _, w := range s.windows {

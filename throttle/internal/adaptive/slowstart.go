@@ -23,8 +23,9 @@ import (
 // wait no longer: nothing is learned from those. After a refusal, until something is served again, it takes
 // Patience, and no more may be in flight for that.
 //
-// Who waits may have less time than some steps take, and would fail although the server refuses nothing. So for
-// them the steps are shorter, see hurry; but not where the server has refused.
+// Who must not wait, or not for long, would fail although the server refuses nothing. So nobody waits for a slow start for
+// longer than a part of the time that it has (see Hasty), and goes beside those that may: each gets a place of its own.
+// But where the server has refused, or was held, the slow start is strict: it delays everybody.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
 	restart    sequence      // when it began: only requests granted later are counted
@@ -32,9 +33,8 @@ type slowStart struct {
 	grown      float64       // the part of one more that may be in flight
 	answered   int           // answers to requests granted since restart
 	refused    bool          // it began with a refusal, and nothing was served since
-	hasRefused bool          // the server has refused since the bucket was new or had idled: no step is shorter
+	strict     bool          // it began with a refusal or a hold, or one did since the bucket was new or had idled: nobody is hasty
 	unanswered monotime.Time // since when one more is to go without an answer, see take and serve; zero if nothing has gone since the latest answer
-	sooner     time.Duration // by how much a step is shorter than slowStartStep
 }
 
 const (
@@ -59,15 +59,28 @@ const (
 // request goes; and 100 requests at a server that answers late are all sent after seven steps.
 const slowStartStep = 250 * time.Millisecond
 
-// slowStartSteps are as many steps as fit into the time that a claim which waits had at first: 50 requests go in six of
-// them, so that half of that time is left for the answer, and 1000 in ten. With 16, servers that state no limits would
-// refuse a third more of what callers ask who wait for 1 or 2 s. No step is shorter than slowStartStep/slowStartSteps,
-// which is longer than most round trips within a network: a claim that has next to no time takes no slow start away.
-const slowStartSteps = 12
+// slowStartPart is which part of the time that a claim has it waits for a slow start: most first answers come within a
+// quarter of what callers wait for, and three quarters are left for its own.
+const slowStartPart = 4
 
-// open reports whether a request may go now.
-func (s *slowStart) open(now monotime.Time) bool {
-	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway()
+// Hasty returns from when on no slow start delays a claim, unless the server has refused, which came at an instant and had
+// so much time to wait: at once if that is negative, and never if it is zero, without a bound, or so long that slow starts
+// end sooner.
+func Hasty(came monotime.Time, had time.Duration) monotime.Time {
+	if had == 0 || had >= Patience {
+		return 0
+	}
+	return came.Add(max(had, 0) / slowStartPart)
+}
+
+// open reports whether a request may go now, which is hasty from an instant on.
+func (s *slowStart) open(now, hasty monotime.Time) bool {
+	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway() || s.passes(now, hasty)
+}
+
+// passes reports whether a request that is hasty from an instant on goes now, whatever is in flight.
+func (s *slowStart) passes(now, hasty monotime.Time) bool {
+	return hasty != 0 && now >= hasty && !s.strict
 }
 
 // openFor reports whether so many requests may go before an answer comes.
@@ -78,31 +91,23 @@ func (s *slowStart) nextAnyway() monotime.Time {
 	if s.refused {
 		return s.unanswered.Add(Patience)
 	}
-	return s.unanswered.Add(slowStartStep - s.sooner)
+	return s.unanswered.Add(slowStartStep)
 }
 
-// hurry has the steps be so short that slowStartSteps of them fit into the time that somebody who waits had at first, and
-// reports whether they have become shorter. By the time that is left, they would be the shortest wherever somebody waits
-// to the end.
-func (s *slowStart) hurry(had time.Duration) bool {
-	sooner := slowStartStep - max(had, slowStartStep)/slowStartSteps
-	if s.allowed == 0 || s.hasRefused || had <= 0 || sooner <= s.sooner {
-		return false
-	}
-	s.sooner = sooner
-	return true
-}
-
-// due puts d off, if that is earlier, for the slow start, if ahead requests go before.
+// due puts d off, if that is earlier, for the slow start, if ahead requests go before one that is hasty from an instant on.
 // An optimist expects the answers that are awaited to come at once.
-func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
-	if s.allowed == 0 || s.inFlight+ahead < s.allowed || ahead == 0 && s.open(d.At) {
+func (s *slowStart) due(d *limit.Due, ahead int, hasty monotime.Time, optimist bool) {
+	at := s.nextAnyway()
+	switch {
+	case s.allowed == 0, s.inFlight+ahead < s.allowed, ahead == 0 && d.At >= at, s.passes(d.At, hasty):
 		return
+	case s.passes(at, hasty):
+		at = hasty
 	}
 	if d.Cause == "" {
 		d.Cause = limit.SlowStart
 	}
-	if at := s.nextAnyway(); s.inFlight >= s.allowed && at > d.At && !optimist {
+	if s.inFlight >= s.allowed && at > d.At && !optimist {
 		d.Until(at, at, limit.SlowStart, "")
 	}
 }
@@ -110,12 +115,15 @@ func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
 // first reports whether a request that goes now is the first one after a refusal.
 func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
 
-// take counts a grant. The time without an answer begins with the first one after an answer, with each that
-// goes anyway, and with one that goes after a pause: nothing was in flight then, and nobody asked to go when
-// one more might have gone.
-func (s *slowStart) take(now monotime.Time) {
+// take counts a grant to a request that is hasty from an instant on. The time without an answer begins with the first one
+// after an answer, with each that goes anyway, and with one that goes after a pause: nothing was in flight then, and
+// nobody asked to go when one more might have gone.
+func (s *slowStart) take(now, hasty monotime.Time) {
 	if s.allowed == 0 {
 		return
+	}
+	if s.inFlight >= s.allowed && s.passes(now, hasty) {
+		s.allowed++
 	}
 	anyway := s.inFlight >= s.allowed
 	if anyway && !s.refused {

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // TestSlowStartAfterAPause: after a request that ended without an answer, and a while in which nobody asked to
@@ -12,75 +14,77 @@ import (
 func TestSlowStartAfterAPause(t *testing.T) {
 	for refused, step := range map[bool]time.Duration{false: slowStartStep, true: Patience} {
 		s := slowStart{allowed: 1, refused: refused}
-		s.take(start)
+		s.take(start, 0)
 		s.end(0)
-		if at := start.Add(step); !s.open(at) {
+		if at := start.Add(step); !s.open(at, 0) {
 			t.Error("nothing goes, though nothing is in flight")
 		}
 		pause := start.Add(30 * time.Second)
-		s.take(pause)
-		if s.open(pause) || s.open(pause.Add(step-1)) || !s.open(pause.Add(step)) {
+		s.take(pause, 0)
+		if s.open(pause, 0) || s.open(pause.Add(step-1), 0) || !s.open(pause.Add(step), 0) {
 			t.Errorf("refused %v: want one more after %v, and not before", refused, step)
 		}
 		s.end(0)
-		s.take(pause.Add(step / 2)) // in place of the one that has ended
-		if s.open(pause.Add(step-1)) || !s.open(pause.Add(step)) {
+		s.take(pause.Add(step/2), 0) // in place of the one that has ended
+		if s.open(pause.Add(step-1), 0) || !s.open(pause.Add(step), 0) {
 			t.Errorf("refused %v, one after the other: want one more after %v, and not before", refused, step)
 		}
 	}
 }
 
-// TestSlowStartHurries: steps are a twelfth of the time that somebody has left, unless that is no time or the server has
-// refused. They become shorter, and never longer, until another slow start begins.
-func TestSlowStartHurries(t *testing.T) {
-	const ms = time.Millisecond
-	for _, test := range []struct {
-		s    slowStart
-		left []time.Duration
-		want time.Duration
-	}{
-		{slowStart{allowed: 1}, nil, slowStartStep},
-		{slowStart{allowed: 1}, []time.Duration{0, -1, time.Hour, 3000 * ms}, slowStartStep}, // for ever, not at all, and enough
-		{slowStart{allowed: 1}, []time.Duration{2400 * ms}, 200 * ms},
-		{slowStart{allowed: 4}, []time.Duration{2400 * ms, 600 * ms, 1200 * ms, 0}, 50 * ms},
-		{slowStart{allowed: 1}, []time.Duration{1}, slowStartStep / 12},
-		{slowStart{allowed: 1, refused: true, hasRefused: true}, []time.Duration{600 * ms}, Patience},
-		{slowStart{}, []time.Duration{600 * ms}, slowStartStep},
+// TestSlowStartDelaysTheHastyNoLonger: who has no time, or little, goes at once, or after a quarter of it, beside those
+// that have more: these go when they would have gone.
+func TestSlowStartDelaysTheHastyNoLonger(t *testing.T) {
+	for _, test := range []struct{ had, want time.Duration }{ // zero: no sooner than others
+		{0, slowStartStep}, {Patience, slowStartStep}, {-1, 0}, {400 * time.Millisecond, 100 * time.Millisecond}, {Patience - 1, slowStartStep}, {4, 1},
 	} {
-		for _, left := range test.left {
-			before := test.s.nextAnyway()
-			if shorter := test.s.hurry(left); shorter != (test.s.nextAnyway() < before) {
-				t.Errorf("%v of %v: shorter is %v", left, test.left, shorter)
-			}
+		s := slowStart{allowed: 1}
+		s.take(start, 0)
+		at, hasty := start.Add(test.want), Hasty(start, test.had)
+		if !s.open(at, hasty) || test.want > 0 && s.open(at-1, hasty) {
+			t.Errorf("who has %v: want it to go after %v, and not before", test.had, test.want)
 		}
-		if got := test.s.nextAnyway().Sub(0).Round(time.Microsecond); got != test.want.Round(time.Microsecond) {
-			t.Errorf("%v: steps of %v, want %v", test.left, got, test.want)
+		d := limit.Due{At: start}
+		if s.due(&d, 0, hasty, false); d.At != at {
+			t.Errorf("who has %v: due after %v, want %v", test.had, d.At.Sub(start), test.want)
+		}
+		if test.want == slowStartStep {
+			continue
+		}
+		for range 100 {
+			s.take(at, hasty)
+		}
+		if s.allowed != 101 || s.inFlight != 101 || s.open(start.Add(slowStartStep-1), 0) || !s.open(start.Add(slowStartStep), 0) {
+			t.Errorf("beside 100 that are hasty, others go otherwise: %+v", s)
 		}
 	}
 }
 
-// TestSlowStartDoesNotHurryAfterARefusal: where the server has refused, steps are as long as ever, also after something
-// was served, and in a slow start that begins then; until the bucket has idled.
-func TestSlowStartDoesNotHurryAfterARefusal(t *testing.T) {
+// TestSlowStartIsStrictAfterARefusal: where the server has refused, or was held, all wait for the slow start, also after
+// something was served, and in a slow start that begins then; until the bucket has idled.
+func TestSlowStartIsStrictAfterARefusal(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
-	b.Begin(false)
-	hurries := func() bool { return b.Hurry(b.now, 0, 600*time.Millisecond) }
-	b.exchange(refuses())
-	if hurries() {
-		t.Error("after a refusal, steps are shorter")
-	}
-	if b.exchange(says()); b.slowStart.refused || hurries() {
-		t.Error("when something was served, steps are shorter")
-	}
-	if b.Restart(false); b.slowStart.refused || hurries() {
-		t.Error("in the next slow start, steps are shorter")
-	}
-	if b.Begin(false); !hurries() {
-		t.Error("after idling, steps are not shorter")
+	lenient := func() bool { return b.Lenient() && b.slowStart.passes(b.now, 1) }
+	b.Restart(true)
+	if !lenient() {
+		t.Error("at first, it is strict")
 	}
 	b.exchange(refuses())
-	if b.Begin(false); hurries() {
-		t.Error("after a long hold, steps are shorter")
+	if lenient() {
+		t.Error("after a refusal, it is not strict")
+	}
+	if b.exchange(says()); b.slowStart.refused || lenient() {
+		t.Error("when something was served, it is not strict")
+	}
+	if b.Restart(false); b.slowStart.refused || lenient() {
+		t.Error("in the next slow start, it is not strict")
+	}
+	if b.Restart(true); !lenient() {
+		t.Error("after idling, it is strict")
+	}
+	b.exchange(refuses())
+	if b.Restart(true); lenient() {
+		t.Error("after a long hold, it is not strict")
 	}
 }
 
@@ -102,7 +106,7 @@ func TestIdlingKeepsWhatLasts(t *testing.T) {
 		t.Fatal("nothing is known that could be forgotten")
 	}
 	b.at(b.now.Sub(start) + time.Hour)
-	if b.Begin(false); !b.pace.Fresh() {
+	if b.Restart(true); !b.pace.Fresh() {
 		t.Error("the pace is not forgotten")
 	}
 	before.overload.begun = 0

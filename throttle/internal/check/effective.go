@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -127,11 +126,6 @@ func Spacing(qs quota.Quotas) (most time.Duration) {
 		}
 	}
 	return most
-}
-
-// Stated reports whether some quota says how many requests may go.
-func Stated(qs quota.Quotas) bool {
-	return slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.N > 0 && (q.Unit == "" || q.Unit == quota.Requests) })
 }
 
 // MaxBuckets returns the effective MaxBuckets.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/expect"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // Demand is what one claim asks for, or what several ask for together.
@@ -15,6 +16,8 @@ type Demand struct {
 
 	Kind   *expect.Kind // says what they cost in units that are not in Costs; nil if nothing does
 	Silent int          // how many of the claims have a Kind
+
+	Hasty monotime.Time // from when on no slow start delays the claim; zero if it always may
 }
 
 // In returns what is asked for of a quota, whose Unit is canonical.
