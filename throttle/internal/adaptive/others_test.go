@@ -129,3 +129,15 @@ func TestOthersBesideAReserve(t *testing.T) {
 		t.Error("a look is in vain that found five of another limit")
 	}
 }
+
+// TestLookThatIsOvertaken: a look whose answer was written before others that have come says nothing of what others have
+// used since the window began: this one was seen to begin already.
+func TestLookThatIsOvertaken(t *testing.T) {
+	for _, newest := range []bool{true, false} {
+		u := others{began: start, atStart: 30, foundAtStart: 30, limitAtStart: 30, usedByUs: 1, measured: true}
+		u.count(&outcome{sent: start.Add(1), now: start.Add(2), n: 1, limit: 30, remaining: 28, remainingBefore: 3, look: true, newest: newest}, 0, false)
+		if seen := u.perOurToken > 0; seen != newest {
+			t.Errorf("newest %v: others use %v for each of ours", newest, u.perOurToken)
+		}
+	}
+}
