@@ -507,12 +507,16 @@ func (l *Limiter) init() {
 	}
 	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
-	l.server.Init(&l.account.site, adaptive.Config{MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random()})
+	l.server.Init(&l.account.site, adaptive.Config{
+		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+	})
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	l.root().standstill = min(l.root().standstill, l.standstill)
-	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh}))
+	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
+		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh,
+	}))
 	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
