@@ -390,7 +390,9 @@ func (r *Router) says(l *leaf, a *Answer, st *quota.Statement) said {
 	in := min(max(st.Reset, 0), monotime.Longest)
 	y.step = min(max(st.Resolution, 0), monotime.Longest)
 	y.early, y.late = a.Sent.Add(in-y.step), a.Now.Add(in+y.step)
-	if !st.Absolute {
+	if st.Absolute { // beside a Date in whole seconds, whatever the step of the reset
+		y.early, y.late = y.early.Add(-time.Second), y.late.Add(time.Second)
+	} else {
 		y.inMillis = y.step == time.Millisecond
 		y.guessed = y.step == time.Second && (st.Window <= 0 || in > st.Window+y.step)
 	}

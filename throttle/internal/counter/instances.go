@@ -121,6 +121,10 @@ func (in *instances) statement(y *said) (st quota.Statement) {
 			st.Remaining, until = s.remaining, s.late
 		}
 	}
-	st.Reset, st.Absolute, st.Skew = max(until.Sub(y.now)-y.step, 0), false, 0
+	pad := y.step
+	if st.Absolute {
+		pad += time.Second
+	}
+	st.Reset, st.Absolute, st.Skew = max(until.Sub(y.now)-pad, 0), false, 0
 	return st
 }

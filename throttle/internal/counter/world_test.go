@@ -102,6 +102,7 @@ const (
 	decimal
 	epoch
 	epochFloor
+	epochMillis // beside a Date in whole seconds
 	omitted
 	forms
 )
@@ -289,11 +290,14 @@ func (w *world) reset(st *quota.Statement, r *request) {
 		st.Reset = time.Duration(n * 1e9) // as seconds
 	case millisWell, decimal:
 		st.Reset, st.Resolution = ceil(in, time.Millisecond), time.Millisecond
-	case epoch, epochFloor:
+	case epoch, epochFloor, epochMillis:
 		clock := start.Add(r.written + w.skew)
 		t := clock.Add(in).Truncate(time.Second)
-		if w.form == epoch {
+		switch w.form {
+		case epoch:
 			t = t.Add(time.Second)
+		case epochMillis:
+			t, st.Resolution = clock.Add(in).Truncate(time.Millisecond), time.Millisecond
 		}
 		date := clock.Truncate(time.Second)
 		st.Reset, st.Absolute, st.Skew = t.Sub(date), true, start.Add(r.sent).Sub(date)
