@@ -1,6 +1,6 @@
 package lease
 
-import "iter"
+import "cmp"
 
 // Hope is what calls may bring a claim that waits.
 type Hope struct {
@@ -19,10 +19,16 @@ func (h *Hope) Called() bool { return h.calls > 0 }
 // where more urgent ones come all the time.
 const mostServed = 6
 
-// flight is a call and those because of which it is made.
+// flight stands for a call. It does not lead to those because of which the call is made: they lead to the call under way
+// when they came, and so on, to all who ever waited.
 type flight struct {
-	hopes []*Hope
-	full  bool // there was no room for more asks: another call follows, for the claims behind
+	full bool // there was no room for more asks: another call follows, for the claims behind
+}
+
+// called is those because of which a call is made.
+type called struct {
+	hopes  []*Hope
+	flight *flight
 }
 
 // flights is the call under way, and those before and after it.
@@ -33,33 +39,30 @@ type flights struct {
 }
 
 // begin notes that a call is made because of those with these hopes.
-func (s *flights) begin(hopes iter.Seq[*Hope]) {
-	s.now, s.next = s.next, nil
-	if s.now == nil {
-		s.now = new(flight)
-	}
-	for h := range hopes {
+func (s *flights) begin(hopes []*Hope) called {
+	s.now, s.next = cmp.Or(s.next, new(flight)), nil
+	for _, h := range hopes {
 		h.calls++
-		s.now.hopes = append(s.now.hopes, h)
 	}
+	return called{hopes, s.now}
 }
 
 // end notes that a call has ended, or is overdue, after which it ends once more.
-func (s *flights) end(f *flight) {
-	if s.now == f {
-		for _, h := range f.hopes {
+func (s *flights) end(c *called) {
+	if s.now == c.flight {
+		for _, h := range c.hopes {
 			h.calls--
 		}
 	}
-	s.now, s.ended = nil, f
+	s.now, s.ended = nil, c.flight
 }
 
 // answer notes whether a call had slots that may be used now for the i-th of those because of which it was made. If so,
 // and the claim does not go by them, another call is made for it.
-func (f *flight) answer(i int, came bool) {
-	h := f.hopes[i]
+func (c *called) answer(i int, came bool) {
+	h := c.hopes[i]
 	if h.served++; !came || h.served >= mostServed {
-		h.over = f
+		h.over = c.flight
 	}
 }
 

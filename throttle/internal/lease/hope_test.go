@@ -55,10 +55,9 @@ func TestHopeHasAnEnd(t *testing.T) {
 	var s flights
 	h := new(Hope)
 	for n := 1; ; n++ {
-		s.begin(func(yield func(*Hope) bool) { yield(h) })
-		f := s.now
-		f.answer(0, true)
-		s.end(f)
+		c := s.begin([]*Hope{h})
+		c.answer(0, true)
+		s.end(&c)
 		if !s.mayBring(h) {
 			if n != mostServed {
 				t.Errorf("%d calls, want %d", n, mostServed)

@@ -397,12 +397,12 @@ func TestNextTellsBack(t *testing.T) {
 	r := step(100*ms + 1)
 	equal(t, "back", r.Back, back)
 	equal(t, "serial", r.Serial, int64(2))
-	l.Step(at(110*ms), at(100*ms), &Call{Request: r, flight: new(flight), version: l.version}, nil, errDown, false)
+	l.Step(at(110*ms), at(100*ms), &Call{Request: r, version: l.version}, nil, errDown, false)
 	l.Next(at(110*ms), 0, queue())
 	r = step(110*ms + probeEvery)
 	equal(t, "back again", r.Back, back)
 	equal(t, "serial again", r.Serial, int64(2))
-	l.Step(at(320*ms), at(310*ms), &Call{Request: r, flight: new(flight), version: l.version}, &store.Reply{Bound: -1}, nil, false)
+	l.Step(at(320*ms), at(310*ms), &Call{Request: r, version: l.version}, &store.Reply{Bound: -1}, nil, false)
 	if c := l.Next(at(s), 0, queue()); c != nil || !l.Idle(at(s)) {
 		t.Errorf("after that a call %+v, idle %v", c, l.Idle(at(s)))
 	}

@@ -13,8 +13,8 @@ type Call struct {
 	Request *store.Request
 	asked   []Asked // the claims on behalf of which the request asks, in their order
 	waiting []Asked // the claims because of which the call is made: a request that repeats another one, or only tells, asks for none of them
-	flight  *flight
-	version int // of the quotas
+	called          // those of waiting
+	version int     // of the quotas
 	made    monotime.Time
 }
 
@@ -87,12 +87,11 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	}
 	l.calling = true
 	l.calls++
-	l.flights.begin(func(yield func(*Hope) bool) {
-		for _, a := range waiting {
-			yield(line.Hope(a.Waiter))
-		}
-	})
-	return &Call{r, asked, waiting, l.flights.now, l.sentVersion, now}
+	hopes := make([]*Hope, len(waiting))
+	for i, a := range waiting {
+		hopes[i] = line.Hope(a.Waiter)
+	}
+	return &Call{r, asked, waiting, l.flights.begin(hopes), l.sentVersion, now}
 }
 
 // hearOfHolds has a call made of a bucket without quotas, which has nothing to ask for, once in a

@@ -39,7 +39,7 @@ func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longes
 // overdue: it does not return, counts as failed, and Step is called once more when it has ended. No other call
 // is made before.
 func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error, overdue bool) (e Effects) {
-	l.flights.end(c.flight)
+	l.flights.end(&c.called)
 	slept := !l.overdue && sent != 0 && now.Sub(sent) > sleptFor // else it counted as failed in time
 	l.calling, l.overdue = overdue, overdue
 	if err == nil && reply == nil {
@@ -110,7 +110,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 // disappoint notes that a call brought nothing.
 func (l *Lease) disappoint(c *Call) {
 	for i := range c.waiting {
-		c.flight.answer(i, false)
+		c.answer(i, false)
 	}
 }
 
@@ -274,7 +274,7 @@ func (l *Lease) unserved(c *Call, got, open []int) (none []Unserved) {
 			ask, n = a.ask, 0
 		}
 		n++
-		c.flight.answer(i, n <= open[ask])
+		c.answer(i, n <= open[ask])
 		if n <= got[ask] {
 			continue
 		}
