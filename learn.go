@@ -143,7 +143,7 @@ func (t *Transport) costOf(trip *trip, resp *http.Response, sent *atomic.Int64) 
 func (t *Transport) countsReading() bool { return t.Line.MaxUnread >= 0 }
 
 // watch returns the body of resp, wrapped so that its end ends g: until then, the answer holds a slot of a
-// quota in flight, or its bytes are counted.
+// quota in flight, its bytes are counted, or the server is still to charge it.
 func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
 	kept := ofThrottle.Keep(g)
 	return body.Watch(req.Context(), resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {

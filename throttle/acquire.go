@@ -427,11 +427,11 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits; it fills g, which is zero. Answers says that ctx bounds the
-// answer, too, and not the wait alone. Find returns the Limiter of the claim; it is called again after each Update.
-// Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited, if not nil, is called
-// after the wait, granted or not, with what the claim has waited for: each cause once, the longest first. Their sum
-// is the wait, exactly. Nothing is kept for those who do not ask.
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits; it fills g, which is zero. Answers
+// says that ctx bounds the answer, too, and not the wait alone. Find returns the Limiter of the claim; it is called
+// again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited,
+// if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause once, the
+// longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
 func (inner) Acquire(ctx context.Context, answers bool, group *Group, c Claim, g *Grant, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	c.answers = answers
 	generation := group.generation.Load()

@@ -36,7 +36,7 @@ import (
 // A waiter enters once, and leaves once. In between it moves, and the counts below stay:
 //
 //	enter, leave           all lines, or aside, and the counts
-//	joinLine, withdraw     a line above, while it is the first in the one below and goes there (promote)
+//	joinLine, withdraw     a line above, while it is the first in the one below and goes there (compete)
 //	unstand, makeWay       from its lines to aside, and back
 //	depart                 leave, with what became of it
 //	end                    depart, and its goroutine is woken: granted (release), refused (refuse, refuseOutOfBounds, wait, makeRoom), sent to
