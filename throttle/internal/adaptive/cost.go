@@ -75,7 +75,7 @@ func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another, reading b
 			p.first = max(p.first, float64(o.remaining+1))
 		}
 	case reading:
-		t.Reading = p.beginReading(&kind, t.N) || t.Reading
+		t.Reading = p.beginReading(&kind) || t.Reading
 	default:
 		p.count(&kind)
 	}
@@ -138,7 +138,7 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	if !w.prices(d) {
 		return costIn(d, w.unit)
 	}
-	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests+int(math.Ceil(w.price.read())))
+	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests+int(math.Ceil(w.price.unread(s.reading))))
 	if n > w.stated/2 && w.stated > 0 {
 		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
 		// window.
@@ -171,7 +171,7 @@ func (s *Server) inFlightIn(w *window) int {
 		return s.inFlight
 	}
 	c := s.known(w.unit)
-	return c.n + w.priceOf(s.inFlight-c.requests) + w.price.owed()
+	return c.n + w.priceOf(s.inFlight-c.requests) + w.price.owed(s.reading)
 }
 
 // known returns what those requests in flight cost in a unit whose cost in the unit is known.
@@ -218,9 +218,10 @@ func (s *Server) EndReading(t *Ticket, kind *Kind) {
 		return
 	}
 	t.Reading = false
+	s.reading = max(s.reading-t.N, 0)
 	for _, w := range s.windows {
 		if w.price != nil {
-			w.price.endReading(kind, t.N)
+			w.price.endReading(kind)
 		}
 	}
 }

@@ -99,6 +99,7 @@ type chaos struct {
 	config  Config
 	servers [3]Server
 	flying  [3][]flight
+	reading [3][]Ticket // of answers that are being read, of which it is to be told when they were
 }
 
 // flight is a request in flight.
@@ -118,6 +119,7 @@ const (
 	restart
 	remember
 	inherit
+	endReading
 	ops
 )
 
@@ -197,7 +199,11 @@ func (c *chaos) step() {
 		if flags&16 > 0 {
 			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}
 		}
+		a.Reading = flags&32 > 0
 		e := s.Learn(c.now, &f.ticket, Kind{}, &a)
+		if f.ticket.Reading {
+			c.reading[i] = append(c.reading[i], f.ticket)
+		}
 		if e.Hold > c.config.MaxHold {
 			c.t.Fatalf("held for %v, MaxHold is %v", e.Hold, c.config.MaxHold)
 		}
@@ -239,6 +245,11 @@ func (c *chaos) step() {
 	case inherit:
 		m := c.memory()
 		s.Inherit(c.now, &m, &c.clock)
+	case endReading:
+		if n := len(c.reading[i]); n > 0 {
+			s.EndReading(&c.reading[i][n-1], &Kind{})
+			c.reading[i] = c.reading[i][:n-1]
+		}
 	}
 }
 
@@ -317,6 +328,13 @@ func (c *chaos) check() {
 		if s.InFlight() != want {
 			c.t.Fatalf("in flight: %d, want %d", s.InFlight(), want)
 		}
+		reading := 0
+		for _, t := range c.reading[i] {
+			reading += t.N
+		}
+		if s.reading != reading {
+			c.t.Fatalf("answers to %d are being read, want %d", s.reading, reading)
+		}
 		if len(s.windows) > maxWindows || len(c.site.compared) > maxCompared || len(s.otherUnits) > len(units) {
 			c.t.Fatalf("%d windows, %d compared, %d units", len(s.windows), len(c.site.compared), len(s.otherUnits))
 		}
@@ -355,6 +373,9 @@ func (c *chaos) checkPrice(p *price) {
 	c.t.Helper()
 	if !(p.mean >= 0 && p.mean <= maxTokens && p.variance >= 0 && p.first >= 0) || len(p.kinds) > maxPricedKinds {
 		c.t.Fatalf("price: %+v", p)
+	}
+	if part := p.streaming.part(p.mean); !(part >= 0 && part <= 1) || p.owed(1000) < 0 || p.owed(1000) > maxTokens {
+		c.t.Fatalf("%v of a price is charged when its answer begins, and for 1000 that are being read, %d are to be: %+v", part, p.owed(1000), p)
 	}
 	for _, n := range []int{0, 1, 1000} {
 		if a, b := p.times(n, nil), p.need(nil, n, 1000); a < 0 || a > maxTokens || b < 0 || b > maxTokens {

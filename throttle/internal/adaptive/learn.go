@@ -23,6 +23,9 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	asked := a.readHint(s.refusals + 1)
 	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
 	s.hear(now, t, kind, a)
+	if t.Reading {
+		s.reading += t.N
+	}
 	if a.Refused && a.Hold > 0 {
 		a.Hold = s.sooner(now, a.Hold, a.HoldResolution, a.Statements)
 		asked = min(asked, a.Hold)

@@ -98,6 +98,65 @@ func TestOverlapIsBounded(t *testing.T) {
 	}
 }
 
+// TestOverlapReading: what is still to be charged for answers that are being read is missing for both of two, as what is in
+// flight is: once, until it was read, and no longer than whoever sent it draws on the limit.
+func TestOverlapReading(t *testing.T) {
+	for name, part := range map[string]func(a, b *bucket, ticket *Ticket){
+		"read":     func(a, _ *bucket, ticket *Ticket) { a.EndReading(ticket, &Kind{}) },
+		"leaves":   func(a, _ *bucket, _ *Ticket) { a.Leave() },
+		"separate": func(a, _ *bucket, _ *Ticket) { a.separate(a.window1(), 900, 900) },
+	} {
+		var site Site
+		a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+		tokens := func(n int) Answer {
+			st := left(n, 1000, time.Minute)
+			st.Unit = "tokens"
+			return says(st)
+		}
+		a.exchange(tokens(990))
+		b.exchange(tokens(980))
+		w := b.window1()
+		if a.window1() != w {
+			t.Fatal("the window is not shared")
+		}
+		w.price = &price{mean: 100, learned: priceMemory, streaming: streaming{seen: true, square: 1e9}} // all is charged when it was read
+		ticket, begun := a.send(), tokens(970)
+		begun.Reading = true
+		if a.done(ticket, begun); !ticket.Reading {
+			t.Fatal("nobody is to say when the answer was read")
+		}
+		if got := b.inFlightOn(w); got < 90 || got > 100 {
+			t.Errorf("%s: while an answer is being read, %d are in flight, want its cost", name, got)
+		}
+		if part(a, b, ticket); b.inFlightOn(w) != 0 {
+			t.Errorf("%s: %d are in flight, want nothing", name, b.inFlightOn(w))
+		}
+		if a.EndReading(ticket, &Kind{}); a.reading != 0 {
+			t.Errorf("%s: %d answers are being read, want none", name, a.reading)
+		}
+	}
+}
+
+// TestSplitOffReading: what is still to be charged for answers that were being read when windows went to another Server is
+// not missing there for ever.
+func TestSplitOffReading(t *testing.T) {
+	var site Site
+	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	st := left(990, 1000, time.Minute)
+	st.Unit, st.Counter = "tokens", "x"
+	a.exchange(says(st))
+	w := a.window1()
+	w.price = &price{mean: 100, learned: priceMemory, streaming: streaming{seen: true, square: 1e9}}
+	ticket, begun := a.send(), says(st)
+	begun.Reading = true
+	a.done(ticket, begun)
+	a.SplitOff("x", b.Server)
+	a.EndReading(ticket, &Kind{})
+	if w != b.window1() || b.inFlightOn(w) != 0 {
+		t.Errorf("%d are in flight, want nothing", b.inFlightOn(w))
+	}
+}
+
 // TestSplitOff: the windows of a bucket of the server go to the other Server. What is in flight may draw on
 // them, until it is answered.
 func TestSplitOff(t *testing.T) {

@@ -163,42 +163,40 @@ func (p *price) countOther(kind *Kind, part float64) {
 
 // beginReading counts a request of a kind that was served, and whose answer is being read. It reports whether
 // endReading is to be told when it was.
-func (p *price) beginReading(kind *Kind, n int) bool {
+func (p *price) beginReading(kind *Kind) bool {
 	if p.streaming.seen = true; !p.streaming.watched(p.mean) {
 		p.count(kind)
 		return false
 	}
 	p.countPart(kind, p.streaming.part(p.mean))
 	p.streaming.begun += p.of(kind)
-	p.streaming.under += n
 	return true
 }
 
 // endReading counts the rest of a request that beginReading has counted.
-func (p *price) endReading(kind *Kind, n int) {
-	if p.streaming.under == 0 {
-		return // the limit is a new one
+func (p *price) endReading(kind *Kind) {
+	if !p.streams() {
+		return // the limit is a new one, or all was counted when the answer began
 	}
 	p.countPart(kind, 1-p.streaming.part(p.mean))
 	p.streaming.begun -= p.of(kind)
-	p.streaming.under = max(p.streaming.under-n, 0)
 }
 
-// streams reports whether answers are being read of which it is not known that nothing is charged any more.
-func (p *price) streams() bool { return p.streaming.under > 0 || p.streaming.watched(p.mean) }
+// streams reports whether it is not known that nothing is charged any more for answers that are being read.
+func (p *price) streams() bool { return p.streaming.watched(p.mean) }
 
-// read returns as how many requests count those whose answers are being read.
-func (p *price) read() float64 {
-	if p == nil || p.streaming.under == 0 {
+// unread returns as how many requests n count whose answers are being read.
+func (p *price) unread(n int) float64 {
+	if p == nil || n == 0 || !p.streams() {
 		return 0
 	}
-	return (1 - p.streaming.part(p.mean)) * float64(p.streaming.under)
+	return (1 - p.streaming.part(p.mean)) * float64(n)
 }
 
-// owed returns what is still to be charged for those.
-func (p *price) owed() int {
-	if read := p.read(); read > 0 {
-		return tokens(math.Ceil(read * p.of(nil)))
+// owed returns what is still to be charged for n requests whose answers are being read.
+func (p *price) owed(n int) int {
+	if unread := p.unread(n); unread > 0 {
+		return tokens(math.Ceil(unread * p.of(nil)))
 	}
 	return 0
 }
@@ -212,7 +210,7 @@ func (p *price) learn(spent float64) {
 		n := k.served
 		requests, squares, thought = requests+n, squares+n*n, thought+n*p.thought(k)
 	}
-	if p.streaming.under == 0 && p.streaming.begun == 0 && requests == 0 {
+	if !p.streams() && requests == 0 {
 		return
 	}
 	if spent += p.carried; requests < 1 {
@@ -309,6 +307,5 @@ func (p *price) clone() *price {
 	}
 	own := *p
 	own.kinds = slices.Clone(p.kinds)
-	own.streaming.under = 0 // the requests of the other are not ours
 	return &own
 }

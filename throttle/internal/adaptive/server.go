@@ -33,6 +33,7 @@ type Server struct {
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
+	reading    int                 // cost in requests of those whose answers are being read, and that may not be charged in full
 	room       int                 // requests that may go at least before a window delays one; see findRoom
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
 

@@ -2,7 +2,7 @@ package adaptive
 
 // streaming is which part of what a request costs is taken from a limit when its answer begins; the rest is, when it has
 // been read. Answers that stream are written long after their headers, and servers differ: some charge an estimate at
-// once, others what was written, when it has been, or while it is. What is still to be charged is in flight.
+// once, others what was written, when it has been, or while it is. What is still to be charged is in flight (Server.reading).
 //
 // In come the answers that begin and end (price.beginReading and endReading), and how much more was spent than was
 // thought (learn). The part is that with which this would differ least: with the least squares of what was spent between
@@ -12,7 +12,6 @@ type streaming struct {
 	begun        float64 // what those cost that have begun since learn was told, less what those cost that were read
 	both, square float64 // the sums of the least squares
 	seen         bool    // an answer came that was still being read
-	under        int     // requests whose answers are being read
 	heard        int     // how often learn was told, since a request was refused
 }
 

@@ -19,7 +19,7 @@ func TestStreaming(t *testing.T) {
 			for range 2000 {
 				cost := 40 * math.Pow(10, random.Float64())
 				left -= part * cost
-				if watched := p.beginReading(kind, 1); watched {
+				if watched := p.beginReading(kind); watched {
 					open = append(open, cost)
 				} else if part < 1 { // it was watched for too short a time: more is in flight than is thought, and a request is refused
 					p.streaming.heard = 0
@@ -30,7 +30,7 @@ func TestStreaming(t *testing.T) {
 				p.learn(stated - now)
 				for stated = now; len(open) > random.IntN(6); open = open[1:] {
 					left -= (1 - part) * open[0]
-					p.endReading(kind, 1)
+					p.endReading(kind)
 				}
 			}
 			if got := p.streaming.part(p.mean); math.Abs(got-part) > map[float64]float64{1: 0.1, 1000: 0.25}[grain] {
@@ -39,24 +39,21 @@ func TestStreaming(t *testing.T) {
 			if p.mean < 100 || p.mean > 220 {
 				t.Errorf("part %v, in steps of %v: the mean cost is %.0f, want about 156", part, grain, p.mean)
 			}
-			if p.streaming.under != len(open) {
-				t.Errorf("part %v: %d answers are being read, want %d", part, p.streaming.under, len(open))
-			}
 		}
 	}
 }
 
 // What is still to be charged is in flight; of a server that charges at once, that is nothing.
 func TestStreamingOwed(t *testing.T) {
-	p := price{mean: 100, learned: priceMemory, streaming: streaming{under: 3, both: 0, square: 1e9}}
-	if got := p.owed(); got != 300 {
+	p := price{mean: 100, learned: priceMemory, streaming: streaming{seen: true, square: 1e9}}
+	if got := p.owed(3); got != 300 {
 		t.Errorf("three answers are being read, of 100 tokens that are charged later: %d are owed, want 300", got)
 	}
 	p.streaming.both = p.streaming.square
-	if got := p.owed(); got != 0 {
+	if got := p.owed(3); got != 0 {
 		t.Errorf("%d tokens are owed to a server that charges at once", got)
 	}
-	if p.clone().owed() != 0 || (*price)(nil).owed() != 0 {
+	if p.owed(0) != 0 || (*price)(nil).owed(3) != 0 {
 		t.Error("tokens are owed for nothing")
 	}
 }
@@ -69,16 +66,16 @@ func TestStreamingIsWatched(t *testing.T) {
 		t.Error("answers are watched before any was read for a while")
 	}
 	for i := range streamingEnough {
-		if !p.beginReading(kind, 1) {
+		if !p.beginReading(kind) {
 			t.Fatalf("answer %d is not watched", i)
 		}
 		p.learn(100)
-		p.endReading(kind, 1)
+		p.endReading(kind)
 	}
-	if p.beginReading(kind, 1) || p.streams() {
+	if p.beginReading(kind) || p.streams() {
 		t.Error("answers are watched though nothing is charged at their end")
 	}
-	if p.streaming.heard = 0; !p.beginReading(kind, 1) {
+	if p.streaming.heard = 0; !p.beginReading(kind) {
 		t.Error("answers are not watched after a refusal")
 	}
 }
