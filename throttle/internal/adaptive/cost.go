@@ -171,7 +171,11 @@ func (s *Server) inFlightIn(w *window) int {
 		return s.inFlight
 	}
 	c := s.known(w.unit)
-	return c.n + w.priceOf(s.inFlight-c.requests) + w.price.owed(s.reading)
+	owed := w.price.owed(s.reading)
+	if w.stated > 0 { // some streams never end, and of others nothing is charged: they leave half of the limit
+		owed = min(owed, w.stated/2)
+	}
+	return c.n + w.priceOf(s.inFlight-c.requests) + owed
 }
 
 // known returns what those requests in flight cost in a unit whose cost in the unit is known.

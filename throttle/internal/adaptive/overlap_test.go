@@ -137,6 +137,21 @@ func TestOverlapReading(t *testing.T) {
 	}
 }
 
+// TestEndlessReading: streams that never end, and are never charged, leave half of a limit to others.
+func TestEndlessReading(t *testing.T) {
+	b := newBucket(t, Config{})
+	st := left(1000, 1000, time.Minute)
+	st.Unit = "tokens"
+	b.exchange(says(st))
+	b.window1().price = &price{mean: 100, learned: priceMemory, streaming: streaming{seen: true, square: 1e9}}
+	a := says(st)
+	a.Reading = true
+	for range 20 {
+		b.done(b.send(), a)
+	}
+	b.wantOpen(5)
+}
+
 // TestSplitOffReading: what is still to be charged for answers that were being read when windows went to another Server is
 // not missing there for ever.
 func TestSplitOffReading(t *testing.T) {
