@@ -146,6 +146,15 @@ func (e *echo) begin(now monotime.Time, size int, shorter, longer time.Duration)
 	}
 }
 
+// scale makes the limit such a part of itself.
+func (e *echo) scale(part float64) {
+	for _, size := range []*int{&e.size, &e.former} {
+		if *size > 0 {
+			*size = max(int(min(part*float64(*size), mostCounted)), 1)
+		}
+	}
+}
+
 // retry has more go after so long, and after a span at the soonest.
 func (e *echo) retry(now monotime.Time, gap time.Duration) {
 	e.gap = max(gap, e.span)

@@ -163,3 +163,23 @@ func TestEchoDue(t *testing.T) {
 		t.Errorf("nine tokens go after %v, want 12s", at)
 	}
 }
+
+// TestEchoScaled: of a log that processes share, each has its part, which changes when others come or go.
+func TestEchoScaled(t *testing.T) {
+	const s = time.Second
+	r := Rate{lastGrant: start, echo: echo{size: 40, former: 30, span: 10 * s, cells: 1, next: start.Add(time.Hour)}}
+	r.echo.served[0] = cell{start, 20}
+	if r.Scale(0.5); r.echo.size != 20 || r.echo.former != 15 || r.Due(start, 0, 1, 0, false) != start.Add(10*s) {
+		t.Errorf("%d of 40, and %d of 30, for half of the processes, and the next goes after %v, want 20, 15 and 10s", r.echo.size, r.echo.former, r.Due(start, 0, 1, 0, false).Sub(start))
+	}
+	if r.Scale(2); r.echo.size != 40 || r.echo.former != 30 || r.Due(start, 0, 20, 0, false) != start {
+		t.Errorf("%d and %d for twice as much, want 40 and 30", r.echo.size, r.echo.former)
+	}
+	if r.Scale(0.001); r.echo.size != 1 || r.echo.former != 1 {
+		t.Errorf("%d and %d for very many processes, want 1", r.echo.size, r.echo.former)
+	}
+	var none Rate
+	if none.Scale(0.5); none.echo.on() {
+		t.Error("a log is known that was none before")
+	}
+}

@@ -113,5 +113,6 @@ func (r *Rate) Scale(part float64) {
 	r.former.rate *= part
 	r.former.ceiling *= part
 	r.first.scale(part)
+	r.echo.scale(part)
 	r.window, r.meter = window{}, meter{}
 }
