@@ -183,3 +183,17 @@ func TestEchoScaled(t *testing.T) {
 		t.Error("a log is known that was none before")
 	}
 }
+
+// TestEchoCountsNothing: where nothing was served between two answers, no token comes back later for that.
+func TestEchoCountsNothing(t *testing.T) {
+	var r Rate
+	r.Serve(start, 1, Went{})
+	r.echo.most = 2
+	want := r.echo
+	if r.Count(start.Add(time.Second), 0); r.echo != want {
+		t.Errorf("%d cells, the last of %v later, want one of the beginning", r.echo.cells, r.echo.served[0].at.Sub(start))
+	}
+	if r.Count(start.Add(time.Second), 1); r.echo.served[0] != (cell{start.Add(time.Second), 2}) {
+		t.Errorf("%+v, want a token more", r.echo.served[0])
+	}
+}

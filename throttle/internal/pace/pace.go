@@ -260,8 +260,11 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	}
 }
 
-// Count counts n tokens that were served while nothing was known.
+// Count counts n tokens that were served while nothing was known. As a rule, there are none.
 func (r *Rate) Count(now monotime.Time, n int) {
+	if n == 0 {
+		return
+	}
 	r.row.count(n)
 	r.window.count(n)
 	r.echo.serve(now, n)
