@@ -14,8 +14,9 @@ import (
 // A row shows such a limit: nothing is served for long after it, and then few. Of that moment
 // window knows how many the row had, and after how long the first of it came back. From then on, as many go within that
 // time, the span, as the row had (due). Looks pass over no usual window (row.go), so that the span is the whole second
-// before one was served, if nothing was refused after that. When one is refused that was to be back, the span is as long as
-// it took; and else there is no such limit. After mostFailed of these none is looked for.
+// before one was served, if nothing was refused after that. One that is refused although it was to be back says nothing if
+// provenServed were served since the one before: a server may refuse some by chance. If not, the span is as long as it took;
+// and else there is no such limit. After mostFailed of these none is looked for.
 //
 // The limit may rise, and the span may be shorter. So now and then more goes, until one is refused, as of a window. That
 // is unlearned when less is served later: of a window that slides, tokens may come back sooner than they do as a rule.
@@ -28,10 +29,12 @@ type echo struct {
 	most   int // tokens of a cell
 
 	size    int           // tokens in any span; zero if no such limit is known
+	top     int           // size when it was found
 	former  int           // size before more went; zero once that is proven, or if it never was
 	span    time.Duration // until a token comes back
 	longest time.Duration // after so long one was served
 	back    int           // tokens served since size is known
+	calm    int           // tokens served since size is known, two times provenServed at most, less that for each refused by chance
 	failed  int           // how often there was no such limit
 	beyond  bool          // more goes until one is refused
 	next    monotime.Time // when that is to be again
@@ -61,6 +64,7 @@ func (e *echo) proven() bool { return e.back >= leastRow }
 func (e *echo) serve(now monotime.Time, n int) {
 	if e.on() {
 		e.back = min(e.back+n, mostCounted)
+		e.calm = min(e.calm+min(n, mostCounted), 2*provenServed)
 		e.forget(now.Add(-e.span))
 	}
 	if last := e.cells - 1; last >= 0 && (e.served[last].at >= now || e.served[last].n+n <= e.most) {
@@ -138,7 +142,7 @@ func (e *echo) alone(now monotime.Time, tokens int) bool {
 // the most, and that a second one was refused.
 func (e *echo) begin(now monotime.Time, size int, shorter, longer time.Duration) {
 	if e.failed < mostFailed {
-		e.size, e.span, e.longest, e.back, e.beyond = size, longer, longer, 0, false
+		e.size, e.top, e.span, e.longest, e.back, e.calm, e.beyond = size, size, longer, longer, 0, 0, false
 		if whole := longer.Truncate(time.Second); whole > shorter {
 			e.span = whole
 		}
@@ -148,7 +152,7 @@ func (e *echo) begin(now monotime.Time, size int, shorter, longer time.Duration)
 
 // scale makes the limit such a part of itself.
 func (e *echo) scale(part float64) {
-	for _, size := range []*int{&e.size, &e.former} {
+	for _, size := range []*int{&e.size, &e.top, &e.former} {
 		if *size > 0 {
 			*size = max(int(min(part*float64(*size), mostCounted)), 1)
 		}
@@ -168,13 +172,15 @@ func (e *echo) refuse(now monotime.Time) {
 	case e.beyond:
 		e.beyond = false
 		if more := used - e.most; more > e.size { // of a cell, some may be back
-			e.former, e.size = e.size, more
+			e.former, e.size, e.top = e.size, more, more
 		}
 		e.retry(now, rarer(e.gap, e.size, e.span))
 	case used >= e.size: // it was on its way
+	case e.calm >= provenServed: // it may have been refused by chance
+		e.calm -= provenServed
 	case e.former > 0: // tokens came back sooner than they do as a rule
-		e.size, e.former = e.former, 0
-	case turnsDiffer*(e.size-used) <= e.size:
+		e.size, e.top, e.former = e.former, e.former, 0
+	case turnsDiffer*(e.top-used) <= e.top:
 		e.size = used
 	case e.span < e.longest:
 		e.span = e.longest

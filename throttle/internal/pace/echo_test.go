@@ -62,16 +62,21 @@ func TestEchoIsRefused(t *testing.T) {
 		{"more went, and of a cell some may be back", 41, echo{beyond: true, gap: 40 * s, most: 1}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute), most: 1}},
 		{"more went, long ago", 40, echo{beyond: true, gap: longestUp}, echo{size: 40, gap: longestUp, next: at.Add(longestUp)}},
 		{"one was on its way", 40, echo{longest: 9 * s}, echo{size: 40, longest: 9 * s}},
-		{"less after more", 39, echo{former: 30}, echo{size: 30}},
-		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, longest: 9 * s}},
+		{"less by chance", 5, echo{former: 30, calm: provenServed + 1}, echo{size: 40, former: 30, calm: 1}},
+		{"less after more", 39, echo{former: 30, calm: provenServed - 1}, echo{size: 30, calm: provenServed - 1}},
+		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, top: 40, longest: 9 * s}},
+		{"a little less, once more", 39, echo{top: 42, longest: 9 * s}, echo{size: 40, top: 42, span: 9 * s, longest: 9 * s}},
 		{"far less, as it takes longer", 37, echo{longest: 9 * s}, echo{size: 40, span: 9 * s, longest: 9 * s}},
 		{"far less", 37, echo{longest: 8 * s, failed: 1}, echo{failed: 2}},
 	} {
 		e, want := test.echo, test.want
-		e.size, e.span, e.back = 40, 8*s, leastRow
+		e.size, e.top, e.span, e.back = 40, max(e.top, 40), 8*s, leastRow
 		e.cells, e.served[0] = 1, cell{at, test.used}
 		if e.refuse(at); e.on() {
 			want.back, want.cells, want.served[0] = leastRow, 1, e.served[0]
+			if want.top == 0 {
+				want.top = e.size
+			}
 			if want.span == 0 {
 				want.span = 8 * s
 			}
@@ -80,7 +85,17 @@ func TestEchoIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", test.name, e, want)
 		}
 	}
-	e := echo{failed: mostFailed}
+	e := echo{size: 40, top: 40, span: 8 * s}
+	for range 3 * provenServed {
+		e.serve(at, 1)
+	}
+	if e.calm != 2*provenServed {
+		t.Errorf("%d served count for those that are refused by chance, want %d", e.calm, 2*provenServed)
+	}
+	if e.begin(at, 40, 7*s, 8*s); e.calm != 0 {
+		t.Errorf("%d of another limit count", e.calm)
+	}
+	e = echo{failed: mostFailed}
 	if e.begin(at, 40, 7*s, 8*s); e.on() {
 		t.Error("a limit that failed often is looked for again")
 	}
@@ -167,9 +182,9 @@ func TestEchoDue(t *testing.T) {
 // TestEchoScaled: of a log that processes share, each has its part, which changes when others come or go.
 func TestEchoScaled(t *testing.T) {
 	const s = time.Second
-	r := Rate{lastGrant: start, echo: echo{size: 40, former: 30, span: 10 * s, cells: 1, next: start.Add(time.Hour)}}
+	r := Rate{lastGrant: start, echo: echo{size: 40, top: 40, former: 30, span: 10 * s, cells: 1, next: start.Add(time.Hour)}}
 	r.echo.served[0] = cell{start, 20}
-	if r.Scale(0.5); r.echo.size != 20 || r.echo.former != 15 || r.Due(start, 0, 1, 0, false) != start.Add(10*s) {
+	if r.Scale(0.5); r.echo.size != 20 || r.echo.top != 20 || r.echo.former != 15 || r.Due(start, 0, 1, 0, false) != start.Add(10*s) {
 		t.Errorf("%d of 40, and %d of 30, for half of the processes, and the next goes after %v, want 20, 15 and 10s", r.echo.size, r.echo.former, r.Due(start, 0, 1, 0, false).Sub(start))
 	}
 	if r.Scale(2); r.echo.size != 40 || r.echo.former != 30 || r.Due(start, 0, 20, 0, false) != start {
