@@ -107,7 +107,9 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 		p.skip()
 	}
 	p.at, p.remaining = now, remaining
-	p.notice(w.stated, remaining)
+	if p.learned < enoughNumbers {
+		p.notice(w.stated, remaining)
+	}
 }
 
 func isSaid(d *limit.Demand, unit string) bool {

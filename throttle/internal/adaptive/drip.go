@@ -104,11 +104,13 @@ func (d *drip) noteFar(o *outcome, after *reset) {
 
 // bounds returns between which bounds the rate is: zero and infinity if it is not known.
 func (d *drip) bounds(now monotime.Time) (least, most float64) {
-	if d.known == 0 || now < d.known {
+	if !d.knows(now) {
 		return 0, math.Inf(1)
 	}
 	return d.least, d.most
 }
+
+func (d *drip) knows(now monotime.Time) bool { return d.known != 0 && now >= d.known }
 
 // within reports whether the limit was full when the request came, and is full again within a round trip; and
 // at which rate it comes back then. Whoever has no more under way than remain uses a part of that. A log may

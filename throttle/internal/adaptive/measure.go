@@ -190,14 +190,17 @@ func (r *refill) follow(o *outcome) {
 			r.rate = max(measuredShare*most, slowestRate(r.maxHold))
 		}
 	}
-	if _, within := r.drip.within(o); o.limit >= fewTokens && !within && !o.unpriced {
-		return
+	if o.limit >= fewTokens && !o.unpriced {
+		if _, within := r.drip.within(o); !within {
+			return
+		}
 	}
-	least, _ := d.bounds(o.now)
-	if least *= measuredShare; r.served > servedInRow && r.rate < least && pace.Sane(least) {
+	if least := measuredShare * d.least; r.served > servedInRow && r.rate < least && pace.Sane(least) && d.knows(o.now) {
 		r.rate = min(gentleRaise*r.rate, least)
 	}
-	r.atMost = max(r.atMost, r.rate)
+	if r.rate > r.atMost {
+		r.atMost = r.rate
+	}
 }
 
 // slowDown lowers the rate after a refusal.

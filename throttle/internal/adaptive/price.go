@@ -47,6 +47,9 @@ const (
 	// new window at the first answer, or more than what remained at a refusal (first); one token if neither is known.
 	enoughPrices = 4
 
+	// enoughNumbers is after how many observations it is known what the server rounds to.
+	enoughNumbers = 64
+
 	// priceMemory is over how many observations the mean of all kinds is taken in the long run: prices change.
 	priceMemory = 32
 
@@ -210,7 +213,7 @@ func (p *price) learn(spent float64) {
 		n := k.served
 		requests, squares, thought = requests+n, squares+n*n, thought+n*p.thought(k)
 	}
-	if !p.streams() && requests == 0 {
+	if requests == 0 && !p.streams() {
 		return
 	}
 	if spent += p.carried; requests < 1 {
@@ -219,7 +222,7 @@ func (p *price) learn(spent float64) {
 	}
 	p.carried = 0
 	more := spent - thought
-	p.streaming.learn(more, p.streaming.part(p.mean))
+	p.streaming.learn(more, p.mean)
 	for i := range kinds {
 		k := &kinds[i]
 		if n := k.served; n > 0 {
@@ -292,12 +295,18 @@ func positive(x float64) float64 {
 }
 
 // notice finds what the numbers that the server states are multiples of: some round what remains to thousands.
-func (p *price) notice(numbers ...int) {
-	for _, n := range numbers {
-		for p.grain != 1 && n != 0 {
-			p.grain, n = n, p.grain%n
-		}
+func (p *price) notice(limit, remaining int) {
+	if p.grain == 0 || limit%p.grain != 0 || remaining%p.grain != 0 {
+		p.grain = divisor(divisor(p.grain, limit), remaining)
 	}
+}
+
+// divisor returns the greatest common divisor of a and b, which are not negative; that of 0 and b is b.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // clone returns a copy that learns on its own.

@@ -40,9 +40,14 @@ func (r *streaming) watched(mean float64) bool {
 	return r.seen && (r.heard < streamingEnough || r.part(mean) < streamingMost)
 }
 
-// learn takes in that so much more was spent than was thought, with this part.
-func (r *streaming) learn(more, part float64) {
-	r.both += (more+part*r.begun)*r.begun - r.both/streamingMemory
-	r.square += r.begun*r.begun - r.square/streamingMemory
-	r.begun, r.heard = 0, min(r.heard+1, streamingEnough)
+// learn takes in that so much more was spent than was thought, with the part that this mean cost gives.
+func (r *streaming) learn(more, mean float64) {
+	if r.begun != 0 {
+		r.both += (more+r.part(mean)*r.begun)*r.begun - r.both/streamingMemory
+		r.square += r.begun*r.begun - r.square/streamingMemory
+		r.begun = 0
+	}
+	if r.heard < streamingEnough {
+		r.heard++
+	}
 }
