@@ -223,7 +223,9 @@ func (c *Claim) need(l *Limiter) (need need) {
 // that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
 	w := l.spare.Get().(*waiter)
-	*w = waiter{l: l, need: *need, place: p, rank: l.rankOf(&p, need.priority), cancel: c.Cancel, done: w.done}
+	done := w.done
+	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
+	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, done
 	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
@@ -241,7 +243,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		d = w.project(now, ahead) // others may have gone
 	}
 	w.asksStore = w.AtOnce && l.mustAskStore(now, d)
-	why := w.missedBound(now, &d, alone)
+	why := w.missedBound(now, &d, 0)
 	if why == nil && !hasPlace && (l.MaxQueue > 0 || l.root().hasQueues) {
 		why = w.makeRoom(now, &d)
 	}
@@ -251,7 +253,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 		return nil, w.refusal(now, d, why)
 	}
-	w.waitsFor(now, &d)
+	if d.Cause == "" { // the stack of one that waits is to stay small
+		w.waitsFor(now, &d)
+	}
 	w.expected = d
 	first := asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
 	if w.enter(front); first || !w.changesNothing(now, l.root()) {
@@ -264,9 +268,11 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 
 // onlyStarts reports whether w, which is about to join the line, waits for nothing but a slow start if one is on.
 func (w *waiter) onlyStarts(now monotime.Time) bool {
-	hasty := *w
-	hasty.Hasty = now
-	return hasty.project(now, nil).Cause == ""
+	patient := w.Hasty
+	w.Hasty = now
+	d := w.project(now, nil)
+	w.Hasty = patient
+	return d.Cause == ""
 }
 
 // grantNow grants w, before all that wait, if it may go now, and reports whether it did. One that must not wait goes beside
@@ -421,7 +427,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	waits.sharing(now, &d, true)
 	f := d.forecast(now)
 	waits.asksStore = w.AtOnce && l.mustAskStore(now, d)
-	if why := waits.missedBound(now, &d, alone); why != nil {
+	if why := waits.missedBound(now, &d, 0); why != nil {
 		f.Err = waits.refusal(now, d, why)
 	}
 	return f

@@ -317,7 +317,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || ended // then some may go
 			_, err := l.unfit(&w.need)
 			d := w.project(now, ahead)
-			if why := w.missedBound(now, &d, ahead); err == nil && why != nil {
+			if why := w.missedBound(now, &d, ahead.All.Claims); err == nil && why != nil {
 				err = w.refusal(now, d, why)
 			}
 			if err != nil {

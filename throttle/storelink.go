@@ -178,7 +178,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 			continue
 		}
 		d := delay{u.Due, s.l}
-		if why := w.missedBound(now, &d, alone); why != nil {
+		if why := w.missedBound(now, &d, 0); why != nil {
 			w.refuse(now, w.refusal(now, d, why))
 		}
 	}

@@ -172,7 +172,7 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	return d
 }
 
-// waitsFor has d, if it has no cause, say what w, which must wait, waits for. Some may have gone who held it
+// waitsFor has d, which has no cause, say what w, which must wait, waits for. Some may have gone who held it
 // back: then that is what any of the first in line waits for.
 func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 	w.sharing(now, d, true)
@@ -220,9 +220,9 @@ func (w *waiter) blocked(now monotime.Time, d *delay) {
 	}
 }
 
-// missedBound returns which bound w misses with the delay d, if ahead goes before it, or that it never goes; nil if none.
-// Then d is the delay that says so.
-func (w *waiter) missedBound(now monotime.Time, d *delay, ahead *predecessors) error {
+// missedBound returns which bound w misses with the delay d, if so many claims go before it, or that it never goes;
+// nil if none. Then d is the delay that says so.
+func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 	switch {
 	case d.Never:
 		return ErrTooLarge
@@ -232,7 +232,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead *predecessors) e
 		return ErrDeadline
 	case w.Expires != 0 && w.l.clock.Awake(d.At) > w.Expires:
 		return ErrMaxWait
-	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead.All.Claims: // it waits for more than a slow start now
+	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead: // it waits for more than a slow start now
 		return ErrQueueFull
 	case w.l.standstill == monotime.Unbounded || w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= w.l.standstill:
 		return nil // all that w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more
