@@ -13,9 +13,11 @@ import (
 func (r *refill) detect(o *outcome, after *reset) {
 	since := o.missingSince(after.resolution)
 	switch {
-	case o.resetMoved && o.remaining <= o.remainingBefore && o.remaining < o.limit:
-		// full = time to full · limit/(limit − remaining)
-		perToken := float64(o.limit) / float64(o.limit-o.remaining)
+	case o.resetMoved && o.remaining <= o.remainingBefore && (o.requests || o.remaining < o.limit):
+		// full = time to full · limit/(limit − remaining). Of requests, the one that was answered is missing; what
+		// remains of another unit may be rounded up to the limit.
+		missing := max(o.limit-o.remaining, 1)
+		perToken := float64(o.limit) / float64(missing)
 		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 	case o.limit < fewTokens && o.look && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:

@@ -119,7 +119,9 @@ func TestRefillPaces(t *testing.T) {
 func TestRefillOfALimitThatIsFull(t *testing.T) {
 	b := newBucket(t, Config{})
 	for i := range 4 {
-		b.at(time.Duration(i) * time.Second).exchange(says(left(8000, 8000, time.Duration(1+i)*time.Second)))
+		st := left(8000, 8000, time.Duration(1+i)*time.Second)
+		st.Unit = "tokens"
+		b.at(time.Duration(i) * time.Second).exchange(says(st))
 	}
 	if b.window1().refill.refills {
 		t.Error("a limit of which nothing is missing is taken to come back bit by bit")
