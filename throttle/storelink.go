@@ -296,7 +296,11 @@ func (l *Limiter) refuseUncalled(now monotime.Time) {
 // frozen, nobody knows.
 func (w *waiter) refuseUncalled(now monotime.Time) {
 	if w.AtOnce && w.entries != nil && w.l.root().frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
-		w.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait)) })
+		w.l.change(now, func() {
+			if w.entries != nil { // those who were due by now have gone first
+				w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait))
+			}
+		})
 	}
 }
 
