@@ -310,3 +310,30 @@ func TestAtOnceBehindACallOfAnotherBucket(t *testing.T) {
 		time.Sleep(time.Second)
 	})
 }
+
+// TestAtOnceIsDueAsItsCallEnds: a claim that is due when its call ends, but whose timer is late, goes then, and is not
+// refused as well.
+func TestAtOnceIsDueAsItsCallEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s even")}
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- l.Wait(t.Context(), 1) }()
+		synctest.Wait()
+		l.lock()
+		l.line.timer.Stop()
+		var buf [priorities]*waiter
+		w := l.line.Heads(&buf)[0]
+		w.AtOnce = true
+		l.line.atOnce.Put(w, true)
+		l.unlock()
+		time.Sleep(100 * time.Millisecond)
+		l.refuseUncalled(l.lock())
+		l.unlock()
+		if err := <-ended; err != nil {
+			t.Errorf("a claim that was due: %v", err)
+		}
+	})
+}
