@@ -119,7 +119,7 @@ func (c *counter) take(now time.Time, n, limit int, window time.Duration) Verdic
 //
 // Current counts the tokens of the clock window that is running, previous those of the
 // window before it; left is the time until the running window ends. After a burst,
-// quota comes back bit by bit, at Limit/Window. A quota.EstimatedWindow counts in the same
+// quota comes back token by token, at Limit/Window. A quota.EstimatedWindow counts in the same
 // way, without a Phase.
 //
 // This is what go-chi/httprate and Cloudflare do (see Cloudflare's blog, "Counting

@@ -55,7 +55,7 @@ const (
 	// that speaks of limits states a limit of the same Unit, of N, over Per (or over no span, and with a
 	// reset within Per): then what the server says of that limit counts in its place. The quota delays
 	// again when answers state no limits any more, when the reset has passed, after a refusal that
-	// the statements do not explain, and while the limit is seen to come back bit by bit, as in a token
+	// the statements do not explain, and while the limit is seen to come back token by token, as in a token
 	// bucket: when it does is a guess then. A statement with another N never takes its place.
 	//
 	// If Per is longer than MaxStandstill of the Limiter, the last fifth of N is spread over the time

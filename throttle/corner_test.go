@@ -438,7 +438,7 @@ func TestReserveOfAScarceLimit(t *testing.T) {
 	})
 }
 
-// TestReserveOfALimitThatRefills: what comes back bit by bit is reserved, too.
+// TestReserveOfALimitThatRefills: what comes back token by token is reserved, too.
 func TestReserveOfALimitThatRefills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter, Reserve: 0.5, IdleAfter: -1}

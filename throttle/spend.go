@@ -2,7 +2,7 @@ package throttle
 
 // Spend says how what remains of a server's limit is spent until its reset. It applies to limits that are
 // learned and come back all at once, and to a quota.Plain. Other quotas say themselves how fast they may be spent,
-// and a limit that the server refills bit by bit is spent at the rate of the refill.
+// and a limit that the server refills token by token is spent at the rate of the refill.
 type Spend string
 
 // The ways to spend. Zero, the empty text, is SpendAuto.

@@ -59,7 +59,7 @@
 //     falls.
 //   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
 //     all answers say of one is intersected. [Spend] says how what remains is spent until then.
-//   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
+//   - A server that refills token by token shows it. Then requests go at the rate at which tokens come back.
 //   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for
 //     how long hold it for a time that doubles. A time that was obeyed three times and refused again is
 //     stretched, up to 30 s.

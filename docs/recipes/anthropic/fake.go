@@ -9,7 +9,7 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// fake answers as api.anthropic.com does, in memory. Its buckets are refilled bit by bit.
+// fake answers as api.anthropic.com does, in memory. Its buckets are refilled token by token.
 type fake struct {
 	*pacertest.Server
 

@@ -124,7 +124,7 @@ func TestRefillOfALimitThatIsFull(t *testing.T) {
 		b.at(time.Duration(i) * time.Second).exchange(says(st))
 	}
 	if b.window1().refill.refills {
-		t.Error("a limit of which nothing is missing is taken to come back bit by bit")
+		t.Error("a limit of which nothing is missing is taken to come back token by token")
 	}
 }
 
