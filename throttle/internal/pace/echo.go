@@ -6,23 +6,25 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// echo keeps to a limit that gives each token back as long after it was taken: a log, or a window that slides. What was
-// served spread over half a window comes back spread over half a window, so that a pace which was measured while it
-// comes back is too fast, and one that was measured while nothing does, too slow; and a window of which all goes at once
-// is refused but for its first.
+// echo keeps to a limit that gives each token back as long after it was taken: a log, or a window that slides.
+// What was served spread over half a window comes back spread over half a window, so that a pace which was
+// measured while it comes back is too fast, and one that was measured while nothing does, too slow; and a
+// window of which all goes at once is refused but for its first.
 //
-// A row shows such a limit: nothing is served for long after it, and then few. Of that moment
-// window knows how many the row had, and after how long the first of it came back. From then on, as many go within that
-// time, the span, as the row had (due). Looks pass over no usual window (row.go), so that the span is the whole second
-// before one was served, if nothing was refused after that. One that is refused although it was to be back says nothing if
-// provenServed were served since the one before: a server may refuse some by chance. If not, the span is as long as it took;
-// and else there is no such limit. After mostFailed of these none is looked for.
+// A row shows such a limit: nothing is served for long after it, and then few. Of that moment window knows how
+// many the row had, and after how long the first of it came back. From then on, as many go within that time,
+// the span, as the row had (due). Looks pass over no usual window (row.go), so that the span is the whole
+// second before one was served, if nothing was refused after that. One that is refused although it was to be
+// back says nothing if provenServed were served since the one before: a server may refuse some by chance. If
+// not, the span is as long as it took; and else there is no such limit. After mostFailed of these none is
+// looked for.
 //
-// The limit may rise, and the span may be shorter. So now and then more goes, until one is refused, as of a window. That
-// is unlearned when less is served later: of a window that slides, tokens may come back sooner than they do as a rule.
+// The limit may rise, and the span may be shorter. So now and then more goes, until one is refused, as of a
+// window. That is unlearned when less is served later: of a window that slides, tokens may come back sooner
+// than they do as a rule.
 //
-// In come what was served (serve), refusals (begin, refuse) and turns (forget). Out come whether such a limit is
-// known (on), when a request may go (due), and whether it is to go alone (alone).
+// In come what was served (serve), refusals (begin, refuse) and turns (forget). Out come whether such a limit
+// is known (on), when a request may go (due), and whether it is to go alone (alone).
 type echo struct {
 	served [echoCells]cell // oldest first
 	cells  int
