@@ -150,17 +150,17 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 		l.alter(func(monotime.Time) {}) // some may have been looked at with this one in flight
 		return nil
 	}
-	l.mu.Lock()
+	l.asRoot.mu.Lock()
 	now := l.clock.Now()
-	if l.gate.Way() == atonce.OneLock && !l.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
-		l.claimCount++
-		g.place.since, g.place.number, l.lastCharged = now, l.claimCount, now
+	if l.gate.Way() == atonce.OneLock && !l.asRoot.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
+		l.asRoot.claimCount++
+		g.place.since, g.place.number, l.lastCharged = now, l.asRoot.claimCount, now
 		l.gate.Granted(now)
 		l.server.TakeSteady(now, &g.ticket)
-		l.mu.Unlock()
+		l.asRoot.mu.Unlock()
 		return g
 	}
-	l.mu.Unlock()
+	l.asRoot.mu.Unlock()
 	return nil
 }
 
@@ -185,14 +185,14 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l.expect(&need, l.account.kinds.Of)
 	l.prepare(now)
-	b, root := l, l.root()
-	for b != nil && root.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
+	b := l
+	for b != nil && l.tree.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
 		b = b.Parent
 	}
 	hasPlace := p != place{}
 	if !hasPlace {
-		root.claimCount++
-		p = place{since: now, number: root.claimCount}
+		l.tree.claimCount++
+		p = place{since: now, number: l.tree.claimCount}
 	}
 	if b == nil {
 		l.chargeNow(&g.right, now, &need, p)
@@ -226,7 +226,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	done := w.done
 	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
 	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, done
-	w.joined, w.from, w.MaxWait, w.remembered = now, l.root().credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
+	w.joined, w.from, w.MaxWait, w.remembered = now, l.tree.credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
 	w.Hasty = adaptive.Hasty(p.since, w.Patience(l.clock.AwakeAt(p.since)))
@@ -236,7 +236,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		ahead = alone
 	}
 	d := w.project(now, ahead)
-	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.root().line.waiting > 0) {
+	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.tree.root.line.waiting > 0) {
 		if w.grantNow(front) {
 			return w, nil
 		}
@@ -244,7 +244,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	w.asksStore = w.AtOnce && l.mustAskStore(now, d)
 	why := w.missedBound(now, &d, 0)
-	if why == nil && !hasPlace && (l.MaxQueue > 0 || l.root().hasQueues) {
+	if why == nil && !hasPlace && (l.MaxQueue > 0 || l.tree.hasQueues) {
 		why = w.makeRoom(now, &d)
 	}
 	if why != nil {
@@ -258,7 +258,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	w.expected = d
 	first := asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
-	if w.enter(front); first || !w.changesNothing(now, l.root()) {
+	if w.enter(front); first || !w.changesNothing(now, l.tree) {
 		l.run(now)
 	}
 	l.restock(now)
@@ -300,7 +300,7 @@ func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	}
 	var ahead predecessors
 	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
-	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
+	for b := w.l; b != nil && w.l.tree.hasQueues; b = b.Parent {
 		b.addAhead(&ahead, w, now)
 		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
 			d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue

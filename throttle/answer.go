@@ -118,11 +118,11 @@ func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 		ok = l.endAtOnce(g.ticket.N, true)
 	} else {
 		var now monotime.Time
-		if l.mu.Lock(); l.server.Timed() {
+		if l.asRoot.mu.Lock(); l.server.Timed() {
 			now = l.now()
 		}
 		ok = l.gate.Way() == atonce.OneLock && g.extra == nil && l.server.Count(mark, left, now, &g.ticket, &g.class)
-		l.mu.Unlock()
+		l.asRoot.mu.Unlock()
 	}
 	if !ok {
 		g.state.Store(underWay)

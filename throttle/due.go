@@ -276,7 +276,7 @@ func (l *Limiter) prepare(now monotime.Time) {
 		l.gate.Shut()
 		forgot = l.server.Restart(true)
 	}
-	if forgot || l.root().agenda.Due(now) {
+	if forgot || l.tree.agenda.Due(now) {
 		l.run(now)
 	}
 }

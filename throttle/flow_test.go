@@ -82,8 +82,8 @@ func (f *flowing) leave() {
 		w.Leave()
 	}
 	clear(f.waiting)
-	if line := &f.l.line; line.waiting != 0 || line.Len() != 0 || line.sure.Flows != nil {
-		f.Errorf("%d wait, %d stand in line, of flows %v", line.waiting, line.Len(), line.sure.Flows)
+	if line := &f.l.line; line.waiting != 0 || line.Len() != 0 || line.sure.Flows != nil || f.l.tree.flows != nil {
+		f.Errorf("%d wait, %d stand in line, of flows %v, and %v in the tree", line.waiting, line.Len(), line.sure.Flows, f.l.tree.flows)
 	}
 }
 

@@ -164,7 +164,7 @@ func (g *right) endUnreported() {
 	}
 	now := g.l.lock()
 	defer g.l.unlock()
-	if g.l.root().line.waiting > 0 || g.extra != nil && len(g.extra.Slots) > 0 {
+	if g.l.tree.root.line.waiting > 0 || g.extra != nil && len(g.extra.Slots) > 0 {
 		g.l.change(now, g.end)
 	} else {
 		g.end()

@@ -211,14 +211,14 @@ func (g *Group) renew(l *Limiter) error {
 		_ = g.renew(l.Parent)
 	}
 	l.lock()
-	root := l.root()
+	root := l.tree.root
 	n, moved, lines := l.entry.node, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
 	l.generation = current
 	root.unlock()
 	if lines {
 		g.renewLines(root, moved)
 	}
-	switch remade := root.successor != nil; {
+	switch remade := root.tree.successor != nil; {
 	case n.Named, l.forgotten.Load() && !remade:
 		return nil
 	case remade:
@@ -226,7 +226,7 @@ func (g *Group) renew(l *Limiter) error {
 	}
 	renewed := g.newLimiter(n.Path())
 	if l.Store == nil && renewed.Store != nil {
-		g.remake(l.root())
+		g.remake(root)
 		l = g.find(n.Path())
 	}
 	return l.SetQuotas(renewed.Quotas)
@@ -287,7 +287,7 @@ func (g *Group) remake(root *Limiter) {
 	}
 	root.lock()
 	successor.lock() // only remake locks two trees
-	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
+	root.tree.successor, successor.tree.frozen, successor.tree.claimCount = successor, root.tree.frozen, root.tree.claimCount
 	successor.unlock()
 	root.unlock()
 }
@@ -422,7 +422,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 // mu is held.
 func (l *Limiter) loss(now monotime.Time) tree.Loss {
 	switch {
-	case l.line.waiting > 0 || l.awaitEnd > 0 || l.server.InFlight() > 0 || l.root().frozen > 0:
+	case l.line.waiting > 0 || l.awaitEnd > 0 || l.server.InFlight() > 0 || l.tree.frozen > 0:
 		return tree.InUse
 	case l.hold > now || !l.server.Idle(now):
 		return tree.Much

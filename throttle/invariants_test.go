@@ -64,8 +64,8 @@ type inspection struct {
 
 func inspect(some []*Limiter, settled bool) *inspection {
 	root := some[0].root()
-	root.mu.Lock() // lock and unlock would set the gate, and so mend it
-	defer root.mu.Unlock()
+	root.asRoot.mu.Lock() // lock and unlock would set the gate, and so mend it
+	defer root.asRoot.mu.Unlock()
 	in := &inspection{root: root, stands: map[*waiter][]*Limiter{}, asked: map[*Limiter][]*waiter{}, waiting: root.line.waiting}
 	if !root.initialized {
 		return in
@@ -156,7 +156,7 @@ func (in *inspection) places(b *Limiter) {
 		if len(in.stands[w]) != len(w.entries) {
 			in.bad("%q: a waiter stands in %d lines, and has %d entries", b.Name, len(in.stands[w]), len(w.entries))
 		}
-		if w.AtOnce && in.root.frozen == 0 && (!w.asksStore || !w.awaitsCall() || !in.calls(w)) {
+		if w.AtOnce && in.root.tree.frozen == 0 && (!w.asksStore || !w.awaitsCall() || !in.calls(w)) {
 			in.bad("%q: a claim that must not wait waits, and no call is under way that may let it go, as it knows: %v", b.Name, w.asksStore && w.awaitsCall())
 		}
 		at, below := b, (*Limiter)(nil)
@@ -206,9 +206,6 @@ func (in *inspection) counts(b *Limiter) {
 		if isBelow(w.l, b) {
 			want.total[w.Row()].Add(&w.Demand, 1)
 			want.waiting++
-			if b == in.root {
-				want.sure.Flows.Add(priorities, w.flow.name, &w.Demand, 1)
-			}
 		}
 		if w.l == b && (w.isAside() || w.asideUntil() > 0) && !w.unsure {
 			in.bad("%q: one that stands aside, or may step aside, counts for those who surely go", b.Name)
@@ -292,7 +289,7 @@ func demands(ds []limit.Demand) (s string) {
 // ways checks the ways past a look at the whole bucket: that what they leave out delays nobody, see unlock.
 func (in *inspection) ways(b *Limiter) {
 	way, unknown := b.gate.Way(), b.server.Unknown()
-	alone := in.root.line.waiting == 0 && b.isAlone() && b.hold == 0 && b.invalid == nil && b.frozen == 0
+	alone := in.root.line.waiting == 0 && b.isAlone() && b.hold == 0 && b.invalid == nil && b.tree.frozen == 0
 	switch {
 	case way != atonce.Looks && !alone,
 		way == atonce.Free && (!unknown || len(b.stack) > 0),
@@ -310,26 +307,33 @@ func (in *inspection) ways(b *Limiter) {
 // marks checks that nothing that was to be done with the lock is left undone.
 func (in *inspection) marks() {
 	root := in.root
+	flows := limit.Line{}
+	for w := range in.stands {
+		flows.Flows.Add(0, w.flow.name, &w.Demand, 1)
+	}
+	if got := (limit.Line{Flows: root.tree.flows}); !sameNeeds(&got, &flows) {
+		in.bad("%q: flows of the tree need %s, want %s", root.Name, needs(&got), needs(&flows))
+	}
 	for _, b := range in.buckets {
-		if b.line.changed || len(root.changed) > 0 {
-			in.bad("%q: buckets have changed that were not looked at: %v, of %d", b.Name, b.line.changed, len(root.changed))
+		if b.line.changed || len(root.tree.changed) > 0 {
+			in.bad("%q: buckets have changed that were not looked at: %v, of %d", b.Name, b.line.changed, len(root.tree.changed))
 		}
 	}
-	if root.woken != (bell.List{}) {
+	if root.tree.woken != (bell.List{}) {
 		in.bad("%q: somebody was not woken who has left the line", root.Name)
 	}
-	if root.frozen < 0 || root.frozen == 0 && root.runOnThaw.Len() > 0 {
-		in.bad("%q: %d freezes, and %d buckets to run after them", root.Name, root.frozen, root.runOnThaw.Len())
+	if root.tree.frozen < 0 || root.tree.frozen == 0 && root.tree.runOnThaw.Len() > 0 {
+		in.bad("%q: %d freezes, and %d buckets to run after them", root.Name, root.tree.frozen, root.tree.runOnThaw.Len())
 	}
-	if root.lastChange > in.now {
-		in.bad("%q: changed at %d, now is %d", root.Name, root.lastChange, in.now)
+	if root.tree.lastChange > in.now {
+		in.bad("%q: changed at %d, now is %d", root.Name, root.tree.lastChange, in.now)
 	}
 }
 
 // settled checks that who may go has gone, that who may go in its own bucket competes above, and that a timer
 // wakes the others. With a Store, a look at what is in hand changes that.
 func (in *inspection) settled() {
-	if in.root.frozen > 0 || slices.ContainsFunc(in.buckets, func(b *Limiter) bool { return b.link != nil }) {
+	if in.root.tree.frozen > 0 || slices.ContainsFunc(in.buckets, func(b *Limiter) bool { return b.link != nil }) {
 		return
 	}
 	for _, b := range in.buckets {
@@ -361,7 +365,7 @@ func (in *inspection) settled() {
 // woken checks that b is looked at at an instant, unless only an answer ends the wait: then an instant that is
 // further away than Lag less than the longest span stands for that.
 func (in *inspection) woken(b *Limiter, at monotime.Time) {
-	if next := in.root.agenda.Next(); at < in.now.Add(monotime.Longest-limit.Lag) && (next == 0 || next > at || !b.line.timer.IsSet(in.root.clock.Awake(in.now))) {
+	if next := in.root.tree.agenda.Next(); at < in.now.Add(monotime.Longest-limit.Lag) && (next == 0 || next > at || !b.line.timer.IsSet(in.root.clock.Awake(in.now))) {
 		in.bad("%q: a waiter waits for %v, and the next look is in %v, timer: %v", b.Name, at.Sub(in.now), next.Sub(in.now), b.line.timer.IsSet(in.root.clock.Awake(in.now)))
 	}
 }
@@ -386,15 +390,16 @@ func TestCheckTree(t *testing.T) {
 			"counted above":   {func() { root.line.waiting++ }, func() { root.line.waiting-- }, "1 direct, 5 in all"},
 			"a sum above":     {func() { root.line.total[1].N++ }, func() { root.line.total[1].N-- }, "of those who wait, want"},
 			"a sum of flows":  {func() { a.line.sure.Flows.Add(1, "f", &first.Demand, 1) }, func() { a.line.sure.Flows.Add(1, "f", &first.Demand, -1) }, "of those who wait, want"},
+			"flows of all":    {func() { root.tree.flows.Add(0, "f", &first.Demand, 1) }, func() { root.tree.flows.Add(0, "f", &first.Demand, -1) }, "flows of the tree"},
 			"not below":       {func() { root.line.below.Remove(b.line.inParent) }, func() { b.line.inParent = root.line.below.PushBack(b) }, "is not among those below"},
 			"second above":    {func() { second.joinLine(root, false) }, func() { second.withdraw(a) }, "is not the first of its row"},
 			"first not above": {func() { first.withdraw(a) }, func() { first.joinLine(root, true) }, "does not compete above"},
 			"not woken":       {func() { root.line.timer.Stop() }, func() { root.run(root.now()) }, "timer: false"},
-			"not looked at":   {func() { root.changed = append(root.changed, a) }, func() { root.changed = nil }, "not looked at"},
-			"after a freeze":  {func() { root.runOnThaw.Add(a) }, func() { root.runOnThaw.Take() }, "to run after them"},
+			"not looked at":   {func() { root.tree.changed = append(root.tree.changed, a) }, func() { root.tree.changed = nil }, "not looked at"},
+			"after a freeze":  {func() { root.tree.runOnThaw.Add(a) }, func() { root.tree.runOnThaw.Take() }, "to run after them"},
 			"past the lock":   {func() { root.gate.Set(atonce.Free, false) }, func() { root.gate.Set(atonce.Looks, false) }, "without a look"},
 			"unheard":         {func() { root.gate.Set(atonce.Looks, true) }, func() { root.gate.Set(atonce.Looks, false) }, "of which the bucket is to hear"},
-			"not rung":        {func() { root.woken.Add(&first.done) }, func() { root.woken.Take() }, "was not woken"},
+			"not rung":        {func() { root.tree.woken.Add(&first.done) }, func() { root.tree.woken.Take() }, "was not woken"},
 			"told":            {func() { first.done.Ring() }, func() { <-first.done.C }, "whose wait has ended"},
 			"must not wait":   {func() { first.AtOnce, first.asksStore = true, true }, func() { first.AtOnce = false }, "no call is under way"},
 			"unsure":          {func() { first.unsure = true }, func() { first.unsure = false }, "of those who wait, want"},

@@ -327,10 +327,10 @@ func TestAtOnceIsDueAsItsCallEnds(t *testing.T) {
 		var buf [priorities]*waiter
 		w := l.line.Heads(&buf)[0]
 		w.AtOnce = true
-		l.line.atOnce.Put(w, true)
+		l.tree.atOnce.Put(w, true)
 		l.unlock()
 		time.Sleep(100 * time.Millisecond)
-		l.refuseUncalled(l.lock())
+		l.tree.refuseUncalled(l.lock())
 		l.unlock()
 		if err := <-ended; err != nil {
 			t.Errorf("a claim that was due: %v", err)

@@ -52,13 +52,12 @@ type line struct {
 	direct   int                      // how many all of these are
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
 	waiting  int                      // how many these are, those who stand aside included
-	atOnce   order.Set[*waiter]       // at the root, who must not wait in the tree, but for calls of stores
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    monotime.Timer[*Limiter] // for the next waiter that may go
 	book     blame.Book               // what those wait for who ask
 
-	changed  bool // the bucket is in the root's changed
+	changed  bool // the bucket is in the tree's changed
 	later    bool // see Limiter.later
 	looks    agenda.Looks
 	nextLook monotime.Timer[*Limiter]
@@ -113,8 +112,8 @@ func (w *waiter) isBehind() bool {
 
 // changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has
 // left a full queue for it, and no timer is late.
-func (w *waiter) changesNothing(now monotime.Time, root *Limiter) bool {
-	return w.isBehind() && !w.l.line.later && len(root.changed) == 0 && root.frozen == 0 && !root.agenda.Due(now)
+func (w *waiter) changesNothing(now monotime.Time, t *scheduler) bool {
+	return w.isBehind() && !w.l.line.later && len(t.changed) == 0 && t.frozen == 0 && !t.agenda.Due(now)
 }
 
 // awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if
@@ -193,8 +192,8 @@ func (w *waiter) addToAsked(sign int) {
 func (w *waiter) addCounts(sign int) {
 	w.addToAsked(sign)
 	w.l.line.direct += sign
-	w.l.root().line.atOnce.Put(w, w.AtOnce && sign > 0)
-	w.l.root().line.sure.Flows.Add(priorities, w.flow.name, &w.Demand, sign) // beyond the rows: those of the whole tree
+	w.l.tree.atOnce.Put(w, w.AtOnce && sign > 0)
+	w.l.tree.flows.Add(0, w.flow.name, &w.Demand, sign)
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
@@ -215,7 +214,7 @@ func (w *waiter) addCounts(sign int) {
 // made when w needed none.
 func (w *waiter) withdraw(b *Limiter) {
 	for top := w.top(); top != b; top = w.top() {
-		w.l.root().lostHope = true
+		w.l.tree.lostHope = true
 		last := len(w.entries) - 1
 		w.entries[last].Remove()
 		w.entries = w.entries[:last]
@@ -266,7 +265,7 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 				ahead.Add(o.surely(), o.urgent())
 			}
 		})
-	case w.l.root().lastNews < w.joined:
+	case w.l.tree.lastNews < w.joined:
 		return w.expected
 	default:
 		ahead.All, most = limit.Sum(w.l.line.sure.Sum[:]), w.expected.At
@@ -319,7 +318,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 // ranks do: unless only the reserve delays them, which w may use, or flows go in turns, and they may have to
 // let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
-	mayPass := l.Reserve > 0 && w.urgent() || len(l.root().line.sure.Flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
+	mayPass := l.Reserve > 0 && w.urgent() || len(l.tree.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)
 }
 
@@ -402,7 +401,7 @@ func (l *Limiter) letAnotherAhead() {
 		w := all[i]
 		w.leave()
 		w.rank = all[0].rank - 1
-		if len(l.root().line.sure.Flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
+		if len(l.tree.flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
 			w.flow = flow{name: ofOneAlone(w)}
 		}
 		w.enter(true)

@@ -111,8 +111,8 @@ func TestLimiterAllowLeavesNothingBehind(t *testing.T) {
 	l := g.Limiter("a")
 	l.lock()
 	root := l.root()
-	if root.frozen != 0 || l.line.Len() != 0 {
-		t.Errorf("frozen %d times, %d in line", root.frozen, l.line.Len())
+	if root.tree.frozen != 0 || l.line.Len() != 0 {
+		t.Errorf("frozen %d times, %d in line", root.tree.frozen, l.line.Len())
 	}
 	l.unlock()
 	if err := g.Close(); err != nil {

@@ -386,8 +386,8 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 				t.Errorf("bucket %d: %+v are counted, want none", i, sum)
 			}
 		}
-		if l.line.sure.Flows != nil {
-			t.Errorf("bucket %d: flows %v, want none", i, l.line.sure.Flows)
+		if l.line.sure.Flows != nil || l.root().asRoot.flows != nil {
+			t.Errorf("bucket %d: flows %v, and %v in the tree, want none", i, l.line.sure.Flows, l.root().asRoot.flows)
 		}
 	}
 }

@@ -1,25 +1,67 @@
 package throttle
 
 import (
+	"sync"
+	"time"
+
 	"github.com/gopacer/pacer/throttle/internal/agenda"
+	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/order"
 )
+
+// scheduler is what the buckets of a tree have in common: the lock, which of them are to be looked at, when or before the
+// lock is free again, and from when what goes counts. Each bucket has it as its tree.
+//
+// The lock, mu, protects it, and all buckets. A Limiter is locked by lock, or by alter and lockCurrent, which call it, and
+// unlocked by unlock, which sets its gate. The gates of the others in the tree stay as they are, and may: claims go past
+// the lock only in a Limiter that is alone in its tree (isAlone); and grants end past it only where neither the Limiter
+// nor one above knows anything of its server (quietAbove), which most learn by answers to requests of their own. Who does
+// something to another Limiter that makes the end of its grants matter calls Hear of its gate: see release.
+//
+// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one (Group.remake alone locks
+// two). Who has mu and needs the Group unlocks first, asks, locks, and looks again whether it still has the right Limiter:
+// see redirect. With mu held nobody waits, and of what users wrote only Deadline of a context is called. With Group.mu
+// held, New, Rand, and the function given to Update are called.
+//
+// What decides when claims go is changed in a call of change or alter, so that those go first who were due before, bounds
+// are looked at again, and timers are set anew: hold, stack, frozen, what the server and the lease say. Where no more than
+// this changes, later is called in it.
+type scheduler struct {
+	mu         sync.Mutex
+	root       *Limiter                // the widest bucket: in its line, all of the tree compete
+	standstill time.Duration           // the least MaxStandstill of all buckets, Unbounded if none has one: the init of each lowers it
+	hasQueues  bool                    // some quota bounds its line, or did
+	frozen     int                     // freezes that were not thawed; while positive, nobody goes
+	successor  *Limiter                // root of the tree that has taken its place; nil if none has; remake
+	runOnThaw  agenda.Once[*Limiter]   // buckets that changed while the tree was frozen; empty while it is not
+	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
+	claimCount uint64                  // numbers the claims
+	flows      limit.Flows             // what those need who wait, by the names of flows
+	atOnce     order.Set[*waiter]      // who must not wait, but for calls of stores
+	lostHope   bool                    // those are to be looked at, by unlock: a call has ended, or somebody has left the line of a bucket above
+	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
+	lastChange monotime.Time           // instant of the latest move, which may let somebody go
+	lastNews   monotime.Time           // instant of the latest change: of a move that is more than that a waiter has left
+	credit     limit.Credit            // of late timers
+	woken      bell.List               // of those who have left the line, for unlock to ring; empty while nobody has mu
+}
 
 // run grants what may go now, refuses what never may, and sets the timers for the rest. It is called, with mu
 // held, whenever something has changed in l.
 func (l *Limiter) run(now monotime.Time) {
-	root := l.root()
+	t := l.tree
 	l.peers(func(b *Limiter) { b.promote(now) }) // before l, in whose line those of a bucket below it come to stand
 	l.advance(now)
-	for root.frozen == 0 && root.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
-		root.agenda.Take().advance(now)
+	for t.frozen == 0 && t.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
+		t.agenda.Take().advance(now)
 	}
-	for again := true; again; again = root.look(now) {
-		for root.release(now) {
+	for again := true; again; again = t.look(now) {
+		for t.release(now) {
 		}
-		root.arm(now)
+		t.root.arm(now)
 	}
 }
 
@@ -34,14 +76,14 @@ func (l *Limiter) advance(now monotime.Time) {
 
 // chargeNow is charge for a claim that does not stand in line. For others it may have been the last token.
 func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
-	root, at := l.root(), now
-	if from := max(root.credit.From(now), root.lastChange, root.lastCharged); from < now {
+	t, at := l.tree, now
+	if from := max(t.credit.From(now), t.lastChange, t.root.lastCharged); from < now {
 		at = l.dueOnPath(new(delay), now, from, need)
 	}
-	root.credit.Note(at, now)
+	t.credit.Note(at, now)
 	l.charge(g, at, now, need, p)
 	l.restock(now)
-	if root.line.waiting > 0 {
+	if t.root.line.waiting > 0 {
 		l.later()
 		l.run(now)
 	}
@@ -62,17 +104,17 @@ func (l *Limiter) heard() {
 }
 
 // look refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It reports
-// whether there were any. It is called for the root.
-func (l *Limiter) look(now monotime.Time) (ended bool) {
-	for len(l.changed) > 0 {
-		b := l.changed[len(l.changed)-1]
-		l.changed, b.line.changed = l.changed[:len(l.changed)-1], false
-		if line := &b.line; line.later || l.standstill != monotime.Unbounded && b.mayStandStill(now) {
+// whether there were any.
+func (t *scheduler) look(now monotime.Time) (ended bool) {
+	for len(t.changed) > 0 {
+		b := t.changed[len(t.changed)-1]
+		t.changed, b.line.changed = t.changed[:len(t.changed)-1], false
+		if line := &b.line; line.later || t.standstill != monotime.Unbounded && b.mayStandStill(now) {
 			if in := line.looks.Next(now, line.waiting); in == 0 {
 				line.later = false
 				ended = b.refuseOutOfBounds(now) || ended
 			} else {
-				line.nextLook.Set(l.clock.Awake(now), in, (*Limiter).tick, b)
+				line.nextLook.Set(b.clock.Awake(now), in, (*Limiter).tick, b)
 			}
 		}
 	}
@@ -90,7 +132,7 @@ func (l *Limiter) mayStandStill(now monotime.Time) bool {
 	for i := range l.line.total {
 		if all := &l.line.total[i]; all.Claims > 0 {
 			one := need{Demand: all.One(), priority: byIndex[i]}
-			far := func(asked *Limiter) bool { _, far := l.oneToken(now, &one, asked, l.root().standstill); return far }
+			far := func(asked *Limiter) bool { _, far := l.oneToken(now, &one, asked, l.tree.standstill); return far }
 			if l.line.direct > 0 && far(l) || l.line.direct < l.line.waiting && far(nobody) {
 				return true
 			}
@@ -121,14 +163,14 @@ func (l *Limiter) peers(f func(b *Limiter)) {
 }
 
 // release ends one waiter, if one may go or never may; or sends one that a bucket below the root delays back
-// to the line of that bucket. It reports whether it did any of these. It is called for the root.
-func (l *Limiter) release(now monotime.Time) bool {
-	if l.makeWay(now); l.frozen > 0 {
+// to the line of that bucket. It reports whether it did any of these.
+func (t *scheduler) release(now monotime.Time) bool {
+	if t.root.makeWay(now); t.frozen > 0 {
 		return false
 	}
 	var buf [priorities]*waiter
 	ordinaryWaits := false // only the reserve delays a waiter, so urgent ones behind it may go
-	for _, w := range l.line.Heads(&buf) {
+	for _, w := range t.root.line.Heads(&buf) {
 		if ordinaryWaits && !w.urgent() {
 			continue
 		}
@@ -146,7 +188,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 			for b := asked; b != nil; b = b.Parent {
 				b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
 			}
-			l.credit.Note(at, now)
+			t.credit.Note(at, now)
 			asked.charge(&w.grant, at, now, &w.need, w.place)
 			w.grant.requestsOnly = w.grant.requestsOnly && (w.Deadline == 0 || !w.answers) // else Answered is to see how long the answer took
 			if !asked.server.Heard() {                                                     // unlock of another bucket does not say so
@@ -156,7 +198,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 				e.Serve()
 			}
 			w.end(now, nil)
-		case d.bucket != l:
+		case d.bucket != t.root:
 			w.withdraw(d.bucket)
 		case d.Unreserved > now:
 			return false
@@ -188,8 +230,8 @@ func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at m
 // w joined (but see limit.Credit), before the latest change, or before the latest grant of the tree, which
 // limits of other buckets may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
-	root := w.l.root()
-	return max(now.Add(-limit.Lag), w.from, root.lastChange, root.lastCharged)
+	t := w.l.tree
+	return max(now.Add(-limit.Lag), w.from, t.lastChange, t.root.lastCharged)
 }
 
 // arm moves the first waiters of l into the line of the parent if l would let them go, and withdraws the others from it; if
@@ -198,10 +240,10 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 // notes that l has changed: look, which follows with the same lock, may refuse some.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
-	root, next := l.root(), agenda.Earliest{Now: now, Before: now.Add(monotime.Longest - limit.Lag)} // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
-	frozen := root.frozen > 0
+	t, next := l.tree, agenda.Earliest{Now: now, Before: now.Add(monotime.Longest - limit.Lag)} // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
+	frozen := t.frozen > 0
 	if frozen {
-		root.runOnThaw.Add(l)
+		t.runOnThaw.Add(l)
 	}
 	next.Or(l.outageTooLong(now))
 	next.Or(l.line.aside.Next())
@@ -233,11 +275,11 @@ func (l *Limiter) arm(now monotime.Time) {
 			look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
 		}
 	}
-	root.agenda.Set(l, next.At)
+	t.agenda.Set(l, next.At)
 	l.line.timer.SetAt(l.clock.Awake(now), now, next.At, (*Limiter).tick, l)
 	l.link.ask(now)
 	if l.line.waiting > 0 && !l.line.changed {
-		l.line.changed, root.changed = true, append(root.changed, l)
+		l.line.changed, t.changed = true, append(t.changed, l)
 	}
 }
 
@@ -259,7 +301,7 @@ func (w *waiter) compete(now monotime.Time, l *Limiter, goes bool) bool {
 // outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, it has, or
 // nobody waits for its end.
 func (l *Limiter) outageTooLong(now monotime.Time) monotime.Time {
-	bound := l.root().standstill
+	bound := l.tree.standstill
 	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 || l.link.lease.DownSince().Add(bound) <= now {
 		return 0
 	}
@@ -278,19 +320,19 @@ func (l *Limiter) tick() {
 // requires that mu is held.
 func (l *Limiter) change(now monotime.Time, f func()) {
 	l.move(now, f)
-	l.root().lastNews = now
+	l.tree.lastNews = now
 }
 
 // move is change for what those who wait could expect: one of them leaves.
 func (l *Limiter) move(now monotime.Time, f func()) {
-	root := l.root()
-	waited := root.line.waiting > 0
-	if l.line.waiting > 0 || root.agenda.Due(now) {
+	t := l.tree
+	waited := t.root.line.waiting > 0
+	if l.line.waiting > 0 || t.agenda.Due(now) {
 		l.run(now)
 	}
 	f()
-	root.lastChange = now
-	if waited || root.line.waiting > 0 { // if all have left, their timer stops
+	t.lastChange = now
+	if waited || t.root.line.waiting > 0 { // if all have left, their timer stops
 		l.run(now)
 	}
 }
@@ -344,21 +386,21 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 
 // freeze lets no claim of the tree of l go, whatever is due, until one call of thaw. It is for changes of
 // several buckets that belong together. Claims that are made meanwhile line up. It requires that mu is held.
-func (l *Limiter) freeze() { l.root().frozen++ }
+func (l *Limiter) freeze() { l.tree.frozen++ }
 
 // thaw ends one freeze, also in the tree that has taken the place of that of l.
 func (l *Limiter) thaw() {
-	now, root := l.lock(), l.root()
+	now, t := l.lock(), l.tree
 	defer func() {
-		successor := root.successor
+		successor := t.successor
 		l.unlock()
 		if successor != nil {
 			successor.thaw()
 		}
 	}()
-	root.change(now, func() { root.frozen, root.lostHope = root.frozen-1, true })
-	if root.frozen == 0 {
-		for _, b := range root.runOnThaw.Take() {
+	t.root.change(now, func() { t.frozen, t.lostHope = t.frozen-1, true })
+	if t.frozen == 0 {
+		for _, b := range t.runOnThaw.Take() {
 			b.run(now)
 		}
 	}
@@ -368,7 +410,7 @@ func (l *Limiter) thaw() {
 // frozen until each of them has joined there with its old place, or has given up: so all line up in the old
 // order before any goes. It requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
-	now := l.root().now()
+	now := l.now()
 	for w := range l.line.aside.After(l.line.Leaving()) {
 		switch {
 		case w.l != l:

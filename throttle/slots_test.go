@@ -244,9 +244,9 @@ func TestInFlightNoTimerFires(t *testing.T) {
 		_, v := join(t, host, Claim{})
 		time.Sleep(time.Millisecond) // w counts from when it joined, when the line is looked at again
 		_, u := join(t, l, Claim{Priority: Background})
-		host.mu.Lock() // a timer that fires waits here, and then time does not go on
+		host.asRoot.mu.Lock() // a timer that fires waits here, and then time does not go on
 		time.Sleep(10 * 365 * 24 * time.Hour)
-		host.mu.Unlock()
+		host.asRoot.mu.Unlock()
 		g.Cancel()
 		if !gone(w) || gone(v) {
 			t.Errorf("gone %v and %v, want the first", gone(w), gone(v))

@@ -64,8 +64,8 @@ func (s *storeLink) ask(now monotime.Time) {
 	if s == nil || s.closed || s.settling {
 		return
 	}
-	if root := s.l.root(); root.frozen > 0 { // nobody could go by the reply, and who must not wait would ask again
-		root.runOnThaw.Add(s.l)
+	if t := s.l.tree; t.frozen > 0 { // nobody could go by the reply, and who must not wait would ask again
+		t.runOnThaw.Add(s.l)
 		return
 	}
 	if c := s.lease.Next(now, s.l.hold, s); c != nil {
@@ -82,7 +82,7 @@ func (s *storeLink) call(c *storeCall) {
 	var sent monotime.Time
 	var luck float64
 	var reply *store.Reply
-	began, err := s.l.root().now(), call.ErrLeft
+	began, err := s.l.now(), call.ErrLeft
 	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(began, 0, c, nil, call.ErrOverdue, true) })
 	defer func() {
 		overdue.Stop()
@@ -109,13 +109,13 @@ func (s *storeLink) call(c *storeCall) {
 	ctx, cancel := context.WithTimeout(context.Background(), call.Timeout)
 	defer cancel()
 	c.Request.Learned = s.teach()
-	luck, sent = s.l.draw(), s.l.root().now()
+	luck, sent = s.l.draw(), s.l.now()
 	reply, err = s.l.Store.Exchange(ctx, c.At(sent, s.stopListening != nil))
 }
 
 // teach returns what others are to be told of the server, if that is new.
 func (s *storeLink) teach() string {
-	if !s.learned.Due(s.l.root().now()) {
+	if !s.learned.Due(s.l.now()) {
 		return ""
 	}
 	m, g := s.l.memory(), s.l.entry.group
@@ -140,7 +140,7 @@ func (s *storeLink) inherit(reply *store.Reply) {
 // replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it
 // counts as failed, and no other is made before it has ended.
 func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, reply *store.Reply, err error, overdue bool) {
-	now, root := s.l.lock(), s.l.root()
+	now := s.l.lock()
 	defer s.l.unlock()
 	if overdue && s.calling != c {
 		return
@@ -152,8 +152,8 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 			s.l.server.Divide(reply.Members)
 		}
 	})
-	root.refuseUncalled(now) // whom it was for
-	s.settling, root.lostHope = false, true
+	s.l.tree.refuseUncalled(now) // whom it was for
+	s.settling, s.l.tree.lostHope = false, true
 	s.ask(now)
 	c.end() // Close waits for the call, and not for StoreEvent, which may wait for what the caller of Close holds
 	s.events.Tell(s.l.StoreEvent, s.l.unlock, func() { s.l.lock() })
@@ -202,7 +202,7 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 
 // listen asks the store to send news at once.
 func (s *storeLink) listen() {
-	stop := link.Listen(&s.tries, s.l.root().now(), s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
+	stop := link.Listen(&s.tries, s.l.now(), s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
 	if stop == nil {
 		return
 	}
@@ -283,11 +283,10 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	return false
 }
 
-// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank first. It is
-// called for the root.
-func (l *Limiter) refuseUncalled(now monotime.Time) {
-	l.lostHope = false
-	for _, w := range l.line.atOnce.Sorted() {
+// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank first.
+func (t *scheduler) refuseUncalled(now monotime.Time) {
+	t.lostHope = false
+	for _, w := range t.atOnce.Sorted() {
 		w.refuseUncalled(now)
 	}
 }
@@ -295,7 +294,7 @@ func (l *Limiter) refuseUncalled(now monotime.Time) {
 // refuseUncalled refuses w, which must not wait, if it waits and no call of a store may let it go. While the tree is
 // frozen, nobody knows.
 func (w *waiter) refuseUncalled(now monotime.Time) {
-	if w.AtOnce && w.entries != nil && w.l.root().frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
+	if w.AtOnce && w.entries != nil && w.l.tree.frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
 		w.l.change(now, func() {
 			if w.entries != nil { // those who were due by now have gone first
 				w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait))

@@ -83,7 +83,6 @@ import (
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
-	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/check"
@@ -239,30 +238,11 @@ type Limiter struct {
 	forgotten    atomic.Bool // by its Group; written with the locks of the Group and of the tree, and never unset
 	contradicted atomic.Bool // answers cannot be about one counter: the Group is to hear them
 
-	// mu of the root protects the fields below, of the root and of every Limiter below it: those of other
-	// Limiters than the root are never locked.
-	//
-	// A Limiter is locked by lock, or by alter and lockCurrent, which call it, and unlocked by unlock, which
-	// sets its gate. The gates of the others in the tree stay as they are, and may: claims go past the lock
-	// only in a Limiter that is alone in its tree (isAlone); and grants end past it only where neither the
-	// Limiter nor one above knows anything of its server (quietAbove), which most learn by answers to requests
-	// of their own. Who does something to another Limiter that makes the end of its grants matter calls Hear of
-	// its gate: see release.
-	//
-	// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one
-	// (Group.remake alone locks two). Who has mu and needs the Group unlocks first, asks, locks, and looks
-	// again whether it still has the right Limiter: see redirect. With mu held nobody waits, and of what users
-	// wrote only Deadline of a context is called. With Group.mu held, New, Rand, and the function given to
-	// Update are called.
-	//
-	// What decides when claims go is changed in a call of change or alter, so that those go first who were due
-	// before, bounds are looked at again, and timers are set anew: hold, stack, frozen, what the server and the
-	// lease say. Where no more than this changes, later is called in it. Each field names its writers, unless
-	// that is init alone.
-	mu sync.Mutex
+	asRoot scheduler // what tree is for all, if l is their root; else unused. Who looks at it knows that l is the root: lock, init, or where l is alone
 
+	// tree.mu protects the fields below. Each names its writers, unless that is init alone.
 	initialized bool           // init was called
-	standstill  time.Duration  // effective MaxStandstill; at the root, the least of the tree: the init of each lowers it
+	tree        *scheduler     // asRoot of the root
 	idleAfter   time.Duration  // effective IdleAfter: a bucket whose latest grant is not so Recent starts slowly
 	misset      error          // what is wrong with fields other than Quotas
 	invalid     error          // if not nil, every claim gets this error; init, applyQuotas, close
@@ -297,20 +277,6 @@ type Limiter struct {
 	sharers      adaptive.Peers[*Limiter] // buckets whose servers may share windows: each that stated a limit, until it is forgotten
 	tenants      *adaptive.Tenants        // what those right below l were told; nil unless one of them is a tenant that was refused
 	refusedSince atomic.Int64             // tenants.Since; may be read without the lock
-
-	// The fields below are used at the root, for the whole tree.
-	hasQueues  bool                    // some quota bounds its line, or did
-	frozen     int                     // freezes that were not thawed; while positive, nobody goes
-	successor  *Limiter                // root of the tree that has taken its place; nil if none has; remake
-	runOnThaw  agenda.Once[*Limiter]   // buckets that changed while the tree was frozen; empty while it is not
-	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
-	claimCount uint64                  // numbers the claims that did not go through grantAtOnce
-	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
-	lastChange monotime.Time           // instant of the latest move, which may let somebody go
-	lastNews   monotime.Time           // instant of the latest change: of a move that is more than that a waiter has left
-	credit     limit.Credit            // of late timers
-	lostHope   bool                    // those of line.atOnce are to be looked at, by unlock: a call has ended, or somebody has left the line of a bucket above
-	woken      bell.List               // of those who have left the line, for unlock to ring; empty while nobody has mu
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas
@@ -384,7 +350,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 		l.invalid = l.misset
 	}
 	l.quotas, l.concurrent = qs, slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
-	l.root().hasQueues = l.root().hasQueues || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Queue > 0 })
+	l.tree.hasQueues = l.tree.hasQueues || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Queue > 0 })
 	local := qs
 	if l.Store != nil {
 		local = lease.NotStored(qs)
@@ -417,7 +383,7 @@ func (l *Limiter) outdated() bool {
 func (l *Limiter) redirect(c adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at *Limiter, now monotime.Time) {
 	for now = l.lock(); l.isSplit || l.outdated(); now = l.lock() {
 		outdated, forgotten := l.outdated(), l.forgotten.Load()
-		l.root().mu.Unlock()
+		l.tree.mu.Unlock()
 		switch {
 		case !outdated:
 			l = find(l.entry.group, l, c)
@@ -436,7 +402,7 @@ func (l *Limiter) redirect(c adaptive.Kind, find func(*Group, *Limiter, adaptive
 // that is now under the path of l takes its place.
 func (l *Limiter) lockCurrent() (at *Limiter, now monotime.Time) {
 	for now = l.lock(); l.forgotten.Load(); now = l.lock() {
-		l.root().mu.Unlock()
+		l.tree.mu.Unlock()
 		l = l.entry.group.current(l)
 	}
 	return l, now
@@ -445,7 +411,7 @@ func (l *Limiter) lockCurrent() (at *Limiter, now monotime.Time) {
 // lock locks the tree of l and reads its clock, so that no instant is older than one that was used before. It
 // initializes l at its first use.
 func (l *Limiter) lock() (now monotime.Time) {
-	l.root().mu.Lock()
+	l.root().asRoot.mu.Lock()
 	if !l.initialized {
 		l.init()
 	}
@@ -456,12 +422,12 @@ func (l *Limiter) lock() (now monotime.Time) {
 // unlock releases the lock of the tree, and sets how claims of l go from now on. Before, those are refused who must not
 // wait, and for whom no call of a Store is made any more.
 func (l *Limiter) unlock() {
-	root := l.root()
-	for root.lostHope && root.frozen == 0 {
-		root.refuseUncalled(root.now())
+	t := l.tree
+	for t.lostHope && t.frozen == 0 {
+		t.refuseUncalled(l.now())
 	}
 	unknown, way := l.server.Unknown(), atonce.Looks
-	switch alone := root.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && l.frozen == 0; {
+	switch alone := l.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && t.frozen == 0; {
 	case alone && unknown && len(l.stack) == 0:
 		way = atonce.Free
 	case alone && (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
@@ -470,10 +436,10 @@ func (l *Limiter) unlock() {
 	l.gate.Set(way, unknown && l.server.Heard() && l.hold == 0)
 	n := l.gate.Take() // grants that end after this see what was set
 	if l.server.Add(n); n != 0 && !unknown {
-		l.change(root.now(), func() {}) // those in line were looked at with these in flight
+		l.change(l.now(), func() {}) // those in line were looked at with these in flight
 	}
-	woken := root.woken.Take()
-	root.mu.Unlock()
+	woken := t.woken.Take()
+	t.mu.Unlock()
 	woken.Ring()
 }
 
@@ -496,10 +462,12 @@ func (l *Limiter) init() {
 		}
 		l.Parent.isParent = true
 		l.Parent.gate.Shut()
-		l.clock, l.line.book.Above = l.Parent.clock, &l.Parent.line.book
-	} else if g := l.entry.group; g != nil {
-		l.clock = g.clock
+		l.tree, l.clock, l.line.book.Above = l.Parent.tree, l.Parent.clock, &l.Parent.line.book
 	} else {
+		l.tree, l.asRoot.root, l.asRoot.standstill = &l.asRoot, l, monotime.Unbounded
+		if g := l.entry.group; g != nil {
+			l.clock = g.clock
+		}
 		l.clock.Start()
 	}
 	if l.account = l; l.Parent != nil && !l.Tenant {
@@ -512,8 +480,7 @@ func (l *Limiter) init() {
 	})
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
-	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
-	l.root().standstill = min(l.root().standstill, l.standstill)
+	l.idleAfter, l.tree.standstill = check.IdleAfter(l.IdleAfter), min(l.tree.standstill, check.Bound(l.MaxStandstill))
 	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
 		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh,
 	}))

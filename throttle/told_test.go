@@ -85,8 +85,7 @@ func TestToldWhenItIsKnown(t *testing.T) {
 						}
 						n.l.MaxStandstill = 10 * time.Second
 						n.l.lock()
-						n.l.standstill = n.l.MaxStandstill
-						n.l.root().standstill = n.l.MaxStandstill
+						n.l.tree.standstill = n.l.MaxStandstill
 						n.l.unlock()
 					}
 					_, w, err := n.l.Join(ctx, c)

@@ -136,7 +136,7 @@ func (w *waiter) giveUp(now monotime.Time, e *Error) {
 // err. It requires that mu is held.
 func (w *waiter) end(now monotime.Time, err error) {
 	w.depart(now, err)
-	w.l.root().woken.Add(&w.done)
+	w.l.tree.woken.Add(&w.done)
 }
 
 // depart is end for the caller itself, which needs not be woken.
@@ -184,7 +184,7 @@ func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 // and that of another, if the same bucket delays both; of those ahead of w, or of all. While buckets are being
 // changed, all wait for that.
 func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
-	if d.Cause == "" && w.l.root().frozen > 0 {
+	if d.Cause == "" && w.l.tree.frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
 	}
 	for b := w.l; b != nil && d.Cause == ""; b = b.Parent {
@@ -234,7 +234,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 		return ErrMaxWait
 	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead: // it waits for more than a slow start now
 		return ErrQueueFull
-	case w.l.standstill == monotime.Unbounded || w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= w.l.standstill:
+	case check.Bound(w.l.MaxStandstill) == monotime.Unbounded || w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= check.Bound(w.l.MaxStandstill):
 		return nil // all that w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more
 	}
 	if w.standstill(now, d) {
