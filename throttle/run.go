@@ -58,10 +58,8 @@ func (l *Limiter) run(now monotime.Time) {
 	for t.frozen == 0 && t.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
 		t.agenda.Take().advance(now)
 	}
-	for again := true; again; again = t.look(now) {
-		for t.release(now) {
-		}
-		t.root.arm(now)
+	for again := true; again; again = t.root.arm(now) || t.look(now) {
+		t.root.makeWay(now)
 	}
 }
 
@@ -162,54 +160,35 @@ func (l *Limiter) peers(f func(b *Limiter)) {
 	}
 }
 
-// release ends one waiter, if one may go or never may; or sends one that a bucket below the root delays back
-// to the line of that bucket. It reports whether it did any of these.
-func (t *scheduler) release(now monotime.Time) bool {
-	if t.root.makeWay(now); t.frozen > 0 {
-		return false
-	}
-	var buf [priorities]*waiter
-	ordinaryWaits := false // only the reserve delays a waiter, so urgent ones behind it may go
-	for _, w := range t.root.line.Heads(&buf) {
-		if ordinaryWaits && !w.urgent() {
-			continue
+// release ends w, which stands in line at the root, where it goes, by the delay d, at an instant; or sends it back to the
+// line of the bucket below that delays it.
+func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.Time) {
+	asked := w.l // another claim may use w once it has ended
+	switch {
+	case d.Never:
+		w.end(now, w.refusal(now, *d, ErrTooLarge))
+	case d.At > now:
+		w.withdraw(d.bucket)
+	case w.abandoned:
+		w.end(now, errAbandoned)
+	case w.InVain(asked.clock.Awake(now)):
+		w.end(now, w.refusal(now, w.expected, ErrDeadline))
+	default:
+		for b := asked; b != nil; b = b.Parent {
+			b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
 		}
-		asked := w.l // another claim may use w once it has ended
-		var d delay
-		at := asked.dueOnPath(&d, now, w.earliest(now), &w.need)
-		switch {
-		case d.Never:
-			w.end(now, w.refusal(now, d, ErrTooLarge))
-		case d.At <= now && w.abandoned:
-			w.end(now, errAbandoned)
-		case d.At <= now && w.InVain(asked.clock.Awake(now)):
-			w.end(now, w.refusal(now, w.expected, ErrDeadline))
-		case d.At <= now:
-			for b := asked; b != nil; b = b.Parent {
-				b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
-			}
-			t.credit.Note(at, now)
-			asked.charge(&w.grant, at, now, &w.need, w.place)
-			w.grant.requestsOnly = w.grant.requestsOnly && (w.Deadline == 0 || !w.answers) // else Answered is to see how long the answer took
-			if !asked.server.Heard() {                                                     // unlock of another bucket does not say so
-				asked.gate.Hear()
-			}
-			for _, e := range w.entries {
-				e.Serve()
-			}
-			w.end(now, nil)
-		case d.bucket != t.root:
-			w.withdraw(d.bucket)
-		case d.Unreserved > now:
-			return false
-		default:
-			ordinaryWaits = true
-			continue
+		t.credit.Note(at, now)
+		asked.charge(&w.grant, at, now, &w.need, w.place)
+		w.grant.requestsOnly = w.grant.requestsOnly && (w.Deadline == 0 || !w.answers) // else Answered is to see how long the answer took
+		if !asked.server.Heard() {                                                     // unlock of another bucket does not say so
+			asked.gate.Hear()
 		}
-		asked.advance(now)
-		return true
+		for _, e := range w.entries {
+			e.Serve()
+		}
+		w.end(now, nil)
 	}
-	return false
+	asked.advance(now)
 }
 
 // dueOnPath returns the instant, from one on and not after now, at which a claim made to l is granted in every
@@ -234,36 +213,40 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	return max(now.Add(-limit.Lag), w.from, t.lastChange, t.root.lastCharged)
 }
 
-// arm moves the first waiters of l into the line of the parent if l would let them go, and withdraws the others from it; if
-// the parent is closed, they end. It sets the timer to the earliest instant at which one of the others is due in l, or an
-// outage of the Store has lasted for MaxStandstill, and stops it if there is no such instant. It asks the Store, too, and
-// notes that l has changed: look, which follows with the same lock, may refuse some.
-func (l *Limiter) arm(now monotime.Time) {
+// arm has the first waiters of l go on if l lets them: into the line of the parent, where they end if that is closed; or, at
+// the root, the first of them out of line (release), and then more may be left to do. It withdraws the others from the
+// line of the parent, and sets the timer to the earliest instant at which one of them is due in l, or an outage of the
+// Store has lasted for MaxStandstill; it stops it if there is no such instant. It asks the Store, too, and notes that l has
+// changed: look, which follows with the same lock, may refuse some.
+func (l *Limiter) arm(now monotime.Time) (more bool) {
 	var buf [priorities]*waiter
 	t, next := l.tree, agenda.Earliest{Now: now, Before: now.Add(monotime.Longest - limit.Lag)} // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
+	var look blame.Look
 	frozen := t.frozen > 0
 	if frozen {
 		t.runOnThaw.Add(l)
+	} else {
+		look = l.line.book.Look(now)
 	}
 	next.Or(l.outageTooLong(now))
 	next.Or(l.line.aside.Next())
-	blocked, ordinaryWaits := false, false
-	var look blame.Look
-	if !frozen {
-		look = l.line.book.Look(now)
-	}
+	blocked, ordinaryWaits := false, false // for what an urgent waiter waits too; only the reserve delays a waiter, so urgent ones behind it may go
 	for _, w := range l.line.Heads(&buf) {
 		kept := blocked || ordinaryWaits && !w.urgent()
-		var d limit.Due
+		var d delay
+		var at monotime.Time
+		leaves := false
 		if !kept {
-			l.due(&d, now, w.earliest(now), alone, &w.need, w.l, false)
+			at, leaves = w.leaves(now, l, &d)
 		}
-		goes := !kept && (d.Never || d.At <= now)
 		switch {
-		case l.Parent != nil && !w.compete(now, l, goes):
-			return
-		case l.Parent != nil && goes:
+		case l.Parent != nil && !w.compete(now, l, leaves):
+			return false
+		case l.Parent != nil && leaves:
 			look.Above(w.Row())
+		case leaves && !frozen:
+			t.release(now, w, &d, at)
+			return true
 		case !kept:
 			due, of := d.At, Normal
 			if blocked = d.Unreserved > now; blocked {
@@ -281,6 +264,18 @@ func (l *Limiter) arm(now monotime.Time) {
 	if l.line.waiting > 0 && !l.line.changed {
 		l.line.changed, t.changed = true, append(t.changed, l)
 	}
+	return false
+}
+
+// leaves reports whether w, one of the first in the line of l, goes on from there. From the line of the root it does at an
+// instant, unless d, which is zero before, says what bucket below delays it. If it stays, d says until when.
+func (w *waiter) leaves(now monotime.Time, l *Limiter, d *delay) (at monotime.Time, leaves bool) {
+	if l.Parent == nil {
+		at = w.l.dueOnPath(d, now, w.earliest(now), &w.need)
+		return at, d.bucket != l || d.Never
+	}
+	l.due(&d.Due, now, w.earliest(now), alone, &w.need, w.l, false)
+	return 0, d.Never || d.At <= now
 }
 
 // compete has w, one of the first in the line of l, stand in the line of the parent if it goes in l, and else not. If the
