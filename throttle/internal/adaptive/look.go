@@ -92,10 +92,10 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		}
 	case w.guess == guessWholeSteps && o.resetMoved:
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
+	case o.foundRoundsDown: // narrow has drawn the conclusion
 	case w.guess == guessWholeSteps:
 		w.wholeSteps = wrong
 	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
-	case o.foundRoundsDown: // narrow has drawn the conclusion
 	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now && o.lateBefore != 0:
 		w.reset.roundDown()
 		w.wholeSteps = untried

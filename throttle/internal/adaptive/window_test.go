@@ -495,6 +495,24 @@ func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
 	}
 }
 
+// TestRoundedDownIsNoWrongGuess: a look goes when whole seconds have passed, and is refused since the server rounds
+// resets down. That says nothing of whole seconds: in the next window, such a look goes again.
+func TestRoundedDownIsNoWrongGuess(t *testing.T) {
+	const ms = time.Millisecond
+	b := newBucket(t, Config{})
+	b.exchange(says(step(9, 10, time.Second))) // of 1.9 s
+	b.window1().refill.doubtEarly.skip = 9     // no look for a limit that comes back bit by bit
+	b.at(300 * ms).exchange(says(step(0, 10, time.Second)))
+	b.wantDue(700 * ms)
+	b.at(1000 * ms).exchange(refuses(step(0, 10, 0)))
+	b.wantDue(1000 * ms)
+	look := b.at(2000 * ms).send()
+	b.at(2200*ms).done(look, says(step(9, 10, 2*time.Second))) // the window began at 2100 ms, give or take 100
+	rest := b.send()
+	b.at(2600*ms).done(rest, says(step(0, 10, time.Second)))
+	b.wantDue(1600 * ms)
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
