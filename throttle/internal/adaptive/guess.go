@@ -65,11 +65,12 @@ func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tri
 			return spentSince.Add(after), guessRefill
 		}
 	}
-	if tried != wrong && r.resolution > 0 && r.opened != 0 {
-		part := r.late.Sub(r.opened) % r.resolution // what is left of the window after its last whole step
-		if at := r.late.Add(-part); at > max(r.early, spentSince) {
-			return min(at.Add(r.halfRoundTrip), r.late), guessWholeSteps
-		}
+	soonest := r.early
+	if r.roundsDown {
+		soonest = soonest.Add(-r.resolution) // if some are rounded up
+	}
+	if at := r.ends(); tried != wrong && at > max(soonest, spentSince) {
+		return min(at.Add(r.halfRoundTrip), r.late), guessWholeSteps
 	}
 	return r.late, noGuess
 }

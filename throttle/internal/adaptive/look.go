@@ -86,7 +86,7 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.missedLooks = 0
 		switch {
 		case w.guess == guessWholeSteps:
-			w.wholeSteps = right
+			w.wholeSteps, w.reset.lasts = right, o.lasts
 		case w.guess == guessNext && !w.overtaken.on():
 			w.wholeSteps = untried // the window began with our request
 		}
@@ -94,7 +94,7 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
 	case o.foundRoundsDown: // narrow has drawn the conclusion
 	case w.guess == guessWholeSteps:
-		w.wholeSteps = wrong
+		w.wholeSteps, w.reset.lasts = wrong, 0
 	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
 	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now && o.lateBefore != 0:
 		w.reset.roundDown()

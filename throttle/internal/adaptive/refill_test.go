@@ -656,6 +656,11 @@ func TestEarlyLook(t *testing.T) {
 		{"it refills already", 10, reset{early: at(0), late: at(s), resolution: s}, refill{refills: true}, untried, s, noGuess},
 		{"whole steps", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, untried, 9*s + s/2, guessWholeSteps},
 		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
+		{"a span is stated", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 5 * s / 2}, refill{}, untried, 21 * s / 8, guessWholeSteps},
+		{"and the window seems to be shorter", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 3 * s}, refill{}, untried, 17 * s / 8, guessWholeSteps},
+		{"rounded to the nearest step", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: 2 * s, roundsDown: true}, refill{}, right, 9 * s / 4, guessWholeSteps},
+		{"a step is shorter than a round trip", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s / 4, opened: at(s / 8), halfRoundTrip: s / 8, lasts: 5 * s / 2}, refill{}, right, 3 * s, guessWholeSteps},
+		{"before the step before that", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: s, roundsDown: true}, refill{}, right, 4 * s, noGuess},
 		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
 	} {
 		if got, guess := earlyLook(test.limit, start, &test.reset, test.f.signs(), test.whole); got != at(test.want) || guess != test.guess {

@@ -21,6 +21,7 @@ type reset struct {
 	roundsDown    bool          // the server rounds resets down
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
+	lasts         time.Duration // no window lasts longer, as is stated or a look has shown; zero if that is not known
 	count         int           // how many different resets were stated
 	before        monotime.Time // the late of the reset before, if that was earlier; else zero
 	clocks        skew          // if resets are instants
@@ -187,11 +188,24 @@ func (r *reset) roundDown() {
 	}
 }
 
-// soonest returns when the reset comes at the soonest. If it is the end of a window that began with its first request,
-// of which the first answer told, that lasts whole steps, see guessWholeSteps.
+// ends returns when the window ends, if it began with its first request, of which the first answer told, and lasts whole
+// steps, see guessWholeSteps; zero if that is not known. Where resets are rounded to the nearest step, and so are taken
+// to be rounded down, half of the windows seem to last a step longer than the others: none does.
+func (r *reset) ends() monotime.Time {
+	seems := r.late.Sub(r.opened)
+	switch {
+	case r.resolution <= 0 || r.opened == 0:
+		return 0
+	case r.lasts > 0 && r.lasts < seems && 2*r.halfRoundTrip < r.resolution: // else the steps tell nothing
+		return r.opened.Add(r.lasts)
+	}
+	return r.opened.Add(seems.Truncate(r.resolution))
+}
+
+// soonest returns when the reset comes at the soonest. If it is the end of such a window, that is when it ends.
 func (r *reset) soonest(window bool) monotime.Time {
-	if !window || r.resolution <= 0 || r.opened == 0 {
+	if !window {
 		return r.early
 	}
-	return max(r.early, r.late.Add(-(r.late.Sub(r.opened) % r.resolution)))
+	return max(r.early, r.ends())
 }

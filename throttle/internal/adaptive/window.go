@@ -102,7 +102,7 @@ func (w *window) define(o *outcome, limit int, span time.Duration) {
 	}
 	if span > 0 {
 		span = min(span, monotime.Longest)
-		w.span, o.otherSpan = span, w.span > 0 && w.span != span
+		w.span, o.otherSpan, w.reset.lasts = span, w.span > 0 && w.span != span, span
 	}
 }
 
@@ -113,6 +113,7 @@ func (w *window) before(o *outcome, t *Ticket) {
 	}
 	o.leastThen, o.heardThen, o.spentSince = w.leastThen, w.heardThen, w.spentSince
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
+	o.lasts = w.reset.ends().Sub(w.reset.opened)
 }
 
 // stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one

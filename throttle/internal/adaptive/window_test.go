@@ -513,6 +513,28 @@ func TestRoundedDownIsNoWrongGuess(t *testing.T) {
 	b.wantDue(1600 * ms)
 }
 
+// TestRoundedToTheNearestSecond: resets that are stated before they come show that they are rounded down, so that a
+// window of 2 s whose reset is stated after it comes seems to last 3 s. A look has shown that none lasts longer than 2 s.
+func TestRoundedToTheNearestSecond(t *testing.T) {
+	const ms = time.Millisecond
+	b := newBucket(t, Config{})
+	stated := func(remaining int, at time.Duration) quota.Statement { return step(remaining, 10, at-b.now.Sub(start)) }
+	b.at(100 * ms).exchange(says(stated(9, 2000*ms)))
+	b.window1().refill.doubtEarly.skip = 9 // no look for a limit that comes back bit by bit
+	b.at(400 * ms).exchange(says(stated(0, 2000*ms)))
+	b.wantDue(700 * ms)
+	b.at(1100 * ms).exchange(refuses(stated(0, 2000*ms)))
+	b.wantDue(900 * ms)
+	b.at(2000 * ms).exchange(refuses(stated(0, 2000*ms))) // rounded down
+	b.wantDue(100 * ms)
+	b.at(2100 * ms).exchange(says(stated(9, 4000*ms)))
+	b.at(2400 * ms).exchange(says(stated(0, 4000*ms)))
+	b.wantDue(1700 * ms)
+	b.at(4600 * ms).exchange(says(stated(9, 7000*ms)))
+	b.at(4900 * ms).exchange(says(stated(0, 7000*ms)))
+	b.wantDue(1700 * ms)
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
