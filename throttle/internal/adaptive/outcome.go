@@ -95,6 +95,11 @@ func (o *outcome) rises() bool {
 	return float64(o.found()-o.leastThen) > 2+missing*part
 }
 
+// atEnd reports whether a look has found that the reset had come before it was stated to come.
+func (o *outcome) atEnd() bool {
+	return o.look && !o.vain() && o.guess == guessWholeSteps && o.sent < o.lateBefore
+}
+
 // manyResets: so many times as long as the farthest reset was away, many resets have come.
 const manyResets = 4
 

@@ -66,6 +66,9 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	return change
 }
 
+// come takes in that the reset had come at an instant, whatever was stated.
+func (r *reset) come(at monotime.Time) { r.early, r.late = min(r.early, at), min(r.late, at) }
+
 // compareClocks takes in how the server's clock differs from ours, where a statement gives an instant. It reports
 // whether one of them was set: what resets have said was by another clock.
 func (r *reset) compareClocks(sent, now monotime.Time, st *quota.Statement, limit int) (set bool) {

@@ -197,6 +197,9 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 		o.resetIn, o.resetStep = min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
 	}
 	roundedDown := w.reset.roundsDown
+	if o.atEnd() {
+		w.reset.come(o.sent) // else the next reset would be taken for this one where the two are a second apart
+	}
 	change := w.reset.narrow(o.sent, o.now, st, o.limit)
 	w.instants(o, st)
 	o.resetMoved = change.moved

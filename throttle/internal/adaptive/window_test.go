@@ -535,6 +535,24 @@ func TestRoundedToTheNearestSecond(t *testing.T) {
 	b.wantDue(1700 * ms)
 }
 
+// TestLookAtTheEndOfASecond: a look is served at the end of a window of a second, before the end of the second that was
+// stated. So what it is told is about the next window, though by what was stated both may have the same reset: each time,
+// the next look goes when that window is over.
+func TestLookAtTheEndOfASecond(t *testing.T) {
+	const ms = time.Millisecond
+	b := newBucket(t, Config{})
+	for window := range 5 {
+		at := time.Duration(window) * 1100 * ms // the window begins 50 ms later
+		stated := time.Duration(window)*time.Second + 1900*ms
+		look := b.at(at).send()
+		b.at(at+100*ms).done(look, says(step(9, 10, stated-at-50*ms)))
+		b.window1().refill.doubtEarly.skip = 9 // no look for a limit that comes back bit by bit
+		rest := b.send()
+		b.at(at+200*ms).done(rest, says(step(0, 10, stated-at-150*ms)))
+		b.wantDue(900 * ms)
+	}
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
