@@ -91,6 +91,8 @@ type Retry struct {
 	Known      bool          // reports that After was stated
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
 	Resolution time.Duration // the step in which After was stated, as in Reset
+	Absolute   bool          // After was stated as an instant, as in Reset
+	Skew       time.Duration // for an instant, as in Reset
 	Advice     Advice        // what the server says outright
 	Refusal    Refusal       // why the server refuses the request
 }

@@ -139,6 +139,20 @@ func TestParseNoClock(t *testing.T) {
 	}
 }
 
+// TestRetryOfAnInstant: an instant is told apart from a delay, and how far the clocks were apart.
+func TestRetryOfAnInstant(t *testing.T) {
+	h := fields("Date", "Mon, 02 Mar 2026 12:00:00 GMT", "Retry-After", "Mon, 02 Mar 2026 12:00:45 GMT")
+	want := Retry{Known: true, After: 45 * time.Second, Resolution: time.Second, Absolute: true, Skew: -300 * time.Millisecond}
+	if got := Parse(h, noon.Add(-300*time.Millisecond)).Retry; got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	h.Set("Retry-After", "45")
+	want.Absolute, want.Skew = false, 0
+	if got := Parse(h, noon.Add(-300*time.Millisecond)).Retry; got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestParseTooManyFields(t *testing.T) {
 	h := fields("Retry-After", "5")
 	for i := range 10_000 {

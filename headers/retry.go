@@ -147,7 +147,7 @@ func (h *hints) delay() value.Delay {
 func (h *hints) retry() Retry {
 	r := Retry{Refusal: refusals[h.refusal]}
 	if d := h.delay(); d.Known {
-		r.Known, r.After, r.Resolution = true, d.In, d.Resolution
+		r.Known, r.After, r.Resolution, r.Absolute, r.Skew = true, d.In, d.Resolution, d.Absolute, d.Skew
 	}
 	switch {
 	case h.never:

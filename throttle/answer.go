@@ -48,6 +48,10 @@ type Answer struct {
 	HoldKnown      bool
 	HoldResolution time.Duration
 
+	// HoldAbsolute and HoldSkew say that the server stated Hold as an instant, as Absolute and Skew of a Statement do.
+	HoldAbsolute bool
+	HoldSkew     time.Duration
+
 	// Counter is the server's name for what the request drew on, where the server counts some requests on
 	// their own; see Group. Empty if the server does not say.
 	Counter string
@@ -338,7 +342,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, HoldAbsolute: a.HoldAbsolute, HoldSkew: a.HoldSkew, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)

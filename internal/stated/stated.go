@@ -95,6 +95,7 @@ func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
 	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && AnySpent(a.Statements)):
 		a.Refused, a.Hold, a.HoldKnown, a.HoldResolution = true, hint.After, hint.Known, hint.Resolution
+		a.HoldAbsolute, a.HoldSkew = hint.Absolute, hint.Skew
 		if hint.Refusal == headers.RefusalSpent {
 			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
 		}

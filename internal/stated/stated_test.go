@@ -90,6 +90,7 @@ func TestCounter(t *testing.T) {
 func TestRefusal(t *testing.T) {
 	const s = time.Second
 	after := headers.Retry{Known: true, After: 3 * s, Resolution: s}
+	date := headers.Retry{Known: true, After: 3 * s, Resolution: s, Absolute: true, Skew: 2 * s}
 	spent, busy := []quota.Statement{{Remaining: 5}, {Remaining: 0}}, []quota.Statement{{Remaining: 1}}
 	for name, test := range map[string]struct {
 		status int
@@ -101,6 +102,7 @@ func TestRefusal(t *testing.T) {
 		"served, and nothing remains":      {200, headers.Retry{}, spent, throttle.Answer{}},
 		"too many requests":                {429, headers.Retry{}, nil, throttle.Answer{Refused: true}},
 		"with a hint":                      {429, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldResolution: s}},
+		"with an instant":                  {429, date, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldResolution: s, HoldAbsolute: true, HoldSkew: 2 * s}},
 		"a quota of days is spent":         {429, headers.Retry{Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: time.Hour, HoldKnown: true}},
 		"for longer than an hour":          {429, headers.Retry{Known: true, After: 9 * time.Hour, Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: 9 * time.Hour, HoldKnown: true}},
 		"forbidden, and nothing remains":   {403, headers.Retry{}, spent, throttle.Answer{Refused: true}},

@@ -10,6 +10,8 @@ type Delay struct {
 	In         time.Duration // never negative
 	Resolution time.Duration // the step in which In was stated
 	Known      bool
+	Absolute   bool          // it was stated as an instant, and measured against Date
+	Skew       time.Duration // by how much the local clock was ahead of Date then
 }
 
 // Longer returns the longer of two delays, of two of the same length the finer one.
@@ -40,7 +42,7 @@ func ParseDelay(s string, unit, most time.Duration, c *Clock) Delay {
 		return delayUntil(t, resolution, most, c)
 	}
 	if d, resolution, ok := ParseDuration(s, most); ok {
-		return Delay{d, resolution, true}
+		return Delay{In: d, Resolution: resolution, Known: true}
 	}
 	var longest Delay
 	if IsDigit(s[0]) && strings.IndexByte(s, ',') > 0 { // a list, and no date
@@ -62,7 +64,7 @@ func delayOf(n Number, unit, most time.Duration, c *Clock) Delay {
 		}
 	}
 	d, resolution := n.Duration(unit, most)
-	return Delay{d, resolution, true}
+	return Delay{In: d, Resolution: resolution, Known: true}
 }
 
 // delayUntil is ParseDelay for an instant.
@@ -71,5 +73,5 @@ func delayUntil(t time.Time, resolution, most time.Duration, c *Clock) Delay {
 	if !ok || in < -maxSkew {
 		return Delay{}
 	}
-	return Delay{min(max(in, 0), most), resolution, true}
+	return Delay{In: min(max(in, 0), most), Resolution: resolution, Known: true, Absolute: true, Skew: c.Skew()}
 }

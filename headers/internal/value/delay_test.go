@@ -46,14 +46,14 @@ func TestParseDelay(t *testing.T) {
 		unit time.Duration
 		want Delay
 	}{
-		{"120", time.Second, Delay{2 * time.Minute, time.Second, true}},
-		{"120", time.Millisecond, Delay{120 * time.Millisecond, time.Millisecond, true}},
-		{"30s", time.Millisecond, Delay{30 * time.Second, time.Second, true}},
-		{"1772452920", time.Second, Delay{2 * time.Minute, time.Second, true}},
-		{"1772452920000", time.Millisecond, Delay{2 * time.Minute, time.Millisecond, true}},
-		{"10, 60, 5", time.Second, Delay{time.Minute, time.Second, true}},
-		{"Mon, 02 Mar 2026 11:59:00 GMT", time.Second, Delay{0, time.Second, true}},
-		{"1000000", time.Second, Delay{week, time.Second, true}},
+		{"120", time.Second, Delay{In: 2 * time.Minute, Resolution: time.Second, Known: true}},
+		{"120", time.Millisecond, Delay{In: 120 * time.Millisecond, Resolution: time.Millisecond, Known: true}},
+		{"30s", time.Millisecond, Delay{In: 30 * time.Second, Resolution: time.Second, Known: true}},
+		{"1772452920", time.Second, Delay{In: 2 * time.Minute, Resolution: time.Second, Known: true, Absolute: true}},
+		{"1772452920000", time.Millisecond, Delay{In: 2 * time.Minute, Resolution: time.Millisecond, Known: true, Absolute: true}},
+		{"10, 60, 5", time.Second, Delay{In: time.Minute, Resolution: time.Second, Known: true}},
+		{"Mon, 02 Mar 2026 11:59:00 GMT", time.Second, Delay{Resolution: time.Second, Known: true, Absolute: true}},
+		{"1000000", time.Second, Delay{In: week, Resolution: time.Second, Known: true}},
 		{"Sun, 01 Mar 2026 11:59:00 GMT", time.Second, Delay{}},
 		{"soon, 5", time.Second, Delay{}},
 		{"", time.Second, Delay{}},
@@ -65,7 +65,7 @@ func TestParseDelay(t *testing.T) {
 }
 
 func TestDelayLonger(t *testing.T) {
-	coarse, fine, long := Delay{65 * time.Second, time.Second, true}, Delay{65 * time.Second, time.Millisecond, true}, Delay{time.Hour, time.Hour, true}
+	coarse, fine, long := Delay{In: 65 * time.Second, Resolution: time.Second, Known: true}, Delay{In: 65 * time.Second, Resolution: time.Millisecond, Known: true}, Delay{In: time.Hour, Resolution: time.Hour, Known: true}
 	for _, tt := range []struct{ a, b, want Delay }{
 		{Delay{}, coarse, coarse},
 		{coarse, Delay{}, coarse},
@@ -77,7 +77,7 @@ func TestDelayLonger(t *testing.T) {
 			t.Errorf("%+v.Longer(%+v) = %+v, want %+v", tt.a, tt.b, got, tt.want)
 		}
 	}
-	if !(Delay{64570 * time.Millisecond, 10 * time.Millisecond, true}).Finer(coarse) || coarse.Finer(fine) || (Delay{}).Finer(coarse) {
+	if !(Delay{In: 64570 * time.Millisecond, Resolution: 10 * time.Millisecond, Known: true}).Finer(coarse) || coarse.Finer(fine) || (Delay{}).Finer(coarse) {
 		t.Error("Finer takes two delays for one, or one for two")
 	}
 }

@@ -97,3 +97,36 @@ func TestPromiseBeyondMaxWait(t *testing.T) {
 		g.wantWent(0, 0, trip+15*time.Minute)
 	})
 }
+
+// Where a hint is an instant, requests go when it comes by the server's clock, and no sooner. What Date leaves open, a second at
+// first, is known better with each refusal.
+func TestPromiseInstantsAreOfTheServersClock(t *testing.T) {
+	visit(t, nil, func(g *guest) {
+		const ahead = 300 * time.Millisecond
+		phases := []time.Duration{200 * time.Millisecond, 710 * time.Millisecond, 400 * time.Millisecond} // of the local clock
+		var want []time.Duration
+		g.serve = func(n int) *http.Response {
+			if n%40 != 0 || n/40 >= len(phases) {
+				return reply(200)
+			}
+			clock := time.Now().Add(ahead).UTC()
+			instant := clock.Truncate(time.Second).Add(time.Second)
+			want = append(want, instant.Add(-ahead).Sub(g.start))
+			return reply(429, "Date", clock.Format(http.TimeFormat), "Retry-After", instant.Format(http.TimeFormat))
+		}
+		for len(g.went) < 40*len(phases) {
+			if n := len(g.went); n%40 == 0 {
+				time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + phases[n/40])))
+			}
+			if status := g.get(); status != 200 {
+				t.Fatalf("request %d got %d", len(g.went), status)
+			}
+		}
+		// A second after each; then as long as 710 ms are after a tick of Date; and that again, though 400 ms are far from one.
+		for i, late := range []time.Duration{500 * time.Millisecond, 10 * time.Millisecond, 10 * time.Millisecond} {
+			if got := g.went[40*i+1]; got != want[i]+late {
+				t.Errorf("refusal %d: went at %v, want %v after %v", i, got, late, want[i])
+			}
+		}
+	})
+}

@@ -118,6 +118,8 @@ type Answer struct {
 	Hold           time.Duration
 	HoldKnown      bool          // the server said that nobody is to ask for Hold
 	HoldResolution time.Duration // the step in which it said that
+	HoldAbsolute   bool          // it said that as an instant by its clock
+	HoldSkew       time.Duration // by how much the local clock was ahead of the Date of the answer when the request was granted
 	Statements     []quota.Statement
 
 	Waiting int // claims in line now, without one for the same request

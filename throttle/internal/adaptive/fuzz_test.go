@@ -194,7 +194,7 @@ func (c *chaos) step() {
 		flags := c.next()
 		a := Answer{
 			Refused: flags&1 > 0, MayRefuse: flags&2 > 0, Lost: flags&4 > 0, HoldKnown: flags&8 > 0,
-			Hold: pick(c, spans), Statements: c.statements(), Cost: &f.demand,
+			Hold: pick(c, spans), HoldAbsolute: flags&16 > 0, HoldSkew: pick(c, spans), Statements: c.statements(), Cost: &f.demand,
 		}
 		if flags&16 > 0 {
 			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}

@@ -9,6 +9,7 @@ type lasting struct {
 	overload    overload     // are failures without explanation refusals
 	unserved    unserved     // kinds of requests that were refused, and not served since
 	strays      strays       // refusals that are not the server's
+	hinted      skew         // the clock by which hints are instants
 	persistence *persistence // are the server's refusals the matter of the bucket; nil if none came lately
 }
 
@@ -16,11 +17,13 @@ type lasting struct {
 func (l *lasting) refusalsSettled() bool {
 	// overload: waits for failures.
 	// strays: is told by Count.
+	// hinted: hears refusals alone.
 	return !l.unserved.any() && l.persistence == nil
 }
 
 // neverRefused reports whether nothing of that makes a difference: no failure is counted either.
 func (l *lasting) neverRefused() bool {
 	// strays: counts only where windows are known.
+	// hinted: a clock is no refusal.
 	return !l.unserved.any() && l.persistence == nil && l.overload.failed == 0 && !l.overload.recurrence.known()
 }

@@ -20,6 +20,9 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	if !a.Lost && !a.Refused && (len(s.windows) == 0 || s.mayBeOver(a)) {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
+	if a.Refused && a.Hold > 0 && a.HoldAbsolute {
+		a.Hold = s.hinted.until(t.Sent, now, a.HoldSkew, a.Hold)
+	}
 	asked := a.readHint(s.refusals + 1)
 	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
 	s.hear(now, t, kind, a)

@@ -7,13 +7,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// skew is by how much the local clock is ahead of the server's, where resets are instants by the latter. The server
+// skew is by how much the local clock is ahead of the server's, where resets or hints are instants by the latter. The server
 // writes its time into Date, cut to whole seconds, so that one answer leaves more than a second open; but the
 // difference hardly changes, and the answers just before and after a tick of Date narrow it down to a round trip. So
 // does an answer whose reset is near: it was written before.
 //
-// In come answers (note). Out comes the difference as an interval (bounds). Clocks that may agree are taken to agree,
-// since most do.
+// In come answers (note). Out comes the difference as an interval (bounds), in which clocks that may agree are taken to
+// agree, since most do; and when an instant of the server comes (absolute, until).
 type skew struct {
 	least, most time.Duration
 	known       bool
@@ -70,4 +70,13 @@ func (s *skew) absolute(sent monotime.Time, ahead, in, step time.Duration) (earl
 	least, most := s.bounds()
 	at := sent.Add(in - ahead)
 	return at.Add(least - step), at.Add(most)
+}
+
+// until returns how far away an instant is that a hint states by the server's clock: so long after the Date of its
+// answer, which was that much before the local time when the request was sent. It is the latest one that the clocks leave
+// open, also where they may agree, so that nobody comes sooner than the server says: the first such hint counts from when
+// it came, which may be a second too late, and each further one, by its Date, from less than that.
+func (s *skew) until(sent, now monotime.Time, ahead, in time.Duration) time.Duration {
+	s.note(ahead, time.Second, now.Sub(sent))
+	return min(max(sent.Add(in-ahead+s.most).Sub(now), 1), in)
 }

@@ -152,3 +152,51 @@ func TestClockWasSetAtARefusal(t *testing.T) {
 		t.Error("the limit is believed to come back as it did by another clock")
 	}
 }
+
+// TestHintsAsInstants: nobody comes before the instant that a hint states by the server's clock. The first hint counts from
+// when it came; by their Dates, each further one may be known to a round trip. That is forgotten when a clock is set.
+func TestHintsAsInstants(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	const trip = 100 * ms // half of it each way
+	b, ahead := newBucket(t, Config{}), 1700*ms
+	for _, test := range []struct {
+		name          string
+		sent, said    time.Duration // when the request was sent; and how far away the instant was when the answer was written, before it was rounded up
+		until, wanted time.Duration // when the hold ends, and when the instant comes
+		setBack       time.Duration // the server's clock is set back by so much before
+	}{
+		{"the first: a second of Date is open", 0, 10 * ms, 1100 * ms, 300 * ms, 0},
+		{"just after a tick of Date", 1260 * ms, 10 * ms, 2360 * ms, 2300 * ms, 0},
+		{"the same clock", 2900 * ms, 10 * ms, 3360 * ms, 3300 * ms, 0},
+		{"farther away", 4000 * ms, 7 * s, 11360 * ms, 11300 * ms, 0},
+		{"a clock was set", 12 * s, 10 * ms, 13100 * ms, 12300 * ms, 5 * s},
+	} {
+		ahead -= test.setBack
+		sent := b.at(test.sent).send()
+		written := test.sent + trip/2 + ahead
+		date, instant := written.Truncate(s), (written + test.said + s - 1).Truncate(s)
+		a := Answer{Refused: true, Hold: instant - date, HoldKnown: true, HoldResolution: s, HoldAbsolute: true, HoldSkew: test.sent - date}
+		e := b.at(test.sent+trip).done(sent, a)
+		if until := test.sent + trip + e.Hold; until != test.until || e.Said != e.Hold || instant-ahead != test.wanted || until < test.wanted {
+			t.Errorf("%s: held until %v, said %v; want %v, and the instant %v is at %v", test.name, until, e.Said, test.until, instant, instant-ahead)
+		}
+		b.at(test.sent + trip + e.Hold).exchange(says())
+	}
+}
+
+// TestLateHintsAsInstants: an answer may come when the instant that it states has passed. It is a hint all the same.
+func TestLateHintsAsInstants(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	var k skew
+	for i, test := range []struct{ sent, now, ahead, in, want time.Duration }{
+		{10 * s, 10 * s, 0, s, s}, // at a tick: the clocks agree, or the local one is behind
+		{20 * s, 20*s + 2*s, 0, s, 1},
+		{30*s + 900*ms, 31 * s, 900 * ms, s, 1},
+		{40*s + 900*ms, 41*s - 1, 900 * ms, s, 1},
+		{50*s + 900*ms, 51*s - 2, 900 * ms, s, 2},
+	} {
+		if got := k.until(monotime.Time(test.sent), monotime.Time(test.now), test.ahead, test.in); got != test.want {
+			t.Errorf("%d: %v, want %v", i, got, test.want)
+		}
+	}
+}
