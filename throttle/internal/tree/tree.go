@@ -18,7 +18,7 @@ import (
 
 // Tree is things under paths. The zero Tree is empty.
 type Tree[V any] struct {
-	// Sweep is due when Count is above SweepAt, which Sweep sets, and above SweepFrom.
+	// A pass begins when Count is above SweepAt, which the one before sets, and above SweepFrom.
 	SweepAt int
 
 	top    map[string]*Node[V]
@@ -26,14 +26,12 @@ type Tree[V any] struct {
 	count  int
 
 	next  *Node[V] // what SweepSome looks at next; nil if no pass is under way
-	kept  int      // how many nodes the pass has looked at and kept
-	free  int      // how many of these are not in use, if the tree is stuck
 	stuck bool     // the latest Sweep could not make room: nearly all were in use
 
 	gathers  bool        // the pass looks for what goes first when there is no room
 	gathered victims[V]  // what it has found so far
 	going    []victim[V] // what goes when there is no room, the last one first: found by the pass before
-	drains   bool        // they are going, until an eighth of the room is free
+	drains   bool        // they are going, until the room is drained
 }
 
 // Node is a place in a Tree.
@@ -250,83 +248,77 @@ type Keeper[V any] interface {
 	Forget(V, Loss) bool
 }
 
-// Full reports whether Sweep is due, if the tree has room for so many nodes.
-func (t *Tree[V]) Full(room int) bool { return t.count > max(t.SweepAt, min(SweepFrom, room)) }
+// Full reports whether SweepSome is due, if the tree has room for so many nodes: a pass is under way, or begins.
+func (t *Tree[V]) Full(room int) bool {
+	return t.next != nil || t.count > max(t.SweepAt, min(SweepFrom, room))
+}
+
+// drained is how many nodes are left when room was made: then an eighth of it is free. A pass that ends before there is
+// no room begins when there are more.
+func drained(room int) int { return room - room/8 }
 
 // Sweep forgets the nodes that were not used since the last Sweep, if nothing is lost by that; but never one
-// with nodes below it, nor used or those above it. Then twice as many as remain are allowed, so that Find takes
-// a constant number of steps on average. If more remain than there is room for, an eighth of the room is made
+// with nodes below it, nor used or those above it. If more remain than there is room for, an eighth of the room is made
 // free: those go first by which the least is lost, and of these the ones that were used the longest ago. If so
-// many are in use that this does not suffice, an eighth more are allowed.
+// many are in use that this does not suffice, a sixteenth more are allowed.
 func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
 	t.next, t.gathers, t.going, t.drains = t.newest, false, nil, false
 	t.look(used, t.count, room, k)
 	if t.count > room {
-		t.makeRoom(used, room-room/8, k)
+		t.makeRoom(used, drained(room), k)
 	}
-	t.SweepAt, t.stuck = min(2*t.count, room), t.count > room
-	if t.stuck {
-		t.SweepAt = t.count + t.count/8
-	}
+	t.stuck = t.count > room
+	t.endPass(room)
 }
 
-// soon is how many nodes there are when a pass is to begin that ends before there is no room. A small one is
-// not looked at in parts.
-func soon(room int) int {
-	if room <= SweepFrom {
-		return room
-	}
-	return room - room/8
-}
+// The parts of SweepSome. Until a pass has looked at all, the tree grows by a sixteenth if each call adds one node, and by
+// an eighth if each adds two.
+const (
+	fewLooks = 16
+	fewGo    = 8
+)
 
-// fewLooks is at how many nodes SweepSome looks. Until it has looked at all, the tree grows by an eighth.
-const fewLooks = 8
-
-// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes,
-// until a pass has looked at all, which says when the next pass is due. A pass that ends when the room is
-// nearly used up says which nodes go: when there is no room any more, each call forgets a few of them. Only if
-// too many of them were used since, or if the room is small, the whole is done at once; but if nearly all were
-// in use the last time, only after a pass which has found that this has changed.
+// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes. A pass,
+// which ends when all were looked at, says when the next one begins: at not quite twice as many nodes, so that each costs
+// a constant number of looks. A pass that begins when the room is nearly used up says which nodes go: when there is no
+// room any more, each call forgets a few of them. The whole is done at once where no pass has ended in time, since the
+// room is small, or the nodes that it named were all used since; but not while nearly all are in use.
 func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
-	if t.count > room && !t.stuck {
-		if len(t.going) == 0 {
-			if t.Sweep(used, room, k); !t.stuck {
-				t.SweepAt = soon(room)
-			}
-			return
-		}
-		t.drains, t.SweepAt = true, soon(room)
-	}
-	if t.next == nil {
-		t.next, t.kept, t.free = t.newest, 0, 0
-		t.gathers, t.gathered = soon(room) < room && !t.stuck && t.count > room-room/4, nil
-	}
-	looks := fewLooks
-	if t.gathers {
-		looks *= 2 // so that the pass ends before there is no room
-	}
-	t.look(used, looks, room, k)
-	if t.drains {
-		t.forgetSome(soon(room), k)
+	if t.count > room && len(t.going) == 0 && !t.stuck {
+		t.Sweep(used, room, k)
 		return
 	}
-	switch {
-	case t.next != nil:
-	case t.count <= room:
-		t.SweepAt, t.stuck = min(max(2*t.kept-t.kept/4, t.count), soon(room)), false // twice as many when the next pass ends
-		if t.gathers {
-			t.SweepAt, t.going = room, t.gathered.inOrder()
-		}
-	case t.free > room/8:
-		t.Sweep(used, room, k)
-	default:
-		t.SweepAt = t.count + t.count/8
+	if t.next == nil {
+		t.next, t.gathers, t.gathered = t.newest, t.count > room-room/4, nil
+	}
+	if t.look(used, fewLooks, room, k); t.next == nil {
+		t.endPass(room)
+	}
+	if t.count > room && len(t.going) > 0 {
+		t.drains, t.SweepAt = true, drained(room)
+	}
+	if t.drains {
+		t.forgetSome(used, drained(room), k)
 	}
 }
 
-// forgetSome forgets a few of those that go, but for what was used since, until so many are left.
-func (t *Tree[V]) forgetSome(left int, k Keeper[V]) {
-	for range fewLooks {
+// endPass says what goes when there is no room, and when the next pass begins.
+func (t *Tree[V]) endPass(room int) {
+	t.stuck, t.going, t.gathered = t.stuck && t.count > room, t.gathered.inOrder(), nil
+	switch {
+	case len(t.going) > 0:
+		t.SweepAt = room
+	case t.stuck:
+		t.SweepAt = t.count + t.count/16
+	default:
+		t.SweepAt = min(2*t.count-t.count/4, drained(room))
+	}
+}
+
+// forgetSome forgets a few of those that go, but for what was used since or is about to be, until so many are left.
+func (t *Tree[V]) forgetSome(used *Node[V], left int, k Keeper[V]) {
+	used.setNew(true)
+	for range fewGo {
 		last := len(t.going) - 1
 		if last < 0 || t.count <= left {
 			t.going, t.drains = nil, false
@@ -356,15 +348,11 @@ func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
 			continue
 		}
 		if t.gathers {
-			t.gather(n, last, room/8, k)
+			t.gather(n, last, max(room/8, t.count-drained(room)), k)
 		} else {
 			n.worstBelow, n.latestBelow = Nothing, 0 // of a pass that was given up
 		}
 		n.usedAtSweep, n.isNew = last, false
-		t.kept++
-		if t.stuck && k.Loss(n.Value) < InUse {
-			t.free++
-		}
 	}
 }
 
@@ -380,7 +368,7 @@ func (t *Tree[V]) gather(n *Node[V], last int64, most int, k Keeper[V]) {
 	if p := n.Parent; p != nil {
 		p.worstBelow, p.latestBelow = max(p.worstBelow, v.loss), max(p.latestBelow, v.used)
 	}
-	if v.loss < InUse && !n.isNew {
+	if v.loss < InUse && (!n.isNew || t.stuck) {
 		t.gathered.add(&v, most)
 	}
 }
@@ -389,13 +377,13 @@ func (n *Node[V]) isLeaf() bool { return len(n.children) == 0 && len(n.names) ==
 
 // makeRoom forgets nodes until so many are left, but for used and those above it.
 func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
-	used.setNew(true)
 	t.gathered = nil
+	used.setNew(true)
 	for n := t.newest; n != nil; n = n.older {
 		t.gather(n, n.usedAtSweep, t.count, k)
 	}
 	for t.going = t.gathered.inOrder(); t.going != nil; {
-		t.forgetSome(left, k)
+		t.forgetSome(used, left, k)
 	}
 	t.gathered = nil
 	used.setNew(false)

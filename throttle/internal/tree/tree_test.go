@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -42,6 +43,33 @@ func (t *Tree[V]) get(path string, fill func(*Node[V])) *Node[V] {
 	return t.Find(strings.Split(path, "/"), fill)
 }
 
+// TestDigest: a node is saved as its path says, or as it was saved before.
+func TestDigest(t *testing.T) {
+	var tr Tree[*thing]
+	n := tr.get("a", fill)
+	before := n.DigestOf("n")
+	if named := tr.FindName(n, "n", fill); before != named.Digest() || before != n.DigestOf("n") {
+		t.Errorf("%q before there is a node, and %q and %q after", before, named.Digest(), n.DigestOf("n"))
+	}
+	n.Name("n").Saved = "saved"
+	if got := n.DigestOf("n"); got != "saved" || n.Name("n").Digest() != got {
+		t.Errorf("%q and %q, want what it was saved as", got, n.Name("n").Digest())
+	}
+}
+
+// TestFull: a pass begins when there are more nodes than are kept without a look, or than there is room for.
+func TestFull(t *testing.T) {
+	for room, want := range map[int]int{0: 1, 10: 11, SweepFrom: SweepFrom + 1, 5 * SweepFrom: SweepFrom + 1} {
+		var tr Tree[*thing]
+		for !tr.Full(room) {
+			tr.get(fmt.Sprint(tr.Count()), fill)
+		}
+		if tr.Count() != want {
+			t.Errorf("room for %d: full at %d, want %d", room, tr.Count(), want)
+		}
+	}
+}
+
 // names are the paths of all things, in their order.
 func names(t *Tree[*thing]) (all []string) {
 	for v := range t.All() {
@@ -59,7 +87,10 @@ func TestOrder(t *testing.T) {
 	tr.get("a b", fill)
 	tr.get("a/c", fill)
 	tr.get("a", fill)
-	want := []string{"a", "a/c", "a b", "b", "b/a", "b/n", "b/a", "b/z"} // names first
+	tr.FindName(tr.get("a", fill), "n", fill)
+	tr.get("a/c/x", fill)
+	tr.get("b/z/w", fill)
+	want := []string{"a", "a/n", "a/c", "a/c/x", "a b", "b", "b/a", "b/n", "b/a", "b/z", "b/z/w"} // names first
 	if got := names(&tr); !slices.Equal(got, want) || tr.Count() != len(want) {
 		t.Errorf("%d: %q, want %q", tr.Count(), got, want)
 	}
@@ -80,8 +111,8 @@ func TestOrder(t *testing.T) {
 		t.Errorf("a name is taken for a key: %+v", n)
 	}
 	tr.Cut(b)
-	if got := names(&tr); !slices.Equal(got, want[:3]) || tr.Count() != 3 {
-		t.Errorf("%d: %q are left, want %q", tr.Count(), got, want[:3])
+	if got := names(&tr); !slices.Equal(got, want[:5]) || tr.Count() != 5 {
+		t.Errorf("%d: %q are left, want %q", tr.Count(), got, want[:5])
 	}
 	for v := range tr.All() {
 		if v.path != "a" {
@@ -181,8 +212,8 @@ func TestSweepLosesTheLeast(t *testing.T) {
 }
 
 // TestFullIsRare adds things for ever, none of which may be forgotten but for want of room: there are never more
-// than there is room for, and on average each costs a constant number of looks. Where things are in use, an
-// eighth more of these are allowed before the next look.
+// than there is room for, and on average each costs a constant number of looks. Where things are in use, a
+// third more of these are allowed, until two passes have ended.
 func TestFullIsRare(t *testing.T) {
 	for _, room := range []int{0, 1, 2, 10, 1000, 5000} {
 		for _, inUse := range []int{0, 3, 4_000} {
@@ -195,9 +226,9 @@ func TestFullIsRare(t *testing.T) {
 				n.Value.loss, n.Value.used, n.Value.inUse = Loss(i%3), int64(i), i < inUse
 				n.Parent.Value.used = int64(i)
 				if tr.Full(room) {
-					tr.Sweep(n, room, k)
+					tr.SweepSome(n, room, k)
 				}
-				if most := max(room, min(inUse, i+1)*9/8) + 5; tr.Count() > most {
+				if most := max(room, min(inUse, i+1)*4/3) + 5; tr.Count() > most {
 					t.Fatalf("room for %d: %d after %d, %d of them in use", room, tr.Count(), i+1, min(inUse, i+1))
 				}
 			}
@@ -386,4 +417,126 @@ func TestSweepSomeMakesRoomBitByBit(t *testing.T) {
 	if perThing := float64(k.looks) / (8 * room); perThing > 40 {
 		t.Errorf("%.0f looks for each", perThing)
 	}
+}
+
+// TestSweepSomeOfTwo: a pass ends before there is no room also where each call adds two nodes, a thing and the one above it.
+func TestSweepSomeOfTwo(t *testing.T) {
+	const room = 4 * SweepFrom
+	var tr Tree[*thing]
+	k := &counter{}
+	for i := range 3 * room {
+		n := tr.get(fmt.Sprintf("%d/x", i), fill)
+		for p := n; p != nil; p = p.Parent {
+			p.Value.loss, p.Value.used = Much, int64(i)
+		}
+		before := k.looks
+		if tr.Full(room) {
+			tr.SweepSome(n, room, k)
+		}
+		if k.looks-before > 6*fewLooks || tr.Count() > room+2 {
+			t.Fatalf("%d looks at a time, %d nodes", k.looks-before, tr.Count())
+		}
+	}
+}
+
+// TestSweepSomeAfterAllWereInUse: when what was in use no longer is, there are soon as many as there is room for, and
+// no call looks at more than a few, however many there are.
+func TestSweepSomeAfterAllWereInUse(t *testing.T) {
+	for _, most := range []int{9, 40} { // eighths of the room, which were in use
+		const room = 2 * SweepFrom
+		var tr Tree[*thing]
+		k := &counter{}
+		add := func(inUse bool) (looks int) {
+			n := tr.get(fmt.Sprint(k.looks, tr.Count()), fill)
+			n.Value.inUse, n.Value.loss, n.Value.used = inUse, Much, int64(k.looks)
+			before := k.looks
+			if tr.Full(room) {
+				tr.SweepSome(n, room, k)
+			}
+			return k.looks - before
+		}
+		for tr.Count() < room*most/8 {
+			add(true)
+		}
+		for v := range tr.All() {
+			v.inUse = false
+		}
+		for i := 0; tr.Count() > room; i++ {
+			if looks := add(false); looks > 6*fewLooks || i > 2*room {
+				t.Fatalf("%d eighths: %d looks at a time; %d are left after %d, want %d", most, looks, tr.Count(), i, room)
+			}
+		}
+	}
+}
+
+// TestSweepSomeForgetsNothingThatIsUsed: whatever is added, used and taken out while passes are under way, the tree stays
+// whole, and nothing is forgotten that was used lately, is about to be, or has nodes below it.
+func TestSweepSomeForgetsNothingThatIsUsed(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		const room = 2 * SweepFrom
+		var tr Tree[*thing]
+		clock, used := int64(0), (*Node[*thing])(nil)
+		k := &suspicious{tree: &tr, lately: func(v *thing) bool { return v.used > clock-room/8 || used != nil && v == used.Value }}
+		for i := range 8 * room {
+			clock++
+			if other := tr.newest; i%3 == 0 && other != nil {
+				for range r.IntN(room / 2) { // one that was used a while ago, or that goes
+					other = cmp.Or(other.older, other)
+				}
+				if n := len(tr.going); n > 0 {
+					other = tr.going[n-1].n
+				}
+				switch what := r.IntN(4); {
+				case !tr.has(other) || other.Parent == nil:
+				case what == 0:
+					tr.Cut(other)
+				case what == 1:
+					tr.FindName(other, fmt.Sprint(i), fill).Value.used = clock
+				default:
+					other.Value.used = clock
+				}
+			}
+			if n := len(tr.going); i%4 == 0 && n > 0 && tr.has(tr.going[n-1].n) {
+				used = tr.going[n-1].n
+			} else {
+				used = tr.get(fmt.Sprintf("%d/%d", i%5, i), fill)
+				used.Value.loss, used.Value.inUse = Much, r.IntN(50) == 0
+			}
+			if tr.Full(room) {
+				tr.SweepSome(used, room, k)
+			}
+			for p := used; p != nil; p = p.Parent {
+				p.Value.used = clock
+			}
+		}
+		if n := len(tr.Nodes()); n != tr.Count() || n != len(names(&tr)) || n > room+2 {
+			t.Errorf("seed %d: %d nodes, %d in order, but a count of %d; want %d at most", seed, n, len(names(&tr)), tr.Count(), room)
+		}
+		for _, wrong := range k.wrong {
+			t.Errorf("seed %d: %s", seed, wrong)
+		}
+	}
+}
+
+// suspicious is a keeper that says what must not be forgotten.
+type suspicious struct {
+	keeper
+	tree   *Tree[*thing]
+	lately func(*thing) bool
+	wrong  []string
+}
+
+func (s *suspicious) Forget(v *thing, most Loss) bool {
+	ok := s.keeper.Forget(v, most)
+	if ok && most > Nothing && s.lately(v) {
+		s.wrong = append(s.wrong, v.path+" was used lately")
+	}
+	for n := s.tree.newest; ok && n != nil; n = n.older {
+		if n.Parent != nil && n.Parent.Value == v {
+			s.wrong = append(s.wrong, v.path+" has nodes below it")
+			break
+		}
+	}
+	return ok
 }

@@ -29,7 +29,7 @@ func (vs *victims[V]) add(v *victim[V], most int) {
 	case n < most:
 		*vs = append(*vs, *v)
 		heap.Fix(vs, n)
-	case v.compare(&(*vs)[0]) < 0:
+	case n > 0 && v.compare(&(*vs)[0]) < 0:
 		(*vs)[0] = *v
 		heap.Fix(vs, 0)
 	}
