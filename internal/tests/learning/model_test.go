@@ -318,7 +318,7 @@ func (r modelRun) play(t *testing.T, ideal bool) (spent, refused float64, longes
 var modelsFlag = flag.String("models", "", "print how well programs use the APIs of language models that match")
 
 // TestModels: one program, told nothing, uses what the APIs of language models give, and is hardly refused, though
-// answers stream, cost as much as ten others, and are charged when they begin or as they are written. With -args
+// answers stream or take seconds, cost as much as ten others, and are charged when they begin or as they are written. With -args
 // -models REGEXP it prints a table of all that match, such as three processes, where less is promised.
 func TestModels(t *testing.T) {
 	runs := []modelRun{
@@ -335,6 +335,10 @@ func TestModels(t *testing.T) {
 		{"anthropic-output", 64, 1, true},
 		{"anthropic-output", 64, 1, false},
 		{"groq", 16, 1, true},
+		{"azure-requests", 16, 1, true},
+		{"azure-requests", 64, 1, true},
+		{"azure-requests", 16, 1, false},
+		{"azure-requests", 64, 1, false},
 	}
 	if *modelsFlag != "" {
 		runs = nil
@@ -355,8 +359,12 @@ func TestModels(t *testing.T) {
 			most, _, least := r.play(t, true)
 			spent, refused, longest := r.play(t, false)
 			t.Logf("%.3f of what is possible, %.2f refused of 100, longest wait %v (%v)", spent/most, refused, longest.Round(time.Second), least.Round(time.Second))
-			if *modelsFlag == "" && (spent < 0.95*most || refused > 2) {
-				t.Errorf("%.3f of what is possible, and %.2f refused of 100, want 0.95 and 2", spent/most, refused)
+			want, bound := 0.95, 2.0
+			if r.api == "azure-requests" && !r.streams { // what remains is heard late, and nobody says when it is back
+				want, bound = 0.9, 3
+			}
+			if *modelsFlag == "" && (spent < want*most || refused > bound) {
+				t.Errorf("%.3f of what is possible, and %.2f refused of 100, want %v and %v", spent/most, refused, want, bound)
 			}
 		})
 	}

@@ -45,5 +45,5 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 	if same {
 		r.early, r.late, r.opened = max(early, before.early), min(late, before.late), cmp.Or(r.opened, before.opened)
 	}
-	w.scheduleLook(now, &s.config)
+	w.scheduleLook(now, now, &s.config)
 }

@@ -63,7 +63,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	case crowded && optimist:
 		return t
 	case w.looking && t >= w.nextLook && !optimist:
-		return max(t, w.lookSent.Add(Patience))
+		return max(t, w.unanswered(inFlight+ahead+n))
 	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
 		return t // the answers to what is in flight may leave something over
 	}
@@ -76,6 +76,16 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
 		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
+	}
+	return at
+}
+
+// unanswered returns when one more may go before a look is answered, with which so much is in flight: a look that is not
+// refused is served, however long that takes.
+func (w *window) unanswered(inFlight int) monotime.Time {
+	at := w.lookSent.Add(Patience)
+	if inFlight <= w.limit() {
+		return decided(w.lookSent, at, w.quick)
 	}
 	return at
 }

@@ -54,7 +54,7 @@ func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Con
 	}
 	w.missedLooks++
 	w.seek.note(&outcome{sent: t.Sent, now: now, refused: true, look: true}, false, true)
-	w.scheduleLook(now, c)
+	w.scheduleLook(now, now, c)
 	w.takeHint(now, a)
 }
 

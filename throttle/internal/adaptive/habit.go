@@ -38,7 +38,7 @@ func (s *Server) resume(now monotime.Time, w *window) {
 	case !w.seek.resume(&m.Habits, m.OfNow):
 		return
 	}
-	w.scheduleLook(now, &s.config)
+	w.scheduleLook(now, now, &s.config)
 }
 
 // resume takes the server for one that refills at a rate. At an instant, so much remained of the limit.

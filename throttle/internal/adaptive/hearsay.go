@@ -44,6 +44,6 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.last.note(w.heardAt)
 	w.restoreLook(w.remaining, w.heardAt)
 	w.spread = s.config.Spend.SpreadFor(w.stated, late.Sub(now), s.config.MaxStandstill)
-	w.scheduleLook(now, &s.config)
+	w.scheduleLook(now, now, &s.config)
 	s.resume(now, w)
 }

@@ -102,7 +102,7 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 			s.keep(wm)
 		} else {
 			if w.adopt(wm, w.habits(w.heardAt), w.unit) {
-				w.scheduleLook(now, &s.config)
+				w.scheduleLook(now, now, &s.config)
 			}
 			s.resume(now, w)
 		}
@@ -181,5 +181,5 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if left == 0 && w.spentSince == 0 {
 		w.restoreLook(0, now)
 	}
-	w.scheduleLook(now, &s.config)
+	w.scheduleLook(now, now, &s.config)
 }

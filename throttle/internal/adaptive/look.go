@@ -26,6 +26,8 @@ type look struct {
 	// A look is under way. A Ticket does not say at which window its request looks: every request draws on every
 	// window, so that while one window is looked at, nothing looks at another, until Patience is over.
 	looking bool
+	looked  sequence      // the latest answer to a look: one to a request that went before it says no more of that
+	quick   time.Duration // in which the latest refusal came; zero before the first one
 }
 
 // steady reports whether there is nothing to look for.
@@ -50,6 +52,20 @@ func (l *look) adopt(h *Habits) {
 	if steps := proof(h.WholeSteps); l.wholeSteps == untried && steps >= untried && steps <= wrong {
 		l.wholeSteps = steps
 	}
+}
+
+// answered finds out whether the answer of a number is to a look.
+func (l *look) answered(o *outcome, t *Ticket, answer sequence) {
+	if o.look = t.looks && l.looking && t.sequence >= l.looked; o.look {
+		l.looked = answer
+	}
+	switch {
+	case o.refused:
+		l.quick = o.now.Sub(o.sent)
+	case o.look:
+		o.beside = o.flight - o.n
+	}
+	o.quick = l.quick
 }
 
 // noteSpent notes since when nothing remains. That begins anew where a look takes all that it finds, as at a limit of
@@ -111,8 +127,8 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 
 // scheduleLook sets nextLook: at the reset, or earlier on a guess; not before a hold that doubles, if looks after the
 // reset were refused; if none is stated, when seek says; and no sooner than rare says. The jitter is added to that; and
-// never later than MaxHold from now.
-func (w *window) scheduleLook(now monotime.Time, c *Config) {
+// never later than MaxHold from now. What is known was said at an instant, or before.
+func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
 	switch missed := w.missedLooks; {
@@ -121,7 +137,7 @@ func (w *window) scheduleLook(now monotime.Time, c *Config) {
 	case w.spentSince != 0 && w.overtaken.knows(&w.reset):
 		until, w.guess = w.overtaken.next(now), guessNext
 	case until == 0, missed > 0 && w.seek.from != 0:
-		until = w.seek.next(now, missed)
+		until = w.seek.next(said, missed)
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.spentSince != 0 && !w.instances:

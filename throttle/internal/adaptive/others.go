@@ -46,7 +46,7 @@ func (u *others) count(o *outcome, inFlight int, spent bool) {
 	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the
 		// estimate falls by half at most.
-		u.perOurToken = max(u.whole(max(o.remainingBefore, 0)), u.perOurToken/2)
+		u.perOurToken = max(u.whole(max(o.remainingBefore, 0), inFlight), u.perOurToken/2)
 		u.measured = true
 	case u.unused(o):
 		u.perOurToken, restored = max(u.estimate(o.remainingBefore, inFlight), u.perOurToken/2), true
@@ -79,7 +79,7 @@ func (u *others) count(o *outcome, inFlight int, spent bool) {
 // which no look shows, since none was needed.
 func (u *others) unused(o *outcome) bool {
 	return u.perOurToken > 0 && u.usedByUs >= few && o.newest && !o.refused && o.remainingBefore > 0 &&
-		o.lateBefore != 0 && o.sent >= o.lateBefore && o.whole()
+		o.sent >= o.lateBefore && o.found() > o.remainingBefore && o.whole()
 }
 
 // countServed counts a request for n tokens that was served, and sent at an instant.
@@ -113,11 +113,11 @@ func (u *others) join(v *others, remaining, inFlight int) {
 
 // whole is the estimate at the end of a window, of which so much was left: for requests that were granted and have not
 // come, as a rule. Where little of it was ours, and much is used, it is as if one more token were ours.
-func (u *others) whole(left int) float64 {
+func (u *others) whole(left, inFlight int) float64 {
 	if n := u.usedByUs; n < few && u.foundAtStart-left-n >= 2*few {
 		return min(float64(u.foundAtStart-left-n)/float64(n+1), maxPerOurToken)
 	}
-	return u.estimate(left, 0)
+	return u.estimate(left, inFlight)
 }
 
 // used is how much was used of a limit since an instant; zero if that is not known.

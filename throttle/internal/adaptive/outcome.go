@@ -15,17 +15,19 @@ type outcome struct {
 	span      time.Duration // of the window
 	remaining int           // as the server states it after the request, see behind.go
 	refused   bool
-	failed    bool  // the request failed in a way in which some servers refuse, but was not taken for refused
-	elsewhere bool  // another limit has refused the request, see elsewhere.go
-	look      bool  // the request went although nothing remained
-	guess     guess // why the look went before the reset, if it did
-	flight    int   // what was under way with it
-	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
-	used      used  // of the limit so far
-	newest    bool  // the server wrote the answer after all answers before
-	requests  bool  // the limit is of requests, and not of another unit
-	grain     int   // what the numbers of a limit of another unit are multiples of; zero if that is not known
-	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
+	failed    bool          // the request failed in a way in which some servers refuse, but was not taken for refused
+	elsewhere bool          // another limit has refused the request, see elsewhere.go
+	look      bool          // the request went although nothing remained
+	guess     guess         // why the look went before the reset, if it did
+	flight    int           // what was under way with it
+	beside    int           // of that, what other looks may have taken of what this one found
+	quick     time.Duration // in which the latest refusal came; zero before the first one
+	others    int           // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
+	used      used          // of the limit so far
+	newest    bool          // the server wrote the answer after all answers before
+	requests  bool          // the limit is of requests, and not of another unit
+	grain     int           // what the numbers of a limit of another unit are multiples of; zero if that is not known
+	unpriced  bool          // nobody said what the request costs of the limit: n is what was learned of that
 
 	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant
 
@@ -60,6 +62,18 @@ type outcome struct {
 // statement stands for, see behind.go.
 func (o *outcome) found() int { return o.remaining + o.n }
 
+// decided returns when the server had surely decided on the request: what it says of the limit is of no later instant.
+func (o *outcome) decided() monotime.Time { return decided(o.sent, o.now, o.quick) }
+
+// decided returns when a server had decided on a request, before now. A refusal takes no work, so it comes as soon as
+// that is decided: who is not refused in twice that time (quick) is served, even if the answer takes seconds to write.
+func decided(sent, now monotime.Time, quick time.Duration) monotime.Time {
+	if quick == 0 {
+		return now
+	}
+	return min(now, sent.Add(2*quick))
+}
+
 // vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others.
 // What was there of another limit says nothing of that.
 func (o *outcome) vain() bool {
@@ -69,8 +83,9 @@ func (o *outcome) vain() bool {
 // back returns how much a look found that has come back: what is there for others alone was there before.
 func (o *outcome) back() int { return o.found() - max(min(o.idle, o.remainingBefore), 0) }
 
-// whole reports whether the whole limit was there before the request, but for what others are likely to have used.
-func (o *outcome) whole() bool { return 10*(o.found()+o.others) >= 9*o.limit }
+// whole reports whether the whole limit was there before the request, but for what others are likely to have used, or
+// other looks.
+func (o *outcome) whole() bool { return 10*(o.found()+o.beside+o.others) >= 9*o.limit }
 
 // refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It
 // was if enough remains of this one. It was as well if the whole of this one was there before the request, and

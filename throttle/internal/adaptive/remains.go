@@ -16,7 +16,7 @@ import (
 // nextSince, and these are out of date. The least Remaining of the answers since nextSince (nextRemaining) is a lower
 // bound of what there is now, but for what is in flight.
 //
-// In come answers that speak of the limit (hear), those that do not (charge), and what is known from elsewhere (lower,
+// In come answers that speak of the limit (hear, renew), those that do not (charge), and what is known from elsewhere (lower,
 // restore, join). Out comes what remains.
 type remains struct {
 	remaining     int           // least Remaining of the answers of the last two round trips
@@ -25,11 +25,16 @@ type remains struct {
 	lastAnswer    sequence      // the latest answer that spoke of the limit
 	leastThen     int           // least Remaining of the last round trip, when nextSince was set
 	heardThen     monotime.Time // and when that was, at the soonest
+	restored      sequence      // the latest look that found the whole limit: what went before says nothing of it
 }
 
 // hear takes in the Remaining of an answer, which has a number in the sequence as its request has (granted), and came
 // at an instant, or later. It reports whether the answer is the newest: the server wrote it after all answers before.
 func (r *remains) hear(granted sequence, remaining int, answer sequence, at monotime.Time) (newest bool) {
+	if granted < r.restored { // it is about the window before
+		r.lastAnswer = answer
+		return false
+	}
 	if newest = granted >= r.lastAnswer; newest {
 		// The request went after all other answers had come back, or this is the first answer.
 		r.nextRemaining = remaining
@@ -44,6 +49,9 @@ func (r *remains) hear(granted sequence, remaining int, answer sequence, at mono
 	}
 	return newest
 }
+
+// renew takes in that a request of that number found the whole limit: it is the newest.
+func (r *remains) renew(granted sequence) { r.restored, r.lastAnswer = granted, granted }
 
 // charge takes away what a request has cost whose answer does not speak of the limit.
 func (r *remains) charge(n int) { r.remaining = max(r.remaining-n, 0) }

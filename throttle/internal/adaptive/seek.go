@@ -66,7 +66,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	case resetKnown:
 		*l = seek{}
 	case l.from == 0, o.elsewhere && o.whole():
-		l.from, l.vain = o.now, false
+		l.from, l.vain = o.decided(), false
 	case o.look && o.vain():
 		l.least, l.confirmed, l.vain = max(l.least, took), 0, true
 	case o.refused:
@@ -78,16 +78,16 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
 		l.restored(max(took, shortestLook))
-		l.from, l.vain = o.now, false
+		l.from, l.vain = o.decided(), false
 	case o.look: // it comes back token by token, or others were there first; or they have gone since
 		floor := min(took, firstLook)
 		if o.whole() && l.most <= firstLook { // it may have been back for long
 			floor = 0
 		}
-		l.most, l.from = max(l.perToken(took, o.back(), o.whole()), floor, shortestLook), o.now
+		l.most, l.from = max(l.perToken(took, o.back(), o.whole()), floor, shortestLook), o.decided()
 		l.least, l.confirmed, l.vain, l.short = l.most, 0, false, 0
-	case o.whole(): // it was restored meanwhile
-		l.from, l.vain = o.now, false
+	case o.whole() && o.newest: // it was restored meanwhile
+		l.from, l.vain = o.decided(), false
 	}
 }
 

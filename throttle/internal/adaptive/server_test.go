@@ -761,12 +761,12 @@ func TestOtherUsers(t *testing.T) {
 	for stated, want := range map[int]float64{10: 2, 11: 2, 15: 3, 20: 17.0 / 4, 50: maxPerOurToken} {
 		for _, left := range []int{0, 7} {
 			u := others{atStart: 100, foundAtStart: stated + left, usedByUs: 3, perOurToken: 2}
-			if got := u.whole(left); got != want {
+			if got := u.whole(left, 0); got != want {
 				t.Errorf("three of %d were ours, and %d are left: %v for each of ours, want %v", stated, left, got, want)
 			}
 		}
 	}
-	if got := (&others{atStart: 20, usedByUs: 10}).whole(5); got != 0.5 {
+	if got := (&others{atStart: 20, usedByUs: 10}).whole(5, 0); got != 0.5 {
 		t.Errorf("10 of 15 were ours, and 5 are left: %v for each of ours, want 0.5", got)
 	}
 	if got := (&others{perOurToken: 1.5}).withOthers(4); got != 16 {

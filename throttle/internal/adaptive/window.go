@@ -40,9 +40,10 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	n := bounded(w.costOf(&cost, &kind))
 	o := outcome{
-		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, look: t.looks && w.looking, guess: w.guess,
+		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, guess: w.guess,
 		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.looks),
 	}
+	w.answered(&o, t, answer)
 	w.before(&o, t)
 	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
 	if o.unpriced && w.price != nil {
@@ -65,7 +66,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
-	o.newest = w.hear(t.sequence, o.remaining, answer, now)
+	w.hearOf(&o, t, answer)
 	another := w.narrow(&o, st)
 	w.learnPrice(&o, t, kind, another, a.Reading)
 	w.seeNext(&o, another, a.Instances)
@@ -89,7 +90,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
 	w.judgeLook(&o, c.Random)
-	w.scheduleLook(now, c)
+	w.scheduleLook(now, o.decided(), c)
 	w.takeHint(now, a)
 }
 
@@ -128,6 +129,14 @@ func (w *window) stands(remaining, n int, refused, look bool) int {
 		w.behind.first = 0
 	}
 	return remaining
+}
+
+// hearOf takes in what remains, after a look perhaps that found the whole limit.
+func (w *window) hearOf(o *outcome, t *Ticket, answer sequence) {
+	if o.look && !o.vain() && o.whole() {
+		w.renew(t.sequence)
+	}
+	o.newest = w.hear(t.sequence, o.remaining, answer, o.now)
 }
 
 // blame finds out whether a refusal is by another limit: then a look has found out nothing.
