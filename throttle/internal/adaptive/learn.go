@@ -112,7 +112,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 			s.doubted = 0
 		}
 		if !a.MayRefuse { // a server that refuses so serves nothing with it
-			s.pace.Serve(now, t.N, pace.Went{BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
+			s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 		}
 		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
 	}
@@ -213,6 +213,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 		s.doubted = s.sequence
 	}
 	if s.silent > 0 || !s.usedUp(now) {
+		s.pace.Answered(now.Sub(t.Sent))
 		s.pace.Refuse(now, a.HoldKnown)
 		s.pace.Hint(now, asked, a.HoldResolution)
 	}

@@ -23,12 +23,13 @@ import (
 // window. That is unlearned when less is served later: of a window that slides, tokens may come back sooner
 // than they do as a rule.
 //
-// In come what was served (serve), refusals (begin, refuse) and turns (forget). Out come whether such a limit
-// is known (on), when a request may go (due), and whether it is to go alone (alone).
+// In come what was served and when that was counted (counted, serve), refusals (begin, refuse) and turns (begins).
+// Out come whether such a limit is known (on), when a request may go (due), and whether it is to go alone (alone).
 type echo struct {
 	served [echoCells]cell // oldest first
 	cells  int
-	most   int // tokens of a cell
+	most   int           // tokens of a cell
+	turn   monotime.Time // when the first of the turn of the window was counted
 
 	size    int           // tokens in any span; zero if no such limit is known
 	top     int           // size when it was found
@@ -38,6 +39,7 @@ type echo struct {
 	back    int           // tokens served since size is known
 	calm    int           // tokens served since size is known, two times provenServed at most, less that for each refused by chance
 	failed  int           // how often there was no such limit
+	took    time.Duration // how long the latest refusal took to come; zero if that is not known
 	beyond  bool          // more goes until one is refused
 	next    monotime.Time // when that is to be again
 	gap     time.Duration // from the latest time to the next one
@@ -62,7 +64,17 @@ func (e *echo) on() bool { return e.size > 0 }
 // proven reports whether as much has come back as shows that the limit is such a one.
 func (e *echo) proven() bool { return e.back >= leastRow }
 
-// serve takes in that n tokens were served.
+// counted returns when the server has counted a request at the latest that was sent at an instant, zero if that is not
+// known, and answered now. Answers of a server may take long; but it has counted when it knows whether to refuse, and
+// refusals come as soon as it does.
+func (e *echo) counted(now, sent monotime.Time) monotime.Time {
+	if sent == 0 || e.took == 0 {
+		return now
+	}
+	return min(now, sent.Add(e.took))
+}
+
+// serve takes in that n tokens were served, and counted at an instant.
 func (e *echo) serve(now monotime.Time, n int) {
 	if e.on() {
 		e.back = min(e.back+n, mostCounted)
@@ -73,11 +85,19 @@ func (e *echo) serve(now monotime.Time, n int) {
 		e.served[last] = cell{max(now, e.served[last].at), min(e.served[last].n+n, mostCounted)}
 		return
 	}
+	e.open(cell{now, n})
+}
+
+// open has what is served from now on be in a cell, and not with what was served before it.
+func (e *echo) open(c cell) {
 	if e.cells == echoCells {
 		e.most = max(2*e.most, 2)
 		e.merge()
 	}
-	e.served[e.cells] = cell{now, n}
+	if e.cells > 0 {
+		c.at = max(c.at, e.served[e.cells-1].at)
+	}
+	e.served[e.cells] = c
 	e.cells++
 }
 
@@ -100,6 +120,14 @@ func (e *echo) forget(until monotime.Time) {
 	if e.cells -= i; e.cells < echoCells/8 {
 		e.most /= 2
 	}
+}
+
+// begins takes in that a turn of the window begins with what was counted at an instant: what is older than the turn before
+// is forgotten, and what the turn before had comes back no later for it.
+func (e *echo) begins(counted monotime.Time) {
+	e.forget(e.turn - 1)
+	e.open(cell{at: counted})
+	e.turn = counted
 }
 
 // used returns how many tokens were served in the span before an instant.
@@ -187,6 +215,6 @@ func (e *echo) refuse(now monotime.Time) {
 	case e.span < e.longest:
 		e.span = e.longest
 	default:
-		*e = echo{failed: e.failed + 1}
+		*e = echo{failed: e.failed + 1, took: e.took}
 	}
 }

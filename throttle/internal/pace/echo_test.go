@@ -2,6 +2,7 @@ package pace
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -210,5 +211,45 @@ func TestEchoCountsNothing(t *testing.T) {
 	}
 	if r.Count(start.Add(time.Second), 1); r.echo.served[0] != (cell{start.Add(time.Second), 2}) {
 		t.Errorf("%+v, want a token more", r.echo.served[0])
+	}
+}
+
+// TestEchoCounted: a request was counted when the server knows whether to refuse, which takes as long as a refusal takes, or
+// when it was answered, if that is sooner.
+func TestEchoCounted(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name       string
+		sent, took time.Duration
+		want       time.Duration
+	}{
+		{"a slow answer", s, 2 * s, 3 * s},
+		{"a slower refusal", s, 9 * s, 8 * s},
+		{"no refusal yet", s, 0, 8 * s},
+		{"nobody knows when it went", -time.Duration(start), 2 * s, 8 * s},
+	} {
+		var r Rate
+		r.Answered(test.took)
+		if r.Serve(at(8*s), 1, Went{Sent: at(test.sent)}); r.echo.served[0].at != at(test.want) {
+			t.Errorf("%s: counted after %v, want %v", test.name, r.echo.served[0].at.Sub(start), test.want)
+		}
+	}
+}
+
+// TestEchoTurn: what one turn of a window had comes back no later for what the next one had; and of the turn before, all
+// counts, also what was counted before the first answer.
+func TestEchoTurn(t *testing.T) {
+	var r Rate
+	r.echo.most = 100
+	serve := func(sent, now time.Duration, n int) { r.Serve(at(now), n, Went{Sent: at(sent)}) }
+	r.Answered(time.Second)
+	serve(0, 3*time.Second, 2) // counted after 1 s
+	serve(0, 4*time.Second, 3)
+	r.Refuse(at(5*time.Second), false)
+	serve(10*time.Second, 13*time.Second, 4)
+	r.Refuse(at(14*time.Second), false)
+	serve(20*time.Second, 23*time.Second, 5)
+	if got, want := r.echo.served[:r.echo.cells], []cell{{at(11 * time.Second), 4}, {at(21 * time.Second), 5}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -238,12 +238,13 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	if !late {
 		r.first.serve(now)
 	}
-	r.echo.serve(now, n)
+	counted := r.echo.counted(now, went.Sent)
 	if from := r.window.turn.from; !r.echo.on() {
 		if r.window.serve(now, n, went); r.window.turn.from != from {
-			r.echo.forget(from - 1)
+			r.echo.begins(counted)
 		}
 	}
+	r.echo.serve(counted, n)
 	if late && !r.former.trial && r.episodes.serveLate(now) {
 		return
 	}
@@ -313,6 +314,9 @@ func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time
 	}
 	return r.row.look(now, n, later, token, others)
 }
+
+// Answered takes in how long the latest refusal took to come, before Refuse.
+func (r *Rate) Answered(took time.Duration) { r.echo.took = took }
 
 // Refuse takes in a refusal: it is the first of all, or belongs to the latest episode, or ends
 // that and begins the next. Hinted says that the server said for how long it would refuse.

@@ -60,10 +60,11 @@ type turn struct {
 	near     bool          // the time of a hint is over, and the server says that it takes no more than a step
 }
 
-// Went says of a request that was served what came after it went. Mostly that is nothing of the following.
+// Went says of a request that was served when it went, and what came after that: mostly nothing of the following.
 type Went struct {
-	BeforeRefusal bool // it was on its way when the latest refusal came
-	BeforeAlone   bool // it went before the latest request that was to go alone, see Rate.Alone
+	Sent          monotime.Time // zero if that is not known
+	BeforeRefusal bool          // it was on its way when the latest refusal came
+	BeforeAlone   bool          // it went before the latest request that was to go alone, see Rate.Alone
 }
 
 const (
