@@ -183,3 +183,33 @@ func TestUntoldLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestUntoldFew: of a server that allows 5 to 20 requests a minute and says nothing, few are refused once ten windows have
+// shown how it counts, and nearly all is served that it allows: of 30 windows of 5, three looks for more are 2 per 100. With
+// more courses, the load and where the clock stands are drawn.
+func TestUntoldFew(t *testing.T) {
+	for k, kind := range untoldKinds {
+		for _, limit := range []int{5, 7, 10, 20} {
+			each(t, func(seed uint64) {
+				r := rand.New(rand.NewPCG(seed, uint64(100*k+limit)))
+				u := untold{limit: limit, window: time.Minute, load: 2, status: 429, windows: 40, early: 10}
+				if *courses > 1 {
+					u.load = 1.1 + r.Float64()
+				}
+				u.algorithm = kind.of(r, u.limit, u.window)
+				c, most := u.run(t), untoldFew[kind.name]
+				t.Logf("%-8s %v: %v", kind.name, &u, &c)
+				if *courses == 1 && (c.later > most.later || c.share < most.share) {
+					t.Errorf("%s, %v: %+v, want %v refused per 100 at most after the tenth window, and %v served", kind.name, &u, c, most.later, most.share)
+				}
+			})
+		}
+	}
+}
+
+// untoldFew is how many per 100 may be refused later, and what share is served. Requests that go in the same instant, as
+// chance has it, cost one look more or less. A pace that rises and is refused shows less than a window that is used up.
+var untoldFew = map[string]struct{ later, share float64 }{
+	"log": {5, 0.99}, "cells": {5, 0.99}, "window": {4, 0.99}, "clock": {4, 0.99},
+	"estimate": {15, 0.85}, "GCRA": {15, 0.8}, "bucket": {12, 0.98},
+}

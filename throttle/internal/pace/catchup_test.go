@@ -24,7 +24,7 @@ func TestCatchUp(t *testing.T) {
 		{"refused twice", true, 2, 40, 5},
 		{"refused often", true, mostMisses, 40, 0},
 	} {
-		s := Rate{rate: 10, setAt: start, pacedTo: start, episodes: episodes{servedSince: sameEpisode - 1, count: 1}, burst: burst{lent: test.burst}}
+		s := Rate{rate: 10, setAt: start, pacedTo: start, episodes: episodes{servedSince: sameEpisode - 1, count: 1, list: [maxEpisodes]episode{{start: start, lastRefusal: start}}}, burst: burst{lent: test.burst}}
 		s.catchUp.misses = test.misses
 		s.Refuse(start, test.hinted)
 		now, got := start.Add(4*time.Second), -1
@@ -48,7 +48,7 @@ func TestCatchUpIsRefused(t *testing.T) {
 		after  time.Duration
 		misses int
 	}{{1, 0, 1}, {20, 0, 1}, {20, 4 * time.Second, 1}, {21, 0, 1}, {21, 4 * time.Second, 0}} {
-		s := Rate{rate: 10, setAt: start, pacedTo: start, episodes: episodes{servedSince: sameEpisode - 1, count: 1}, burst: burst{lent: 40}}
+		s := Rate{rate: 10, setAt: start, pacedTo: start, episodes: episodes{servedSince: sameEpisode - 1, count: 1, list: [maxEpisodes]episode{{start: start, lastRefusal: start}}}, burst: burst{lent: 40}}
 		s.Refuse(start, true)
 		now := start.Add(4 * time.Second)
 		for range test.gone {

@@ -191,7 +191,7 @@ func (e *echo) scale(part float64) {
 
 // retry has more go after so long, and after a span at the soonest.
 func (e *echo) retry(now monotime.Time, gap time.Duration) {
-	e.gap = max(gap, e.span)
+	e.gap = max(gap, e.span, takes(firstTokens, e.size, e.span))
 	e.next = now.Add(e.gap)
 }
 
@@ -202,7 +202,7 @@ func (e *echo) refuse(now monotime.Time) {
 	case e.beyond:
 		e.beyond = false
 		if more := used - e.most; more > e.size { // of a cell, some may be back
-			e.former, e.size, e.top = e.size, more, more
+			e.former, e.size, e.top, e.calm = e.size, more, more, 0
 		}
 		e.retry(now, rarer(e.gap, e.size, e.span))
 	case used >= e.size: // it was on its way
@@ -210,6 +210,7 @@ func (e *echo) refuse(now monotime.Time) {
 		e.calm -= provenServed
 	case e.former > 0: // tokens came back sooner than they do as a rule
 		e.size, e.top, e.former = e.former, e.former, 0
+		e.retry(now, rarer(e.gap, e.size, e.span))
 	case turnsDiffer*(e.top-used) <= e.top:
 		e.size = used
 	case e.span < e.longest:

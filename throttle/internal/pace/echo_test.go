@@ -59,12 +59,12 @@ func TestEchoIsRefused(t *testing.T) {
 		want echo
 	}{
 		{"more went", 40, echo{beyond: true, gap: 40 * s}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute)}},
-		{"more went, and was served", 45, echo{beyond: true, gap: 40 * s}, echo{size: 45, former: 40, gap: time.Minute, next: at.Add(time.Minute)}},
+		{"more went, and was served", 45, echo{beyond: true, gap: 40 * s, calm: provenServed}, echo{size: 45, former: 40, gap: time.Minute, next: at.Add(time.Minute)}},
 		{"more went, and of a cell some may be back", 41, echo{beyond: true, gap: 40 * s, most: 1}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute), most: 1}},
 		{"more went, long ago", 40, echo{beyond: true, gap: longestUp}, echo{size: 40, gap: longestUp, next: at.Add(longestUp)}},
 		{"one was on its way", 40, echo{longest: 9 * s}, echo{size: 40, longest: 9 * s}},
 		{"less by chance", 5, echo{former: 30, calm: provenServed + 1}, echo{size: 40, former: 30, calm: 1}},
-		{"less after more", 39, echo{former: 30, calm: provenServed - 1}, echo{size: 30, calm: provenServed - 1}},
+		{"less after more", 39, echo{former: 30, calm: provenServed - 1, gap: 40 * s}, echo{size: 30, calm: provenServed - 1, gap: time.Minute, next: at.Add(time.Minute)}},
 		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, top: 40, longest: 9 * s}},
 		{"a little less, once more", 39, echo{top: 42, longest: 9 * s}, echo{size: 40, top: 42, span: 9 * s, longest: 9 * s}},
 		{"far less, as it takes longer", 37, echo{longest: 9 * s}, echo{size: 40, span: 9 * s, longest: 9 * s}},

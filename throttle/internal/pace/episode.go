@@ -42,6 +42,8 @@ const (
 	// maxExtraRefusals is how many such refusals an episode may have. At a server that never
 	// serves sameEpisode in a row, an episode would else not end, and no rate be measured.
 	maxExtraRefusals = 4
+	// longEpisode is how long an episode lasts, from the latest refusal on, that counts as one whatever was served.
+	longEpisode = 20 * time.Second
 	// provenServed is how many tokens served show that a pace was right when it was set.
 	provenServed = 16
 )
@@ -89,9 +91,10 @@ func (s *episodes) next(e episode) {
 	s.extra = 0
 }
 
-// goesOn reports whether a refusal belongs to the latest episode.
-func (s *episodes) goesOn() bool {
-	return s.servedSince < sameEpisode && (s.servedSince == 0 || s.extra < maxExtraRefusals)
+// goesOn reports whether a refusal that comes now belongs to the latest episode.
+func (s *episodes) goesOn(now monotime.Time) bool {
+	few := s.extra < maxExtraRefusals && now.Sub(s.latest().lastRefusal) < longEpisode
+	return s.servedSince < sameEpisode && (s.servedSince == 0 || few)
 }
 
 // carryOn takes in a refusal that belongs to the latest episode, and returns that.
@@ -149,6 +152,12 @@ func (s *episodes) rates(now monotime.Time) (latest, all float64, over time.Dura
 		served += s.list[i].served
 	}
 	return float64(s.latest().served) / last.Seconds(), float64(served) / over.Seconds(), over
+}
+
+// alike reports whether the latest two episodes, the second of which ends now, were long and served as many each: what is
+// refused at random differs.
+func (s *episodes) alike(now monotime.Time) bool {
+	return s.count > 1 && s.list[s.count-2].served == s.latest().served && now.Sub(s.latest().start) >= longEpisode
 }
 
 // isServedFirst reports whether the first episode did not begin with a refusal: the server may have had a window or a

@@ -17,7 +17,7 @@ import (
 //
 // A limit may also rise above all that was ever served, and what was measured may be too low. So where no former rate
 // is to be tried, twice the pace is: 30 seconds after a rate was measured, and half as long again after each
-// trial that fails, up to five minutes.
+// trial that fails, up to five minutes, or until perUp are served.
 //
 // After a fall, what was measured is often too low: a bucket of few tokens is full again long before a hold of
 // a second is over. Then nothing but trials is refused for minutes. So the middle of the pace and of what was
@@ -91,9 +91,9 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 	f.ceiling = min(refused, f.rate)
 	switch {
 	case !f.fallenTo(pace):
-		f.upGap = cmp.Or(f.upGap, firstUp)
+		f.upGap = max(f.upGap, firstUp, monotime.Seconds(firstTokens/pace))
 		f.up = true
-		f.next = now.Add(max(f.upGap, monotime.Seconds(firstTokens/pace)))
+		f.next = now.Add(f.upGap)
 	case f.next == 0 || f.up:
 		if f.gap == 0 || now.Sub(f.latest) > max(gapForgotten, 4*f.gap) {
 			f.gap = max(firstGap, monotime.Seconds(firstTokens/pace))
@@ -164,7 +164,7 @@ func (f *formerRate) during(pace, d float64) float64 {
 func (f *formerRate) fail(now monotime.Time, rate, pace float64) {
 	f.trial = false
 	if f.up {
-		f.upGap = Later(f.upGap)
+		f.upGap = rarer(f.upGap, 1, monotime.Seconds(1/pace))
 		f.next = now.Add(f.upGap)
 		return
 	}

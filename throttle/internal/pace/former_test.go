@@ -196,7 +196,7 @@ func TestFormerRateNext(t *testing.T) {
 		up   bool
 	}{
 		{"the first", formerRate{}, 10, 30 * s, 30 * s, true},
-		{"not before eight tokens", formerRate{}, 0.1, 80 * s, 30 * s, true},
+		{"not before eight tokens", formerRate{}, 0.1, 80 * s, 80 * s, true},
 		{"after some that were refused", formerRate{upGap: 67 * s}, 10, 67 * s, 67 * s, true},
 		{"a fall", formerRate{rate: 100}, 10, 8 * s, 8 * s, false},
 		{"another fall, soon", formerRate{rate: 100, gap: 20 * s, latest: start.Add(-gapForgotten)}, 10, 20 * s, 20 * s, false},
@@ -396,6 +396,12 @@ func TestFormerRateRise(t *testing.T) {
 	}
 	if got := f.next.Sub(at); got != longestUp {
 		t.Errorf("in the end every %v, want %v", got, longestUp)
+	}
+	for range 20 {
+		f.fail(at, 0.1, 0.1)
+	}
+	if got := f.next.Sub(at); got != 10*perUp*time.Second {
+		t.Errorf("in the end every %v where a token takes 10 s, want %v", got, 10*perUp*time.Second)
 	}
 	f.succeed(at, 1)
 	if got := f.next.Sub(at); got != firstUp {

@@ -177,7 +177,9 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 	if r.episodes.measuredFrom == 0 {
 		return
 	}
-	if asked.Sub(r.lastGrant) > askingPause && asked.Sub(r.episodes.measuredFrom) > askingPause {
+	// Who was refused has asked all the time, even if one that came later goes before it when the hold ends.
+	held := r.row.refused != 0 && asked < now
+	if !held && asked.Sub(r.lastGrant) > askingPause && asked.Sub(r.episodes.measuredFrom) > askingPause {
 		r.setAt = r.setAt.Add(max(asked.Sub(max(r.lastGrant, r.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
 		r.episodes.restart(now)
 	}
@@ -343,7 +345,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 		fallthrough
 	case r.episodes.count == 0:
 		r.episodes.begin(next)
-	case r.episodes.goesOn():
+	case r.episodes.goesOn(now):
 		r.continueEpisode(now)
 	case now > r.episodes.latest().start:
 		r.measure(now)
@@ -428,6 +430,8 @@ func (r *Rate) measure(end monotime.Time) {
 	case rate >= r.rate || r.provisional:
 	case r.useless < maxUseless:
 		r.useless++
+	case r.episodes.alike(end):
+		rate = max(rate, paceShare*r.rate)
 	case r.episodes.servedSince < sameEpisode:
 		rate = r.rate // the pace is not the reason of the refusals
 	}

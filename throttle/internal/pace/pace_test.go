@@ -216,6 +216,27 @@ func TestRateIsCutInVain(t *testing.T) {
 	}
 }
 
+// TestRateIsTooFast: a pace that is lowered in vain is lowered by a twentieth where two long episodes in a row served as
+// many each: of a token in 12 s, each second request would else be refused for ever at a pace that is a little faster.
+func TestRateIsTooFast(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		before int // tokens of the episode before
+		lasted time.Duration
+		want   float64
+	}{
+		{"as many", 1, longEpisode, 100 * paceShare},
+		{"more by chance", 2, longEpisode, 100},
+		{"soon", 1, longEpisode - 1, 100},
+	} {
+		r := Rate{rate: 100, setAt: start, growth: minGrowth, episodes: episodes{servedSince: 1, count: 2}, useless: maxUseless}
+		r.episodes.list = [maxEpisodes]episode{{start: start, lastRefusal: start, served: test.before}, {start: start, lastRefusal: start, served: 1}}
+		if r.measure(start.Add(test.lasted)); r.rate != test.want {
+			t.Errorf("%s: %v/s, want %v", test.name, r.rate, test.want)
+		}
+	}
+}
+
 // TestRateProven: between what was served while the pace rose and the pace that was refused
 // lies the new pace.
 func TestRateProven(t *testing.T) {
@@ -249,8 +270,21 @@ func TestRatePause(t *testing.T) {
 	}
 	now = start.Add(3*time.Second + 6*askingPause) // an answer set the pace while the next request waited in line
 	s.setAt = now
+	s.row.serve(now, 1)
 	if s.Take(now, now.Add(-2*askingPause), 1); s.setAt != now.Add(-askingPause) {
 		t.Errorf("the pace has risen for %v in the pause, want one", now.Sub(s.setAt))
+	}
+}
+
+// TestRateHoldIsNoPause: who was refused asks all the time, even if one that comes later is the first to go after the
+// hold; but not if one that comes after the hold is.
+func TestRateHoldIsNoPause(t *testing.T) {
+	for late, count := range map[time.Duration]int{1: 2, 0: 1} {
+		s := refusedAtRate() // until 2 s
+		now := start.Add(12 * time.Second)
+		if s.Take(now, now.Add(-late), 1); s.episodes.count != count {
+			t.Errorf("%d episodes after a hold, one asked %v before its end, want %d", s.episodes.count, late, count)
+		}
 	}
 }
 
@@ -396,11 +430,22 @@ func TestRateNewEpisode(t *testing.T) {
 	var r Rate
 	now := start
 	r.Refuse(now, true)
-	for _, test := range []struct{ served, extra, episodes int }{
-		{1, 1, 1}, {1, 2, 1}, {sameEpisode, 0, 2}, {1, 1, 2},
+	for _, test := range []struct {
+		served          int
+		after           time.Duration // the refusal before
+		extra, episodes int
+	}{
+		{1, time.Second, 1, 1},
+		{1, time.Second, 2, 1},
+		{sameEpisode, time.Second, 0, 2},
+		{1, longEpisode - 1, 1, 2},
+		{1, longEpisode, 0, 3},
+		{0, longEpisode, 0, 3},
 	} {
-		now = now.Add(time.Second)
-		r.Serve(now, test.served, Went{})
+		now = now.Add(test.after)
+		if test.served > 0 {
+			r.Serve(now, test.served, Went{})
+		}
 		if r.Refuse(now, true); r.episodes.extra != test.extra || r.episodes.count != test.episodes {
 			t.Errorf("%d served: %d refusals in %d episodes, want %d in %d", test.served, r.episodes.extra, r.episodes.count, test.extra, test.episodes)
 		}

@@ -93,6 +93,8 @@ func TestTurnServe(t *testing.T) {
 		{"not one by one, as it was all", turn{granted: 20, since: 3, served: 20, refused: at(s), least: s}, 7 * s, false, false, false, turn{from: at(7 * s), granted: 3, served: 1}, 2, 7 * s},
 		{"not one by one, as it is late", turn{granted: 20, since: 3, served: 19, refused: at(s), least: s}, 7500 * time.Millisecond, false, false, false, turn{from: at(7500 * time.Millisecond), granted: 3, served: 1}, 2, 7500 * time.Millisecond},
 		{"not one by one, as no window is known", turn{granted: 20, since: 3, served: 10, refused: at(s), least: s}, 2 * s, false, false, true, turn{from: at(2 * s), granted: 3, served: 1}, 0, 2 * s},
+		{"beyond, after more than half of it", turn{granted: 21, since: 1, served: 20, beyond: true}, 4751 * time.Millisecond, false, false, false, turn{from: at(4751 * time.Millisecond), granted: 1, served: 1}, 1, 10500 * time.Millisecond},
+		{"beyond, after half of it", turn{granted: 21, since: 1, served: 20, beyond: true}, 4750 * time.Millisecond, false, false, false, turn{from: start, granted: 21, since: 1, served: 21, beyond: true}, 1, 10500 * time.Millisecond},
 		{"beyond for two windows", turn{granted: 30, served: 29, beyond: true}, 21 * s, false, true, false, turn{from: start, granted: 30, served: 30, beyond: true}, 1, 10500 * time.Millisecond},
 		{"beyond for longer", turn{granted: 30, served: 29, beyond: true}, 21*s + 1, false, true, false, turn{from: start, granted: 30, served: 30, beyond: true}, 0, 10500 * time.Millisecond},
 		{"beyond for longer, and refused", turn{granted: 30, served: 29, beyond: true, refused: at(s)}, 21*s + 1, true, true, false, turn{from: start, granted: 30, served: 30, beyond: true, refused: at(s)}, 1, 10500 * time.Millisecond},
@@ -141,6 +143,15 @@ func TestTurnEnds(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", test.name, w, test)
 		}
 	}
+	few := ofTen(turn{granted: 5, served: 5, refused: at(s), least: s})
+	few.size, few.alike = 5, 0
+	if few.end(at(10 * s)); few.gap != firstUp {
+		t.Errorf("five in ten seconds are tried to go on after %v, want %v", few.gap, firstUp)
+	}
+	few.most = time.Minute
+	if few.retry(start, firstUp); few.gap != firstTokens*12*s || few.next != start.Add(few.gap) {
+		t.Errorf("five in a minute are tried to go on after %v, want as long as %d take", few.gap, firstTokens)
+	}
 	// A hint of two seconds is off by one of them at most: after it, a bucket would have had some.
 	w := window{size: 20, turn: turn{from: start, granted: 20, served: 20}}
 	w.refuse(at(s))
@@ -160,7 +171,11 @@ func TestTurnIsSudden(t *testing.T) {
 		want                  bool
 	}{
 		{"a window", 20, 1, 5 * s, 9 * s, 10 * s, true},
-		{"fewer than a row", leastRow - 1, 1, 9 * s, 9 * s, 10 * s, false},
+		{"fewer than a row", leastRow - 1, 1, 9 * s, 9 * s, 10*s - 1, false},
+		{"fewer than a row, for as long as a usual window", leastRow - 1, 1, 9 * s, 9 * s, 10 * s, true},
+		{"very few", fewRow, 1, 7 * s, 9 * s, 10 * s, true},
+		{"of very few, a bucket would have had most", fewRow, 1, 6 * s, 9 * s, 10 * s, false},
+		{"fewer than that", fewRow - 1, 1, 9 * s, 9 * s, 10 * s, false},
 		{"less than a second", 20, 1, 9 * s / 10, 9 * s / 10, s - 1, false},
 		{"a second", 20, 1, 9 * s / 10, 9 * s / 10, s, true},
 		{"no look for most of the time", 20, 1, 9 * s / 4, 9 * s, 10 * s, false},

@@ -72,11 +72,14 @@ const (
 	// if nothing was served for a suddenBy-th of the time from the first refusal to the next turn.
 	suddenBy = 4
 
+	// fewRow are as many as a row where a turn lasts as long as a usual window, and fewBy is suddenBy there.
+	fewRow, fewBy = 3, 2
+
 	// sparseBy is for which part of a turn nothing is served at least where it comes back one by one.
 	sparseBy = 16
 
 	// perUp is how many are served in the end from one turn that goes on until one is refused to the next one.
-	perUp = 100
+	perUp = 200
 
 	// mostStumbles is how many turns in a row may be refused before they are over.
 	mostStumbles = 3
@@ -179,7 +182,7 @@ func (w *window) serve(now monotime.Time, n int, went Went) {
 	case t.before != 0:
 		w.most = min(w.most, now.Sub(t.before))
 		t.from, t.before = now, 0
-	case t.beyond && !went.BeforeAlone && t.refused == 0 && t.served <= w.size && 4*now.Sub(t.from) > 3*w.least: // the window may be over, and this the first of the next one
+	case t.beyond && !went.BeforeAlone && t.refused == 0 && t.served <= w.size && 2*now.Sub(t.from) > w.least: // the window may be over, and this the first of the next one
 		if lasted := now.Sub(t.from); lasted > w.least { // else the turn began in the middle of its window
 			w.most = min(w.most, lasted)
 		}
@@ -234,20 +237,34 @@ func (w *window) end(now monotime.Time) {
 	}
 }
 
-// retry has the next turn that goes on until one is refused be so far away.
-func (w *window) retry(now monotime.Time, gap time.Duration) { w.gap, w.next = gap, now.Add(gap) }
+// retry has the next turn that goes on until one is refused be so far away, or as long as firstTokens take, if that is
+// longer.
+func (w *window) retry(now monotime.Time, gap time.Duration) {
+	w.gap = max(gap, takes(firstTokens, w.size, w.most))
+	w.next = now.Add(w.gap)
+}
+
+// takes returns how long so many tokens take of a limit of so many in a span.
+func takes(tokens, size int, span time.Duration) time.Duration {
+	return monotime.Seconds(float64(tokens) / float64(size) * span.Seconds())
+}
 
 // rarer returns after how long more is to go again than a limit of so many in a span, if that was so long before: up to
 // longestUp, or until perUp are served, if that takes longer.
 func rarer(gap time.Duration, size int, span time.Duration) time.Duration {
-	return min(time.Duration(upGrowth*float64(gap)), max(longestUp, monotime.Seconds(perUp*span.Seconds()/float64(size))))
+	return min(monotime.Seconds(upGrowth*gap.Seconds()), max(longestUp, takes(perUp, size, span)))
 }
 
 // isSparse reports whether a bucket that is still empty so long after the first refusal would have far less than a turn
-// when the next one began.
+// when the next one began. Fewer than a row may be chance, unless the turn lasts as long as a usual window: then a bucket
+// of so few has had time for many looks, and less is far enough.
 func (w *window) isSparse(empty, waited, lasted time.Duration) bool {
-	return w.size >= leastRow && lasted >= time.Second && sparseBy*waited > lasted && suddenBy*empty > waited &&
-		empty.Seconds()*float64(w.size) > suddenBy*waited.Seconds()
+	row, by := leastRow, float64(suddenBy)
+	if lasted >= usual[0] && w.size < leastRow {
+		row, by = fewRow, fewBy
+	}
+	return w.size >= row && lasted >= time.Second && sparseBy*waited > lasted && suddenBy*empty > waited &&
+		empty.Seconds()*float64(w.size) > by*waited.Seconds()
 }
 
 // isSudden reports whether a turn was over soon enough to be that of a window: in half of the time to the next one, or in
