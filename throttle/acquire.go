@@ -263,25 +263,13 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	l.restock(now)
 	w.refuseUncalled(now)
+	w.left = w.Looks(l.clock.Awake(now), w.Hasty.Sub(now), Cause(d.Cause) == CauseSlowStart)
 	return w, nil
 }
 
-// onlyStarts reports whether w, which is about to join the line, waits for nothing but a slow start if one is on.
-func (w *waiter) onlyStarts(now monotime.Time) bool {
-	patient := w.Hasty
-	w.Hasty = now
-	d := w.project(now, nil)
-	w.Hasty = patient
-	return d.Cause == ""
-}
-
-// grantNow grants w, before all that wait, if it may go now, and reports whether it did. One that must not wait goes beside
-// those that wait for a slow start.
+// grantNow grants w, before all that wait, if it may go now, and reports whether it did.
 func (w *waiter) grantNow(front bool) bool {
-	if w.AtOnce && w.l.server.Lenient() && w.onlyStarts(w.joined) {
-		front, w.rank, w.flow.name = true, 0, ofOneAlone(w)
-	}
-	w.enter(front)
+	w.enter(w.passes(w.joined) || front)
 	w.l.run(w.joined)
 	if w.entries == nil {
 		return true
@@ -295,7 +283,7 @@ func (w *waiter) grantNow(front bool) bool {
 // or more, which d, the delay that w would have, says then, or if MaxQueue claims wait. But if another waiter
 // of this bucket would go after w, that one is refused instead. While w waits for nothing but a slow start, there is room.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
-	if w.beyond = w.l.server.Lenient() && w.onlyStarts(now); w.beyond {
+	if w.beyond = w.onlyStarts(now); w.beyond {
 		return nil
 	}
 	var ahead predecessors

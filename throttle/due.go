@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/order"
 )
 
 // open reports whether the claim may go now in this bucket alone. Asked is the bucket that it was made to: what the
@@ -237,9 +238,7 @@ func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
 			w.setUnsure(w.asideUntil() > 0)
 		}
 	}
-	for e := l.line.below.Front(); e != nil; {
-		b := e.Value.(*Limiter)
-		e = e.Next() // b leaves the list with the last who waits in it
+	for b := range order.Each[*Limiter](&l.line.below) { // b leaves it with the last who waits in it
 		b.wake(now, k)
 		b.promote(now)
 	}

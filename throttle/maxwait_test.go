@@ -305,3 +305,39 @@ func TestUnseen(t *testing.T) {
 		}
 	})
 }
+
+// TestLessIsKeptForTheAnswer: how long an answer takes is asked again whenever something is learned. A claim which could not
+// go any more by what was known when it came, waits on, and is not ended when that would have been over.
+func TestLessIsKeptForTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("1/5s burst 1")}
+		take := func(took time.Duration, times int) {
+			now := l.lock()
+			for range times {
+				l.answers.Note(now.Add(-took), now, true, false, false)
+			}
+			l.unlock()
+		}
+		begun := time.Now()
+		time.Sleep(4 * time.Second)
+		take(4*time.Second, 1)
+		grant(t, l, Claim{})
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		ended := make(chan time.Duration, 1)
+		go func() {
+			_, err := l.Acquire(ctx, Claim{answers: true}) // 5 s of 8 that are left
+			if ended <- time.Since(begun); err != nil {
+				t.Error(err)
+			}
+		}()
+		time.Sleep(time.Second)
+		take(0, 1000)
+		if err := l.SetQuotas(quota.MustParse("1/10s burst 1")); err != nil {
+			t.Fatal(err)
+		}
+		if after := <-ended; after != 13*time.Second {
+			t.Errorf("ended after %v, want 13s", after)
+		}
+	})
+}

@@ -209,8 +209,7 @@ func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at m
 // w joined (but see limit.Credit), before the latest change, or before the latest grant of the tree, which
 // limits of other buckets may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
-	t := w.l.tree
-	return max(now.Add(-limit.Lag), w.from, t.lastChange, t.root.lastCharged)
+	return max(now.Add(-limit.Lag), w.from, w.l.tree.lastChange, w.l.tree.root.lastCharged)
 }
 
 // arm has the first waiters of l go on if l lets them: into the line of the parent, where they end if that is closed; or, at
@@ -234,8 +233,7 @@ func (l *Limiter) arm(now monotime.Time) (more bool) {
 	for _, w := range l.line.Heads(&buf) {
 		kept := blocked || ordinaryWaits && !w.urgent()
 		var d delay
-		var at monotime.Time
-		leaves := false
+		at, leaves := now, false
 		if !kept {
 			at, leaves = w.leaves(now, l, &d)
 		}
@@ -351,6 +349,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			ahead = &urgent
 		}
 		if w.l == l {
+			w.Deadline, w.Answer = l.answers.Before(w.Deadline.Add(w.Answer), l.clock.AwakeAt(w.place.since), w.answers)
 			ended = l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || ended // then some may go
 			_, err := l.unfit(&w.need)
 			d := w.project(now, ahead)
@@ -371,9 +370,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	if ended {
 		l.advance(now)
 	}
-	for e := l.line.below.Front(); e != nil; {
-		b := e.Value.(*Limiter)
-		e = e.Next() // b leaves the list with the last who waits in it
+	for b := range order.Each[*Limiter](&l.line.below) { // b leaves it with the last who waits in it
 		ended = b.refuseOutOfBounds(now) || ended
 	}
 	return ended

@@ -19,7 +19,8 @@ import (
 
 // waiter is a claim that stands in line.
 type waiter struct {
-	expected delay // when w joined
+	expected delay         // when w joined
+	left     time.Duration // until w is to look by itself: at its end, or when it comes to be hasty; zero if the wait has ended
 
 	l *Limiter // the bucket that was asked
 	need
@@ -66,25 +67,54 @@ func (w *waiter) Row() int { return w.priority.index() }
 // wait blocks until w is granted, and copies the grant to g; or until w is refused, which it is when its bounds end it;
 // or until its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
-	left := bell.Never
-	if end := w.Ends(); end != 0 {
-		left = end.Sub(w.l.clock.Awake(w.l.now()))
-	}
-	switch w.done.WaitOr(left, ctx.Done(), w.cancel) {
-	case bell.Expired:
-		w.l.alter(func(now monotime.Time) {
-			if w.entries != nil { // it does not go now
-				w.end(now, w.refusal(now, w.remaining(now), w.Ended(w.l.clock.Awake(now), ErrMaxWait, ErrDeadline)))
+	for {
+		switch w.done.WaitOr(w.left, ctx.Done(), w.cancel) {
+		case bell.Expired:
+			if w.l.alter(w.expire); w.left > 0 {
+				continue
 			}
-		})
-		<-w.done.C
-	case bell.Ended:
-		return w.drop(ctx.Err(), func() error { return context.Cause(ctx) })
-	case bell.Canceled:
-		return w.drop(context.Canceled, func() error { return context.Canceled })
+			<-w.done.C
+		case bell.Ended:
+			return w.drop(ctx.Err(), func() error { return context.Cause(ctx) })
+		case bell.Canceled:
+			return w.drop(context.Canceled, func() error { return context.Canceled })
+		}
+		g.right = w.grant
+		return w.err
 	}
-	g.right = w.grant
-	return w.err
+}
+
+// expire ends w, which does not go now, if its bounds do: they may have come to end later, since less is kept for its answer.
+// Where it is hasty by now, and only a slow start delays it, it goes before those who may wait for that longer.
+func (w *waiter) expire(now monotime.Time) {
+	switch end, awake := w.Ends(), w.l.clock.Awake(now); {
+	case w.entries != nil && end != 0 && end <= awake:
+		w.end(now, w.refusal(now, w.remaining(now), w.Ended(awake, ErrMaxWait, ErrDeadline)))
+	case !w.isAside() && w.l.server.Lenient():
+		w.leave()
+		w.enter(w.passes(now))
+	}
+	if w.left = 0; w.entries != nil {
+		w.left = w.Looks(w.l.clock.Awake(now), 0, false)
+	}
+}
+
+// passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty.
+func (w *waiter) passes(now monotime.Time) (passes bool) {
+	if passes = w.Hasty != 0 && w.Hasty <= now && w.onlyStarts(now); passes {
+		w.rank, w.flow.name = 0, ofOneAlone(w)
+	}
+	return passes
+}
+
+// onlyStarts reports whether w, which is in no line, would wait there for nothing but a slow start at a server that has
+// refused nothing.
+func (w *waiter) onlyStarts(now monotime.Time) (only bool) {
+	patient := w.Hasty
+	w.Hasty = now
+	only = w.l.server.Lenient() && w.project(now, nil).Cause == ""
+	w.Hasty = patient
+	return only
 }
 
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line

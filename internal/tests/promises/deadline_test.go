@@ -23,6 +23,9 @@ type fate struct {
 	errs   []error         // what they were told
 }
 
+// latency is for how long an answer is on its way.
+const latency = 20 * time.Millisecond
+
 var errAnswered = errors.New("refused by the server")
 
 // ask has a hundred callers ask a server at once, each with a Client.Timeout. Zero means none.
@@ -31,7 +34,7 @@ func ask(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, timeout time.
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
 		server := pacertest.NewServer(a, d)
-		server.Latency = 20 * time.Millisecond
+		server.Latency = latency
 		defer server.Close()
 		tr := &pacer.Transport{Base: lab.Direct(server), Rand: lab.Zero}
 		if timeout == 0 {
@@ -108,7 +111,7 @@ func TestPromiseTimeoutsAreToldWhenTheyAreKnown(t *testing.T) {
 			for i, at := range hurried.told {
 				var e *throttle.Error
 				switch err := hurried.errs[i]; {
-				case errors.As(err, &e) && errors.Is(e, throttle.ErrDeadline) && e.Cause == test.cause && at+e.Wait >= timeout:
+				case errors.As(err, &e) && errors.Is(e, throttle.ErrDeadline) && e.Cause == test.cause && at+e.Wait+latency >= timeout:
 					told++
 				case errors.Is(err, errAnswered): // and could not be sent again in time
 					told++

@@ -419,3 +419,30 @@ func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
 		}
 	}
 }
+
+// Nor does who has little time wait for the turns of those before it that have more: it goes before them, and they no sooner.
+func TestPromiseSlowStartFailsNobodyBehindThePatient(t *testing.T) {
+	for _, of := range []struct {
+		call  *pacer.Call
+		after time.Duration
+	}{
+		{&pacer.Call{MaxWait: 800 * time.Millisecond}, 200 * time.Millisecond},
+		{&pacer.Call{MaxWait: 800 * time.Millisecond, Priority: throttle.Background}, 200 * time.Millisecond},
+		{&pacer.Call{MaxWait: 2 * time.Second}, 500 * time.Millisecond},
+		{&pacer.Call{MaxWait: -1}, 0},
+	} {
+		visit(t, func(int) *http.Response {
+			time.Sleep(10 * time.Second)
+			return reply(200)
+		}, func(g *guest) {
+			patient := g.crowd(100)
+			synctest.Wait()
+			ctx := pacer.WithCall(g.t.Context(), of.call)
+			lab.Get(g.t, &http.Client{Transport: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { return g.RoundTrip(r.WithContext(ctx)) })}, "http://a.example/")
+			if took := time.Since(g.start) - 10*time.Second; took != of.after {
+				g.t.Errorf("%+v: went after %v, want %v", of.call, took, of.after)
+			}
+			patient.Wait()
+		})
+	}
+}

@@ -24,7 +24,7 @@ import (
 // Patience, and no more may be in flight for that.
 //
 // Who must not wait, or not for long, would fail although the server refuses nothing. So nobody waits for a slow start for
-// longer than a part of the time that it has (see Hasty), and goes beside those that may: each gets a place of its own.
+// longer than a part of the time that it has (see Hasty), and goes before those that may: each gets a place of its own.
 // But where the server has refused, or was held, the slow start is strict: it delays everybody.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start

@@ -56,6 +56,19 @@ func (b *Bounds) Ends() monotime.Time {
 	return cmp.Or(min(b.Expires, b.Deadline), b.Deadline)
 }
 
+// Looks is for how long a claim waits until it ends by itself; or until it is hasty, if it waits for a slow start and comes to
+// be that. Unbounded if neither happens.
+func (b *Bounds) Looks(now monotime.Time, hasty time.Duration, starts bool) time.Duration {
+	left := monotime.Unbounded
+	if end := b.Ends(); end != 0 {
+		left = max(end.Sub(now), 1)
+	}
+	if starts && hasty > 0 {
+		left = min(left, hasty)
+	}
+	return left
+}
+
 // Ended returns which bound has ended a claim at Ends: of MaxWait, expired, else late.
 func (b *Bounds) Ended(now monotime.Time, expired, late error) error {
 	if b.InVain(now) {

@@ -1,6 +1,8 @@
 package order
 
 import (
+	"container/list"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -31,4 +33,16 @@ func (s *Set[W]) Sorted() []W {
 		}
 		return 1
 	})
+}
+
+// Each yields what a list holds, which may leave the list as it comes.
+func Each[T any](l *list.List) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for e := l.Front(); e != nil; {
+			v := e.Value.(T)
+			if e = e.Next(); !yield(v) {
+				return
+			}
+		}
+	}
 }
