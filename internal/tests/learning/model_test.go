@@ -339,6 +339,8 @@ func TestModels(t *testing.T) {
 		{"azure-requests", 64, 1, true},
 		{"azure-requests", 16, 1, false},
 		{"azure-requests", 64, 1, false},
+		{"mistral", 16, 1, true},
+		{"mistral", 64, 1, true},
 	}
 	if *modelsFlag != "" {
 		runs = nil
@@ -360,7 +362,7 @@ func TestModels(t *testing.T) {
 			spent, refused, longest := r.play(t, false)
 			t.Logf("%.3f of what is possible, %.2f refused of 100, longest wait %v (%v)", spent/most, refused, longest.Round(time.Second), least.Round(time.Second))
 			want, bound := 0.95, 2.0
-			if r.api == "azure-requests" && !r.streams { // what remains is heard late, and nobody says when it is back
+			if r.api == "mistral" || r.api == "azure-requests" && !r.streams { // nobody says when it is back, or what remains at once
 				want, bound = 0.9, 3
 			}
 			if *modelsFlag == "" && (spent < want*most || refused > bound) {

@@ -74,10 +74,16 @@ func decided(sent, now monotime.Time, quick time.Duration) monotime.Time {
 	return min(now, sent.Add(2*quick))
 }
 
-// vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others.
-// What was there of another limit says nothing of that.
+// vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others, or
+// cost less than was thought, and so less than what was there. What was there of another limit says nothing of that.
 func (o *outcome) vain() bool {
-	return o.refused || o.idle > 0 && !o.otherLimit && o.found() <= o.remainingBefore
+	switch {
+	case o.refused:
+		return true
+	case o.otherLimit:
+		return false
+	}
+	return o.idle > 0 && o.found() <= o.remainingBefore || o.unpriced && o.remaining <= o.remainingBefore
 }
 
 // back returns how much a look found that has come back: what is there for others alone was there before.

@@ -382,3 +382,28 @@ func TestUnitOfWhichNothingIsGranted(t *testing.T) {
 	b.exchange(Answer{Statements: []quota.Statement{none}, Cost: &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"images": 1}}})
 	b.wantDue(15 * time.Minute)
 }
+
+// TestLookThatCostsLess: a look that is served since it costs less than what remained has not found that anything came
+// back. Nobody says when all is back, or what requests cost.
+func TestLookThatCostsLess(t *testing.T) {
+	b := newBucket(t, Config{})
+	tokens := func(remaining int) quota.Statement {
+		return quota.Statement{Unit: "tokens", Limit: 1000, Remaining: remaining}
+	}
+	for i := range 9 {
+		b.exchange(says(tokens(1000 - 100*(i+1))))
+	}
+	b.exchange(refuses(tokens(100)))
+	looks := 0
+	for b.now < start.Add(59*time.Second) { // each costs less than the one before
+		b.now = b.now.Add(max(b.dueAfter(0, 1), 1))
+		b.exchange(says(tokens(100 - looks)))
+		looks++
+	}
+	if looks > 12 {
+		t.Errorf("%d looks in a minute, want 12", looks)
+	}
+	if s := &b.window1().seek; s.most != 0 || s.least < 40*time.Second {
+		t.Errorf("all is back within %v, and after %v, want that nothing was in 40 s", s.most, s.least)
+	}
+}
