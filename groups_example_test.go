@@ -33,7 +33,7 @@ func ExampleRetry() {
 			MaxAttempts:    5,
 			Backoff:        backoff.Exponential{Initial: time.Millisecond},
 			AttemptTimeout: 10 * time.Second,
-			IdempotencyKey: pacer.RandomKey,
+			IdempotencyKey: pacer.RandomIdempotencyKey,
 		},
 	}}
 	resp, err := client.Post("https://api.example.com/orders", "text/plain", http.NoBody)

@@ -72,8 +72,8 @@ type Retry struct {
 	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent and
 	// that has no such header. All attempts are sent with the same key, and the request is retried like one
 	// whose method is idempotent. It is for servers that know the header; for other requests it returns "", and
-	// they get no key. RandomKey makes keys. A redirect is a request of its own, and gets its own key. In
-	// ModeObserve, IdempotencyKey is not called.
+	// they get no key. RandomIdempotencyKey makes keys. A redirect is a request of its own, and gets its own key.
+	// In ModeObserve, IdempotencyKey is not called.
 	IdempotencyKey func(*http.Request) string
 
 	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt has no such

@@ -43,14 +43,14 @@ func (t *Transport) alter(req *http.Request) (out *http.Request, made *body.Repl
 	return out, made
 }
 
-// RandomKey is a value for Retry.IdempotencyKey: it returns a random UUID of version 4, without quotes.
+// RandomIdempotencyKey is a value for Retry.IdempotencyKey: it returns a random UUID of version 4, without quotes.
 //
 // The draft of the IETF wants the header to be a string in quotes (draft-ietf-httpapi-idempotency-key-header-07 section
 // 2.1). The services that made the header known take any text, as Stripe does, or want a UUID without quotes, as Payroc
 // does (docs.payroc.com/api/idempotency). For a server that follows the draft, use
 //
-//	func(req *http.Request) string { return strconv.Quote(pacer.RandomKey(req)) }
-func RandomKey(*http.Request) string {
+//	func(req *http.Request) string { return strconv.Quote(pacer.RandomIdempotencyKey(req)) }
+func RandomIdempotencyKey(*http.Request) string {
 	var b [16]byte
 	rand.Read(b[:]) // it never fails
 	b[6] = b[6]&0x0f | 0x40

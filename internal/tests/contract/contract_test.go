@@ -535,13 +535,13 @@ func TestContractResponseRequestOfBase(t *testing.T) {
 		"plain":          func(*pacer.Transport) {},
 		"sent again":     func(tr *pacer.Transport) { tr.Retry.ResendHeader = "Resent" },
 		"AttemptTimeout": func(tr *pacer.Transport) { tr.Retry.AttemptTimeout = time.Minute },
-		"IdempotencyKey": func(tr *pacer.Transport) { tr.Retry.IdempotencyKey = pacer.RandomKey },
+		"IdempotencyKey": func(tr *pacer.Transport) { tr.Retry.IdempotencyKey = pacer.RandomIdempotencyKey },
 		"BufferBody":     func(tr *pacer.Transport) { tr.Retry.BufferBody = 100 },
 		"bytes":          func(tr *pacer.Transport) { tr.Quotas = pacer.Table{"/": {quota.MustParse("1000000 bytes/s")[0]}} },
 		"two of them":    func(tr *pacer.Transport) { tr.Base = &pacer.Transport{Base: tr.Base} },
 		"all": func(tr *pacer.Transport) {
 			tr.Base = &pacer.Transport{Base: tr.Base}
-			tr.Retry = pacer.Retry{ResendHeader: "Resent", AttemptTimeout: time.Minute, IdempotencyKey: pacer.RandomKey, BufferBody: 100}
+			tr.Retry = pacer.Retry{ResendHeader: "Resent", AttemptTimeout: time.Minute, IdempotencyKey: pacer.RandomIdempotencyKey, BufferBody: 100}
 		},
 	} {
 		for _, statuses := range [][]int{{200}, {429, 200}} {

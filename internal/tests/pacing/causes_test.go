@@ -109,7 +109,7 @@ func (c *chronicle) transport(base http.RoundTripper, i int) *pacer.Transport {
 		func() { tr.Retry.MaxElapsed = 3 * time.Second },
 		func() { tr.Retry.AttemptTimeout = 200 * time.Millisecond },
 		func() { tr.Retry.BufferBody = 100 },
-		func() { tr.Retry.IdempotencyKey = pacer.RandomKey },
+		func() { tr.Retry.IdempotencyKey = pacer.RandomIdempotencyKey },
 		func() {
 			tr.Retry.PrepareRetry = func(*http.Request) error { return []error{errors.New("no"), nil}[c.pick(2)] }
 		},

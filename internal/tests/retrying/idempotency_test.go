@@ -87,7 +87,7 @@ func TestIdempotencyKeyOnlyWhereNeeded(t *testing.T) {
 func TestIdempotencyKeyOfARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, sent := keys(lab.Status(307, "", "Location", "http://b.example/"), lab.Status(503, ""), lab.Status(200, ""))
-		client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{IdempotencyKey: pacer.RandomKey}}}
+		client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{IdempotencyKey: pacer.RandomIdempotencyKey}}}
 		resp, err := client.Do(lab.Request(t, "POST", "http://a.example/", "text"))
 		if err != nil {
 			t.Fatal(err)
@@ -100,11 +100,11 @@ func TestIdempotencyKeyOfARedirect(t *testing.T) {
 }
 
 // RFC 9562 section 5.4.
-func TestRandomKey(t *testing.T) {
+func TestRandomIdempotencyKey(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	seen := map[string]bool{}
 	for range 1000 {
-		key := pacer.RandomKey(nil)
+		key := pacer.RandomIdempotencyKey(nil)
 		if !form.MatchString(key) || seen[key] {
 			t.Fatalf("%q is no UUID of version 4, or not a new one", key)
 		}
