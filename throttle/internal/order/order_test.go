@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"container/list"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -326,5 +327,24 @@ func TestBeforeIsTheOrderOfGoing(t *testing.T) {
 		if !slices.Equal(named, want) {
 			t.Fatalf("seed %d: %v goes after %v, want %v; the first of its row is %v", seed, w, named, want, first)
 		}
+	}
+}
+
+// TestEach: what a list holds may leave it as it comes, and whoever looks may stop.
+func TestEach(t *testing.T) {
+	var l list.List
+	at := map[int]*list.Element{}
+	for i := range 4 {
+		at[i] = l.PushBack(i)
+	}
+	var got []int
+	for i := range Each[int](&l) {
+		if got = append(got, i); i == 2 {
+			break
+		}
+		l.Remove(at[i])
+	}
+	if !slices.Equal(got, []int{0, 1, 2}) || l.Len() != 2 {
+		t.Errorf("got %v, and %d are left", got, l.Len())
 	}
 }
