@@ -232,13 +232,13 @@ func (t *Transport) Stats() Stats {
 		Waiting: int(c.waiting.Load()), WaitCount: c.waits.Load(), WaitDuration: time.Duration(c.waited.Load()),
 		NotSent: c.notSent.Load(), Refused: c.refused.Load(), Retried: c.retried.Load(), GaveUp: c.gaveUp.Load(),
 	}
-	for _, b := range t.buckets.State() {
+	ofThrottle.Buckets(&t.buckets, func(_ *throttle.Limiter, inFlight int, held time.Duration) {
 		s.Buckets++
-		s.InFlight += b.InFlight
-		if b.Held > 0 {
+		s.InFlight += inFlight
+		if held > 0 {
 			s.Held++
 		}
-	}
+	})
 	return s
 }
 
@@ -247,13 +247,13 @@ func (t *Transport) Stats() Stats {
 // Retry.BudgetRatio.
 func (t *Transport) RetryBudgets() map[string]float64 {
 	budgets, full := map[string]float64{}, new(backoff.Budget).Balance()
-	for _, b := range t.buckets.State() {
-		if left := b.Value.(*bucket).budget.Balance(); left < full {
-			least, ok := budgets[b.Label]
+	ofThrottle.Buckets(&t.buckets, func(l *throttle.Limiter, _ int, _ time.Duration) {
+		if left := bucketOf(l).budget.Balance(); left < full {
+			least, ok := budgets[l.Label]
 			if !ok || left < least {
-				budgets[b.Label] = left
+				budgets[l.Label] = left
 			}
 		}
-	}
+	})
 	return budgets
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -136,7 +137,7 @@ func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 
 // draw calls Rand, without the lock. If Rand panics, the grant ends as that of a request whose answer is lost.
 func (g *Grant) draw() (luck float64) {
-	undo.OnPanic(func() { luck = g.l.draw() }, func() { g.answered(&Answer{Lost: true}, 0) })
+	undo.OnPanic(func() { luck = check.Draw(g.l.Rand) }, func() { g.answered(&Answer{Lost: true}, 0) })
 	return luck
 }
 

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -278,21 +277,4 @@ func (l *Limiter) prepare(now monotime.Time) {
 	if forgot || l.tree.agenda.Due(now) {
 		l.run(now)
 	}
-}
-
-// random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was
-// called before.
-func (l *Limiter) random() func() float64 {
-	if l.Rand == nil {
-		return rand.Float64
-	}
-	return func() float64 { return l.luck }
-}
-
-// draw returns a number of Rand for luck, zero if Rand is nil. It is called without the lock.
-func (l *Limiter) draw() (luck float64) {
-	if l.Rand != nil {
-		luck = l.Rand()
-	}
-	return luck
 }

@@ -435,7 +435,7 @@ func (l *Limiter) loss(now monotime.Time) tree.Loss {
 // restore passes to l what Load read for it. It requires that g.mu is held.
 func (g *Group) restore(l *Limiter) {
 	if len(g.loaded) > 0 {
-		luck := l.draw()
+		luck := check.Draw(l.Rand)
 		if m, ok := g.loaded.Take(l.entry.node.Digest()); ok {
 			l.remember(m, luck, (*adaptive.Server).Remember)
 			g.reunite(l, m.Together)

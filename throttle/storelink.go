@@ -109,7 +109,7 @@ func (s *storeLink) call(c *storeCall) {
 	ctx, cancel := context.WithTimeout(context.Background(), call.Timeout)
 	defer cancel()
 	c.Request.Learned = s.teach()
-	luck, sent = s.l.draw(), s.l.now()
+	luck, sent = check.Draw(s.l.Rand), s.l.now()
 	reply, err = s.l.Store.Exchange(ctx, c.At(sent, s.stopListening != nil))
 }
 

@@ -75,6 +75,7 @@ package throttle
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -267,7 +268,7 @@ type Limiter struct {
 
 	server   adaptive.Server // what is known of the server
 	answers  expect.Answer   // how long answers take
-	luck     float64         // what Rand returned, without the lock (draw): set before each call of server that may need jitter
+	luck     float64         // what Rand returned, without the lock (check.Draw): set before each call of server that may need jitter
 	line     line            // claims that wait
 	awaitEnd int             // answered grants for which Done must be called: while there are any, l is not forgotten
 
@@ -475,8 +476,12 @@ func (l *Limiter) init() {
 	}
 	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
+	random := rand.Float64
+	if l.Rand != nil { // it is not called with the lock held
+		random = func() float64 { return l.luck }
+	}
 	l.server.Init(&l.account.site, adaptive.Config{
-		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: random,
 	})
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()

@@ -159,3 +159,11 @@ func Aging(d time.Duration) time.Duration {
 	}
 	return min(cmp.Or(d, 10*time.Second), monotime.Longest)
 }
+
+// Draw returns a number of Rand, of a Limiter, which is the caller's and not called with a lock held; zero if it is nil.
+func Draw(of func() float64) (luck float64) {
+	if of != nil {
+		luck = of()
+	}
+	return luck
+}
