@@ -62,7 +62,7 @@ func (y *said) after(x *said) relation {
 	if x.limit > 0 && !y.refused {
 		missing := float64(max(x.limit-x.remaining, 0))
 		part := float64(y.now.Sub(x.sent)) / float64(x.early.Sub(x.now)-slack)
-		if float64(y.remaining+y.n-x.remaining) > 2+missing*min(part, 1) {
+		if float64(y.remaining+y.n-x.remaining) > 2+missing*part {
 			return rises
 		}
 	}
@@ -141,7 +141,7 @@ func (u *unit) note(mark, y *said) {
 		return
 	}
 	switch {
-	case mark.late == 0 || mark.early <= y.now || mark.limit != y.limit:
+	case mark.late == 0 || mark.early <= y.now:
 	case y.sent.Sub(mark.now) < proofAfter:
 		return
 	case y.early <= mark.late.Add(y.step+250*time.Millisecond) && mark.early <= y.late.Add(y.step+250*time.Millisecond):

@@ -241,7 +241,6 @@ func (r *Router) hearLimit(l *leaf, y *said, granted uint64) bool {
 			l.flips++
 		}
 		l.limitBefore, l.limit, l.limitHeard = l.limit, y.limit, y.heard
-		l.chain = chain{}
 	}
 	switch {
 	case c.limit == 0:
@@ -292,13 +291,13 @@ func (r *Router) oddBeside(l *leaf) bool {
 // apart are one again.
 func (r *Router) setLimit(c *counter, y *said) {
 	for _, l := range r.leaves {
-		if l.counter == c && l.limit == c.limit { // it has not said so yet
-			l.limit, l.limitBefore, l.limitHeard, l.chain = y.limit, c.limit, y.heard, chain{}
+		if l.counter == c {
+			l.limit, l.limitBefore, l.limitHeard = y.limit, c.limit, y.heard
 		}
 	}
-	c.limit, c.chain, c.latest = y.limit, chain{}, *y
+	c.limit, c.latest = y.limit, *y
 	for i := len(r.counters) - 1; i >= 0; i-- {
-		if d := r.counters[i]; d != c && d.limit == c.limit && !d.byNumbers && !c.byNumbers && !y.contradicts(&d.latest) {
+		if d := r.counters[i]; d != c && d.limit == c.limit && !c.byNumbers && !y.contradicts(&d.latest) {
 			r.join(c, d)
 		}
 	}
@@ -307,15 +306,15 @@ func (r *Router) setLimit(c *counter, y *said) {
 // hearNumbers takes in what remains and the reset, by an answer with the limit of its counter.
 func (r *Router) hearNumbers(l *leaf, y *said, granted uint64) {
 	c := l.counter
-	own, before := l.chain.compare(y, granted)
+	own, _ := l.chain.compare(y, granted)
 	all, ref := c.chain.compare(y, granted)
-	if own.is(back, rises) || all.is(back, rises) {
+	if all.is(back, rises) {
 		r.calm = 0
 	}
 	if !r.unit.isKnown(y) || !r.unit.isKnown(&ref) {
 		return
 	}
-	if own != nothing && r.unit.isKnown(&before) {
+	if own != nothing {
 		l.compared++
 		if own != fits {
 			l.contradicted++
@@ -329,16 +328,14 @@ func (r *Router) hearNumbers(l *leaf, y *said, granted uint64) {
 	case ref.leaf == l || ref.leaf == nil || all == nothing:
 	case all == fits:
 		l.points = min(l.points+agreement, maxPoints)
-	case own.is(back, rises) || 8*l.contradicted > l.compared || l.against == ref.heard:
+	case 8*l.contradicted > l.compared || l.against == ref.heard:
 	default:
 		l.points, l.against = l.points+contradiction, ref.heard
 		if l.points <= enough {
 			r.move(l, true)
 		}
 	}
-	if c == l.counter {
-		r.compare(c, y, granted)
-	}
+	r.compare(l.counter, y, granted)
 }
 
 // The points of a leaf: for belonging to its counter. Each answer with which a leaf is compared counts against

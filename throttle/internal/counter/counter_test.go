@@ -17,7 +17,7 @@ import (
 type answer struct {
 	at        int // second at which it comes; the request went 0.1 s before
 	path      string
-	limit     int
+	limit     int // zero if nothing is stated, negative if the limit is not
 	remaining int
 	reset     int // second at which the limit is restored; zero if that is not stated
 	overlaps  bool
@@ -48,7 +48,7 @@ func (h *history) hear(a answer) Change {
 		st.Window = 0
 	}
 	ans := &Answer{Granted: h.granted, Heard: h.sequence, Sent: now.Add(-100 * time.Millisecond), Now: now, N: 1, Refused: a.refused, Hold: 7 * time.Second, HoldKnown: a.refused && !a.unhinted}
-	if a.limit > 0 {
+	if a.limit != 0 {
 		ans.Statements = []quota.Statement{st}
 	}
 	return h.Hear("GET", a.path, ans)
@@ -157,6 +157,39 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
+// TestAfter: what an answer that comes 60 s later is to one of a limit of 100 of which 50 remain, and that is back after 100 s.
+func TestAfter(t *testing.T) {
+	second := func(n int) monotime.Time { return monotime.Time(n) * monotime.Time(time.Second) }
+	x := said{limit: 100, remaining: 50, n: 1, heard: 10, sent: second(1000), now: second(1000), early: second(1100), late: second(1101)}
+	for name, test := range map[string]struct {
+		change func(x, y *said)
+		want   relation
+	}{
+		"as much":                         {func(_, _ *said) {}, fits},
+		"a part has come back":            {func(_, y *said) { y.remaining = 80 }, fits},
+		"more than that":                  {func(_, y *said) { y.remaining = 82 }, rises},
+		"with what it cost":               {func(_, y *said) { y.remaining, y.n = 70, 13 }, rises},
+		"it was refused and cost none":    {func(_, y *said) { y.remaining, y.n, y.refused = 70, 13, true }, fits},
+		"beyond the limit":                {func(x, y *said) { x.limit, y.limit, x.remaining, y.remaining = 10, 10, 50, 49 }, fits},
+		"no limit is stated":              {func(x, y *said) { x.limit, y.limit, y.remaining = 0, 0, 90 }, fits},
+		"another limit":                   {func(_, y *said) { y.limit, y.remaining = 200, 190 }, nothing},
+		"a reset before that one":         {func(_, y *said) { y.early, y.late = second(1090), second(1091) }, back},
+		"hardly before that one":          {func(_, y *said) { y.early, y.late = second(1098), second(1099) }, fits},
+		"a later reset":                   {func(_, y *said) { y.early, y.late = second(1200), second(1201) }, fits},
+		"that one may have come":          {func(_, y *said) { y.now, y.early, y.late = second(1099), second(1050), second(1051) }, nothing},
+		"no reset is stated":              {func(_, y *said) { y.remaining, y.early, y.late = 99, 0, 0 }, nothing},
+		"no reset was stated":             {func(x, y *said) { y.remaining, x.early, x.late = 99, 0, 0 }, nothing},
+		"back, of a limit that is hidden": {func(x, y *said) { x.limit, y.limit, y.early, y.late = 0, 0, second(1090), second(1091) }, back},
+	} {
+		x, y := x, x
+		y.heard, y.sent, y.now = 20, second(1060), second(1060)
+		test.change(&x, &y)
+		if got := y.after(&x); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
 // TestStatedIsTheLeast: of answers that were under way at once, the one that leaves less is what is known of a
 // leaf that gets a counter of its own, in whatever order they come.
 func TestStatedIsTheLeast(t *testing.T) {
@@ -177,6 +210,12 @@ func TestStatedIsTheLeast(t *testing.T) {
 	st := h.Stated(h.Of("GET", "/a"))
 	if !h.Split() || st.Heard == 0 || st.Remaining != 0 {
 		t.Errorf("split %v: %+v, want that nothing remains", h.Split(), st)
+	}
+	h.hear(answer{path: "/b", limit: 1000, remaining: 998, reset: 60, overlaps: true})
+	h.hear(answer{path: "/b", limit: 1000, remaining: 996, reset: 60})
+	h.hear(answer{path: "/b", limit: 1000, remaining: 997, reset: 60, overlaps: true})
+	if st = h.Stated(h.Of("GET", "/b")); st.Remaining != 996 {
+		t.Errorf("%+v, want that 996 remain of the counter", st)
 	}
 }
 
@@ -298,6 +337,16 @@ func TestHear(t *testing.T) {
 					remaining, reset = 109-i, 900
 				}
 				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: remaining, reset: reset}
+			}), "/a /b /c",
+		},
+		"two restarts": {
+			each(60, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: []int{50, 99, 99}[i/20] - i%20, reset: []int{1800, 900, 450}[i/20]}
+			}), "/a /b /c",
+		},
+		"a limit that is stated now and then": {
+			each(20, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: []int{-1, 100, 100}[i%3], remaining: 90 - i, reset: far}
 			}), "/a /b /c",
 		},
 		"a number of milliseconds that is read as seconds of the window": {
@@ -486,7 +535,11 @@ func TestRefusalOfAll(t *testing.T) {
 // TestCalm: what is known is forgotten after so many answers without a sign of several counters, be it another limit or a
 // reset that goes back.
 func TestCalm(t *testing.T) {
-	for name, sign := range map[string]answer{"limit": {path: "/a", limit: 20, remaining: 5, reset: 90000}, "reset": {path: "/a", limit: 10, remaining: 4, reset: 40000}} {
+	for name, sign := range map[string]answer{
+		"limit":                    {path: "/a", limit: 20, remaining: 5, reset: 90000},
+		"reset":                    {path: "/a", limit: 10, remaining: 4, reset: 40000},
+		"reset of another request": {path: "/b", limit: 10, remaining: 4, reset: 40000},
+	} {
 		var h history
 		hear := func(a answer) {
 			a.at = int(h.sequence)
@@ -524,11 +577,26 @@ func TestJoin(t *testing.T) {
 	if len(h.counters) != 1 || len(gone) != 1 {
 		t.Errorf("%d counters, want 1: %q are gone", len(h.counters), gone)
 	}
-	// Limits that become equal join at once.
-	h2 := split()
-	h2.hear(answer{at: 10, path: "/a/x/c", limit: 100, remaining: 98, reset: 3600})
-	if len(h2.counters) != 1 {
-		t.Errorf("%d counters after the limits became equal, want 1", len(h2.counters))
+	h.check(t)
+}
+
+// TestEqualLimits: counters whose limits become equal are one, unless what they state contradicts that, or resets have
+// told them apart.
+func TestEqualLimits(t *testing.T) {
+	for reset, want := range map[int]int{3600: 1, 1800: 2} {
+		h := split()
+		h.hear(answer{at: 10, path: "/a/x/c", limit: 100, remaining: 98, reset: reset})
+		if len(h.counters) != want {
+			t.Errorf("%d counters after the limits became equal, with a reset after %d s, want %d", len(h.counters), reset, want)
+		}
+		h.check(t)
+	}
+	var h history
+	for i := range 32 {
+		h.hear(answer{at: i, path: "/" + string("ab"[i%2]), limit: 100 + i/30*100, remaining: 90 - i, reset: []int{1800, 3600}[i%2]})
+	}
+	if got, want := h.groups("/a", "/b"), "/a, /b"; got != want {
+		t.Errorf("%q after both limits were doubled, want %q", got, want)
 	}
 }
 
@@ -593,6 +661,35 @@ func TestInstances(t *testing.T) {
 	}
 }
 
+// TestInstancesStatement: as much remains as the emptiest has; of several that are empty, the latest reset counts.
+func TestInstancesStatement(t *testing.T) {
+	in := instances{slots: []slot{{late: 5e9, remaining: 3}, {late: 9e9}, {late: 20e9}, {late: 15e9}, {late: 40e9, remaining: 1}}}
+	for absolute, want := range map[bool]time.Duration{false: 17 * time.Second, true: 16 * time.Second} {
+		st := in.statement(&said{now: 1e9, step: 2 * time.Second, statement: quota.Statement{Limit: 7, Absolute: absolute, Skew: time.Hour}})
+		if wanted := (quota.Statement{Limit: 7, Reset: want}); st != wanted {
+			t.Errorf("%+v, want %+v", st, wanted)
+		}
+	}
+}
+
+// TestInstancesOvertaken: an answer goes back to an instance only if its request went after the one before was answered.
+func TestInstancesOvertaken(t *testing.T) {
+	for name, overtakes := range map[string]bool{"one after the other": false, "under way at once": true} {
+		in := instances{watching: true, previous: -1}
+		for i := range uint64(12) {
+			granted := 10 * i
+			if overtakes {
+				granted = 1
+			}
+			reset := monotime.Time(100e9 - 50e9*(i%2))
+			in.hear(&said{heard: 10*i + 5, now: 1e9, early: reset, late: reset + 1e9, remaining: 20 - int(i)}, granted)
+		}
+		if in.found() == overtakes {
+			t.Errorf("%s: found %v, want %v", name, in.found(), !overtakes)
+		}
+	}
+}
+
 // TestInstancesDoubt has resets go to and fro that are of no instants: there are too many, or more remains each time.
 func TestInstancesDoubt(t *testing.T) {
 	for name, f := range map[string]func(i int) answer{
@@ -651,8 +748,10 @@ func (r *Router) check(t *testing.T) {
 			t.Fatalf("two counters are named %q", c.name)
 		}
 		names[c.name] = true
-		if len(c.pairs) > maxCounters {
-			t.Fatalf("%d pairs", len(c.pairs))
+		for _, p := range c.pairs {
+			if !slices.Contains(r.counters, p.other) {
+				t.Fatalf("%s is compared with a counter that is gone", c.name)
+			}
 		}
 	}
 	for _, l := range r.leaves {

@@ -33,7 +33,6 @@ type slot struct {
 	heard       uint64        // an answer about it: not the latest, but a later one for each round trip
 	at          monotime.Time // when it was heard of last
 	remaining   int           // the least
-	hits        int
 }
 
 const (
@@ -56,27 +55,21 @@ func (in *instances) hear(y *said, granted uint64) {
 			in.doubted, in.slots = true, nil
 			return
 		}
-		i = len(in.slots)
-		in.slots = append(in.slots, slot{early: y.early, late: y.late, remaining: y.remaining})
+		in.previous, in.slots = len(in.slots), append(in.slots, slot{early: y.early, late: y.late, heard: y.heard, at: y.now, remaining: y.remaining})
+		return
 	}
 	s := &in.slots[i]
-	if s.hits > 0 {
-		if in.answers++; granted > s.heard && y.remaining > s.remaining {
-			in.rises++
-		}
-		in.doubted = in.rises >= enoughReturns && 3*in.rises > in.answers
-	}
-	s.hits++
-	s.remaining = min(s.remaining, y.remaining)
-	if s.early, s.late = max(s.early, y.early), min(s.late, y.late); s.early > s.late {
-		s.early, s.late = y.early, y.late
-	}
-	if p := in.previous; p >= 0 && p != i && in.slots[p].early > s.late && granted > in.slots[p].heard && s.hits >= 2 {
+	if p := in.previous; p >= 0 && in.slots[p].early > s.late && granted > in.slots[p].heard {
 		in.returns++
 	}
-	if in.previous, s.at = i, y.now; granted > s.heard {
+	if in.answers++; granted > s.heard {
+		if y.remaining > s.remaining {
+			in.rises++
+		}
 		s.heard = y.heard
 	}
+	in.doubted = in.rises >= enoughReturns && 3*in.rises > in.answers
+	in.previous, s.early, s.late, s.at, s.remaining = i, y.early, y.late, y.now, min(s.remaining, y.remaining)
 }
 
 // forget forgets the slots whose reset has come.

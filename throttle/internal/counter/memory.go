@@ -202,7 +202,7 @@ func restored(slots []SlotMemory, now monotime.Time, clock *monotime.Clock) inst
 	for _, m := range slots {
 		early, late := clock.At(m.Early), min(clock.At(m.Late), now.Add(monotime.Longest))
 		if late > now && early <= late {
-			in.slots = append(in.slots, slot{early: early, late: late, at: now, remaining: max(m.Remaining, 0), hits: 2})
+			in.slots = append(in.slots, slot{early: early, late: late, at: now, remaining: max(m.Remaining, 0)})
 		}
 	}
 	return in

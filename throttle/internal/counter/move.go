@@ -21,7 +21,7 @@ const (
 func (r *Router) move(l *leaf, byNumbers bool) {
 	from, y, to := l.counter, &l.latest, (*counter)(nil)
 	for _, d := range r.counters {
-		if d != from && d.limit == l.limit && (!byNumbers && !y.contradicts(&d.latest) || y.follows(&d.latest)) {
+		if d != from && d.limit == l.limit && !byNumbers && !y.contradicts(&d.latest) {
 			to = d
 			break
 		}
@@ -40,9 +40,9 @@ func (r *Router) move(l *leaf, byNumbers bool) {
 	r.left(from)
 }
 
-// follows reports whether y may be the answer after x, by one counter: a little less remains.
+// follows reports whether y may be the answer after x, by one counter: less remains.
 func (y *said) follows(x *said) bool {
-	return y.meets(x) && y.remaining < x.remaining && x.remaining-y.remaining <= max(4, x.limit/20)
+	return y.meets(x) && y.remaining < x.remaining
 }
 
 // assign makes l a leaf of a counter.
@@ -61,7 +61,7 @@ func (r *Router) left(c *counter) {
 func (r *Router) settle(l *leaf, y *said) {
 	own := l.counter
 	for _, d := range r.counters {
-		if d != own && d.limit == y.limit && y.follows(&d.latest) {
+		if d.limit == y.limit && y.follows(&d.latest) { // own has none
 			r.join(d, own)
 			return
 		}
@@ -72,7 +72,6 @@ func (r *Router) settle(l *leaf, y *said) {
 func (r *Router) join(c, d *counter) {
 	if d == r.counters[0] {
 		c, d = d, c
-		c.limit, c.latest, c.chain = d.limit, d.latest, chain{}
 	}
 	for _, l := range r.leaves {
 		if l.counter == d {
@@ -88,30 +87,29 @@ func (r *Router) join(c, d *counter) {
 	r.change.Gone = append(r.change.Gone, d.name)
 }
 
-// reunite joins all counters of a limit that Back or Rises have told apart, if a leaf contradicts itself: then what
-// differs are instances of the server, and not routes.
+// reunite joins all counters of a limit if a leaf of it contradicts itself: then what differs are instances of the
+// server, and not routes.
 func (r *Router) reunite(l *leaf) {
-	if !l.counter.byNumbers || l.contradicted < 3 || 8*l.contradicted <= l.compared {
+	if l.contradicted < 3 || 8*l.contradicted <= l.compared {
 		return
 	}
 	var first *counter
 	for _, c := range slices.Clone(r.counters) {
 		switch {
-		case !c.byNumbers || c.limit != l.counter.limit:
+		case c.limit != l.counter.limit:
 		case first == nil:
 			first = c
 		default:
 			r.join(first, c)
 		}
 	}
-	first.byNumbers = false
 }
 
 // compare looks whether an answer of one counter might as well be one of another: if answers of the two
 // alternate, and each says a little less than the one before.
 func (r *Router) compare(c *counter, y *said, granted uint64) {
 	for _, d := range r.counters {
-		if d == c || d.limit != c.limit || d.latest.now == 0 || d.latest.late <= y.now {
+		if d == c || d.limit != c.limit {
 			continue
 		}
 		p := c.pairWith(d)
@@ -121,7 +119,7 @@ func (r *Router) compare(c *counter, y *said, granted uint64) {
 		case !alternates:
 		case y.contradicts(&d.latest):
 			p.points = max(p.points+contradiction, leastOfPair)
-		case y.meets(&d.latest) && y.remaining < d.latest.remaining:
+		case y.follows(&d.latest):
 			if p.points += agreement; p.points >= oneCounter {
 				r.join(d, c)
 				return

@@ -41,9 +41,9 @@ type world struct {
 	others  float64 // requests of others for each of ours
 	free    bool    // some requests cost nothing
 	skew    time.Duration
-	change  int // at which answer the limit changes, or the server restarts; zero: never
-	factor  float64
-	deal    int // how requests come to instances of the server, which the routes are then: in turn or at random; zero: they are none
+	change  int     // after how many answers the server restarts, again and again; zero: never
+	factor  float64 // of the limit from the first time on
+	deal    int     // how requests come to instances of the server, which the routes are then: in turn or at random; zero: they are none
 
 	now       time.Duration
 	events    events
@@ -256,7 +256,7 @@ func (w *world) run(answers int, hear func(string, *Answer, *request)) {
 		case 2:
 			w.sequence++
 			w.heard++
-			if w.heard == w.change {
+			if w.change > 0 && w.heard%w.change == 0 {
 				for _, c := range w.routes {
 					c.Algorithm = w.algorithm(max(int(float64(w.limit)*w.factor), 2))
 				}
@@ -380,17 +380,29 @@ func TestStacked(t *testing.T) {
 	}
 }
 
-// TestChanged runs servers with one counter for all, whose limit changes: they are never split, in whatever order answers
-// come.
+// TestChanged runs servers with one counter for all, whose limits change or which restart often: they are never split, in
+// whatever order answers come, and hardly ever taken for instances.
 func TestChanged(t *testing.T) {
+	instances := 0
 	for seed := range seeds {
-		w := ordinary(seed)
-		w.change, w.factor = 200+w.IntN(400), log(w.Rand, 0.1, 10)
-		var r Router
-		w.run(1000, func(path string, a *Answer, _ *request) { r.Hear("GET", path, a) })
-		if r.Split() {
-			t.Errorf("seed %d is split: %T, form %d, %d callers, latency %v, change %d by %.1f", seed, w.routes[0].Algorithm, w.form, w.callers, w.latency, w.change, w.factor)
+		changes, restarts := ordinary(seed), ordinary(seed)
+		changes.change, changes.factor = 200+changes.IntN(400), log(changes.Rand, 0.1, 10)
+		restarts.change, restarts.factor = 50+restarts.IntN(100), 1
+		for _, w := range []*world{changes, restarts} {
+			var r Router
+			seen := false
+			w.run(1000, func(path string, a *Answer, _ *request) { seen = r.Hear("GET", path, a).Instances != nil || seen })
+			if r.Split() {
+				t.Errorf("seed %d is split: %T, form %d, %d callers, latency %v, change %d by %.1f", seed, w.routes[0].Algorithm, w.form, w.callers, w.latency, w.change, w.factor)
+			}
+			if seen {
+				instances++
+			}
 		}
+	}
+	t.Logf("%d of %d are taken for instances", instances, 2**worlds)
+	if 25*instances > *worlds {
+		t.Error("want 1 of 50 at most")
 	}
 }
 
