@@ -43,23 +43,23 @@ func (n *names) restore(places map[string]int, of []string) {
 	}
 }
 
-// recall returns the name on which an earlier run expected a request to draw, if it knew more of the parts than
-// the depth up to which this run knows them.
-func (n *names) recall(parts []string, depth int) (name string, ok bool) {
+// recall returns the name on which an earlier run expected a request to draw, if it knew more of its place than this run
+// does: what it knew of places that were met since is forgotten.
+func (n *names) recall(parts []string) (name string, ok bool) {
 	if len(n.before) == 0 {
 		return "", false
 	}
 	digest := digestStart
-	for i, part := range parts {
+	for _, part := range parts {
 		digest = digestOf(digest, part)
-		if before, known := n.before[digest]; known && i >= depth {
+		if before, known := n.before[digest]; known {
 			name, ok = before, true
 		}
 	}
 	return name, ok
 }
 
-// forget forgets what an earlier run knew of a place, since it is met now.
+// forget forgets what an earlier run knew of a place, and of those above it, since it is met now.
 func (n *names) forget(parts []string) {
 	if len(n.before) == 0 {
 		return

@@ -17,7 +17,7 @@ import (
 type names struct {
 	first     string   // the name of the first answer
 	candidate string   // the latest other name that was seen once, while there is one bucket for all
-	separate  []string // the names that have buckets of their own; nil while there is one bucket for all
+	separate  []string // the names that have buckets of their own; none while there is one bucket for all
 	root      place
 	places    int // how many there are below root
 
@@ -99,9 +99,9 @@ func (n *names) stored(name string) string {
 func (n *names) Of(verb, path string) string {
 	var buf [maxDepth]string
 	all := parts(buf[:0], verb, path)
-	name, depth := n.root.of(all)
-	if before, ok := n.recall(all, depth); ok {
-		name = before
+	name, ok := n.recall(all)
+	if !ok {
+		name = n.root.of(all)
 	}
 	if slices.Contains(n.separate, name) {
 		return name
@@ -146,10 +146,14 @@ func (p *place) note(parts []string, name string, places *int) {
 	p.name = name // of the latest
 }
 
-// of returns the name on which requests to a place below p are expected to draw, and how many of the parts are known.
-func (p *place) of(parts []string) (name string, depth int) {
-	for depth < len(parts) && p.below[parts[depth]] != nil {
-		p, depth = p.below[parts[depth]], depth+1
+// of returns the name on which requests to a place below p are expected to draw.
+func (p *place) of(parts []string) string {
+	for _, part := range parts {
+		next := p.below[part]
+		if next == nil {
+			break
+		}
+		p = next
 	}
-	return p.name, depth
+	return p.name
 }

@@ -100,10 +100,7 @@ func (t *Table) Save(now monotime.Time, clock *monotime.Clock, key func(name str
 	if len(m.Names) == 0 && m.Counters == nil {
 		return nil
 	}
-	text, err := json.Marshal(m)
-	if err != nil || len(text) > maxMemory {
-		return nil
-	}
+	text, _ := json.Marshal(m) // texts and numbers always can be
 	return text
 }
 
@@ -117,9 +114,7 @@ func (t *Table) Load(text json.RawMessage, now monotime.Time, clock *monotime.Cl
 	}
 	if n := len(m.Names); n > 0 && n <= maxNames+1 && !slices.ContainsFunc(m.Names, func(name string) bool { return len(name) > maxName }) {
 		t.names = newNames(m.Names[0])
-		if n > 1 {
-			t.names.separate = m.Names[1:]
-		}
+		t.names.separate = m.Names[1:]
 		t.names.restore(m.Places, m.Names)
 		return n > 1, false
 	}
