@@ -42,7 +42,7 @@ func authority(u *url.URL) string {
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
 		host, port = host[:i], strings.TrimLeft(host[i+1:], "0") // may be empty (RFC 3986 section 3.2.3); "0443" is 443, as of net.Dial
 	}
-	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+	if strings.HasPrefix(host, "[") {
 		host = "[" + pattern.Hostname(u) + "]"
 	}
 	host = strings.TrimSuffix(host, ".")

@@ -92,6 +92,22 @@ func TestBucket(t *testing.T) {
 	}
 }
 
+// TestPublic: the public label tells neither tenants apart nor the values of wildcards.
+func TestPublic(t *testing.T) {
+	for want, b := range map[string]Bucket{
+		"h:81":            {Host: "h:81", Scope: OfTenant, Tenant: "me"},
+		"h overall":       {Host: "h", Scope: Overall},
+		"/c/{id} at h":    {Host: "h", Pattern: "/c/{id}", Values: "7", Scope: OfTenant, Tenant: "me"},
+		"GET h/c/{id}":    {Host: "h", Pattern: "GET h/c/{id}", Values: "7"},
+		"GET h/c at h:81": {Host: "h:81", Pattern: "GET h/c"},
+		"h%0A":            {Host: "h\n"},
+	} {
+		if got := b.Public(); got != want {
+			t.Errorf("%+v: %q, want %q", b, got, want)
+		}
+	}
+}
+
 // What was chosen by others reaches no terminal: not from a path, not from a host, and nothing of a tenant.
 func TestLabelIsVisible(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
