@@ -69,7 +69,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	}
 	at := w.nextLook
 	if optimist && w.spentSince == 0 {
-		at = min(at, earliestLook(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps))
+		at = min(at, earliestLook(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps, w.sooner()))
 	}
 	at = w.others.unseen(t, max(t, w.oneFirst(at, crowded)), crowded)
 	perWindow := max(w.stated-reserve, n, 1)

@@ -48,8 +48,8 @@ type refillSigns struct {
 }
 
 // earlyLook returns when a look may go, and on which guess, if nothing remains since an instant.
-// Tried is what became of guessWholeSteps before.
-func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tried proof) (at monotime.Time, basis guess) {
+// Tried is what became of guessWholeSteps before, and by so much sooner a look goes on it.
+func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tried proof, sooner time.Duration) (at monotime.Time, basis guess) {
 	wait := r.late.Sub(spentSince)
 	uncertain := r.late.Sub(max(r.early, spentSince)) // the part of the wait in which the reset may be
 	if f.open && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
@@ -70,15 +70,16 @@ func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tri
 		soonest = soonest.Add(-r.resolution) // if some are rounded up
 	}
 	if at := r.ends(); tried != wrong && at > max(soonest, spentSince) {
-		return min(at.Add(r.halfRoundTrip), r.late), guessWholeSteps
+		at = at.Add(r.halfRoundTrip - sooner)
+		return min(max(at, soonest), r.late), guessWholeSteps
 	}
 	return r.late, noGuess
 }
 
 // earliestLook returns an instant before which no look will go, on whatever guess, if something remains yet at the
 // instant t. It is for projections.
-func earliestLook(t monotime.Time, limit int, r *reset, f refillSigns, tried proof) monotime.Time {
-	at, _ := earlyLook(limit, t, r, f, tried)
+func earliestLook(t monotime.Time, limit int, r *reset, f refillSigns, tried proof, sooner time.Duration) monotime.Time {
+	at, _ := earlyLook(limit, t, r, f, tried, sooner)
 	if f.open && limit >= 1 {
 		// From here on more than half of the wait is uncertain.
 		from := max(t, r.early.Add(r.early.Sub(r.late)))

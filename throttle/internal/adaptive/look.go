@@ -77,6 +77,7 @@ func (w *window) noteSpent(o *outcome) {
 	case w.spentSince == 0, o.look && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
+		w.reset.hasty.occasion()
 		w.refill.doubtRefills.occasion()
 		w.refill.windows = max(w.refill.windows-1, 0)
 		w.behind.occasion()
@@ -101,16 +102,14 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 	case !o.vain():
 		w.missedLooks = 0
 		switch {
-		case w.guess == guessWholeSteps:
+		case w.guess == guessWholeSteps && o.whole():
 			w.wholeSteps, w.reset.lasts = right, o.lasts
 		case w.guess == guessNext && !w.overtaken.on():
 			w.wholeSteps = untried // the window began with our request
 		}
-	case w.guess == guessWholeSteps && o.resetMoved:
-		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
 	case o.foundRoundsDown: // narrow has drawn the conclusion
 	case w.guess == guessWholeSteps:
-		w.wholeSteps, w.reset.lasts = wrong, 0
+		w.missGuess(o)
 	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
 	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now && o.lateBefore != 0:
 		w.reset.roundDown()
@@ -122,6 +121,18 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
 		w.missedLooks++
+	}
+}
+
+// missGuess draws the conclusions from the answer to a look on guessWholeSteps that has found nothing.
+func (w *window) missGuess(o *outcome) {
+	switch {
+	case o.resetMoved:
+		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
+	case o.hasty:
+		w.reset.hasty.fail(0) // it came a moment too soon: one goes again
+	default:
+		w.wholeSteps, w.reset.lasts = wrong, 0
 	}
 }
 
@@ -141,7 +152,7 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyLook(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps)
+		until, w.guess = earlyLook(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps, w.sooner())
 	}
 	until = max(until, w.soonestLook())
 	hold := max(until.Sub(now), 0)
@@ -156,6 +167,15 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	cut := c.within(hold, jitter)
 	w.cutBy = max(hold-cut, 0)
 	w.nextLook = now.Add(cut)
+}
+
+// sooner returns by how much a look goes sooner than when the window is over for sure. It does so where it was right to
+// look when whole steps had passed; not where others look, too.
+func (w *window) sooner() time.Duration {
+	if w.wholeSteps != right || w.others.perOurToken >= othersSeen {
+		return 0
+	}
+	return w.reset.sooner()
 }
 
 // usedUp reports whether nothing remains and it is too early for a look.

@@ -656,6 +656,12 @@ func TestEarlyLook(t *testing.T) {
 		{"it refills already", 10, reset{early: at(0), late: at(s), resolution: s}, refill{refills: true}, untried, s, noGuess},
 		{"whole steps", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, untried, 9*s + s/2, guessWholeSteps},
 		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
+		{"a short round trip sooner", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
+		{"but no sooner than the request went", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s}, refill{}, right, 9*s + s/4, guessWholeSteps},
+		{"no look was served so yet", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, untried, 9*s + 3*s/4, guessWholeSteps},
+		{"one was refused", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8, hasty: doubt{skip: 1}}, refill{}, right, 9*s + 3*s/4, guessWholeSteps},
+		{"no sooner than the reset", 10, reset{early: at(9*s + 11*s/16), late: at(10 * s), resolution: s, opened: at(3 * s / 4), halfRoundTrip: s / 4, trip: s / 2}, refill{}, right, 9*s + 11*s/16, guessWholeSteps},
+		{"a round trip is nothing beside the window", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8, trip: s / 4}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"a span is stated", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 5 * s / 2}, refill{}, untried, 21 * s / 8, guessWholeSteps},
 		{"and the window seems to be shorter", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 3 * s}, refill{}, untried, 17 * s / 8, guessWholeSteps},
 		{"rounded to the nearest step", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: 2 * s, roundsDown: true}, refill{}, right, 9 * s / 4, guessWholeSteps},
@@ -663,7 +669,11 @@ func TestEarlyLook(t *testing.T) {
 		{"before the step before that", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: s, roundsDown: true}, refill{}, right, 4 * s, noGuess},
 		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
 	} {
-		if got, guess := earlyLook(test.limit, start, &test.reset, test.f.signs(), test.whole); got != at(test.want) || guess != test.guess {
+		sooner := time.Duration(0)
+		if test.whole == right {
+			sooner = test.reset.sooner()
+		}
+		if got, guess := earlyLook(test.limit, start, &test.reset, test.f.signs(), test.whole, sooner); got != at(test.want) || guess != test.guess {
 			t.Errorf("%s: look in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
 		}
 	}

@@ -21,12 +21,17 @@ type reset struct {
 	roundsDown    bool          // the server rounds resets down
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
+	trip          time.Duration // a short round trip of late: it grows by a part with each reset (tripGrows)
+	hasty         doubt         // about whether a look may go so much sooner
 	lasts         time.Duration // no window lasts longer, as is stated or a look has shown; zero if that is not known
 	count         int           // how many different resets were stated
 	before        monotime.Time // the late of the reset before, if that was earlier; else zero
 	clocks        skew          // if resets are instants
 	drift         drift
 }
+
+// tripGrows: so many resets after a short round trip, one of twice as long or so is short.
+const tripGrows = 32
 
 // resetChange is what a statement says about a reset, compared with what was known.
 type resetChange struct {
@@ -39,6 +44,9 @@ type resetChange struct {
 // sent, and its answer came now.
 func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) (change resetChange) {
 	r.clocks.set = false
+	if trip := now.Sub(sent); r.trip == 0 || trip < r.trip {
+		r.trip = trip
+	}
 	if !st.ResetKnown {
 		if r.late <= now {
 			r.early, r.late = 0, 0
@@ -133,6 +141,7 @@ func (r *reset) begin(early, late, opened monotime.Time) {
 	if r.before = r.late; late <= r.late {
 		r.before = 0
 	}
+	r.trip += r.trip / tripGrows
 	r.early, r.late, r.opened = early, late, opened
 	r.count++
 }
@@ -204,6 +213,21 @@ func (r *reset) ends() monotime.Time {
 	}
 	return r.opened.Add(seems.Truncate(r.resolution))
 }
+
+// sooner returns by how much a look may go sooner than when the window is over for sure, see ends: that began within a
+// round trip, and no look is answered sooner than requests were of late. It may not where that is so small a part of the
+// window that it is not worth a refusal.
+func (r *reset) sooner() time.Duration {
+	roundTrip := 2 * r.halfRoundTrip
+	if r.hasty.skip > 0 || roundTrip >= r.resolution || roundTrip < r.ends().Sub(r.opened)/worthARefusal {
+		return 0
+	}
+	return min(r.trip, roundTrip)
+}
+
+// worthARefusal: a refusal is what a look costs that goes too soon, and now and then a window; a round trip of more than
+// such a part of the window is what it gains each time.
+const worthARefusal = 32
 
 // soonest returns when the reset comes at the soonest. If it is the end of such a window, that is when it ends.
 func (r *reset) soonest(window bool) monotime.Time {

@@ -352,6 +352,7 @@ func TestJudgeLook(t *testing.T) {
 		{"served", window{parts: parts{reset: known, look: look{missedLooks: 3}}}, false, untried, false, false, 0},
 		{"served on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, false, right, false, false, 0},
 		{"refused on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, wrong, false, false, 0},
+		{"refused on a guess, a moment too soon", window{parts: parts{reset: known, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, right, false, false, 0},
 		{"refused on a guess, the next window is used up", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, right, false, false, 0},
 		{"came too early", window{parts: parts{reset: known, look: look{wholeSteps: right}}}, true, untried, true, false, 0},
 		{"the reset brought nothing", window{parts: parts{reset: next}}, true, untried, false, true, 0},
@@ -360,7 +361,7 @@ func TestJudgeLook(t *testing.T) {
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
 		w := test.w
-		w.judgeLook(&outcome{sent: start, now: start, look: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up")}, nil)
+		w.judgeLook(&outcome{sent: start, now: start, look: true, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up"), hasty: strings.HasSuffix(test.name, "too soon")}, nil)
 		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedLooks != test.missed {
 			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedLooks)
 		}
@@ -550,6 +551,54 @@ func TestLookAtTheEndOfASecond(t *testing.T) {
 		rest := b.send()
 		b.at(at+200*ms).done(rest, says(step(0, 10, stated-at-150*ms)))
 		b.wantDue(900 * ms)
+	}
+}
+
+// TestLookGoesSooner: once a look was served when a window of a second was over for sure, looks go a round trip sooner, to
+// come when it is over; not where the round trip is nothing beside the window. After one that was refused, one goes when
+// the window is over for sure, and two windows later one goes sooner again.
+func TestLookGoesSooner(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name         string
+		trip         time.Duration
+		first, later time.Duration
+	}{
+		{"a tenth", 100 * ms, 1100 * ms, 1000 * ms},
+		{"nothing beside the window", 10 * ms, 1010 * ms, 1010 * ms},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBucket(t, Config{})
+			at := time.Duration(0)
+			use := func(after time.Duration) {
+				t.Helper()
+				look := b.at(at).send()
+				b.at(at+test.trip).done(look, says(step(9, 10, time.Second)))
+				b.window1().refill.doubtEarly.skip = 9 // no look for a limit that comes back bit by bit
+				var rest []*Ticket
+				for range 9 {
+					rest = append(rest, b.send())
+				}
+				b.at(at + 2*test.trip)
+				for i := range rest {
+					b.done(rest[i], says(step(8-i, 10, time.Second)))
+				}
+				at += after
+				b.wantDue(at - b.now.Sub(start))
+			}
+			use(test.first)
+			use(test.later)
+			use(test.later)
+			if test.later == test.first {
+				return
+			}
+			look := b.at(at).send()
+			at += test.trip
+			b.at(at).done(look, refuses(step(0, 10, time.Second)))
+			b.wantDue(0)
+			use(test.first)
+			use(test.later)
+		})
 	}
 }
 
