@@ -17,7 +17,7 @@ import (
 // second before one was served, if nothing was refused after that. One that is refused although it was to be
 // back says nothing if provenServed were served since the one before: a server may refuse some by chance. If
 // not, the span is as long as it took; and else there is no such limit. After mostFailed of these none is
-// looked for.
+// looked for within barredFor.
 //
 // The limit may rise, and the span may be shorter. So now and then more goes, until one is refused, as of a
 // window. That is unlearned when less is served later: of a window that slides, tokens may come back sooner
@@ -39,6 +39,7 @@ type echo struct {
 	back    int           // tokens served since size is known
 	calm    int           // tokens served since size is known, two times provenServed at most, less that for each refused by chance
 	failed  int           // how often there was no such limit
+	barred  monotime.Time // until when none is looked for
 	took    time.Duration // how long the latest refusal took to come; zero if that is not known
 	beyond  bool          // more goes until one is refused
 	next    monotime.Time // when that is to be again
@@ -54,8 +55,10 @@ type cell struct {
 const (
 	// echoCells is in how many parts at most it is known when tokens come back: each as late as the last one of its part.
 	echoCells = 32
-	// mostFailed is how often a limit is looked for that gives back each token as long after it went.
+	// mostFailed is how often a limit is looked for that gives back each token as long after it went, and barredFor after how
+	// long once more: by then the server may count differently, and one that never did refuses three requests an hour for it.
 	mostFailed = 3
+	barredFor  = time.Hour
 )
 
 // on reports whether such a limit is known.
@@ -171,7 +174,7 @@ func (e *echo) alone(now monotime.Time, tokens int) bool {
 // begin takes in that a row had so many tokens, that the first of them came back after more than shorter, and longer at
 // the most, and that a second one was refused.
 func (e *echo) begin(now monotime.Time, size int, shorter, longer time.Duration) {
-	if e.failed < mostFailed {
+	if now >= e.barred {
 		e.size, e.top, e.span, e.longest, e.back, e.calm, e.beyond = size, size, longer, longer, 0, 0, false
 		if whole := longer.Truncate(time.Second); whole > shorter {
 			e.span = whole
@@ -215,7 +218,9 @@ func (e *echo) refuse(now monotime.Time) {
 		e.size = used
 	case e.span < e.longest:
 		e.span = e.longest
-	default:
+	case e.failed+1 < mostFailed:
 		*e = echo{failed: e.failed + 1, took: e.took}
+	default:
+		*e = echo{failed: e.failed, took: e.took, barred: now.Add(barredFor)}
 	}
 }

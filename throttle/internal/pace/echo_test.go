@@ -68,7 +68,8 @@ func TestEchoIsRefused(t *testing.T) {
 		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, top: 40, longest: 9 * s}},
 		{"a little less, once more", 39, echo{top: 42, longest: 9 * s}, echo{size: 40, top: 42, span: 9 * s, longest: 9 * s}},
 		{"far less, as it takes longer", 37, echo{longest: 9 * s}, echo{size: 40, span: 9 * s, longest: 9 * s}},
-		{"far less", 37, echo{longest: 8 * s, failed: 1}, echo{failed: 2}},
+		{"far less", 37, echo{longest: 8 * s, failed: mostFailed - 2}, echo{failed: mostFailed - 1}},
+		{"far less, once more", 37, echo{longest: 8 * s, failed: mostFailed - 1, took: s}, echo{failed: mostFailed - 1, took: s, barred: at.Add(barredFor)}},
 	} {
 		e, want := test.echo, test.want
 		e.size, e.top, e.span, e.back = 40, max(e.top, 40), 8*s, leastRow
@@ -96,9 +97,12 @@ func TestEchoIsRefused(t *testing.T) {
 	if e.begin(at, 40, 7*s, 8*s); e.calm != 0 {
 		t.Errorf("%d of another limit count", e.calm)
 	}
-	e = echo{failed: mostFailed}
-	if e.begin(at, 40, 7*s, 8*s); e.on() {
-		t.Error("a limit that failed often is looked for again")
+	e = echo{barred: at}
+	if e.begin(at-1, 40, 7*s, 8*s); e.on() {
+		t.Error("a limit that failed often is looked for again before an hour is over")
+	}
+	if e.begin(at, 40, 7*s, 8*s); !e.on() {
+		t.Error("a limit that failed often is not looked for again after an hour")
 	}
 }
 
