@@ -90,7 +90,7 @@ func (t *Transport) checkShared(quotas Table) error {
 		var l [2]*throttle.Limiter
 		for _, level := range table.Levels(quotas, p, t.Key != nil) {
 			for i, streamed := range [...]bool{false, true} {
-				l[i] = &throttle.Limiter{Name: level.Name, Store: t.Shared.Store, SlotLife: t.Shared.SlotLife, Parent: l[i]}
+				l[i] = &throttle.Limiter{Name: level.Name, Shared: throttle.Shared{Store: t.Shared.Store, SlotLife: t.Shared.SlotLife}, Parent: l[i]}
 				if err := l[i].SetQuotas(table.Flowing(level.Quotas, streamed)); err != nil && level.Own {
 					all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
 				}
@@ -176,7 +176,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 // share has a Limiter share its quotas under a name.
 func (t *Transport) share(l *throttle.Limiter, name string) *throttle.Limiter {
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.SlotLife, l.Fresh, l.StoreEvent = t.Shared.Store, name, t.Shared.Outage, t.Shared.SlotLife, t.Shared.Fresh, t.trace().StoreEvent
+		l.Shared = throttle.Shared{Store: t.Shared.Store, Name: name, Outage: t.Shared.Outage, SlotLife: t.Shared.SlotLife, Fresh: t.Shared.Fresh, Event: t.trace().StoreEvent}
 	}
 	return l
 }

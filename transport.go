@@ -292,7 +292,7 @@ type Shared struct {
 	// from one that is new, and takes both for used up: see Fresh.
 	Store store.Store
 
-	// Fresh says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.Fresh.
+	// Fresh says that, as far as you know, nobody has used the quotas before: see throttle.Shared.Fresh.
 	// Without it, the first request to a bucket that a store such as Redis does not know waits for
 	// MaxStandstill at most, and what an hour grants is back after an hour.
 	Fresh bool
@@ -303,7 +303,7 @@ type Shared struct {
 	Outage throttle.Outage
 
 	// SlotLife is how long after its instant in the Store's schedule a slot may still be used by a request; see
-	// throttle.Limiter.SlotLife. Zero or negative means a value that suits the quotas and the round trip to the
+	// throttle.Shared.SlotLife. Zero or negative means a value that suits the quotas and the round trip to the
 	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
 	SlotLife time.Duration
 }

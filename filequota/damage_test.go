@@ -114,7 +114,7 @@ func damaged(t *testing.T, r *rand.Rand, dir string) {
 		s := opened(t, dir, start.Add(-time.Hour))
 		clock := s.clock
 		s.clock = func() reading { c := clock(); c.wall += wall.Load(); return c }
-		l := &throttle.Limiter{Name: "api", Quotas: q, Store: s, Outage: throttle.OutageClosed}
+		l := &throttle.Limiter{Name: "api", Quotas: q, Shared: throttle.Shared{Store: s, Outage: throttle.OutageClosed}}
 		all = append(all, l)
 		for range 3 {
 			r := rand.New(rand.NewPCG(r.Uint64(), uint64(i)))

@@ -26,7 +26,7 @@ func Example() {
 			fmt.Println(err) // which path, and why
 			return
 		}
-		limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("3/h log"), Store: shared, MaxWait: time.Second}
+		limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("3/h log"), Shared: throttle.Shared{Store: shared}, MaxWait: time.Second}
 		sent := 0
 		for sent < 2 && limiter.Wait(context.Background(), 1) == nil {
 			sent++

@@ -27,7 +27,7 @@ func ExampleStore_Exchange() {
 	}
 	ctx := context.Background()
 	run := func() { // of a tool; the first is told to come back in ten minutes
-		limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("10/s"), Store: shared, MaxStandstill: time.Minute}
+		limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("10/s"), Shared: throttle.Shared{Store: shared}, MaxStandstill: time.Minute}
 		grant, err := limiter.Acquire(ctx, throttle.Claim{})
 		if err == nil {
 			grant.Answered(throttle.Answer{Refused: true, Hold: 10 * time.Minute})

@@ -135,7 +135,7 @@ func (d *damaged) run(t *testing.T, r *rand.Rand) {
 	var all []*throttle.Limiter
 	loose, report := false, ""
 	for i := range 2 + r.IntN(2) {
-		l := &throttle.Limiter{Name: "api", Quotas: q, Store: &redisquota.Store{Client: d}, Outage: throttle.OutageClosed, Fresh: i == 0 && r.IntN(2) == 0}
+		l := &throttle.Limiter{Name: "api", Quotas: q, Shared: throttle.Shared{Store: &redisquota.Store{Client: d}, Outage: throttle.OutageClosed, Fresh: i == 0 && r.IntN(2) == 0}}
 		all = append(all, l)
 		for range 3 {
 			r := rand.New(rand.NewPCG(r.Uint64(), uint64(i)))

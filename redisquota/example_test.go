@@ -31,7 +31,7 @@ func Example() {
 	var processes sync.WaitGroup
 	for range 2 {
 		processes.Go(func() {
-			limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("20/s even"), Store: goredis.New(client)}
+			limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("20/s even"), Shared: throttle.Shared{Store: goredis.New(client)}}
 			defer limiter.Close()
 			for range 10 {
 				if err := limiter.Wait(context.Background(), 1); err != nil {
@@ -71,7 +71,7 @@ func ExampleClient() {
 	calls := &counted{Client: goredis.New(client).Client}
 	limiter := &throttle.Limiter{
 		Name: "api.example.com", Quotas: quota.MustParse("1000/s burst 100"),
-		Store: &redisquota.Store{Client: calls, Prefix: "crawler"},
+		Shared: throttle.Shared{Store: &redisquota.Store{Client: calls, Prefix: "crawler"}},
 	}
 	for range 100 {
 		if err := limiter.Wait(context.Background(), 1); err != nil {

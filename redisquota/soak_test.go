@@ -58,7 +58,7 @@ func work(addr string) {
 		if err != nil {
 			panic(err)
 		}
-		l := &throttle.Limiter{Name: text, Quotas: quotas, Store: store, Outage: throttle.OutageClosed}
+		l := &throttle.Limiter{Name: text, Quotas: quotas, Shared: throttle.Shared{Store: store, Outage: throttle.OutageClosed}}
 		for range 3 {
 			wait.Go(func() {
 				for l.Wait(ctx, 1) == nil {

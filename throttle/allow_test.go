@@ -70,7 +70,7 @@ func TestLimiterAllowInvalid(t *testing.T) {
 func TestLimiterAllowFromTheHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{Store: new(store.Memory), there: 5 * time.Millisecond, back: 5 * time.Millisecond}
-		l := &Limiter{Name: "a", Quotas: quotas(t, "10/s burst 5"), Store: s}
+		l := &Limiter{Name: "a", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: s}}
 		defer l.Close()
 		begin := time.Now()
 		if l.Allow(1) || time.Since(begin) != 0 {
@@ -97,7 +97,7 @@ func TestGroupUpdateDoesNotWaitForAllow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{Store: new(store.Memory), there: 5 * time.Millisecond, back: 5 * time.Millisecond}
 		g := &Group{New: func([]string) *Limiter {
-			return &Limiter{Name: "a", Quotas: quotas(t, "10/s burst 5"), Store: s}
+			return &Limiter{Name: "a", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: s}}
 		}}
 		if g.Limiter("a").Allow(1) {
 			t.Error("allowed with an empty hand")

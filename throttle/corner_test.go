@@ -355,7 +355,7 @@ func TestTooLargeBesideAnOutage(t *testing.T) {
 			path := []*Limiter{below, above}
 			for j, l := range path {
 				if stores>>j&1 != 0 {
-					l.Store, l.StoreName = shared, l.Name
+					l.Shared.Store, l.Shared.Name = shared, l.Name
 				}
 			}
 			path[small].Quotas = quotas(t, "200/s burst 5")

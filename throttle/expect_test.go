@@ -187,7 +187,7 @@ func TestExpectFirst(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				all := &Limiter{Name: "all", Quotas: quota.MustParse("1000000 tokens/m")}
 				if tt.store {
-					all.Store = new(store.Memory)
+					all.Shared.Store = new(store.Memory)
 					defer all.Close()
 				}
 				buckets := [2]*Limiter{{Parent: all}, {Parent: all}}

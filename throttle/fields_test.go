@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,18 +14,27 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
+// sharedFields are those of Limiter.Shared, as fields of a Limiter.
+func sharedFields() []reflect.StructField {
+	shared, _ := reflect.TypeFor[Limiter]().FieldByName("Shared")
+	fields := reflect.VisibleFields(shared.Type)
+	for i := range fields {
+		fields[i].Name, fields[i].Index = "Shared."+fields[i].Name, append(slices.Clone(shared.Index), fields[i].Index...)
+	}
+	return fields
+}
+
 // MaxWait: 30 is 30 ns, which nobody means. Whatever the field, the first claim says so.
 func TestABareNumberIsNoDuration(t *testing.T) {
 	found := 0
-	for i := range reflect.TypeFor[Limiter]().NumField() {
-		f := reflect.TypeFor[Limiter]().Field(i)
+	for _, f := range slices.Concat(reflect.VisibleFields(reflect.TypeFor[Limiter]()), sharedFields()) {
 		if !f.IsExported() || f.Type != reflect.TypeFor[time.Duration]() {
 			continue
 		}
 		found++
 		for d, fine := range map[time.Duration]bool{30: false, 999: false, time.Microsecond: true, -30: true, Forever: true} {
-			l := &Limiter{Name: "a", Store: &store.Memory{}}
-			reflect.ValueOf(l).Elem().Field(i).SetInt(int64(d))
+			l := &Limiter{Name: "a", Shared: Shared{Store: &store.Memory{}}}
+			reflect.ValueOf(l).Elem().FieldByIndex(f.Index).SetInt(int64(d))
 			err := l.Wait(t.Context(), 1)
 			if want := "throttle: " + f.Name + " is " + d.String() + ", want 1µs or more: a number alone is in nanoseconds, "; !fine && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 				t.Errorf("%s of %v: got %v\nwant %s", f.Name, d, err, want)
@@ -51,8 +61,8 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 
 // A Store that could not be opened, and whose error nobody looked at, is never called: that would end the program.
 func TestANilPointerIsNoStore(t *testing.T) {
-	l := &Limiter{Name: "a", Quotas: quota.Quotas{{N: 5}}, Store: (*store.Memory)(nil)}
-	const want = "throttle: Store is a nil *store.Memory, want one that was made without an error, or no Store at all"
+	l := &Limiter{Name: "a", Quotas: quota.Quotas{{N: 5}}, Shared: Shared{Store: (*store.Memory)(nil)}}
+	const want = "throttle: Shared.Store is a nil *store.Memory, want one that was made without an error, or no Store at all"
 	for range 2 {
 		for name, err := range map[string]error{"Validate": l.Validate(), "Wait": l.Wait(t.Context(), 1)} {
 			if err == nil || err.Error() != want || !errors.Is(err, ErrInvalid) {
@@ -118,7 +128,7 @@ func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
 func TestErrInvalid(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	closed := &Limiter{Name: "a", Store: &store.Memory{}}
+	closed := &Limiter{Name: "a", Shared: Shared{Store: &store.Memory{}}}
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +143,7 @@ func TestErrInvalid(t *testing.T) {
 		"a field above":    {below(&Limiter{Spend: "7"}).Wait(t.Context(), 1), true},
 		"a quota":          {(&Limiter{Quotas: quota.Quotas{{N: -1}}}).Wait(t.Context(), 1), true},
 		"units":            {(&Limiter{Parent: &Limiter{Quotas: quotas(t, "5 token/s")}, Quotas: quotas(t, "5 tokens/s")}).Wait(t.Context(), 1), true},
-		"without a Name":   {(&Limiter{Store: &store.Memory{}}).Wait(t.Context(), 1), true},
+		"without a Name":   {(&Limiter{Shared: Shared{Store: &store.Memory{}}}).Wait(t.Context(), 1), true},
 		"SetQuotas":        {new(Limiter).SetQuotas(quota.Quotas{{N: -1}}), true},
 		"fine":             {new(Limiter).Validate(), false},
 		"fine quotas":      {new(Limiter).SetQuotas(quotas(t, "5/s")), false},
@@ -159,8 +169,8 @@ func TestErrInvalid(t *testing.T) {
 // What is none of the constants is refused, and grants nothing.
 func TestUnknownConstantsAreRefused(t *testing.T) {
 	for want, l := range map[string]*Limiter{
-		`throttle: Outage is "9", want share, closed or open`:             {Name: "a", Store: &store.Memory{}, Outage: "9"},
-		`throttle: Outage is "Open", want share, closed or open`:          {Name: "a", Store: &store.Memory{}, Outage: "Open"},
+		`throttle: Shared.Outage is "9", want share, closed or open`:      {Name: "a", Shared: Shared{Store: &store.Memory{}, Outage: "9"}},
+		`throttle: Shared.Outage is "Open", want share, closed or open`:   {Name: "a", Shared: Shared{Store: &store.Memory{}, Outage: "Open"}},
 		`throttle: Spend is "evenly", want auto, eager, balanced or even`: {Spend: "evenly"},
 	} {
 		if err := l.Validate(); err == nil || err.Error() != want {
@@ -176,10 +186,10 @@ func TestUnknownConstantsAreRefused(t *testing.T) {
 		{Spend: SpendEager},
 		{Spend: SpendBalanced},
 		{Spend: SpendEven},
-		{Name: "a", Store: &store.Memory{}},
-		{Name: "a", Store: &store.Memory{}, Outage: OutageShare},
-		{Name: "a", Store: &store.Memory{}, Outage: OutageClosed},
-		{Name: "a", Store: &store.Memory{}, Outage: OutageOpen},
+		{Name: "a", Shared: Shared{Store: &store.Memory{}}},
+		{Name: "a", Shared: Shared{Store: &store.Memory{}, Outage: OutageShare}},
+		{Name: "a", Shared: Shared{Store: &store.Memory{}, Outage: OutageClosed}},
+		{Name: "a", Shared: Shared{Store: &store.Memory{}, Outage: OutageOpen}},
 	} {
 		if err := l.Validate(); err != nil {
 			t.Error(err)
@@ -191,13 +201,13 @@ func TestUnknownConstantsAreRefused(t *testing.T) {
 func TestValidateTellsWhatAllowDoesNot(t *testing.T) {
 	above := &Limiter{Name: "host", MaxWait: 30}
 	l := &Limiter{
-		Parent: above, SlotLife: 50 * time.Millisecond, Reserve: 2, Aging: 10,
+		Parent: above, Shared: Shared{SlotLife: 50 * time.Millisecond}, Reserve: 2, Aging: 10,
 		Quotas: quota.Quotas{{N: 5, Unit: "tokens"}, {Name: "daily", N: -5}, {N: -7}},
 	}
 	want := `quota: "daily": N is -5, want at least 0 (0 is no limit)
 throttle: Reserve is 2, want a share from 0 to less than 1
 throttle: Aging is 10ns, want 1µs or more: a number alone is in nanoseconds, 10 * time.Second in seconds
-throttle: SlotLife is set, want a Store, without which it does nothing`
+throttle: Shared.SlotLife is set, want a Store, without which it does nothing`
 	const wantAbove = "throttle: MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
 	for range 2 {
 		if l.Allow(1) {
@@ -213,7 +223,7 @@ throttle: SlotLife is set, want a Store, without which it does nothing`
 	if err := above.Validate(); err == nil || err.Error() != wantAbove {
 		t.Errorf("got %v\nwant %s", err, wantAbove)
 	}
-	l = &Limiter{Name: "a", Store: &store.Memory{}, SlotLife: 50 * time.Millisecond, Quotas: quota.Quotas{{N: 5}}}
+	l = &Limiter{Name: "a", Shared: Shared{Store: &store.Memory{}, SlotLife: 50 * time.Millisecond}, Quotas: quota.Quotas{{N: 5}}}
 	if err := l.Validate(); err != nil || !new(Group).Limiter("a").Allow(1) {
 		t.Error(err)
 	}
@@ -232,26 +242,19 @@ throttle: SlotLife is set, want a Store, without which it does nothing`
 // What is about a Store does nothing without one, and its author thinks that it does.
 func TestFieldsOfAStoreWantAStore(t *testing.T) {
 	for name, l := range map[string]*Limiter{
-		"StoreName":  {StoreName: "a"},
-		"Outage":     {Outage: OutageOpen},
-		"SlotLife":   {SlotLife: time.Second},
-		"StoreEvent": {StoreEvent: func(StoreEvent) {}},
+		"Name":     {Shared: Shared{Name: "a"}},
+		"Fresh":    {Shared: Shared{Fresh: true}},
+		"Outage":   {Shared: Shared{Outage: OutageOpen}},
+		"SlotLife": {Shared: Shared{SlotLife: time.Second}},
+		"Event":    {Shared: Shared{Event: func(StoreEvent) {}}},
 	} {
-		if err, want := l.Wait(t.Context(), 1), "throttle: "+name+" is set, want a Store, without which it does nothing"; err == nil || err.Error() != want {
+		if err, want := l.Wait(t.Context(), 1), "throttle: Shared."+name+" is set, want a Store, without which it does nothing"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		l = &Limiter{Name: "a", StoreName: l.StoreName, Outage: l.Outage, SlotLife: l.SlotLife, StoreEvent: l.StoreEvent, Store: &store.Memory{}}
-		if err := l.Wait(t.Context(), 1); err != nil {
+		shared := l.Shared
+		shared.Store = &store.Memory{}
+		if err := (&Limiter{Name: "a", Shared: shared}).Wait(t.Context(), 1); err != nil {
 			t.Error(err)
-		}
-	}
-	for i := range reflect.TypeFor[Limiter]().NumField() {
-		switch f := reflect.TypeFor[Limiter]().Field(i); f.Name {
-		case "StoreName", "Outage", "SlotLife", "StoreEvent", "Store":
-		default:
-			if strings.Contains(f.Name, "Store") && f.IsExported() {
-				t.Errorf("is %s about a Store?", f.Name)
-			}
 		}
 	}
 }
@@ -261,14 +264,14 @@ func TestFieldsOfAStoreWantAStore(t *testing.T) {
 func TestAPartGoesByTheFieldsOfItsWhole(t *testing.T) {
 	l := &Limiter{
 		Name: "a", Label: "b", Quotas: quotas(t, "5/s"), Parent: new(Limiter), Tenant: true, MaxWait: 1, MaxStandstill: 2, MaxQueue: 3, Aging: 4, Reserve: 0.5,
-		Spend: SpendEven, SlowStart: true, IdleAfter: 5, Rand: noJitter, MaxHold: 6, Store: new(store.Memory), StoreName: "c", Fresh: true, SlotLife: 7,
-		Outage: OutageOpen, StoreEvent: func(StoreEvent) {}, Value: 8,
+		Spend: SpendEven, SlowStart: true, IdleAfter: 5, Rand: noJitter, MaxHold: 6, Value: 7,
+		Shared: Shared{Store: new(store.Memory)},
 	}
 	whole, part := reflect.ValueOf(l).Elem(), reflect.ValueOf(l.part("d")).Elem()
 	for i := range whole.NumField() {
 		f := whole.Type().Field(i)
 		switch f.Name {
-		case "Name", "Quotas", "Parent", "Tenant", "Store", "StoreName", "Fresh", "SlotLife", "Outage", "StoreEvent":
+		case "Name", "Quotas", "Parent", "Tenant", "Shared":
 			continue
 		}
 		if f.IsExported() && whole.Field(i).IsZero() {

@@ -335,7 +335,7 @@ func TestFlowAfterARefusal(t *testing.T) {
 func TestFlowWithAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var memory store.Memory
-		l := &Limiter{Name: "shared", Quotas: quotas(t, "10/s even"), Store: &memory}
+		l := &Limiter{Name: "shared", Quotas: quotas(t, "10/s even"), Shared: Shared{Store: &memory}}
 		ctx := context.Background()
 		g, err := l.Acquire(ctx, Claim{})
 		if err != nil {

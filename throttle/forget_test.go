@@ -280,7 +280,7 @@ func TestGroupUpdateChecksStores(t *testing.T) {
 		per := time.Second
 		var shared store.Store = &store.Memory{}
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 10, Burst: 1}}, Store: shared, SlotLife: time.Second}
+			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 10, Burst: 1}}, Shared: Shared{Store: shared, SlotLife: time.Second}}
 			if len(path) == 1 {
 				l.Quotas[0].Per = per
 			}
@@ -311,7 +311,7 @@ func TestGroupUpdateWithAStoreKeepsNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared store.Store
 		g := &Group{New: func(path []string) *Limiter {
-			return &Limiter{Name: strings.Join(path, "/"), Store: shared, Rand: noJitter}
+			return &Limiter{Name: strings.Join(path, "/"), Shared: Shared{Store: shared}, Rand: noJitter}
 		}}
 		search, core := Claim{Verb: "GET", Path: "/search"}, Claim{Verb: "GET", Path: "/core"}
 		for i, c := range []Claim{core, search} {

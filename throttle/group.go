@@ -130,7 +130,7 @@ func (g *Group) enroll(n *bucketNode, l *Limiter) {
 		g.clock.Start()
 	}
 	g.restore(l)
-	if g.closed && l.Store != nil {
+	if g.closed && l.Shared.Store != nil {
 		l.shut()
 	}
 }
@@ -225,7 +225,7 @@ func (g *Group) renew(l *Limiter) error {
 		l = g.find(n.Path())
 	}
 	renewed := g.newLimiter(n.Path())
-	if l.Store == nil && renewed.Store != nil {
+	if l.Shared.Store == nil && renewed.Shared.Store != nil {
 		g.remake(root)
 		l = g.find(n.Path())
 	}
@@ -311,7 +311,7 @@ func (g *Group) Close() error {
 	g.mu.Unlock()
 	var all []*Limiter
 	for _, n := range g.snapshot() {
-		if l := n.Value; l.Store != nil && l.shut() {
+		if l := n.Value; l.Shared.Store != nil && l.shut() {
 			all = append(all, l)
 		}
 	}

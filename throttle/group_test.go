@@ -469,7 +469,7 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 		var shared store.Store
 		memory := &store.Memory{}
 		g := &Group{New: func([]string) *Limiter {
-			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, Store: shared}
+			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, Shared: Shared{Store: shared}}
 		}}
 		find := func() *Limiter { return g.Limiter("a") }
 		if err := find().Wait(t.Context(), 1); err != nil {
@@ -498,7 +498,7 @@ func TestGroupUpdateMendsQuotasOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, above := &store.Memory{}, 1
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Store: shared, Quotas: quota.Quotas{{N: above, Burst: 1}}}
+			l := &Limiter{Name: strings.Join(path, "/"), Shared: Shared{Store: shared}, Quotas: quota.Quotas{{N: above, Burst: 1}}}
 			if len(path) > 1 {
 				l.Quotas = quota.Quotas{{N: 10, Burst: 1}}
 			}
@@ -533,7 +533,7 @@ func TestGroupTwoUpdatesAtOnce(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			l := &Limiter{Name: strings.Join(path, "/")}
 			if len(path) > 1 {
-				l.Quotas, l.Store = quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, shared
+				l.Quotas, l.Shared.Store = quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, shared
 			}
 			return l
 		}}
@@ -582,7 +582,7 @@ func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 		var shared store.Store
 		memory := &store.Memory{}
 		g := &Group{New: func([]string) *Limiter {
-			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Burst: 1}}, Store: shared, Rand: noJitter}
+			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Burst: 1}}, Shared: Shared{Store: shared}, Rand: noJitter}
 		}}
 		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
 		grant.Answered(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
@@ -864,7 +864,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 				}
 				l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.SlidingLog}}}
 				if len(path) == 1 {
-					l.Store = shared
+					l.Shared.Store = shared
 				}
 				return l
 			}}
@@ -923,7 +923,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			l := &Limiter{Name: strings.Join(path, "/")}
 			if len(path) == 1 {
-				l.Quotas, l.Store = quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}, shared
+				l.Quotas, l.Shared.Store = quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}, shared
 			}
 			return l
 		}}
@@ -1311,11 +1311,11 @@ func TestStoreRefusesOneOfABucketBelow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := &slowStore{Store: new(store.Memory), there: 10 * time.Millisecond, back: 10 * time.Millisecond}
 				qs := quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}
-				other := &Limiter{Name: "p", Store: shared, Quotas: qs}
+				other := &Limiter{Name: "p", Shared: Shared{Store: shared}, Quotas: qs}
 				if err := other.Wait(t.Context(), 1); err != nil {
 					t.Fatal(err)
 				}
-				parent := &Limiter{Name: "p", Store: shared, Quotas: qs}
+				parent := &Limiter{Name: "p", Shared: Shared{Store: shared}, Quotas: qs}
 				below := &Limiter{Name: "c", Parent: parent}
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
@@ -1345,7 +1345,7 @@ func TestStoreRefusesOneOfABucketBelow(t *testing.T) {
 // Whoever waits for a closed bucket is told at once, from however far below.
 func TestCloseRefusesAllBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		top := &Limiter{Name: "top", Store: new(store.Memory), Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
+		top := &Limiter{Name: "top", Shared: Shared{Store: new(store.Memory)}, Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 		middle := &Limiter{Name: "middle", Parent: top}
 		below := &Limiter{Name: "below", Parent: middle}
 		if err := below.Wait(t.Context(), 1); err != nil {

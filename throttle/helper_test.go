@@ -152,5 +152,5 @@ func placed(p place) *Grant {
 
 // effectiveSlotLife is SlotLife, or the default for qs.
 func (l *Limiter) effectiveSlotLife(qs quota.Quotas) time.Duration {
-	return lease.EffectiveSlotLife(qs, l.SlotLife)
+	return lease.EffectiveSlotLife(qs, l.Shared.SlotLife)
 }

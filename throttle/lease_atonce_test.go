@@ -59,7 +59,7 @@ func all(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.D
 // the last time. So a claim behind that one is refused at once.
 func TestAtOnceBehindWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Name: "api", Quotas: quotas(t, "1/s burst 4"), Store: distantStore(), Fresh: true}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "1/s burst 4"), Shared: Shared{Store: distantStore(), Fresh: true}}
 		t.Cleanup(func() { l.Close() })
 		time.Sleep(time.Second)
 		if err := l.Wait(t.Context(), 3); err != nil {
@@ -80,7 +80,7 @@ func TestAtOnceBehindWhoWaits(t *testing.T) {
 // next one.
 func TestAtOnceMoreThanACallAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Name: "api", Quotas: quotas(t, "10000/s burst 5000, 1000000 tokens/s burst 500000"), Store: distantStore(), Fresh: true}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "10000/s burst 5000, 1000000 tokens/s burst 500000"), Shared: Shared{Store: distantStore(), Fresh: true}}
 		t.Cleanup(func() { l.Close() })
 		time.Sleep(time.Second)
 		claims := make([]Claim, 600)
@@ -101,8 +101,8 @@ func TestAtOnceInTwoStores(t *testing.T) {
 		for _, ask := range []int{2, 8, 20} { // the stores have so many
 			t.Run(fmt.Sprintf("%d of %d", n, ask), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					above := &Limiter{Name: "all", Quotas: quotas(t, "20/s burst 40"), Store: distantStore(), Fresh: true}
-					l := &Limiter{Name: "api", Quotas: quotas(t, fmt.Sprintf("1/h burst %d", ask+1)), Store: distantStore(), Fresh: true, Parent: above}
+					above := &Limiter{Name: "all", Quotas: quotas(t, "20/s burst 40"), Shared: Shared{Store: distantStore(), Fresh: true}}
+					l := &Limiter{Name: "api", Quotas: quotas(t, fmt.Sprintf("1/h burst %d", ask+1)), Shared: Shared{Store: distantStore(), Fresh: true}, Parent: above}
 					t.Cleanup(func() { l.Close(); above.Close() })
 					time.Sleep(time.Second)
 					granted, refused := atOnce(t, l, make([]Claim, n)...)
@@ -126,7 +126,7 @@ func TestAtOnceInAFrozenTree(t *testing.T) {
 		t.Run(fmt.Sprint(more), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := distantStore()
-				l := &Limiter{Name: "api", Quotas: quotas(t, "1/m burst 4"), Store: shared, Fresh: true}
+				l := &Limiter{Name: "api", Quotas: quotas(t, "1/m burst 4"), Shared: Shared{Store: shared, Fresh: true}}
 				t.Cleanup(func() { l.Close() })
 				time.Sleep(time.Second)
 				go func() {
@@ -153,8 +153,8 @@ func TestAtOnceWhenATreeThaws(t *testing.T) {
 	for _, first := range []string{"api", "other", "all"} {
 		t.Run(first, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				above := &Limiter{Name: "all", Quotas: quotas(t, "2/s burst 50"), Store: distantStore(), Fresh: true}
-				l := &Limiter{Name: "api", Quotas: quotas(t, "2/s burst 40"), Store: distantStore(), Fresh: true, Parent: above}
+				above := &Limiter{Name: "all", Quotas: quotas(t, "2/s burst 50"), Shared: Shared{Store: distantStore(), Fresh: true}}
+				l := &Limiter{Name: "api", Quotas: quotas(t, "2/s burst 40"), Shared: Shared{Store: distantStore(), Fresh: true}, Parent: above}
 				other := &Limiter{Name: "other", Parent: above}
 				t.Cleanup(func() { l.Close(); above.Close() })
 				time.Sleep(time.Second)
@@ -179,8 +179,8 @@ func TestAtOnceWhenATreeThaws(t *testing.T) {
 // bucket again, where a call is under way that was made when it needed none: another one follows for it.
 func TestAtOnceComesBackFromAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 50"), Store: distantStore(), Fresh: true}
-		l := &Limiter{Name: "api", Quotas: quotas(t, "10/m burst 40"), Store: &slowStore{Store: new(store.Memory), there: 2 * trip, back: 2 * trip}, Fresh: true, Parent: above}
+		above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 50"), Shared: Shared{Store: distantStore(), Fresh: true}}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "10/m burst 40"), Shared: Shared{Store: &slowStore{Store: new(store.Memory), there: 2 * trip, back: 2 * trip}, Fresh: true}, Parent: above}
 		t.Cleanup(func() { l.Close(); above.Close() })
 		time.Sleep(time.Second)
 		g, err := l.Acquire(t.Context(), Claim{})
@@ -204,7 +204,7 @@ func TestAtOnceBehindSomethingElse(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 5"), Store: distantStore(), Fresh: true}
+				above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: distantStore(), Fresh: true}}
 				l := &Limiter{Name: "api", Quotas: quotas(t, "1 in flight"), Parent: above}
 				other := &Limiter{Name: "other", Parent: above}
 				t.Cleanup(func() { above.Close() })
@@ -230,7 +230,7 @@ func TestAtOnceWhileACallFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := distantStore()
 		shared.fail = func(int) error { return errRough }
-		l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Store: shared, Fresh: true}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: shared, Fresh: true}}
 		t.Cleanup(func() { l.Close() })
 		if granted, refused := atOnce(t, l, make([]Claim, 3)...); len(granted) > 0 || !slices.Equal(refused, all(3, trip/2)) {
 			t.Errorf("granted after %v, refused after %v", granted, refused)
@@ -243,8 +243,8 @@ func TestAtOnceAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		others := distantStore()
 		shared := &slowStore{Store: others.Store, there: trip / 2, back: trip / 2}
-		a := &Limiter{Name: "api", Quotas: quotas(t, "10/h burst 5"), Store: others, Fresh: true}
-		b := &Limiter{Name: "api", Quotas: quotas(t, "10/h burst 5"), Store: shared, Fresh: true}
+		a := &Limiter{Name: "api", Quotas: quotas(t, "10/h burst 5"), Shared: Shared{Store: others, Fresh: true}}
+		b := &Limiter{Name: "api", Quotas: quotas(t, "10/h burst 5"), Shared: Shared{Store: shared, Fresh: true}}
 		t.Cleanup(func() { a.Close(); b.Close() })
 		time.Sleep(time.Second)
 		for range 5 {
@@ -267,7 +267,7 @@ func TestAtOnceAsksOnce(t *testing.T) {
 // own bucket is held: that call brings nothing any more.
 func TestAtOnceInAHeldBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Store: distantStore(), Fresh: true}
+		host := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: distantStore(), Fresh: true}}
 		route := &Limiter{Name: "route", Parent: host}
 		t.Cleanup(func() { host.Close() })
 		_, w := join(t, host, Claim{})
@@ -288,8 +288,8 @@ func TestAtOnceBehindACallOfAnotherBucket(t *testing.T) {
 		failing := distantStore()
 		failing.fail = func(int) error { return errRough }
 		root := &Limiter{Name: "root", Quotas: quotas(t, "1 tokens/h even")}
-		host := &Limiter{Name: "host", Quotas: quotas(t, "100/s burst 50"), Store: new(store.Memory), Fresh: true, SlotLife: time.Second, Parent: root}
-		route := &Limiter{Name: "route", Quotas: quotas(t, "100/s burst 50"), Store: failing, Fresh: true, Outage: OutageOpen, Parent: host}
+		host := &Limiter{Name: "host", Quotas: quotas(t, "100/s burst 50"), Shared: Shared{Store: new(store.Memory), Fresh: true, SlotLife: time.Second}, Parent: root}
+		route := &Limiter{Name: "route", Quotas: quotas(t, "100/s burst 50"), Shared: Shared{Store: failing, Fresh: true, Outage: OutageOpen}, Parent: host}
 		t.Cleanup(func() { route.Close(); host.Close() })
 		grant(t, root, tokens(1))
 		beside := &Limiter{Name: "beside", Parent: root}

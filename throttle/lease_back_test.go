@@ -46,7 +46,7 @@ func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 							}
 						}
 						third := member(t, shared, text)
-						third.Outage = mode
+						third.Shared.Outage = mode
 						if slept {
 							f.once(t.Context(), 2, third, 0)
 						}
@@ -229,9 +229,9 @@ func TestIdleBucketServesAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			shared := nearStore()
 			a, b := member(t, shared, "100/s log"), member(t, shared, "100/s log")
-			a.Outage, b.Outage = c.first, c.other
+			a.Shared.Outage, b.Shared.Outage = c.first, c.other
 			link := &slowStore{Store: shared.Store}
-			b.Store = link
+			b.Shared.Store = link
 			for _, l := range []*Limiter{a, b} {
 				if err := l.Wait(t.Context(), 1); err != nil {
 					t.Fatal(err)
@@ -510,7 +510,7 @@ func TestRepliesThatAreLost(t *testing.T) {
 					f := &fleet{t: t, start: start, each: make([]int, 2)}
 					for i := range 2 {
 						l := member(t, shared, text)
-						l.Outage = mode
+						l.Shared.Outage = mode
 						for range 4 {
 							f.worker(until(t, start.Add(back+20*time.Second)), i, l, func() time.Duration { return 0 })
 						}
@@ -557,7 +557,7 @@ func (s *lateStore) Exchange(_ context.Context, r *store.Request) (*store.Reply,
 func TestLateReplyToARepetition(t *testing.T) {
 	for _, costs := range [][]int{{1, 2, 1, 2}, {1, 1, 1, 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Store: new(lateStore), Outage: OutageClosed}
+			l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: new(lateStore), Outage: OutageClosed}}
 			defer l.Close()
 			if err := l.Wait(t.Context(), 5); err != nil { // the first call
 				t.Fatal(err)

@@ -59,7 +59,7 @@ func TestLeaseEstimates(t *testing.T) {
 					ctx := until(t, begin.Add(per*time.Duration(spans)+per/2))
 					var limiters []*Limiter
 					for range 5 {
-						l := &Limiter{Name: "api", Quotas: quotas(t, c.quotas), Store: shared, MaxStandstill: Forever}
+						l := &Limiter{Name: "api", Quotas: quotas(t, c.quotas), Shared: Shared{Store: shared}, MaxStandstill: Forever}
 						defer l.Close()
 						limiters = append(limiters, l)
 					}

@@ -99,7 +99,7 @@ func TestLeaseFleetSaturated(t *testing.T) {
 				var limiters []*Limiter
 				var n float64
 				for i := range c.members {
-					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: f.shared}
+					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Shared: Shared{Store: f.shared}}
 					n = float64(l.Quotas[0].N)
 					limiters = append(limiters, l)
 					for range 4 {

@@ -13,7 +13,7 @@ import (
 // next call follows, nothing is kept of those that have gone.
 func TestLeaseForgetsWhoHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s burst 5"), Store: &slowStore{Store: distantStore(), there: 90 * time.Millisecond, back: 90 * time.Millisecond}, Fresh: true}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s burst 5"), Shared: Shared{Store: &slowStore{Store: distantStore(), there: 90 * time.Millisecond, back: 90 * time.Millisecond}, Fresh: true}}
 		t.Cleanup(func() { l.Close() })
 		start := time.Now()
 		var mu sync.Mutex

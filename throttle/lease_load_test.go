@@ -87,7 +87,7 @@ func TestLeaseFarLoad(t *testing.T) {
 				var waits []time.Duration
 				var limiters []*Limiter
 				for range 2 {
-					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: shared, SlotLife: c.slotLife}
+					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Shared: Shared{Store: shared, SlotLife: c.slotLife}}
 					defer l.Close()
 					limiters = append(limiters, l)
 					for at := time.Duration(0); at < 30*time.Second; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {

@@ -79,7 +79,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	members := 1 + r.IntN(8)
 	limiters := make([]*Limiter, members)
 	for i := range limiters {
-		limiters[i] = &Limiter{Name: "api", Quotas: quotas, Store: net, Outage: OutageClosed}
+		limiters[i] = &Limiter{Name: "api", Quotas: quotas, Shared: Shared{Store: net, Outage: OutageClosed}}
 	}
 	longest := time.Duration(0)
 	for _, q := range quotas.Explicit() {

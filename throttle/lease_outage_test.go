@@ -43,7 +43,7 @@ func TestLeaseOutage(t *testing.T) {
 				var limiters []*Limiter
 				for i := range 2 {
 					l := member(t, shared, "100/s even")
-					l.Outage, l.StoreEvent = c.outage, func(e StoreEvent) { events[i] = append(events[i], e) }
+					l.Shared.Outage, l.Shared.Event = c.outage, func(e StoreEvent) { events[i] = append(events[i], e) }
 					limiters = append(limiters, l)
 				}
 				for i, l := range limiters {
@@ -86,7 +86,7 @@ func TestLeaseNeverReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
 		shared.fail = func(int) error { return errDown }
-		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, MaxWait: time.Second}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Shared: Shared{Store: shared}, MaxWait: time.Second}
 		start := time.Now()
 		err := l.Wait(t.Context(), 1)
 		if e := new(Error); !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Cause != CauseStoreNotReached || time.Since(start) != time.Second {
@@ -107,8 +107,8 @@ func TestLeaseFarStore(t *testing.T) {
 		shared := &slowStore{Store: new(store.Memory), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
 		var events []StoreEvent
 		l := &Limiter{
-			Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, SlotLife: 10 * time.Millisecond,
-			StoreEvent: func(e StoreEvent) { events = append(events, e) },
+			Name: "api", Quotas: quotas(t, "100/s even"), Shared: Shared{Store: shared, SlotLife: 10 * time.Millisecond,
+				Event: func(e StoreEvent) { events = append(events, e) }},
 		}
 		defer l.Close()
 		err := l.Wait(until(t, time.Now().Add(time.Second)), 1)
@@ -163,7 +163,7 @@ func TestLeaseLost(t *testing.T) {
 				var lost atomic.Int64
 				for i := range 4 {
 					l := member(t, shared, text)
-					l.StoreEvent = func(e StoreEvent) {
+					l.Shared.Event = func(e StoreEvent) {
 						if e.Kind == StoreLost {
 							lost.Add(1)
 						}
@@ -242,7 +242,7 @@ func TestLeaseFunctionsThatExit(t *testing.T) {
 				}
 				shared := &exiting{nearStore(), call}
 				l := member(t, shared, "100/s even")
-				l.StoreEvent = func(StoreEvent) { call("StoreEvent") }
+				l.Shared.Event = func(StoreEvent) { call("StoreEvent") }
 				for range 10 {
 					if err := l.Wait(t.Context(), 1); err != nil {
 						t.Fatal(err)
@@ -339,8 +339,7 @@ func TestLeaseStoreThatHangs(t *testing.T) {
 					s := newHangingStore(func(c string) bool { return c == call })
 					var events []StoreEvent
 					l := &Limiter{
-						Name: "x", Quotas: quotas(t, "500/s"), Store: s, Outage: c.outage, MaxStandstill: 2 * time.Minute,
-						StoreEvent: func(e StoreEvent) { events = append(events, e) },
+						Name: "x", Quotas: quotas(t, "500/s"), Shared: Shared{Store: s, Outage: c.outage, Event: func(e StoreEvent) { events = append(events, e) }}, MaxStandstill: 2 * time.Minute,
 					}
 					start := time.Now()
 					took := func(want time.Duration) {
@@ -423,7 +422,7 @@ func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
 				s := newHangingStore(func(call string) bool { return call == c.hangs && time.Since(start) >= c.from })
 				s.heeds = c.heeds
 				g := Group{New: func(path []string) *Limiter {
-					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s}
+					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Shared: Shared{Store: s}}
 				}}
 				for i := range 100 {
 					g.Limiter(fmt.Sprint(i)).Allow(1)
@@ -468,7 +467,7 @@ func TestGroupCloseOfAStoreThatIsAway(t *testing.T) {
 					return nil
 				}}
 				g := Group{New: func(path []string) *Limiter {
-					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s}
+					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Shared: Shared{Store: s}}
 				}}
 				for i := range 100 {
 					go func() {
@@ -499,7 +498,7 @@ func TestLeaseCloseDoesNotWaitForStoreEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHangingStore(func(call string) bool { return call == "Exchange" })
 		closed := make(chan struct{})
-		l := &Limiter{Name: "x", Quotas: quotas(t, "5/s"), Store: s, StoreEvent: func(StoreEvent) { <-closed }}
+		l := &Limiter{Name: "x", Quotas: quotas(t, "5/s"), Shared: Shared{Store: s, Event: func(StoreEvent) { <-closed }}}
 		l.Allow(1)
 		time.Sleep(time.Millisecond)
 		go func() {
@@ -521,7 +520,7 @@ func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHangingStore(func(string) bool { return true })
 		g := Group{MaxBuckets: 10, New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s, Outage: OutageOpen}
+			return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Shared: Shared{Store: s, Outage: OutageOpen}}
 		}}
 		for i := range 10_100 {
 			g.Limiter(fmt.Sprint(i)).Allow(1)

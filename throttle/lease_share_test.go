@@ -153,7 +153,7 @@ func TestLeaseUrgent(t *testing.T) {
 		shared := nearStore()
 		var limiters [2]*Limiter
 		for i := range limiters {
-			limiters[i] = &Limiter{Name: "api", Quotas: quotas(t, "10/s log"), Store: shared, Reserve: 0.3}
+			limiters[i] = &Limiter{Name: "api", Quotas: quotas(t, "10/s log"), Shared: Shared{Store: shared}, Reserve: 0.3}
 			defer limiters[i].Close()
 		}
 		start := time.Now()
@@ -197,7 +197,7 @@ func TestLeaseParent(t *testing.T) {
 				}
 				for _, l := range all {
 					if (l.Parent == nil) == above {
-						l.Store = shared
+						l.Shared.Store = shared
 						defer l.Close()
 					}
 				}
@@ -237,10 +237,10 @@ func TestLeaseParents(t *testing.T) {
 				shared := nearStore()
 				f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
 				for i := range 2 {
-					root := &Limiter{Name: "host", Quotas: quotas(t, c.host), Store: shared}
+					root := &Limiter{Name: "host", Quotas: quotas(t, c.host), Shared: Shared{Store: shared}}
 					defer root.Close()
 					for j := range 2 {
-						leaf := &Limiter{Name: fmt.Sprint("leaf", j), Quotas: quotas(t, c.leaf), Store: shared, Parent: root}
+						leaf := &Limiter{Name: fmt.Sprint("leaf", j), Quotas: quotas(t, c.leaf), Shared: Shared{Store: shared}, Parent: root}
 						defer leaf.Close()
 						for range 3 {
 							f.worker(until(t, f.start.Add(3*time.Minute)), 2*i+j, leaf, func() time.Duration { return 0 })
@@ -315,7 +315,7 @@ func TestLeaseSettle(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := nearStore()
 				a, b := member(t, shared, "1000 tokens/m log"), member(t, shared, "1000 tokens/m log")
-				a.Outage, b.Outage = mode, mode
+				a.Shared.Outage, b.Shared.Outage = mode, mode
 				g, err := a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 900}})
 				if err != nil {
 					t.Fatal(err)
@@ -360,15 +360,15 @@ func TestLeaseValidate(t *testing.T) {
 		{"api", "5/s log", time.Second, false},
 		{"api", "5/s log", time.Second / 2, true},
 	} {
-		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), SlotLife: c.slotLife, Store: new(store.Memory), MaxWait: time.Minute}
+		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), Shared: Shared{SlotLife: c.slotLife, Store: new(store.Memory)}, MaxWait: time.Minute}
 		if _, err := l.Acquire(t.Context(), Claim{}); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
 		l.Close()
 	}
 	for text, ok := range map[string]bool{"10/s even": false, "10/s burst 3": false, "10/s burst 20": true, "600/m log": true} {
-		root := &Limiter{Name: "root", Quotas: quotas(t, text), Store: new(store.Memory)}
-		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s even"), Store: new(store.Memory), Parent: root}
+		root := &Limiter{Name: "root", Quotas: quotas(t, text), Shared: Shared{Store: new(store.Memory)}}
+		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s even"), Shared: Shared{Store: new(store.Memory)}, Parent: root}
 		if err := l.Wait(t.Context(), 1); (err == nil) != ok {
 			t.Errorf("%s above a store: %v", text, err)
 		}
@@ -497,7 +497,7 @@ func TestLeaseSetQuotasAsPlain(t *testing.T) {
 			instants := func(s store.Store) (all []time.Duration) {
 				l := member(t, s, "100/s burst 300")
 				if s != nil {
-					l.SlotLife = time.Microsecond
+					l.Shared.SlotLife = time.Microsecond
 				}
 				for _, c := range changes {
 					time.Sleep(c.after)

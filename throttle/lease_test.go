@@ -52,7 +52,7 @@ func nearStore() *slowStore {
 // member is a process of a test.
 func member(t *testing.T, s store.Store, text string) *Limiter {
 	t.Helper()
-	l := &Limiter{Name: "api", Quotas: quotas(t, text), Store: s}
+	l := &Limiter{Name: "api", Quotas: quotas(t, text), Shared: Shared{Store: s}}
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -342,7 +342,7 @@ func TestLeaseTellsWholeQuotas(t *testing.T) {
 		for _, late := range []bool{false, true} { // by SetQuotas
 			synctest.Test(t, func(t *testing.T) {
 				shared := &quotaStore{}
-				l := &Limiter{Name: "b", Store: shared, Quotas: test.quotas}
+				l := &Limiter{Name: "b", Shared: Shared{Store: shared}, Quotas: test.quotas}
 				if late {
 					l.Quotas = quota.Quotas{{N: 1, Kind: quota.FixedWindow}}
 					if err := l.SetQuotas(test.quotas); err != nil {

@@ -87,7 +87,7 @@ func TestClaimMaxWaitBehindOthers(t *testing.T) {
 func TestLimiterAllowLeavesNothingBehind(t *testing.T) {
 	memory := new(store.Memory)
 	g := &Group{New: func([]string) *Limiter {
-		return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 10_000, Burst: 100}}, Store: memory}
+		return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 10_000, Burst: 100}}, Shared: Shared{Store: memory}}
 	}}
 	var wg sync.WaitGroup
 	for range 8 {
@@ -125,8 +125,8 @@ func TestStateOfAnInvalidLimiter(t *testing.T) {
 	for name, l := range map[string]*Limiter{
 		"N":                 {Quotas: quota.Quotas{{N: -1, Burst: 1}}},
 		"Reserve":           {Quotas: quotas(t, "1/s even"), Reserve: 1},
-		"no Name":           {Quotas: quotas(t, "1/s even"), Store: new(store.Memory)},
-		"WarmUp in a Store": {Name: "a", Quotas: quotas(t, "1/s warm-up 1s"), Store: new(store.Memory)},
+		"no Name":           {Quotas: quotas(t, "1/s even"), Shared: Shared{Store: new(store.Memory)}},
+		"WarmUp in a Store": {Name: "a", Quotas: quotas(t, "1/s warm-up 1s"), Shared: Shared{Store: new(store.Memory)}},
 		"above":             {Parent: &Limiter{Name: "host", Quotas: quota.Quotas{{N: -1, Burst: 1}}}},
 	} {
 		err := l.Wait(t.Context(), 1)
@@ -213,8 +213,8 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{
-				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, Fresh: true,
-				Store: &slowStore{Store: &store.Memory{}, there: test.roundTrip / 2, back: test.roundTrip / 2},
+				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, Shared: Shared{Fresh: true,
+					Store: &slowStore{Store: &store.Memory{}, there: test.roundTrip / 2, back: test.roundTrip / 2}},
 			}
 			defer l.Close()
 			start := time.Now()

@@ -68,7 +68,7 @@ const (
 	StoreSlow StoreEventKind = "slow" // round trips take so long that slots are of no use, as Err says: once in ten seconds at most. It is no outage
 
 	// StoreLost: the store has lost what it knew of the bucket. A store that cannot tell a bucket that was lost
-	// from one that is new, such as Redis, says so of a new one, too, unless Limiter.Fresh says that it is.
+	// from one that is new, such as Redis, says so of a new one, too, unless Shared.Fresh says that it is.
 	StoreLost StoreEventKind = "lost"
 
 	// StoreOthers: another process shares the bucket by the quotas that Others has, once for each list: two

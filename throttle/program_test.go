@@ -168,10 +168,10 @@ func drawProgram(t *testing.T, r *rand.Rand) *program {
 		MaxQueue: []int{0, 0, 0, 5}[r.IntN(4)], Aging: []time.Duration{0, 20 * time.Millisecond, -1}[r.IntN(3)], Reserve: []float64{0, 0, 0.3}[r.IntN(3)],
 		MaxStandstill: []time.Duration{0, 0, 400 * time.Millisecond, -1}[r.IntN(4)],
 		SlowStart:     r.IntN(3) == 0, Rand: noJitter, Tenant: r.IntN(4) == 0,
-		Outage: []Outage{OutageShare, OutageClosed, OutageOpen}[r.IntN(3)],
+		Shared: Shared{Outage: []Outage{OutageShare, OutageClosed, OutageOpen}[r.IntN(3)]},
 	}
 	if p.still {
-		p.like.Outage = OutageClosed
+		p.like.Shared.Outage = OutageClosed
 	}
 	most := []int{0, 0, 3, -1}[r.IntN(4)]
 	if p.still {
@@ -202,7 +202,7 @@ func (p *program) limiter(path []string) *Limiter {
 		panic(err)
 	}
 	if s := p.stores[i]; s != nil && !p.late[i].Load() {
-		l.Store, l.Outage = s, p.like.Outage
+		l.Shared.Store, l.Shared.Outage = s, p.like.Shared.Outage
 	}
 	return l
 }

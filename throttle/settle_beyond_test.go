@@ -35,7 +35,7 @@ func TestSettleBeyondN(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := &Limiter{Name: "a", Quotas: quotas(t, test.quota)}
 					if shared {
-						l.Store = &store.Memory{}
+						l.Shared.Store = &store.Memory{}
 						defer l.Close()
 					}
 					begin, last := time.Now(), time.Duration(0)

@@ -248,7 +248,7 @@ func TestStandstillOfAStore(t *testing.T) {
 					start := time.Now()
 					down := start.Add(shared.there) // the first call ends
 					l := member(t, shared, "10/s burst 1")
-					l.Outage, l.MaxStandstill = test.outage, test.max
+					l.Shared.Outage, l.MaxStandstill = test.outage, test.max
 					asked := l
 					if below {
 						asked = &Limiter{Parent: l, MaxStandstill: test.max}

@@ -175,7 +175,7 @@ func TestStateOfAStoreThatFails(t *testing.T) {
 		shared := nearStore()
 		down := errors.New("dial redis://me:secret@10.0.0.1:6379/0: \x1b[2Jno route")
 		shared.fail = func(int) error { return down }
-		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, MaxWait: time.Second}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Shared: Shared{Store: shared}, MaxWait: time.Second}
 		defer l.Close()
 		refusal := l.Wait(t.Context(), 1)
 		s := l.State()

@@ -56,7 +56,7 @@ type storeCall struct {
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
-	return &storeLink{l: l, lease: lease.New(lease.Config{Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.SlotLife, Outage: check.Outage(l.Outage), Fresh: l.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
+	return &storeLink{l: l, lease: lease.New(lease.Config{Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
 }
 
 // ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
@@ -110,7 +110,7 @@ func (s *storeLink) call(c *storeCall) {
 	defer cancel()
 	c.Request.Learned = s.teach()
 	luck, sent = check.Draw(s.l.Rand), s.l.now()
-	reply, err = s.l.Store.Exchange(ctx, c.At(sent, s.stopListening != nil))
+	reply, err = s.l.Shared.Store.Exchange(ctx, c.At(sent, s.stopListening != nil))
 }
 
 // teach returns what others are to be told of the server, if that is new.
@@ -156,7 +156,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 	s.settling, s.l.tree.lostHope = false, true
 	s.ask(now)
 	c.end() // Close waits for the call, and not for StoreEvent, which may wait for what the caller of Close holds
-	s.events.Tell(s.l.StoreEvent, s.l.unlock, func() { s.l.lock() })
+	s.events.Tell(s.l.Shared.Event, s.l.unlock, func() { s.l.lock() })
 }
 
 // apply does what follows from a reply. It requires that mu is held.
@@ -202,7 +202,7 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 
 // listen asks the store to send news at once.
 func (s *storeLink) listen() {
-	stop := link.Listen(&s.tries, s.l.now(), s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
+	stop := link.Listen(&s.tries, s.l.now(), s.l.Shared.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
 	if stop == nil {
 		return
 	}
@@ -317,7 +317,7 @@ func (s *storeLink) sayFarewell() error {
 	s.timer.Stop()
 	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock()
-	return link.Farewell(s.l.Store, stop, overdue, func() *store.Request {
+	return link.Farewell(s.l.Shared.Store, stop, overdue, func() *store.Request {
 		r := s.lease.Farewell(s.l.lock(), s.l.hold)
 		s.l.unlock()
 		if r != nil {
@@ -426,7 +426,7 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) (d limit.Due) {
 // A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at
 // most its share of half a second.
 func (l *Limiter) Close() error {
-	if l.Store == nil {
+	if l.Shared.Store == nil {
 		return nil
 	}
 	l, _ = l.lockCurrent()
@@ -479,19 +479,15 @@ func (l *Limiter) leave() error {
 }
 
 // storeName is what the Store calls the bucket.
-func (l *Limiter) storeName() string { return cmp.Or(l.StoreName, l.Name) }
+func (l *Limiter) storeName() string { return cmp.Or(l.Shared.Name, l.Name) }
 
 // checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the Store. It
 // requires that mu is held.
 func (l *Limiter) checkQuotas(qs quota.Quotas) error {
-	var above []check.Bucket
-	for b := l.Parent; b != nil; b = b.Parent {
-		above = append(above, b.with(b.quotas))
+	var path []check.Bucket
+	for b := l; b != nil; b = b.Parent {
+		path = append(path, check.Bucket{Name: b.Name, StoreName: b.Shared.Name, Quotas: b.quotas, SlotLife: b.Shared.SlotLife, Stored: b.Shared.Store != nil})
 	}
-	return check.Quotas(l.with(qs), above)
-}
-
-// with is the bucket with other quotas.
-func (l *Limiter) with(qs quota.Quotas) check.Bucket {
-	return check.Bucket{Name: l.Name, StoreName: l.StoreName, Quotas: qs, SlotLife: l.SlotLife, Stored: l.Store != nil}
+	path[0].Quotas = qs
+	return check.Quotas(path[0], path[1:])
 }

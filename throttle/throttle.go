@@ -189,44 +189,8 @@ type Limiter struct {
 	// zero: nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
-	// Store, if not nil, is where the Quotas live; a nil pointer in it is an error. All processes whose
-	// Limiters have the same Store and the same StoreName (or Name) share the Quotas, and learn what a server
-	// says to any of them.
-	//
-	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A
-	// quota cannot have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is
-	// an error. Even a claim that must not wait waits for the store's answer, and for that of a call that was
-	// under way. A Parent that delays requests for longer than SlotLife wastes slots; if the Parent has a Store
-	// too, one token of each of its token buckets must come back within SlotLife. See Close.
-	Store store.Store
-
-	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
-	StoreName string
-
-	// Fresh says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot
-	// tell a bucket that it does not know from one that it has lost, and takes both for used up: the first
-	// claim waits for MaxStandstill at most (for two minutes if that is zero), and 1000 a day are back after a
-	// day. If Fresh is set, all is there after half a second, unless another process says that it knows the
-	// bucket. Without a Store, Fresh must not be set.
-	Fresh bool
-
-	// SlotLife is for how long after its instant in the Store's schedule a slot may still be used. The longest
-	// SlotLife of all processes counts. SlotLife must be longer than a round trip to the store. With five round
-	// trips, a process that sends often enough always has slots in hand. A longer SlotLife saves round trips,
-	// but makes each window longer by SlotLife, and each Burst smaller by what comes back within SlotLife. Zero
-	// or negative means the least that suits all quotas: Per/100, or for a token bucket the time in which a
-	// tenth of its Burst comes back, if that is longer; from 10 ms to a second; and no less than two round
-	// trips. For a window, SlotLife is at most Per/4. Without a Store, it must be zero.
-	SlotLife time.Duration
-
-	// Outage is what to do while the Store cannot be reached. Zero is OutageShare. Without a Store, it must be zero.
-	Outage Outage
-
-	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again,
-	// when it is too slow, has lost the bucket, or another process shares it by other quotas. Calls come one
-	// after the other, in a goroutine of their own, with no lock held: a panic ends the program. Without a
-	// Store, it must be nil.
-	StoreEvent func(StoreEvent)
+	// Shared says by which Store processes share the Quotas. Zero means that the Quotas are of this Limiter alone.
+	Shared Shared
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
 	// server counts on its own gets the Value of its Parent.
@@ -278,6 +242,47 @@ type Limiter struct {
 	sharers      adaptive.Peers[*Limiter] // buckets whose servers may share windows: each that stated a limit, until it is forgotten
 	tenants      *adaptive.Tenants        // what those right below l were told; nil unless one of them is a tenant that was refused
 	refusedSince atomic.Int64             // tenants.Since; may be read without the lock
+}
+
+// Shared says how the quotas of a bucket are shared by processes. Without a Store, all other fields must be zero.
+type Shared struct {
+	// Store, if not nil, is where the Quotas live; a nil pointer in it is an error. All processes whose
+	// Limiters have the same Store and the same Name here share the Quotas, and learn what a server
+	// says to any of them.
+	//
+	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A
+	// quota cannot have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is
+	// an error. Even a claim that must not wait waits for the store's answer, and for that of a call that was
+	// under way. A Parent that delays requests for longer than SlotLife wastes slots; if the Parent has a Store
+	// too, one token of each of its token buckets must come back within SlotLife. See Close.
+	Store store.Store
+
+	// Name is what the Store calls the bucket. If empty, that is Limiter.Name.
+	Name string
+
+	// Fresh says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot
+	// tell a bucket that it does not know from one that it has lost, and takes both for used up: the first
+	// claim waits for MaxStandstill at most (for two minutes if that is zero), and 1000 a day are back after a
+	// day. If Fresh is set, all is there after half a second, unless another process says that it knows the
+	// bucket.
+	Fresh bool
+
+	// SlotLife is for how long after its instant in the Store's schedule a slot may still be used. The longest
+	// SlotLife of all processes counts. SlotLife must be longer than a round trip to the store. With five round
+	// trips, a process that sends often enough always has slots in hand. A longer SlotLife saves round trips,
+	// but makes each window longer by SlotLife, and each Burst smaller by what comes back within SlotLife. Zero
+	// or negative means the least that suits all quotas: Per/100, or for a token bucket the time in which a
+	// tenth of its Burst comes back, if that is longer; from 10 ms to a second; and no less than two round
+	// trips. For a window, SlotLife is at most Per/4.
+	SlotLife time.Duration
+
+	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.
+	Outage Outage
+
+	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again,
+	// when it is too slow, has lost the bucket, or another process shares it by other quotas. Calls come one
+	// after the other, in a goroutine of their own, with no lock held: a panic ends the program.
+	Event func(StoreEvent)
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas
@@ -344,7 +349,7 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 // applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that mu
 // is held.
 func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
-	if l.Store != nil && l.link == nil && l.misset == nil {
+	if l.Shared.Store != nil && l.link == nil && l.misset == nil {
 		l.link = newStoreLink(l)
 	}
 	if !l.isClosed() {
@@ -353,7 +358,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	l.quotas, l.concurrent = qs, slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	l.tree.hasQueues = l.tree.hasQueues || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Queue > 0 })
 	local := qs
-	if l.Store != nil {
+	if l.Shared.Store != nil {
 		local = lease.NotStored(qs)
 	}
 	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), check.Spend(l.Spend).Spreads(l.MaxStandstill))
@@ -486,9 +491,7 @@ func (l *Limiter) init() {
 	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.idleAfter, l.tree.standstill = check.IdleAfter(l.IdleAfter), min(l.tree.standstill, check.Bound(l.MaxStandstill))
-	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
-		Store: l.Store != nil, StoreName: l.StoreName != "", SlotLife: l.SlotLife != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, Fresh: l.Fresh,
-	}))
+	l.misset = fields.Invalid(check.Fields(l, &l.Shared, l.Reserve, string(l.Shared.Outage), string(l.Spend)))
 	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)

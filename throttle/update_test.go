@@ -136,7 +136,7 @@ func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quotas(t, "1/10s burst 1")}
 			if l.Name == "a" {
-				l.Store = shared
+				l.Shared.Store = shared
 			}
 			return l
 		}}

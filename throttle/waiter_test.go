@@ -343,7 +343,7 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 		"above":              {under("9/s burst 9, " + text), nil, Forecast{Wait: 30 * time.Second, Bucket: "p", Cause: CausePace, Quota: text}, true},
 		"asked above":        {under("9/s burst 9, " + text), func(l *Limiter) *Limiter { return l.Parent }, Forecast{Wait: 30 * time.Second, Bucket: "p", Cause: CausePace, Quota: text}, true},
 		"in flight":          {&Limiter{Quotas: quotas(t, "9/s burst 9, 60 tokens in flight")}, nil, Forecast{Cause: CauseInFlight, Quota: "60 tokens in flight"}, false},
-		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{Wait: 31 * time.Second, Bucket: "s", Cause: CausePace, Quota: text}, true},
+		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Shared: Shared{Store: new(store.Memory)}}, nil, Forecast{Wait: 31 * time.Second, Bucket: "s", Cause: CausePace, Quota: text}, true},
 		"reserved":           {&Limiter{Quotas: quotas(t, "9/s burst 9, 120 tokens/m burst 120"), Reserve: 0.5}, nil, Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: "120 tokens/m burst 120"}, true},
 		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{Wait: 30 * time.Second, Bucket: "p", Cause: CauseWindowUsedUp, Quota: "the server's limit of 10"}, true},
 	} {
@@ -385,7 +385,7 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 					t.Errorf("refused after %v, want at once", took)
 				}
 				w.Leave()
-				if l.Store != nil {
+				if l.Shared.Store != nil {
 					l.Close()
 				}
 			})
@@ -492,7 +492,7 @@ func waitsAddUp(t *testing.T, seed uint64) {
 		if i > 0 {
 			l.Parent = tree[r.IntN(i)]
 		} else if n == 1 {
-			l.Store = new(store.Memory)
+			l.Shared.Store = new(store.Memory)
 			defer l.Close()
 		}
 		tree = append(tree, l)

@@ -102,7 +102,7 @@ func (f *asker) exchange(count int, horizon time.Duration) {
 	late := time.Second
 	for k, q := range f.quotas {
 		cost[k] = 1
-		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.SlotLife
+		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Shared.SlotLife
 	}
 	_, f.err = goredis.New(f.c).Exchange(f.ctx, &store.Request{
 		Version: 1, Bucket: "api", Quotas: f.quotas, SlotLife: late, Horizon: horizon, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
@@ -118,7 +118,7 @@ func (f *asker) busy(limiters int) (rest, own int64) {
 	defer cancel()
 	var all sync.WaitGroup
 	for range limiters {
-		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Store: goredis.New(f.c), Fresh: true}
+		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Shared: throttle.Shared{Store: goredis.New(f.c), Fresh: true}}
 		defer l.Close()
 		for range 20 {
 			all.Go(func() {

@@ -56,7 +56,7 @@ type pacer struct{ l *throttle.Limiter }
 func newPacer(text string) maker {
 	return func(c *redis.Client, _ int, late time.Duration) (limiter, error) {
 		quotas, err := quota.Parse(text)
-		return pacer{&throttle.Limiter{Name: text, Quotas: quotas, Store: goredis.New(c), SlotLife: late}}, err
+		return pacer{&throttle.Limiter{Name: text, Quotas: quotas, Shared: throttle.Shared{Store: goredis.New(c), SlotLife: late}}}, err
 	}
 }
 

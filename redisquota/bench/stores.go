@@ -55,7 +55,7 @@ func limits(open func(dir string, c *redis.Client) (store.Store, error)) func(st
 			return nil, nil, err
 		}
 		quotas, err := canonical("20000/s burst 20000") // a store hands out half a second of it ahead
-		l := &throttle.Limiter{Name: "api", Quotas: quotas, Store: s, Fresh: true}
+		l := &throttle.Limiter{Name: "api", Quotas: quotas, Shared: throttle.Shared{Store: s, Fresh: true}}
 		return func(ctx context.Context, _ int) error { return l.Wait(ctx, 1) }, func() { _ = l.Close() }, err
 	}
 }

@@ -25,7 +25,7 @@ func ExampleNew() {
 
 	store := goredis.New(client)
 	store.Prefix = "crawler"
-	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("50/s burst 10"), Store: store, Fresh: true}
+	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("50/s burst 10"), Shared: throttle.Shared{Store: store, Fresh: true}}
 	defer limiter.Close()
 	fmt.Println(limiter.Wait(context.Background(), 1))
 	fmt.Println(server.Exists("{crawler:api.example.com}:state"))

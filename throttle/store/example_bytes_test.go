@@ -51,8 +51,8 @@ func (k *kept) Listen(string, func(store.News)) (stop func(), err error) {
 func Example() {
 	k := &kept{start: time.Now(), rows: map[string][]byte{}}
 	quotas := quota.MustParse("3/m log")
-	a := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: k}
-	b := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: k, MaxWait: time.Second}
+	a := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: k}}
+	b := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: k}, MaxWait: time.Second}
 	defer a.Close()
 	defer b.Close()
 

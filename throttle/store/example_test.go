@@ -14,8 +14,8 @@ import (
 func ExampleMemory() {
 	memory := new(store.Memory)
 	quotas := quota.Quotas{{N: 3, Per: 60e9, Kind: quota.SlidingLog}}
-	a := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: memory}
-	b := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: memory}
+	a := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: memory}}
+	b := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: memory}}
 	defer a.Close()
 	defer b.Close()
 

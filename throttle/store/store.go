@@ -59,7 +59,7 @@ type Request struct {
 	// which a newer module may have raised. So stores are renewed before Limiters are.
 	Version int
 
-	// Bucket is the name of the bucket: the Name or StoreName of a Limiter, which is not empty.
+	// Bucket is the name of the bucket: Shared.Name of a Limiter, or its Name, which is not empty.
 	Bucket string
 
 	// Quotas are those of the bucket, valid and in their canonical form: units of requests are empty, Per and

@@ -81,9 +81,9 @@ func work(dir string) {
 	}
 	var wait sync.WaitGroup
 	for i, load := range chosen() {
-		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Store: shared, Outage: outages[os.Getenv(outageEnv)], MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Shared: throttle.Shared{Store: shared, Outage: outages[os.Getenv(outageEnv)]}, MaxStandstill: throttle.Forever}
 		if os.Getenv("PACER_SOAK_EVENTS") != "" {
-			l.StoreEvent = func(e throttle.StoreEvent) { fmt.Fprintf(os.Stderr, "%+v\n", e) }
+			l.Shared.Event = func(e throttle.StoreEvent) { fmt.Fprintf(os.Stderr, "%+v\n", e) }
 		}
 		for k := range *claims {
 			cost := 1

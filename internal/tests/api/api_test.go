@@ -78,7 +78,7 @@ func TestSize(t *testing.T) {
 		pkg string
 		size
 	}{
-		{"throttle", size{types: 20, methods: 32, funcs: 1}}, // of these, 2 and 2 are Reader and Writer, 1 and 1 what a StoreEvent says, 3 methods the word of a Priority; the function is for package pacer
+		{"throttle", size{types: 21, methods: 32, funcs: 1}}, // of these, 2 and 2 are Reader and Writer, 1 and 1 what a StoreEvent says, 3 methods the word of a Priority; the function is for package pacer
 		{"throttle/store", size{types: 10, methods: 11, funcs: 0}},
 		{"headers", size{types: 10, methods: 7, funcs: 2}}, // one of the functions is for internal/habit
 	}

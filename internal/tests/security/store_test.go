@@ -51,7 +51,7 @@ func TestSharedHostileReplies(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", name, huge), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := &neighbour{reply: reply}
-					l := &throttle.Limiter{Name: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second}}, Store: s, MaxStandstill: throttle.Forever}
+					l := &throttle.Limiter{Name: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second}}, Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 					begin := time.Now()
 					for range 2 {
 						ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -82,7 +82,7 @@ func TestSharedHostileReplies(t *testing.T) {
 func TestSharedHostileNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &neighbour{reply: store.Reply{Members: 1, Slots: []store.Slot{{ID: 1, Count: 1}}}}
-		l := &throttle.Limiter{Name: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second}}, Store: s, MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second}}, Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 		if err := l.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}

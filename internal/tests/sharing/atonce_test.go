@@ -61,8 +61,8 @@ func neverWaits(t *testing.T, trip time.Duration, quotas quota.Quotas, waiters i
 	if fails {
 		above.fails, shared.fails = rand.New(rand.NewPCG(1, 4)), rand.New(rand.NewPCG(1, 5))
 	}
-	all := &throttle.Limiter{Name: "all", Quotas: quota.MustParse("50/s burst 10"), Fresh: true, Store: above, Outage: throttle.OutageClosed}
-	a := &throttle.Limiter{Name: "a", Quotas: quotas, Fresh: true, Store: shared, Parent: all}
+	all := &throttle.Limiter{Name: "all", Quotas: quota.MustParse("50/s burst 10"), Shared: throttle.Shared{Fresh: true, Store: above, Outage: throttle.OutageClosed}}
+	a := &throttle.Limiter{Name: "a", Quotas: quotas, Shared: throttle.Shared{Fresh: true, Store: shared}, Parent: all}
 	buckets := []*throttle.Limiter{a, {Name: "b", Quotas: quotas, Parent: all}, {Name: "c", SlowStart: true, Parent: a}, all}
 	claim := func(r *rand.Rand) (*throttle.Limiter, throttle.Claim) {
 		return buckets[r.IntN(len(buckets))], throttle.Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": r.IntN(40)}, Priority: throttle.Priority(r.IntN(4) - 1)}
@@ -111,8 +111,8 @@ func TestNobodyWouldWaitForWhatTheStoreHas(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 6))
-				all := &throttle.Limiter{Name: "all", Quotas: quota.MustParse("600/m log, 900/m window"), Fresh: true, Store: &sluggish{trip: trip}}
-				a := &throttle.Limiter{Name: "a", Quotas: quota.MustParse("400/m log, 4000 tokens/m log"), Fresh: true, Store: &sluggish{trip: trip}, Parent: all}
+				all := &throttle.Limiter{Name: "all", Quotas: quota.MustParse("600/m log, 900/m window"), Shared: throttle.Shared{Fresh: true, Store: &sluggish{trip: trip}}}
+				a := &throttle.Limiter{Name: "a", Quotas: quota.MustParse("400/m log, 4000 tokens/m log"), Shared: throttle.Shared{Fresh: true, Store: &sluggish{trip: trip}}, Parent: all}
 				b := &throttle.Limiter{Name: "b", Parent: all}
 				time.Sleep(time.Second)
 				var wg sync.WaitGroup

@@ -162,7 +162,7 @@ func TestWhoIsNotCounted(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				member := func(s store.Store, isNew bool) *throttle.Limiter {
-					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: throttle.OutageClosed, MaxStandstill: throttle.Forever, Fresh: isNew}
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s, Outage: throttle.OutageClosed, Fresh: isNew}, MaxStandstill: throttle.Forever}
 					t.Cleanup(func() { _ = l.Close() })
 					return l
 				}

@@ -31,7 +31,7 @@ func TestLimiterBesideATransport(t *testing.T) {
 		transport := &pacer.Transport{
 			Base: base, Quotas: pacer.Table{"api.example.com/": quotas}, Shared: pacer.Shared{Store: shared}, Retry: pacer.Retry{MaxRefusals: -1},
 		}
-		messages := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: shared}
+		messages := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: shared}}
 		defer func() {
 			if err := transport.Close(); err != nil {
 				t.Error(err)

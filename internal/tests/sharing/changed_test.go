@@ -31,7 +31,7 @@ func newChanging(t *testing.T, text string, shared bool) *changing {
 	t.Helper()
 	c := &changing{Limiter: &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), MaxStandstill: throttle.Forever}, start: time.Now()}
 	if shared {
-		c.Store, c.Fresh, c.SlotLife = new(store.Memory), true, time.Millisecond
+		c.Shared = throttle.Shared{Store: new(store.Memory), Fresh: true, SlotLife: time.Millisecond}
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -175,11 +175,11 @@ func (c *changing) check(t *testing.T, seed uint64, at time.Duration) time.Durat
 			continue
 		}
 		missing, own = missing+1, own+1
-		if over := own - float64(q.Burst); over > rate*c.SlotLife.Seconds()+1e-6 {
+		if over := own - float64(q.Burst); over > rate*c.Shared.SlotLife.Seconds()+1e-6 {
 			t.Fatalf("seed %d: at %v %v over %v", seed, o.at, over, &q)
 		}
 	}
-	if pass(at); c.Store != nil {
+	if pass(at); c.Shared.Store != nil {
 		missing++ // each change may cost what comes back until the last near slot: here, no more than a token in all
 	}
 	return max(time.Duration((missing+1-float64(q.Burst))/rate*float64(time.Second)), 0)
@@ -196,7 +196,7 @@ func TestQuotasThatChangeByALittle(t *testing.T) {
 			var went atomic.Int64
 			s := &away{Memory: new(store.Memory)}
 			for range 3 {
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Fresh: true, MaxStandstill: throttle.Forever}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(texts[0]), Shared: throttle.Shared{Store: s, Fresh: true}, MaxStandstill: throttle.Forever}
 				for range 5 {
 					wait.Go(func() {
 						for l.Wait(ctx, 1) == nil {
@@ -265,8 +265,7 @@ func TestQuotasThatChangeWhileTheStoreIsUnsteady(t *testing.T) {
 			var wait sync.WaitGroup
 			for i := range went {
 				l := &throttle.Limiter{
-					Name: "api", Quotas: quota.MustParse(texts[0]), Store: s, Fresh: true, MaxStandstill: throttle.Forever,
-					Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed}[seed%2],
+					Name: "api", Quotas: quota.MustParse(texts[0]), Shared: throttle.Shared{Store: s, Fresh: true, Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed}[seed%2]}, MaxStandstill: throttle.Forever,
 				}
 				limiters = append(limiters, l)
 				for range 4 {
@@ -327,7 +326,7 @@ func TestQuotasThatChangeWhileRepliesAreLost(t *testing.T) {
 		var all []*throttle.Limiter
 		for i := range 5 {
 			s := &away{Memory: m, mute: func() bool { d := time.Since(f.start); return d >= from && d < to }}
-			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("60/2s log"), Outage: throttle.OutageClosed, MaxStandstill: throttle.Forever, Store: s}
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("60/2s log"), Shared: throttle.Shared{Outage: throttle.OutageClosed, Store: s}, MaxStandstill: throttle.Forever}
 			all = append(all, l)
 			for range 4 {
 				f.wait.Go(func() {

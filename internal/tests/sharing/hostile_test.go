@@ -96,7 +96,7 @@ func afterRubbish(t *testing.T, mode throttle.Outage, wrong func(r *store.Reply)
 	ctx, cancel := context.WithTimeout(t.Context(), f.end)
 	defer cancel()
 	for by := range 2 {
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: &rubbish{memory, &on, wrong}, Outage: mode, MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: &rubbish{memory, &on, wrong}, Outage: mode}, MaxStandstill: throttle.Forever}
 		for range 3 {
 			f.wait.Go(func() {
 				for ctx.Err() == nil {

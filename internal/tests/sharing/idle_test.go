@@ -36,7 +36,7 @@ func newLosable(t *testing.T, text string) *losable {
 // join adds processes.
 func (f *losable) join(n int) {
 	for range n {
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(f.text), Store: f.store, Outage: throttle.OutageShare, MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(f.text), Shared: throttle.Shared{Store: f.store, Outage: throttle.OutageShare}, MaxStandstill: throttle.Forever}
 		f.t.Cleanup(func() { _ = l.Close() })
 		f.all = append(f.all, l)
 	}

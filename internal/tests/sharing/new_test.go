@@ -29,7 +29,7 @@ func TestFirstUseWaitsForMaxStandstillAtMost(t *testing.T) {
 					start := time.Now()
 					s := new(store.Memory)
 					s.Lose()
-					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: standstill}
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}, MaxStandstill: standstill}
 					if err := l.Wait(t.Context(), 1); err != nil {
 						t.Fatal(err)
 					}
@@ -58,8 +58,8 @@ func TestNothingButTheFirstTokenIsEarly(t *testing.T) {
 				start := time.Now()
 				s := new(store.Memory)
 				s.Lose()
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
-				o := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
+				o := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}}
 				defer o.Close()
 				defer l.Close()
 				if err := o.Wait(t.Context(), 1); err != nil {
@@ -98,8 +98,8 @@ func TestABucketIsNew(t *testing.T) {
 			start := time.Now()
 			s := new(store.Memory)
 			s.Lose()
-			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Fresh: true}
-			l.StoreEvent = func(e throttle.StoreEvent) {
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s, Fresh: true}}
+			l.Shared.Event = func(e throttle.StoreEvent) {
 				t.Errorf("%s: told %+v, want nothing: it is new, as it was said to be", text, e)
 			}
 			if err := l.Wait(t.Context(), 20); err != nil {
@@ -161,9 +161,9 @@ func TestALostBucketIsNotNew(t *testing.T) {
 							went = append(went, sent{at: time.Since(start), n: 1})
 						}
 					}
-					old := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Fresh: true}
+					old := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: each, Fresh: true}}
 					told := 0
-					old.StoreEvent = func(e throttle.StoreEvent) {
+					old.Shared.Event = func(e throttle.StoreEvent) {
 						if told++; e.Kind != throttle.StoreLost {
 							t.Errorf("told %+v, want that it was lost", e)
 						}
@@ -171,7 +171,7 @@ func TestALostBucketIsNotNew(t *testing.T) {
 					send(old, 90)
 					time.Sleep(time.Second)
 					s.Lose()
-					late := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, Fresh: true}
+					late := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: each, Fresh: true}}
 					if !news {
 						send(old, 1) // it asks as soon as it needs more
 					}

@@ -41,7 +41,7 @@ func outage(t *testing.T, text string, seed uint64) (over map[string]int, went i
 		ctx, cancel := context.WithTimeout(t.Context(), f.end)
 		defer cancel()
 		for by := range 2 + r.IntN(3) {
-			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 			t.Cleanup(func() { _ = l.Close() })
 			busy := r.IntN(3) // 0: bursts with long pauses, 1: now and then, 2: always
 			for range 1 + r.IntN(12) {
@@ -170,7 +170,7 @@ func (o aheadOfAnOutage) run(t *testing.T, text string) {
 		ctx, cancel := context.WithTimeout(t.Context(), f.end)
 		defer cancel()
 		limiter := func() *throttle.Limiter {
-			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
+			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 			t.Cleanup(func() { _ = l.Close() })
 			return l
 		}

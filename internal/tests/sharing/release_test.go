@@ -35,7 +35,7 @@ func TestAPersonEndsAHold(t *testing.T) {
 		var ends [2]func() error
 		var limiters [2]*throttle.Limiter
 		for i := range limiters {
-			limiters[i] = &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s burst 5"), Store: s, MaxStandstill: throttle.Forever}
+			limiters[i] = &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s burst 5"), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 			ends[i] = limiters[i].Close
 			if err := limiters[i].Wait(t.Context(), 1); err != nil {
 				t.Fatal(err)
@@ -74,8 +74,8 @@ func TestAPersonEndsADebt(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, start := new(store.Memory), time.Now()
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
-				o := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
+				o := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 				g, err := l.Acquire(t.Context(), throttle.Claim{})
 				if err != nil {
 					t.Fatal(err)
@@ -103,7 +103,7 @@ func TestAPersonEndsADebt(t *testing.T) {
 func TestAReleaseEndsWhatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(store.Memory)
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("5/s burst 5"), Store: s, MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("5/s burst 5"), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 		defer l.Close()
 		g, err := l.Acquire(t.Context(), throttle.Claim{})
 		if err != nil {

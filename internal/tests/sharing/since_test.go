@@ -42,7 +42,7 @@ func TestSinceIsOfWhenItIsSent(t *testing.T) {
 				t.Errorf("%v have passed since the last request, and %v are told", want, got)
 			}
 		}}
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s even"), Store: s}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s even"), Shared: throttle.Shared{Store: s}}
 		for range 10 {
 			if err := l.Wait(t.Context(), 1); err != nil {
 				t.Fatal(err)

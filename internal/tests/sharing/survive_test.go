@@ -79,8 +79,8 @@ func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []i
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(f.end, cancel)
 	for by, s := range stores {
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: outage, MaxStandstill: throttle.Forever}
-		l.StoreEvent = func(e throttle.StoreEvent) {
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Shared: throttle.Shared{Store: s, Outage: outage}, MaxStandstill: throttle.Forever}
+		l.Shared.Event = func(e throttle.StoreEvent) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if (e.Kind == throttle.StoreOthers) != (e.Others != nil) {
@@ -232,7 +232,7 @@ func TestLossIsHeardOfAfterALostReply(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := new(store.Memory)
 				d := &deaf{Store: &away{Memory: s}, again: again}
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("60/10s log"), Store: d, Outage: throttle.OutageClosed}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("60/10s log"), Shared: throttle.Shared{Store: d, Outage: throttle.OutageClosed}}
 				var sends []sent
 				start := time.Now()
 				send := func(n int) {
@@ -403,7 +403,7 @@ func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, back := &fleet{start: time.Now()}, 8*time.Second
 				s := &away{Memory: new(store.Memory), down: between(f, 2*time.Second, back-c.mute), mute: between(f, back-c.mute, back)}
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(c.text), Store: s, MaxStandstill: throttle.Forever}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(c.text), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 				defer l.Close()
 				send := func(at time.Duration, n int) {
 					time.Sleep(at - time.Since(f.start))
@@ -443,7 +443,7 @@ func (f *fleet) paid(t *testing.T, text string) {
 func TestASlotAboveTheBurstIsForOneClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{start: time.Now()}
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s burst 5 debt"), Store: &away{Memory: new(store.Memory)}}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s burst 5 debt"), Shared: throttle.Shared{Store: &away{Memory: new(store.Memory)}}}
 		defer l.Close()
 		if err := f.send(t.Context(), l, 0, 5); err != nil {
 			t.Fatal(err)
@@ -488,7 +488,7 @@ func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 				start := time.Now()
 				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(start); return d > 2*time.Second && d < 8*time.Second }}
 				for i, at := range []time.Duration{0, 8 * time.Second} {
-					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.Forever}
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Shared: throttle.Shared{Store: s}, MaxStandstill: throttle.Forever}
 					time.Sleep(at - time.Since(start))
 					if err := l.Wait(t.Context(), 20); err != nil {
 						t.Fatal(err)

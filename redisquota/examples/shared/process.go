@@ -26,8 +26,8 @@ func call(ctx context.Context, url, addr string) error {
 	if addr != "" {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		defer client.Close()
-		limiter.Store = goredis.New(client)
-		limiter.SlotLife = 50 * time.Millisecond // on a busy machine a process may wake up late
+		limiter.Shared.Store = goredis.New(client)
+		limiter.Shared.SlotLife = 50 * time.Millisecond // on a busy machine a process may wake up late
 		defer limiter.Close()
 	}
 	ctx, cancel := context.WithTimeout(ctx, span)

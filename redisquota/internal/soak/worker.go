@@ -43,7 +43,7 @@ func work(addr string) {
 	store := goredis.New(redis.NewClient(&redis.Options{Addr: addr, DialTimeout: 200 * time.Millisecond}))
 	var wait sync.WaitGroup
 	for i, load := range chosen() {
-		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Store: store, Outage: outages[os.Getenv(outageEnv)], MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Shared: throttle.Shared{Store: store, Outage: outages[os.Getenv(outageEnv)]}, MaxStandstill: throttle.Forever}
 		for k := range perQuota {
 			cost := 1
 			if len(load.costs) > 0 {

@@ -7,7 +7,6 @@ package check
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/internal/fields"
@@ -16,28 +15,22 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/lease"
 )
 
-// OfStore says of each field that does nothing without a Store whether it is set, and of the Store.
-type OfStore struct{ Store, StoreName, SlotLife, Outage, StoreEvent, Fresh bool }
-
-// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas:
-// a Reserve that is no share; an Outage or a Spend that is none of the constants; durations that were probably
-// meant to be in another unit; fields that want a Store; and a Store that is a nil pointer.
-func Fields(limiter any, reserve float64, outage, spend string, set OfStore) error {
+// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas, and with
+// those of its Shared, to which shared points: a Reserve that is no share; an Outage or a Spend that is none of the
+// constants; durations that were probably meant to be in another unit; fields that want a Store; and a Store that is a
+// nil pointer.
+func Fields(limiter, shared any, reserve float64, outage, spend string) error {
 	var wrong []error
 	if !(reserve >= 0 && reserve < 1) {
 		wrong = append(wrong, fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", reserve))
 	}
 	if _, ok := outages[outage]; !ok {
-		wrong = append(wrong, fmt.Errorf("throttle: Outage is %q, want share, closed or open", outage))
+		wrong = append(wrong, fmt.Errorf("throttle: Shared.Outage is %q, want share, closed or open", outage))
 	}
 	if _, ok := spends[spend]; !ok {
 		wrong = append(wrong, fmt.Errorf("throttle: Spend is %q, want auto, eager, balanced or even", spend))
 	}
-	sentences := fields.BareNumbers(limiter, time.Microsecond)
-	if set != (OfStore{}) {
-		sentences = slices.Concat(sentences, fields.SetWithout("", set, "Store"), fields.NilPointer("", limiter, "Store"))
-	}
-	for _, s := range sentences {
+	for _, s := range append(fields.BareNumbers(limiter, time.Microsecond), fields.SetWithout("Shared.", shared, "Store")...) {
 		wrong = append(wrong, errors.New("throttle: "+s))
 	}
 	return errors.Join(wrong...)

@@ -60,6 +60,7 @@ func TestEffectiveValues(t *testing.T) {
 
 // Every new bucket is checked: that must cost little.
 func TestWhatIsFineAllocatesNothing(t *testing.T) {
+	shared := &struct{ Store any }{}
 	config := &struct {
 		Name    string
 		Quotas  quota.Quotas
@@ -68,7 +69,7 @@ func TestWhatIsFineAllocatesNothing(t *testing.T) {
 		hidden  time.Duration
 	}{Name: "a", MaxWait: time.Second, hidden: 1}
 	if n := testing.AllocsPerRun(10, func() {
-		if err := Fields(config, 0.5, "", "", OfStore{}); err != nil {
+		if err := Fields(config, shared, 0.5, "", ""); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {
@@ -79,7 +80,7 @@ func TestWhatIsFineAllocatesNothing(t *testing.T) {
 // A share of all reserves everything, so that nothing would go but what is urgent.
 func TestReserveIsAShare(t *testing.T) {
 	for reserve, ok := range map[float64]bool{0: true, 0.5: true, 0.999: true, 1: false, -0.1: false, math.NaN(): false} {
-		if err := Fields(&struct{}{}, reserve, "", "", OfStore{}); (err == nil) != ok {
+		if err := Fields(&struct{}{}, &struct{ Store any }{}, reserve, "", ""); (err == nil) != ok {
 			t.Errorf("Reserve %v: %v", reserve, err)
 		}
 	}
