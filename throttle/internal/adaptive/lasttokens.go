@@ -14,7 +14,7 @@ package adaptive
 type lastTokens struct {
 	doubt doubt
 	taken int // by others between the newest two answers
-	of    int // of which reset these are, see reset.count
+	of    int // of which reset these are, see reset.count and seek.count
 	asked int // likewise, of when it was asked last
 }
 

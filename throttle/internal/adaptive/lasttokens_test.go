@@ -3,6 +3,9 @@ package adaptive
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestLastTokens: in which of 20 windows one of the last two tokens is asked for, if others take two for each of ours.
@@ -39,5 +42,29 @@ func TestLastTokens(t *testing.T) {
 		if !slices.Equal(asked, test.want) {
 			t.Errorf("%s: asked in %v, want %v", test.name, asked, test.want)
 		}
+	}
+}
+
+// TestLastTokensWhereNoResetIsStated: the last two of a window are left to others as well where looks have shown when
+// it ends.
+func TestLastTokensWhereNoResetIsStated(t *testing.T) {
+	b := newBucket(t, Config{})
+	of20 := func(remaining int) quota.Statement { return quota.Statement{Limit: 20, Remaining: remaining} }
+	var asked []int
+	for w := range 12 {
+		b.at(time.Duration(w) * 10 * time.Second)
+		for _, remaining := range []int{19, 5, 2} {
+			b.exchange(says(of20(remaining)))
+		}
+		if b.window1().remaining > 0 {
+			asked = append(asked, w)
+			b.exchange(refuses(of20(0)))
+		}
+		if w == 0 { // so that it is known when all is back
+			b.at(9 * time.Second).exchange(refuses(of20(0)))
+		}
+	}
+	if want := []int{0, 1, 3, 7}; !slices.Equal(asked, want) {
+		t.Errorf("asked in %v, want %v", asked, want)
 	}
 }

@@ -25,6 +25,7 @@ type seek struct {
 	least     time.Duration // so long after from, nothing was there
 	most      time.Duration // so long after from, something was there; zero if that was not seen, but by looks that were late
 	confirmed int           // how many looks in a row found the whole limit so late
+	count     int           // of the windows so far
 	vain      bool          // a look has found nothing since the window began
 	short     time.Duration // most, before it grew to twice as much or more, the latest time; zero if the next window was as long
 	bits      bits          // what looks found of a limit that comes back token by token, since most is what a token takes
@@ -66,7 +67,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	case resetKnown:
 		*l = seek{}
 	case l.from == 0, o.elsewhere && o.whole():
-		l.from, l.vain = o.decided(), false
+		l.from, l.vain, l.count = o.decided(), false, l.count+1
 	case o.look && o.vain():
 		l.least, l.confirmed, l.vain = max(l.least, took), 0, true
 	case o.refused:
@@ -78,7 +79,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
 		l.restored(max(took, shortestLook))
-		l.from, l.vain = o.decided(), false
+		l.from, l.vain, l.count = o.decided(), false, l.count+1
 	case o.look: // it comes back token by token, or others were there first; or they have gone since
 		floor := min(took, firstLook)
 		if o.whole() && l.most <= firstLook { // it may have been back for long
@@ -87,7 +88,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 		l.most, l.from = max(l.perToken(took, o.back(), o.whole()), floor, shortestLook), o.decided()
 		l.least, l.confirmed, l.vain, l.short = l.most, 0, false, 0
 	case o.whole() && o.newest: // it was restored meanwhile
-		l.from, l.vain = o.decided(), false
+		l.from, l.vain, l.count = o.decided(), false, l.count+1
 	}
 }
 

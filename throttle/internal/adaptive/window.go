@@ -188,14 +188,19 @@ func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 	return w.seek.from == 0 && w.reset.late > now
 }
 
-// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others.
+// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others. Where
+// none is stated, looks may have shown when it ends.
 // Where refused requests begin the window anew, who is not refused would not hear of that.
 func (w *window) leaveLast(o *outcome, inFlight int) {
 	if !o.requests || o.elsewhere || w.instances || w.renewal.renews || w.refill.refills || w.others.siblings {
 		return
 	}
-	w.ending.note(o, w.reset.count)
-	if w.reset.late > o.now && w.ending.leave(w.remaining-inFlight, w.reset.count) {
+	ends, count := w.reset.late, w.reset.count+w.seek.count
+	if ends == 0 && w.seek.most > 0 {
+		ends = w.seek.from.Add(w.seek.most)
+	}
+	w.ending.note(o, count)
+	if ends > o.now && w.ending.leave(w.remaining-inFlight, count) {
 		w.remaining = 0
 	}
 }
