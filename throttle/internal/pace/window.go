@@ -268,9 +268,10 @@ func (w *window) isSparse(empty, waited, lasted time.Duration) bool {
 }
 
 // isSudden reports whether a turn was over soon enough to be that of a window: in half of the time to the next one, or in
-// two thirds once three turns had as many. Once four had, it does not matter.
+// two thirds once three turns had as many. Once four had, it does not matter. Of fewer than a row, three must have as many:
+// the parts of ten processes that share a window are alike now and then.
 func (w *window) isSudden(waited, lasted time.Duration) bool {
-	return 2*waited > lasted || w.alike > 1 && 3*waited > lasted || w.alike > 2
+	return w.alike > 2 || w.alike > 1 && 3*waited > lasted || w.size >= leastRow && 2*waited > lasted
 }
 
 // refuse takes in a refusal. It reports whether the turn had far less than the one before it, of which nothing was back
