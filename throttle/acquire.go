@@ -226,7 +226,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	done := w.done
 	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
 	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, done
-	w.joined, w.from, w.MaxWait, w.remembered = now, l.tree.credit.From(now), check.ClaimsOr(c.MaxWait, l.MaxWait), asks
+	w.joined, w.from, w.left, w.MaxWait, w.remembered = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
 	w.Hasty = adaptive.Hasty(p.since, w.Patience(l.clock.AwakeAt(p.since)))

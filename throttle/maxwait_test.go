@@ -341,3 +341,29 @@ func TestLessIsKeptForTheAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestGoneAsItCame: a claim that goes as it comes, although others wait, looks at nothing once more. Whether it did was up to
+// the scheduler, which a few claims show.
+func TestGoneAsItCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			l := &Limiter{SlowStart: true}
+			grant(t, l, Claim{})
+			if _, w := join(t, l, Claim{}); w == nil {
+				t.Fatal("the second does not wait for a slow start")
+			}
+			time.Sleep(time.Millisecond)
+			c, g := Claim{MaxWait: -1}, new(Grant)
+			g.begin(l, &c)
+			w, err := l.join(t.Context(), &c, place{}, g, nil)
+			if err != nil || w == nil || w.entries != nil {
+				t.Fatalf("waits as %v: %v", w, err)
+			}
+			came := l.tree.lastNews
+			time.Sleep(time.Millisecond)
+			if err := w.wait(t.Context(), g); err != nil || l.tree.lastNews != came {
+				t.Fatalf("%v; news at %v, want %v", err, l.tree.lastNews, came)
+			}
+		}
+	})
+}

@@ -20,7 +20,7 @@ import (
 // waiter is a claim that stands in line.
 type waiter struct {
 	expected delay         // when w joined
-	left     time.Duration // until w is to look by itself: at its end, or when it comes to be hasty; zero if the wait has ended
+	left     time.Duration // until w is to look by itself: at its end, or when it comes to be hasty; zero if it has ended as it looked
 
 	l *Limiter // the bucket that was asked
 	need
