@@ -367,3 +367,25 @@ func TestGoneAsItCame(t *testing.T) {
 		}
 	})
 }
+
+// TestHastyClaimsKeepTheirPlaces: a claim that comes back to its place while buckets are being changed, and would not wait for
+// a slow start any more, goes before nobody who comes back after it to a better place.
+func TestHastyClaimsKeepTheirPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Quotas: quota.MustParse("2/s burst 1")}
+		l.Freeze()() // the clock begins
+		time.Sleep(2 * time.Second)
+		thaw := l.Freeze()
+		comesBack := func(c Claim, number uint64) *Waiter {
+			c.After = placed(place{since: 1, number: number})
+			_, w := join(t, l, c)
+			return w
+		}
+		comesBack(Claim{Priority: Background}, 3)
+		second := comesBack(Claim{MaxWait: 4 * time.Second}, 2)
+		first := comesBack(Claim{}, 1)
+		if thaw(); !gone(first) || gone(second) {
+			t.Errorf("gone: the first %v, the second %v; want the first alone", gone(first), gone(second))
+		}
+	})
+}

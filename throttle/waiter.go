@@ -99,9 +99,10 @@ func (w *waiter) expire(now monotime.Time) {
 	}
 }
 
-// passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty.
+// passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty. Not
+// while the tree is frozen: then others have yet to come back to their places.
 func (w *waiter) passes(now monotime.Time) (passes bool) {
-	if passes = w.Hasty != 0 && w.Hasty <= now && w.onlyStarts(now); passes {
+	if passes = w.Hasty != 0 && w.Hasty <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
 		w.rank, w.flow.name = 0, ofOneAlone(w)
 	}
 	return passes
