@@ -305,13 +305,13 @@ func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 // endPass says what goes when there is no room, and when the next pass begins.
 func (t *Tree[V]) endPass(room int) {
 	t.stuck, t.going, t.gathered = t.stuck && t.count > room, t.gathered.inOrder(), nil
-	switch {
+	switch more := t.count + t.count/16; {
 	case len(t.going) > 0:
 		t.SweepAt = room
 	case t.stuck:
-		t.SweepAt = t.count + t.count/16
-	default:
-		t.SweepAt = min(2*t.count-t.count/4, drained(room))
+		t.SweepAt = more
+	default: // where nearly all that there is room for are in use, not at once
+		t.SweepAt = min(2*t.count-t.count/4, max(drained(room), min(more, room)))
 	}
 }
 

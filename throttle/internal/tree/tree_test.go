@@ -469,6 +469,30 @@ func TestSweepSomeAfterAllWereInUse(t *testing.T) {
 	}
 }
 
+// TestSweepSomeRests: while nothing is added, no pass follows another one, however much of the room is in use.
+func TestSweepSomeRests(t *testing.T) {
+	for eighths := range 14 {
+		const room = 2 * SweepFrom
+		var tr Tree[*thing]
+		k := &counter{}
+		for tr.Count() < room*eighths/8 {
+			n := tr.get(fmt.Sprint(tr.Count()), fill)
+			n.Value.inUse = true
+			if tr.Full(room) {
+				tr.SweepSome(n, room, k)
+			}
+		}
+		last := tr.get("0", fill)
+		calls := 0
+		for ; tr.Full(room) && calls < 2*room/fewLooks; calls++ {
+			tr.SweepSome(last, room, k)
+		}
+		if tr.Full(room) {
+			t.Errorf("%d eighths: a pass is under way after %d calls", eighths, calls)
+		}
+	}
+}
+
 // TestSweepSomeForgetsNothingThatIsUsed: whatever is added, used and taken out while passes are under way, the tree stays
 // whole, and nothing is forgotten that was used lately, is about to be, or has nodes below it.
 func TestSweepSomeForgetsNothingThatIsUsed(t *testing.T) {
