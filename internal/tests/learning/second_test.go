@@ -33,3 +33,29 @@ func TestWindowOfASecond(t *testing.T) {
 		}
 	})
 }
+
+// TestWindowThatBeganBeforeItsAnswer: a window of five seconds begins with a request, whose answer takes a tenth of a
+// second, and ends in the same part of a second. Where that is just before a whole second, the middle of the round trip,
+// at which it began as far as is known, is after it: whole seconds since then would end a second too early. No look is
+// refused, and no second is lost: 99 windows take five seconds and less than a round trip each.
+func TestWindowThatBeganBeforeItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		time.Sleep(37 * time.Millisecond)
+		server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: 5 * time.Second}, pacertest.XRateLimit)
+		defer server.Close()
+		base := lab.Direct(server)
+		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Millisecond)
+			defer time.Sleep(90 * time.Millisecond)
+			return base.RoundTrip(r)
+		})}}
+		start := time.Now()
+		for range 1000 {
+			lab.Get(t, c, "http://a.example/")
+		}
+		if stats, took := server.Stats(), time.Since(start); stats.Refused != 0 || took != (504*time.Second+913*time.Millisecond) {
+			t.Errorf("%d refused of 1000 in %v", stats.Refused, took)
+		}
+	})
+}

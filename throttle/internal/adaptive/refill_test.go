@@ -656,6 +656,8 @@ func TestEarlyLook(t *testing.T) {
 		{"it refills already", 10, reset{early: at(0), late: at(s), resolution: s}, refill{refills: true}, untried, s, noGuess},
 		{"whole steps", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, untried, 9*s + s/2, guessWholeSteps},
 		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
+		{"begun in this step", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 8), halfRoundTrip: s / 8}, refill{}, right, 9*s + s/4, guessWholeSteps},
+		{"or in the one before", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s/8 - 1), halfRoundTrip: s / 8}, refill{}, right, 10 * s, noGuess},
 		{"a short round trip sooner", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"but no sooner than the request went", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s}, refill{}, right, 9*s + s/4, guessWholeSteps},
 		{"no look was served so yet", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, untried, 9*s + 3*s/4, guessWholeSteps},

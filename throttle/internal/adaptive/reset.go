@@ -210,6 +210,8 @@ func (r *reset) ends() monotime.Time {
 		return 0
 	case r.lasts > 0 && r.lasts < seems && 2*r.halfRoundTrip < r.resolution: // else the steps tell nothing
 		return r.opened.Add(r.lasts)
+	case seems%r.resolution > r.resolution-r.halfRoundTrip: // it may have begun a step before, and end at the reset
+		return 0
 	}
 	return r.opened.Add(seems.Truncate(r.resolution))
 }
