@@ -94,11 +94,11 @@ func AnySpent(limits []quota.Statement) bool {
 func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
 	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && AnySpent(a.Statements)):
+		if hint.Refusal == headers.RefusalSpent && hint.After < spentHold {
+			hint = headers.Retry{Known: true, After: spentHold}
+		}
 		a.Refused, a.Hold, a.HoldKnown, a.HoldResolution = true, hint.After, hint.Known, hint.Resolution
 		a.HoldAbsolute, a.HoldSkew = hint.Absolute, hint.Skew
-		if hint.Refusal == headers.RefusalSpent {
-			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
-		}
 	case resp.StatusCode >= 400:
 		a.MayRefuse = verdict.MayRefuse(resp.StatusCode, hint)
 	}

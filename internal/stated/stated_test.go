@@ -91,6 +91,8 @@ func TestRefusal(t *testing.T) {
 	const s = time.Second
 	after := headers.Retry{Known: true, After: 3 * s, Resolution: s}
 	date := headers.Retry{Known: true, After: 3 * s, Resolution: s, Absolute: true, Skew: 2 * s}
+	soon := date
+	soon.Refusal = headers.RefusalSpent
 	spent, busy := []quota.Statement{{Remaining: 5}, {Remaining: 0}}, []quota.Statement{{Remaining: 1}}
 	for name, test := range map[string]struct {
 		status int
@@ -104,6 +106,7 @@ func TestRefusal(t *testing.T) {
 		"with a hint":                      {429, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldResolution: s}},
 		"with an instant":                  {429, date, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true, HoldResolution: s, HoldAbsolute: true, HoldSkew: 2 * s}},
 		"a quota of days is spent":         {429, headers.Retry{Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: time.Hour, HoldKnown: true}},
+		"and is back soon, it says":        {429, soon, nil, throttle.Answer{Refused: true, Hold: time.Hour, HoldKnown: true}},
 		"for longer than an hour":          {429, headers.Retry{Known: true, After: 9 * time.Hour, Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: 9 * time.Hour, HoldKnown: true}},
 		"forbidden, and nothing remains":   {403, headers.Retry{}, spent, throttle.Answer{Refused: true}},
 		"forbidden, and something remains": {403, headers.Retry{}, busy, throttle.Answer{}},
