@@ -389,3 +389,19 @@ func TestHastyClaimsKeepTheirPlaces(t *testing.T) {
 		}
 	})
 }
+
+// TestBackAtItsEnd: a claim that comes back to its place when its MaxWait ends, while buckets are being changed, waits no
+// longer.
+func TestBackAtItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		thaw := l.Freeze() // the clock begins
+		time.Sleep(time.Second)
+		begun := time.Now()
+		_, err := l.Acquire(t.Context(), Claim{MaxWait: time.Second, After: placed(place{since: 1, number: 1})})
+		if took := time.Since(begun); took != 0 || !errors.Is(err, ErrMaxWait) {
+			t.Errorf("took %v: %v", took, err)
+		}
+		thaw()
+	})
+}

@@ -37,7 +37,7 @@ func TestEffectiveValues(t *testing.T) {
 		"looks when hasty":          {(&Bounds{Expires: 9}).Looks(5, 3, true), 3},
 		"looks, hasty for long":     {(&Bounds{Expires: 9}).Looks(5, -3, true), 4},
 		"looks for its answer":      {(&Bounds{Expires: 9, Deadline: 7, Answer: 1}).Looks(5, 0, true), 2},
-		"looks at an end of before": {(&Bounds{Expires: 4}).Looks(5, 0, false), 1},
+		"looks at an end of before": {(&Bounds{Expires: 4}).Looks(5, 0, false), 0},
 		"no patience":               {(&Bounds{AtOnce: true, Deadline: 9}).Patience(5), -1},
 		"a default idling":          {IdleAfter(0), time.Minute},
 		"an idling":                 {IdleAfter(s), s},

@@ -57,11 +57,11 @@ func (b *Bounds) Ends() monotime.Time {
 }
 
 // Looks is for how long a claim waits until it ends by itself; or until it is hasty, if it waits for a slow start and comes to
-// be that. Unbounded if neither happens.
+// be that. Unbounded if neither happens; zero if it is over.
 func (b *Bounds) Looks(now monotime.Time, hasty time.Duration, starts bool) time.Duration {
 	left := monotime.Unbounded
 	if end := b.Ends(); end != 0 {
-		left = max(end.Sub(now), 1)
+		left = max(end.Sub(now), 0)
 	}
 	if starts && hasty > 0 {
 		left = min(left, hasty)
