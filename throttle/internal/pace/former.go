@@ -36,6 +36,7 @@ type formerRate struct {
 	tried     float64       // for how many seconds requests have gone as fast as the trial allows
 	succeeded bool          // the latest trial ended well, and no rate was measured since
 	up        bool          // what is to be tried is twice the pace
+	before    float64       // what the pace had grown to when the trial began
 	upGap     time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
 	middle    bool          // what is to be tried is the middle of the pace and of ceiling
 	ceiling   float64       // the lowest pace that was refused since the pace was measured, then included, the former rate at most; zero if none was

@@ -221,7 +221,8 @@ func (r *Rate) Cancel(went monotime.Time, n int) {
 // try begins a trial of the former rate.
 func (r *Rate) try(now monotime.Time) {
 	pace := r.rateAt(now)
-	if r.former.up { // the pace may have grown to the limit, where more are refused: so it grows again afterwards
+	r.former.before = pace
+	if r.former.up { // the pace may have grown to the limit, where more are refused: so it grows again afterwards, see endTrial
 		pace = r.rate
 	}
 	r.rate, r.setAt = pace, now
@@ -370,7 +371,8 @@ func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) {
 
 // endTrial ends a trial with a refusal. The rate is what it was before; or, after a long row, that of the row:
 // then the limit has risen, but not as far. Where refusals are hinted, the row counts only if little can have
-// gathered before; else the rate is just under what was served since the refusal before, if that is more. What
+// gathered before; else the rate is just under what was served since the refusal before, if that is more. The same goes
+// for a trial of twice the pace, as far as the pace had grown to it: else it would stay where it is for ever. What
 // went beyond the rate is only missing if the next request is refused as well: of a bucket, which serves it,
 // nothing is; and a hint says when it is back.
 func (r *Rate) endTrial(now monotime.Time, hinted bool) {
@@ -385,6 +387,9 @@ func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 		least = paceShare * seen
 		counts = !r.former.up && r.burst.small()
 		row -= paceShare * float64(r.burst.memory(r.rate))
+	} else if r.former.up {
+		seen, _ := r.meter.rate(now)
+		least = min(paceShare*seen, r.former.before)
 	}
 	if counts && r.episodes.servedSince >= provenServed && before > 0 && row > longRow*before {
 		r.rate *= row / before

@@ -398,6 +398,21 @@ func TestRateOfARowInATrial(t *testing.T) {
 	}
 }
 
+// TestRateAfterTwiceThePaceInVain: where nobody says for how long it refuses, a refused trial of twice the pace leaves what
+// the pace had grown to before it, as far as that was served.
+func TestRateAfterTwiceThePaceInVain(t *testing.T) {
+	for _, served := range []int{7, 250, 320, 500} {
+		begun, end := start.Add(300*time.Second), start.Add(301*time.Second)
+		r := Rate{rate: 1, setAt: start, growth: minGrowth, meter: meter{from: start, served: served}, episodes: episodes{measuredFrom: start}, lastGrant: begun, former: formerRate{up: true, next: begun}}
+		grown := r.rateAt(begun)
+		r.Take(begun, begun, 1)
+		r.Refuse(end, false)
+		if want := max(1, min(paceShare*float64(served)/301, grown)); served < provenServed && r.rate != 1 || served >= provenServed && r.rate != want {
+			t.Errorf("%d served: %v/s after the trial, want %v/s, and it had grown to %v/s", served, r.rate, want, grown)
+		}
+	}
+}
+
 // TestRateCutsAreForgotten: a pace that was lowered in vain may be lowered again once sixteen were served at
 // it, or a trial has succeeded; a provisional rate is not lowered in vain, and one that follows on it grows as a
 // first one.
