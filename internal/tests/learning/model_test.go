@@ -362,8 +362,11 @@ func TestModels(t *testing.T) {
 			spent, refused, longest := r.play(t, false)
 			t.Logf("%.3f of what is possible, %.2f refused of 100, longest wait %v (%v)", spent/most, refused, longest.Round(time.Second), least.Round(time.Second))
 			want, bound := 0.95, 2.0
-			if r.api == "mistral" || r.api == "azure-requests" && !r.streams { // nobody says when it is back, or what remains at once
-				want, bound = 0.9, 3
+			switch { // these vary from run to run, by who of several callers goes first
+			case r.api == "mistral":
+				want, bound = 0.9, 5 // nobody says when it is back: 0.6 to 3.3 are refused
+			case r.api == "azure-requests" && !r.streams:
+				want, bound = 0.9, 3 // nor what remains at once
 			}
 			if *modelsFlag == "" && (spent < want*most || refused > bound) {
 				t.Errorf("%.3f of what is possible, and %.2f refused of 100, want %v and %v", spent/most, refused, want, bound)
