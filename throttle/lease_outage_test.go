@@ -107,8 +107,10 @@ func TestLeaseFarStore(t *testing.T) {
 		shared := &slowStore{Store: new(store.Memory), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
 		var events []StoreEvent
 		l := &Limiter{
-			Name: "api", Quotas: quotas(t, "100/s even"), Shared: Shared{Store: shared, SlotLife: 10 * time.Millisecond,
-				Event: func(e StoreEvent) { events = append(events, e) }},
+			Name: "api", Quotas: quotas(t, "100/s even"), Shared: Shared{
+				Store: shared, SlotLife: 10 * time.Millisecond,
+				Event: func(e StoreEvent) { events = append(events, e) },
+			},
 		}
 		defer l.Close()
 		err := l.Wait(until(t, time.Now().Add(time.Second)), 1)

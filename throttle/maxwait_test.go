@@ -213,8 +213,10 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{
-				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, Shared: Shared{Fresh: true,
-					Store: &slowStore{Store: &store.Memory{}, there: test.roundTrip / 2, back: test.roundTrip / 2}},
+				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, Shared: Shared{
+					Fresh: true,
+					Store: &slowStore{Store: &store.Memory{}, there: test.roundTrip / 2, back: test.roundTrip / 2},
+				},
 			}
 			defer l.Close()
 			start := time.Now()
