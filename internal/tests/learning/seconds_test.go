@@ -34,6 +34,7 @@ type secondsCell struct {
 	callers      int
 	hint, policy bool
 	ahead        time.Duration // the clock of the server
+	before       time.Duration // how long a window lasted in the first quarter; zero if that has not changed
 }
 
 var secondForms = []string{"instant down", "instant up", "instant nearest", "seconds down", "seconds up"}
@@ -119,6 +120,9 @@ func (s *secondsCell) run(t *testing.T, r *rand.Rand) (share, refusals float64) 
 		half, end := start.Add(long/2), start.Add(long)
 		var mu sync.Mutex // protects r, a and the results
 		a, served, refused := s.algorithm(), 0, 0
+		if s.before > 0 {
+			a = &pacertest.FixedWindow{Limit: s.limit, Window: s.before}
+		}
 		random := func() float64 {
 			mu.Lock()
 			defer mu.Unlock()
@@ -131,6 +135,9 @@ func (s *secondsCell) run(t *testing.T, r *rand.Rand) (share, refusals float64) 
 			oneWay()
 			mu.Lock()
 			now, resp := time.Now(), lab.Answer(req, http.StatusOK, "")
+			if s.before > 0 && now.Sub(start) > long/4 {
+				a, s.before = s.algorithm(), 0
+			}
 			v := a.Take(now, 1)
 			if s.set(resp.Header, v, now); !v.OK {
 				resp.StatusCode = http.StatusTooManyRequests
@@ -190,5 +197,17 @@ func TestWholeSeconds(t *testing.T) {
 	}
 	if sum.share < 0.96*count || sum.refused > 0.5*count {
 		t.Errorf("the share is %.3f in the mean, and %.2f are refused per 100, want 0.96 at least and 0.5 at most", sum.share/count, sum.refused/count)
+	}
+}
+
+// TestWholeSecondsAreMore: windows that become longer are used as well as those before.
+func TestWholeSecondsAreMore(t *testing.T) {
+	for _, form := range secondForms {
+		for _, windows := range [][2]time.Duration{{2 * time.Second, 3 * time.Second}, {2 * time.Second, 5 * time.Second}, {5 * time.Second, 10 * time.Second}} {
+			s := &secondsCell{before: windows[0], window: windows[1], limit: 20, form: form, trip: 5 * time.Millisecond, jitter: 0.1, callers: 8}
+			if share, refused := s.run(t, rand.New(rand.NewPCG(1, 2))); share < 0.95 || refused > 1 {
+				t.Errorf("%v: share %.3f, refused per 100 %.1f, want 0.95 at least and 1 at most", s, share, refused)
+			}
+		}
 	}
 }

@@ -65,13 +65,9 @@ func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tri
 			return spentSince.Add(after), guessRefill
 		}
 	}
-	soonest := r.early
-	if r.roundsDown {
-		soonest = soonest.Add(-r.resolution) // if some are rounded up
-	}
-	if at := r.ends(); tried != wrong && at > max(soonest, spentSince) {
+	if at := r.ends(); tried != wrong && at > max(r.least(), spentSince) {
 		at = at.Add(r.halfRoundTrip - sooner)
-		return min(max(at, soonest), r.late), guessWholeSteps
+		return min(max(at, r.least()), r.late), guessWholeSteps
 	}
 	return r.late, noGuess
 }

@@ -668,7 +668,7 @@ func TestEarlyLook(t *testing.T) {
 		{"and the window seems to be shorter", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 3 * s}, refill{}, untried, 17 * s / 8, guessWholeSteps},
 		{"rounded to the nearest step", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: 2 * s, roundsDown: true}, refill{}, right, 9 * s / 4, guessWholeSteps},
 		{"a step is shorter than a round trip", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s / 4, opened: at(s / 8), halfRoundTrip: s / 8, lasts: 5 * s / 2}, refill{}, right, 3 * s, guessWholeSteps},
-		{"before the step before that", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: s, roundsDown: true}, refill{}, right, 4 * s, noGuess},
+		{"before the step before that: it lasts longer than it did", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: s, roundsDown: true}, refill{}, right, 13 * s / 4, guessWholeSteps},
 		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
 	} {
 		sooner := time.Duration(0)

@@ -208,12 +208,20 @@ func (r *reset) ends() monotime.Time {
 	switch {
 	case r.resolution <= 0 || r.opened == 0:
 		return 0
-	case r.lasts > 0 && r.lasts < seems && 2*r.halfRoundTrip < r.resolution: // else the steps tell nothing
-		return r.opened.Add(r.lasts)
+	case r.lasts > 0 && r.lasts < seems && 2*r.halfRoundTrip < r.resolution && r.opened.Add(r.lasts) > r.least():
+		return r.opened.Add(r.lasts) // else the steps tell nothing, or it lasts longer than the windows before
 	case seems%r.resolution > r.resolution-r.halfRoundTrip: // it may have begun a step before, and end at the reset
 		return 0
 	}
 	return r.opened.Add(seems.Truncate(r.resolution))
+}
+
+// least is before the reset, also if some are rounded up.
+func (r *reset) least() monotime.Time {
+	if r.roundsDown {
+		return r.early.Add(-r.resolution)
+	}
+	return r.early
 }
 
 // sooner returns by how much a look may go sooner than when the window is over for sure, see ends: that began within a
