@@ -60,13 +60,15 @@ func TestAWrongAddressIsNotSilence(t *testing.T) {
 				start := time.Now()
 				var events []throttle.StoreEvent
 				l := &throttle.Limiter{
-					Name: "api", Quotas: quota.Quotas{{N: 5}}, MaxStandstill: 2 * time.Minute, Shared: throttle.Shared{Store: goredis.New(c),
+					Name: "api", Quotas: quota.Quotas{{N: 5}}, MaxStandstill: 2 * time.Minute, Shared: throttle.Shared{
+						Store: goredis.New(c),
 						Event: func(e throttle.StoreEvent) {
 							events = append(events, e)
 							if took := time.Since(start); took > 250*time.Millisecond {
 								t.Errorf("told after %v", took)
 							}
-						}},
+						},
+					},
 				}
 				err := l.Wait(t.Context(), 1)
 				if !errors.Is(err, throttle.ErrStandstill) || !strings.Contains(err.Error(), addr+": "+errRefused.Error()) {
