@@ -62,7 +62,7 @@ func (l *look) answered(o *outcome, t *Ticket, answer sequence) {
 	switch {
 	case o.refused:
 		l.quick = o.now.Sub(o.sent)
-	case o.look:
+	case o.look && decided(o.sent, o.now, l.quick) < o.now: // else no other look went meanwhile
 		o.beside = o.flight - o.n
 	}
 	o.quick = l.quick

@@ -75,3 +75,14 @@ func TestOthersWhereAnswersTakeLong(t *testing.T) {
 		t.Errorf("others use %v for each of ours, want 0", others)
 	}
 }
+
+// TestBesideALook: what is in flight may have had a part of what a look found if the look took so long that others went
+// meanwhile, and not if it was answered before that.
+func TestBesideALook(t *testing.T) {
+	for took, want := range map[time.Duration]int{79: 0, 80: 0, 81: 4} {
+		l, o := look{looking: true, quick: 40}, outcome{sent: start, now: start.Add(took), n: 1, flight: 5}
+		if l.answered(&o, &Ticket{looks: true, sequence: 1}, 2); !o.look || o.beside != want {
+			t.Errorf("a look %v, %d beside it after %d, want %d", o.look, o.beside, took, want)
+		}
+	}
+}
