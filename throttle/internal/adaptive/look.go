@@ -131,8 +131,8 @@ func (w *window) missGuess(o *outcome) {
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
 	case o.hasty:
 		w.reset.hasty.fail(0) // it came a moment too soon: one goes again
-	case w.span == 0 && w.reset.lasts > 0 && w.reset.lasts == o.lasts:
-		w.reset.lasts = 0 // the window may be longer than it was
+	case w.span == 0 && w.reset.lasts > 0 && w.reset.lasts < o.mayLast:
+		w.reset.lasts = 0 // the window may be longer than it was, by whole steps
 	default:
 		w.wholeSteps, w.reset.lasts = wrong, 0
 	}

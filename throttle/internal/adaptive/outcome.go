@@ -53,6 +53,7 @@ type outcome struct {
 	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
 	hasty                   bool          // looks went a round trip sooner before the answer, see reset.sooner
 	lasts                   time.Duration // how long the window before the answer lasted at the most, see reset.ends
+	mayLast                 time.Duration // and how many whole steps, by what is stated alone
 	spentSince              monotime.Time // when nothing remained first; zero if something remained
 	farIn                   time.Duration // the farthest reset that was stated of late
 }
