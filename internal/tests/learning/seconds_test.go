@@ -114,7 +114,7 @@ func (s *secondsCell) run(t *testing.T, r *rand.Rand) (share, refusals float64) 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
-		time.Sleep(time.Duration(r.IntN(1e10)))
+		time.Sleep(time.Duration(r.Int64N(1e10)))
 		long := max(time.Minute, 40*s.window)
 		start := time.Now()
 		half, end := start.Add(long/2), start.Add(long)
