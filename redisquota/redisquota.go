@@ -2,7 +2,7 @@
 // them: a [store.Store].
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Fresh: true}
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: goredis.New(client), Fresh: true}}
 //	defer limiter.Close()
 //	err := limiter.Wait(ctx, 1)
 //

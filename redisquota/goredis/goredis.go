@@ -2,7 +2,7 @@
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 //	defer client.Close()
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client), Fresh: true}
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: goredis.New(client), Fresh: true}}
 //	defer limiter.Close()
 //
 // Fresh says that nobody has used the quotas without the Store: see package redisquota.

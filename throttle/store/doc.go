@@ -3,7 +3,7 @@
 // Limiter; of this package it may need [Memory], for tests:
 //
 //	shared := new(store.Memory) // or a store that several processes reach: see package redisquota
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: shared}
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: shared}}
 //	defer limiter.Close()
 //
 // The package has the protocol between a Limiter and a store ([Store], [Request], [Reply]); a

@@ -26,7 +26,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter := &throttle.Limiter{Name: "shared", Quotas: quotas, Store: store}
+	limiter := &throttle.Limiter{Name: "shared", Quotas: quotas, Shared: throttle.Shared{Store: store}}
 	if err := limiter.Wait(context.Background(), 1); err != nil {
 		log.Fatal(err)
 	}

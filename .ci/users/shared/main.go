@@ -24,7 +24,7 @@ func main() {
 		log.Fatal(err)
 	}
 	store := goredis.New(redis.NewClient(&redis.Options{Addr: server.Addr()}))
-	limiter := &throttle.Limiter{Name: "shared", Quotas: quotas, Store: store}
+	limiter := &throttle.Limiter{Name: "shared", Quotas: quotas, Shared: throttle.Shared{Store: store}}
 	if err := limiter.Wait(context.Background(), 1); err != nil {
 		log.Fatal(err)
 	}
