@@ -115,7 +115,7 @@ func TestMemoryOfWhenTheWindowBegan(t *testing.T) {
 		{"as if it had begun 400 ms later", func(m *WindowMemory) { m.Began -= 400 * ms }, 4620 * ms, guessWholeSteps},
 		{"of an older file", func(m *WindowMemory) { m.Began, m.BeganWithin = 0, 0 }, 5 * time.Second, noGuess},
 		{"negative", func(m *WindowMemory) { m.Began, m.BeganWithin = -1, -1 }, 5 * time.Second, noGuess},
-		{"of ages ago", func(m *WindowMemory) { m.Began, m.BeganWithin = math.MaxInt64, math.MaxInt64 }, 5 * time.Second, noGuess},
+		{"of ages ago", func(m *WindowMemory) { m.Began, m.BeganWithin = math.MaxInt64, math.MaxInt64 }, 5 * time.Second, guessWholeSteps},
 	} {
 		b := newBucket(t, Config{})
 		asked := b.at(180 * ms).send()

@@ -658,6 +658,7 @@ func TestEarlyLook(t *testing.T) {
 		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"begun in this step", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 8), halfRoundTrip: s / 8}, refill{}, right, 9*s + s/4, guessWholeSteps},
 		{"or in the one before", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s/8 - 1), halfRoundTrip: s / 8}, refill{}, right, 10 * s, noGuess},
+		{"or in any of many short ones", 10, reset{early: at(10*s - 1), late: at(10 * s), resolution: time.Millisecond, opened: at(0), halfRoundTrip: s / 8}, refill{}, right, 10 * s, guessWholeSteps},
 		{"a short round trip sooner", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"but no sooner than the request went", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s}, refill{}, right, 9*s + s/4, guessWholeSteps},
 		{"no look was served so yet", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, untried, 9*s + 3*s/4, guessWholeSteps},

@@ -204,13 +204,13 @@ func (r *reset) roundDown() {
 // steps, see guessWholeSteps; zero if that is not known. Where resets are rounded to the nearest step, and so are taken
 // to be rounded down, half of the windows seem to last a step longer than the others: none does.
 func (r *reset) ends() monotime.Time {
-	seems := r.late.Sub(r.opened)
+	seems, tell := r.late.Sub(r.opened), 2*r.halfRoundTrip < r.resolution // else the steps tell nothing of when it began
 	switch {
 	case r.resolution <= 0 || r.opened == 0:
 		return 0
-	case r.lasts > 0 && r.lasts < seems && 2*r.halfRoundTrip < r.resolution && r.opened.Add(r.lasts) > r.least():
-		return r.opened.Add(r.lasts) // else the steps tell nothing, or it lasts longer than the windows before
-	case seems%r.resolution > r.resolution-r.halfRoundTrip: // it may have begun a step before, and end at the reset
+	case tell && r.lasts > 0 && r.lasts < seems && r.opened.Add(r.lasts) > r.least():
+		return r.opened.Add(r.lasts) // else it lasts longer than the windows before
+	case tell && seems%r.resolution > r.resolution-r.halfRoundTrip: // it may have begun a step before, and end at the reset
 		return 0
 	}
 	return r.opened.Add(seems.Truncate(r.resolution))
