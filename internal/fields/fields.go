@@ -67,8 +67,9 @@ func BareNumber(d, least time.Duration) string {
 	return fmt.Sprintf("%v, want %v or more: a number alone is in nanoseconds, %d * time.Second in seconds", d, least, int64(d))
 }
 
-// SetWithout returns a sentence for each field of a group, or of one to which group points, that is set, although the field that all others need is not.
-// Prefix stands before the names of the fields. The field that is needed is not set either if a nil pointer is in it.
+// SetWithout returns a sentence for each field of a group, or of one to which group points, that is set, although the
+// field that all others need is not. Prefix stands before the names of the fields. The field that is needed is not set
+// either if a nil pointer is in it.
 func SetWithout(prefix string, group any, needed string) (sentences []string) {
 	v := reflect.Indirect(reflect.ValueOf(group))
 	if !v.FieldByName(needed).IsZero() {
