@@ -2,6 +2,7 @@ package learning
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -25,28 +26,36 @@ var (
 )
 
 // instances is a server of several processes behind a balancer, each with a counter of its own. Requests go to
-// them at random.
+// them at random, or in turn.
 type instances struct {
 	pacertest.Dialect
 
+	inTurn bool
+	trip   time.Duration // 10 ms if zero
+
 	mu       sync.Mutex
 	counters []pacertest.Algorithm
-	random   *rand.Rand
+	random   *rand.Rand // nil where requests go in turn
+	asked    int
 }
 
 // RoundTrip implements http.RoundTripper.
 func (s *instances) RoundTrip(req *http.Request) (*http.Response, error) {
-	time.Sleep(5 * time.Millisecond)
+	way := cmp.Or(s.trip, 10*time.Millisecond) / 2
+	time.Sleep(way)
 	s.mu.Lock()
-	now := time.Now()
-	v := s.counters[s.random.IntN(len(s.counters))].Take(now, 1)
+	now, i := time.Now(), s.asked%len(s.counters)
+	if s.asked++; !s.inTurn {
+		i = s.random.IntN(len(s.counters))
+	}
+	v := s.counters[i].Take(now, 1)
 	s.mu.Unlock()
 	resp := lab.Answer(req, http.StatusOK, "", "Date", now.UTC().Format(http.TimeFormat))
 	if !v.OK {
 		resp.StatusCode = http.StatusTooManyRequests
 	}
 	s.Set(resp.Header, v, now)
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(way)
 	return resp, nil
 }
 

@@ -141,3 +141,68 @@ func TestInstances(t *testing.T) {
 }
 
 var instanceSeeds = flag.Int("instances", 1, "how many seeds of each world of instances are tried")
+
+// TestTwoInstances has two instances of ulule/limiter, with windows of 2 s that begin with their first request and
+// resets in whole seconds, rounded down, serve requests in turn. The balancer has asked one of them up to a second
+// before whether it lives. However their windows lie in the second, 300 requests take 6.2 s in the mean, and
+// 150 after idling take one window. Where one instance states a reset that seems to be less than a second
+// after the window began, no window is taken to last for no time at all.
+func TestTwoInstances(t *testing.T) {
+	sum, n := time.Duration(0), 0
+	for begin := 0; begin < 1000; begin += 100 {
+		for probed := 50; probed < 1000; probed += 200 {
+			sum, n = sum+twoInstances(t, begin, probed, 0, 300), n+1
+			if took := twoInstances(t, begin, probed, 100, 150); took > 2100*time.Millisecond {
+				t.Errorf("begun at %d ms of a second, the other instance asked %d ms before, 150 requests after idling took %v, and not 2.1 s", begin+probed, probed, took)
+			}
+		}
+	}
+	t.Logf("300 requests took %v in the mean", sum/time.Duration(n))
+	if sum > time.Duration(n)*6200*time.Millisecond {
+		t.Errorf("300 requests took %v in the mean, and not 6.2 s", sum/time.Duration(n))
+	}
+}
+
+// twoInstances returns how long so many requests of 16 callers took, after so many others and 3 s of idling if those
+// are any.
+func twoInstances(t *testing.T, begin, probed, before, requests int) (took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, begin*int(time.Millisecond), time.UTC)))
+		server := &instances{Dialect: pacertest.XRateLimit, inTurn: true, trip: 5 * time.Millisecond}
+		server.ResetFloor = true
+		for range 2 {
+			server.counters = append(server.counters, &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second})
+		}
+		server.counters[1].Take(time.Now(), 1)
+		time.Sleep(time.Duration(probed) * time.Millisecond)
+		c := &http.Client{Transport: &pacer.Transport{Base: server, Rand: lab.Zero}}
+		if before > 0 {
+			sixteen(t, c, before)
+			time.Sleep(3 * time.Second)
+		}
+		start := time.Now()
+		sixteen(t, c, requests)
+		took = time.Since(start)
+	})
+	return took
+}
+
+// sixteen has 16 callers send so many requests.
+func sixteen(t *testing.T, c *http.Client, requests int) {
+	t.Helper()
+	work := make(chan int, requests)
+	for i := range requests {
+		work <- i
+	}
+	close(work)
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			for range work {
+				lab.Get(t, c, "http://a.example/")
+			}
+		})
+	}
+	callers.Wait()
+}

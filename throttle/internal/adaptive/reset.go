@@ -206,7 +206,7 @@ func (r *reset) roundDown() {
 func (r *reset) ends() monotime.Time {
 	seems, tell := r.late.Sub(r.opened), 2*r.halfRoundTrip < r.resolution // else the steps tell nothing of when it began
 	switch {
-	case r.resolution <= 0 || r.opened == 0:
+	case r.resolution <= 0 || r.opened == 0 || seems < r.resolution: // no window lasts for no step at all
 		return 0
 	case tell && r.lasts > 0 && r.lasts < seems && r.opened.Add(r.lasts) > r.least():
 		return r.opened.Add(r.lasts) // else it lasts longer than the windows before
