@@ -30,7 +30,7 @@ func ExampleStore_Exchange() {
 		limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("10/s"), Shared: throttle.Shared{Store: shared}, MaxStandstill: time.Minute}
 		grant, err := limiter.Acquire(ctx, throttle.Claim{})
 		if err == nil {
-			grant.Answered(throttle.Answer{Refused: true, Hold: 10 * time.Minute})
+			grant.Answered(throttle.Answer{Refused: true, Hold: &quota.Hold{For: 10 * time.Minute}})
 		}
 		fmt.Println("sent:", err == nil)
 		_ = limiter.Close()

@@ -65,3 +65,15 @@ func (s *Statement) Doubt() time.Duration {
 	}
 	return max(min(s.Resolution, math.MaxInt64-apart), 0) + apart
 }
+
+// Hold is for how long a server wants no requests, as a Retry-After says.
+type Hold struct {
+	// For is how long, from the writing of the answer. Zero or negative: the server says to ask again now.
+	For time.Duration
+
+	// Resolution, Absolute and Skew are of For what they are of Reset in a Statement. A Resolution of zero means
+	// that the step is not known.
+	Resolution time.Duration
+	Absolute   bool
+	Skew       time.Duration
+}

@@ -42,16 +42,9 @@ type Answer struct {
 	// that it does not.
 	Spent quota.Costs
 
-	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to
-	// Limiter.MaxHold. Zero or negative: not at all. HoldResolution is the step in which the server said it, as
-	// Resolution of a Statement; zero if that is not known.
-	Hold           time.Duration
-	HoldKnown      bool
-	HoldResolution time.Duration
-
-	// HoldAbsolute and HoldSkew say that the server stated Hold as an instant, as Absolute and Skew of a Statement do.
-	HoldAbsolute bool
-	HoldSkew     time.Duration
+	// Hold is for how long the server wants no requests, as a Retry-After says. It is cut to Limiter.MaxHold. Nil
+	// means that the server did not say.
+	Hold *quota.Hold
 
 	// Counter is the server's name for what the request drew on, where the server counts some requests on
 	// their own; see Group. Empty if the server does not say.
@@ -148,12 +141,13 @@ func (g *Grant) draw() (luck float64) {
 // if another bucket learns from the answer.
 func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
-	var alone, rest time.Duration
+	var alone time.Duration
 	refused, void := a.Refused, a.Refused || a.Lost
 	if refused {
+		var rest *quota.Hold
 		var own bool
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
-			a = &Answer{Lost: true, Hold: rest, HoldKnown: rest > 0, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements}
+			a = &Answer{Lost: true, Hold: rest, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements}
 		}
 	}
 	told := a
@@ -212,18 +206,18 @@ func (g *right) served(now monotime.Time) {
 // explains it: then the request is not to be made again for alone, else zero. Or the request was observed
 // (early) while the bucket was held: then the bucket is held for the rest of a hold that began when the
 // bucket's began, or requests that nothing delays would extend that for ever.
-func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration, own bool) {
+func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest *quota.Hold, own bool) {
 	l := g.l
 	now := l.lock()
 	defer l.unlock()
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
 	if adaptive.Exhausted(a.Statements) {
-		return 0, 0, false
+		return 0, nil, false
 	}
 	l.luck = luck
-	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, g.class, a.Hold, len(a.Statements) > 0)
-	if g.early && !own && a.HoldKnown {
-		rest = max(l.heldSince.Add(min(a.Hold, monotime.Longest)).Sub(now), 0)
+	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, g.class, a.hold().For, len(a.Statements) > 0)
+	if left := l.heldSince.Add(min(a.hold().For, monotime.Longest)).Sub(now); left > 0 && g.early && !own && a.Hold != nil {
+		rest = &quota.Hold{For: left}
 	}
 	return alone, rest, g.early || own
 }
@@ -248,9 +242,12 @@ func (g *Grant) Done() {
 	})
 }
 
+// hold returns Hold, or the zero one if the server did not say.
+func (a *Answer) hold() quota.Hold { return *cmp.Or(a.Hold, new(quota.Hold)) }
+
 // informative reports whether there is anything to learn from the answer.
 func (a *Answer) informative() bool {
-	return a.Refused || a.MayRefuse || a.HoldKnown || a.Counter != "" || len(a.Statements) > 0
+	return a.Refused || a.MayRefuse || a.Hold != nil || a.Counter != "" || len(a.Statements) > 0
 }
 
 // forward passes an answer to the bucket for what the request drew on, if that is known, unless it is the one
@@ -259,14 +256,14 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 	l := g.l
 	learner, hold := l.entry.group.learnerFor(g, a)
 	if hold > 0 {
-		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: hold, HoldKnown: true}, luck)
+		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: hold}}, luck)
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.HoldKnown && !adaptive.Exhausted(a.Statements) && learner.entry.node.Named {
+	if a.Refused && a.Hold != nil && !adaptive.Exhausted(a.Statements) && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
-		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
+		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: a.Hold.For}}, luck)
 	}
 	if held := o.Held; learner != l {
 		o = learner.learnFromOther(g, a, luck)
@@ -314,7 +311,7 @@ func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answe
 	if !t.HasCounters() {
 		return r.l, 0
 	}
-	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements})
+	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.hold().For, HoldKnown: a.Hold != nil, Statements: a.Statements})
 	if change.Instances != nil {
 		a.Statements, a.instances = change.Instances, true
 	}
@@ -342,8 +339,9 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c adaptive.Kind) (refused bool) {
 	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
+	hold := a.hold()
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldResolution: a.HoldResolution, HoldAbsolute: a.HoldAbsolute, HoldSkew: a.HoldSkew, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: hold.For, HoldKnown: a.Hold != nil, HoldResolution: hold.Resolution, HoldAbsolute: hold.Absolute, HoldSkew: hold.Skew, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)
@@ -406,7 +404,7 @@ func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) 
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))
-		until := h.tenants.Refused(now, &l.server, sent, a.Hold, a.HoldKnown, max(l.hold, now.Add(o.Held)))
+		until := h.tenants.Refused(now, &l.server, sent, a.hold().For, a.Hold != nil, max(l.hold, now.Add(o.Held)))
 		h.refusedSince.Store(int64(h.tenants.Since()))
 		h.change(now, func() { h.holdUntil(until, until, now) })
 	case !o.Refused && !a.Lost && l.contradicts(sent):

@@ -13,12 +13,13 @@ import (
 // delta says the reset as a delay in whole seconds, rounded up, and the same in
 // Retry-After: what most middlewares do.
 func delta(v pacertest.Verdict, _, _ time.Time) throttle.Answer {
-	return throttle.Answer{
-		Hold: ceiled.of(v.RetryAfter), HoldKnown: !v.OK,
-		Statements: []quota.Statement{{
-			Limit: v.Limit, Remaining: v.Remaining, Reset: ceiled.of(v.Reset), ResetKnown: true, Resolution: time.Second,
-		}},
+	a := throttle.Answer{Statements: []quota.Statement{{
+		Limit: v.Limit, Remaining: v.Remaining, Reset: ceiled.of(v.Reset), ResetKnown: true, Resolution: time.Second,
+	}}}
+	if !v.OK {
+		a.Hold = &quota.Hold{For: ceiled.of(v.RetryAfter)}
 	}
+	return a
 }
 
 // epoch says the reset as an instant in whole seconds beside a Date, and hints at a
@@ -32,7 +33,11 @@ func epoch(r rounding, hint time.Duration) speech {
 			st.Reset, st.ResetKnown, st.Resolution = reset, true, time.Second
 			st.Absolute, st.Skew = true, sent.Sub(date)
 		}
-		return throttle.Answer{Hold: hint, HoldKnown: !v.OK && hint > 0, Statements: []quota.Statement{st}}
+		a := throttle.Answer{Statements: []quota.Statement{st}}
+		if !v.OK && hint > 0 {
+			a.Hold = &quota.Hold{For: hint}
+		}
+		return a
 	}
 }
 

@@ -319,7 +319,7 @@ func TestFlowAfterARefusal(t *testing.T) {
 		f := newFlowing(t, l)
 		f.join("a", 2, Claim{})
 		f.join("b", 2, Claim{})
-		g.Answered(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 3 * time.Second}})
 		again := f.join("a", 1, Claim{After: g})[0]
 		f.next(3 * time.Second)
 		if !gone(again) {
@@ -440,7 +440,7 @@ func TestFlowThatLostItsPlaceTakesTurns(t *testing.T) {
 		f := newFlowing(t, l)
 		f.join("a", 100, Claim{})
 		for i, want := range []string{"p", "a a p", "a a a a a a a a p", "a a a a a a a a p"} {
-			g.Answered(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
+			g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 3 * time.Second}})
 			again := f.join("p", 1, Claim{After: g})[0]
 			for f.went = nil; !gone(again); {
 				if f.next(time.Second); len(f.went) > 20 {

@@ -85,13 +85,13 @@ func TestGroupForgetsTheLeastFirst(t *testing.T) {
 		use("waited for", Answer{})
 		_, waits := join(t, g.Limiter("waited for"), Claim{})
 		under, _ := g.Limiter("under way").Observe(Claim{})
-		use("held", Answer{Refused: true, Hold: 30 * time.Minute, HoldKnown: true})
+		use("held", Answer{Refused: true, Hold: &quota.Hold{For: 30 * time.Minute}})
 		use("used up", says(0, time.Hour))
 		use("indebted", Answer{})
 		var order []string
 		before := buckets(g)
 		for i := range 100 {
-			use(fmt.Sprint("new ", i), Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
+			use(fmt.Sprint("new ", i), Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}})
 			now := buckets(g)
 			if len(now) > 7 {
 				t.Fatalf("%d buckets: %q", len(now), now)
@@ -131,7 +131,7 @@ func TestGroupIsBoundedByDefault(t *testing.T) {
 		for i := range room * 11 / 10 {
 			l := g.Limiter(fmt.Sprint(i, ".example"))
 			grant, _ := l.Observe(Claim{})
-			grant.Answered(Answer{Refused: true, Hold: 15 * time.Minute, HoldKnown: true})
+			grant.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 15 * time.Minute}})
 			if n := g.buckets.Count(); n > room {
 				t.Fatalf("%d buckets after %d", n, i)
 			}
@@ -174,7 +174,7 @@ func TestGroupSavesForAYear(t *testing.T) {
 				"months": {Statements: []quota.Statement{limit(time.Minute), limit(90 * day)}},
 				"years":  {Statements: []quota.Statement{limit(900 * day)}},
 				"never":  {Statements: []quota.Statement{limit(0)}},
-				"held":   {Refused: true, Hold: 400 * day, HoldKnown: true},
+				"held":   {Refused: true, Hold: &quota.Hold{For: 400 * day}},
 				"silent": {Refused: true},
 			} {
 				for _, split := range []string{"", "named"} {
@@ -186,7 +186,7 @@ func TestGroupSavesForAYear(t *testing.T) {
 							answer.Counter = strconv.Itoa(i % 3)
 						}
 						if i%2 == 0 {
-							answer.Refused, answer.HoldKnown = false, false
+							answer.Refused, answer.Hold = false, nil
 						}
 						grant.Answered(answer)
 						time.Sleep(100 * time.Millisecond)

@@ -147,7 +147,7 @@ func TestErrorOfACaller(t *testing.T) {
 // Rand is called without the lock. If it panics, or ends its goroutine as t.FailNow does, the grant ends.
 func TestGrantDoneWhoseRandPanics(t *testing.T) {
 	answers := map[string]Answer{
-		"refused":   {Refused: true, Hold: time.Second, HoldKnown: true},
+		"refused":   {Refused: true, Hold: &quota.Hold{For: time.Second}},
 		"stated":    {Statements: []quota.Statement{{Limit: 10, Reset: time.Second, ResetKnown: true}}},
 		"named":     {Counter: "a", Statements: []quota.Statement{{Counter: "a", Limit: 10, Reset: time.Second, ResetKnown: true}}},
 		"unsettled": {MayRefuse: true, Unsettled: true, Reading: true},

@@ -216,7 +216,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 
 // Forgetting a bucket loses nothing.
 func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
-	hold := Answer{Refused: true, Hold: time.Hour, HoldKnown: true}
+	hold := Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}}
 	for name, use := range map[string]func(t *testing.T, l *Limiter) (end func()){
 		"in flight": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -585,7 +585,7 @@ func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Burst: 1}}, Shared: Shared{Store: shared}, Rand: noJitter}
 		}}
 		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
-		grant.Answered(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
+		grant.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 10 * time.Minute}})
 		if err := within.Update(g, func() bool { shared = memory; return false }); err != nil {
 			t.Fatal(err)
 		}
@@ -1217,7 +1217,7 @@ func TestGroupRace(t *testing.T) {
 						case 0:
 							grant.Cancel()
 						case 3:
-							grant.Answered(Answer{Refused: true, Hold: time.Duration(random.IntN(3)) * 100 * time.Millisecond, HoldKnown: random.IntN(2) == 0})
+							grant.Answered(Answer{Refused: true, Hold: holdIf(time.Duration(random.IntN(3))*100*time.Millisecond, random.IntN(2) == 0)})
 						case 1:
 							grant.Answered(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
 						case 2:

@@ -226,7 +226,7 @@ func TestLeaseHold(t *testing.T) {
 				tl.ask(t.Context(), "b1", b, 1)
 				tl.ask(t.Context(), "b2", b, 1)
 				time.Sleep(50 * time.Millisecond)
-				g.Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+				g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Second}})
 				time.Sleep(2 * time.Second)
 				want := []string{"b1 1.0515s", "b2 1.1525s"}
 				if silent {

@@ -274,7 +274,7 @@ func TestUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
 		refused := grant(t, l, Claim{MaxWait: 1500 * time.Millisecond})
-		refused.Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		refused.Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Second}})
 		time.Sleep(time.Second)
 		probe := grant(t, l, Claim{})
 		time.Sleep(trip)

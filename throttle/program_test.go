@@ -365,7 +365,7 @@ func (p *program) end(r *rand.Rand, g *Grant, c *Claim, group *Group, path []str
 		g.Settle(quota.Costs{"tokens": r.IntN(50)})
 	case 3:
 		note()
-		g.Answered(Answer{Refused: true, Hold: 100 * time.Millisecond, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 100 * time.Millisecond}})
 		return true
 	case 4:
 		note()

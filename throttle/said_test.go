@@ -9,15 +9,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestWaitIsWhatTheServerSaid: where MaxHold lets a request find out before, the wait that is reported is what
 // the server said all the same, and bounds are compared with when the request goes.
 func TestWaitIsWhatTheServerSaid(t *testing.T) {
 	const parked = 15 * time.Minute
-	hint := Answer{Refused: true, Hold: time.Hour, HoldKnown: true}
+	hint := Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}}
 	both := says(0, 2*time.Hour)
-	both.Refused, both.Hold, both.HoldKnown = true, time.Hour, true
+	both.Refused, both.Hold = true, hint.Hold
 	for _, test := range []struct {
 		name    string
 		l, ask  *Limiter
@@ -34,7 +36,7 @@ func TestWaitIsWhatTheServerSaid(t *testing.T) {
 		{"no MaxHold, a reset", &Limiter{MaxHold: Forever}, nil, says(0, time.Hour), time.Hour, Forecast{Wait: time.Hour, Cause: CauseWindowUsedUp, Quota: "the server's limit of 10"}, time.Hour - 1},
 		{"a MaxHold of zero", &Limiter{MaxHold: -1}, nil, hint, 0, Forecast{}, 0},
 		{"a MaxHold of zero, a reset", &Limiter{MaxHold: -1}, nil, says(0, time.Hour), 0, Forecast{}, 0},
-		{"within MaxHold", &Limiter{}, nil, Answer{Refused: true, Hold: time.Minute, HoldKnown: true}, time.Minute, Forecast{Wait: time.Minute, Cause: CauseHold}, time.Minute - 1},
+		{"within MaxHold", &Limiter{}, nil, Answer{Refused: true, Hold: &quota.Hold{For: time.Minute}}, time.Minute, Forecast{Wait: time.Minute, Cause: CauseHold}, time.Minute - 1},
 		{"a slow quota", &Limiter{Quotas: quotas(t, "1/20m burst 1")}, nil, hint, 20 * time.Minute, Forecast{Wait: time.Hour, Cause: CauseHold}, 20*time.Minute - 1},
 		{"a slower quota", &Limiter{Quotas: quotas(t, "1/2h burst 1")}, nil, hint, 2 * time.Hour, Forecast{Wait: 2 * time.Hour, Cause: CausePace, Quota: "1/2h even"}, 2*time.Hour - 1},
 		{"a parent", &Limiter{Name: "p"}, &Limiter{Quotas: quotas(t, "1/30m burst 1")}, hint, 30 * time.Minute, Forecast{Wait: time.Hour, Cause: CauseHold, Bucket: "p"}, 30*time.Minute - 1},
@@ -77,14 +79,14 @@ func TestWaitIsWhatTheServerSaid(t *testing.T) {
 func TestWaitAfterWhatTheServerSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
-		grant(t, l, Claim{}).Answered(Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
+		grant(t, l, Claim{}).Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}})
 		time.Sleep(15 * time.Minute)
 		l.Pause(time.Minute)
 		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Minute, Cause: CauseHold}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		l.Resume()
-		grant(t, l, Claim{}).Answered(Answer{Refused: true, Hold: 2 * time.Hour, HoldKnown: true})
+		grant(t, l, Claim{}).Answered(Answer{Refused: true, Hold: &quota.Hold{For: 2 * time.Hour}})
 		l.Resume()
 		l.Pause(time.Second)
 		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Second, Cause: CauseHold}); got != want {

@@ -58,6 +58,14 @@ func says(remaining int, reset time.Duration) Answer {
 	return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: remaining, Reset: reset, ResetKnown: true}}}
 }
 
+// holdIf is what a server says that wants no requests for a while, if it says so.
+func holdIf(d time.Duration, said bool) *quota.Hold {
+	if !said {
+		return nil
+	}
+	return &quota.Hold{For: d}
+}
+
 func server10(t *testing.T) asker {
 	t.Helper()
 	return asker{t, &Limiter{SlowStart: true, Rand: noJitter}}
@@ -320,10 +328,10 @@ func TestHintHoldsAllAndOnlyExtends(t *testing.T) {
 		a.l.SlowStart = false
 		x, y := a.get(), a.get()
 		start := time.Now()
-		if held := x.Answered(Answer{Refused: true, Hold: 10 * time.Second, HoldKnown: true}).Held; held != 10*time.Second {
+		if held := x.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 10 * time.Second}}).Held; held != 10*time.Second {
 			t.Errorf("held for %v", held)
 		}
-		if held := y.Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true}).Held; held != 10*time.Second {
+		if held := y.Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Second}}).Held; held != 10*time.Second {
 			t.Errorf("held for %v", held)
 		}
 		a.get()
@@ -336,7 +344,7 @@ func TestHintHoldsAllAndOnlyExtends(t *testing.T) {
 func TestAfterAHoldOneGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Answered(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		a.get().Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Second}})
 		time.Sleep(time.Second)
 		a.wantOpen(1)
 		a.get().Answered(Answer{})
@@ -379,9 +387,9 @@ func TestABurstOfRefusalsIsOneSignal(t *testing.T) {
 func TestAServersWordIsBounded(t *testing.T) {
 	const years = 100 * 365 * 24 * time.Hour
 	for name, lie := range map[string]Answer{
-		"hint":             {Refused: true, Hold: years, HoldKnown: true},
+		"hint":             {Refused: true, Hold: &quota.Hold{For: years}},
 		"reset":            says(0, 1<<63-1),
-		"reset and hint":   {Refused: true, Hold: 1<<63 - 1, HoldKnown: true, Statements: says(0, years).Statements},
+		"reset and hint":   {Refused: true, Hold: &quota.Hold{For: 1<<63 - 1}, Statements: says(0, years).Statements},
 		"never, refused":   {Refused: true, Statements: []quota.Statement{{Limit: math.MaxInt, Remaining: -5, Reset: -years, ResetKnown: true}}},
 		"remaining 0 only": {Statements: []quota.Statement{{Remaining: 0}}},
 	} {
@@ -424,7 +432,7 @@ func TestAServersWordIsBoundedBesideAWindow(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 			if used++; used > 20 {
-				g.Answered(Answer{Refused: true, Hold: 10 * 365 * 24 * time.Hour, HoldKnown: true})
+				g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 10 * 365 * 24 * time.Hour}})
 			} else {
 				g.Answered(Answer{})
 			}
@@ -679,7 +687,7 @@ func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
 			l := &Limiter{Rand: noJitter}
 			observe := func(hold time.Duration) Outcome {
 				g, _ := l.Observe(Claim{})
-				return g.Answered(Answer{Refused: true, Hold: hold, HoldKnown: hold > 0})
+				return g.Answered(Answer{Refused: true, Hold: holdIf(hold, hold > 0)})
 			}
 			start := time.Now()
 			observe(300 * time.Millisecond)

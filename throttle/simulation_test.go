@@ -59,7 +59,7 @@ type speech func(v pacertest.Verdict, written, sent time.Time) throttle.Answer
 // plain is what a server says that states what it knows, rounded.
 func (s simulation) plain(v pacertest.Verdict, _, _ time.Time) (a throttle.Answer) {
 	if !v.OK && !s.nohint {
-		a.Hold, a.HoldKnown = s.says.of(v.RetryAfter), true
+		a.Hold = &quota.Hold{For: s.says.of(v.RetryAfter)}
 	}
 	if !s.silent {
 		reset := s.says.of(v.Reset)

@@ -49,7 +49,7 @@ func TestInFlightEnds(t *testing.T) {
 		free  bool
 	}{
 		"answered":                     {"1 in flight", func(g *Grant) { g.Answered(Answer{}) }, true},
-		"refused":                      {"1 in flight", func(g *Grant) { g.Answered(Answer{Refused: true, Hold: 1, HoldKnown: true}) }, true},
+		"refused":                      {"1 in flight", func(g *Grant) { g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 1}}) }, true},
 		"lost":                         {"1 in flight", func(g *Grant) { g.Answered(Answer{Lost: true}) }, true},
 		"not sent":                     {"1 in flight", func(g *Grant) { g.Cancel() }, true},
 		"is read":                      {"1 in flight", func(g *Grant) { open(t, g, Answer{Reading: true}, true) }, false},

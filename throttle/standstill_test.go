@@ -60,11 +60,11 @@ func standings(t *testing.T) []standing {
 		{"hold", &Limiter{}, pause(long), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
 		{"hold within", &Limiter{}, pause(standstill), nil, Claim{}, nil},
 		{"hold of the parent", &Limiter{Parent: &Limiter{Name: "p"}}, func(l *Limiter) { l.Parent.Pause(long) }, nil, Claim{}, &Error{Bucket: "p", Cause: CauseHold, Wait: long}},
-		{"hold beyond MaxHold", &Limiter{}, answer(Answer{Refused: true, Hold: time.Hour, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: time.Hour}},
-		{"MaxHold within", &Limiter{MaxHold: standstill}, answer(Answer{Refused: true, Hold: time.Hour, HoldKnown: true}), nil, Claim{}, nil},
+		{"hold beyond MaxHold", &Limiter{}, answer(Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}}), nil, Claim{}, &Error{Cause: CauseHold, Wait: time.Hour}},
+		{"MaxHold within", &Limiter{MaxHold: standstill}, answer(Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}}), nil, Claim{}, nil},
 		{"window beyond MaxHold", &Limiter{}, answer(says(0, time.Hour)), nil, Claim{}, &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: time.Hour}},
 		{"window, and MaxHold within", &Limiter{MaxHold: standstill}, answer(says(0, time.Hour)), nil, Claim{}, nil},
-		{"hold that the server asks for", &Limiter{}, answer(Answer{Refused: true, Hold: long, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
+		{"hold that the server asks for", &Limiter{}, answer(Answer{Refused: true, Hold: &quota.Hold{For: long}}), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
 		{"server's window", &Limiter{}, answer(says(0, long)), nil, Claim{}, &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: long}},
 		{"server's window within", &Limiter{}, answer(says(0, standstill)), nil, Claim{}, nil},
 		{"something remains", &Limiter{}, answer(says(1, time.Hour)), nil, Claim{N: 5}, nil},
@@ -617,7 +617,7 @@ func TestSuspendedWhileUnderWay(t *testing.T) {
 		time.Sleep(time.Second)
 		m.slept.Store(int64(time.Hour))
 		time.Sleep(time.Second)
-		g.Answered(Answer{Refused: true, Hold: time.Minute, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Minute}})
 		start := time.Now()
 		if _, err = l.Acquire(t.Context(), Claim{After: g}); err != nil || time.Since(start) != time.Minute {
 			t.Errorf("after %v: %v", time.Since(start), err)

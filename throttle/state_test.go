@@ -122,7 +122,7 @@ func TestStateJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "api", Rand: noJitter, Quotas: quotas(t, "2/s burst 3")}
 		g := grant(t, l, Claim{N: 3})
-		g.Answered(Answer{Refused: true, Hold: 1500 * time.Millisecond, HoldKnown: true, Statements: []quota.Statement{{Name: "core", Limit: 60, Remaining: 7, Reset: time.Minute, ResetKnown: true}}})
+		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 1500 * time.Millisecond}, Statements: []quota.Statement{{Name: "core", Limit: 60, Remaining: 7, Reset: time.Minute, ResetKnown: true}}})
 		s := l.State()
 		s.Store = &StoreState{Members: 2, RoundTrip: time.Millisecond, Err: errors.New("no route to host")}
 		got, err := json.MarshalIndent(s, "", "  ")

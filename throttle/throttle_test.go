@@ -355,7 +355,7 @@ func TestAtOnceAfterARefusal(t *testing.T) {
 		if serve(300, Answer{}); !atOnce() {
 			t.Fatal("a claim does not go at a glance at first")
 		}
-		serve(1, Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		serve(1, Answer{Refused: true, Hold: &quota.Hold{For: time.Second}})
 		for start := time.Now(); time.Since(start) < 24*time.Hour; time.Sleep(30 * time.Second) {
 			if serve(10, Answer{}); atOnce() {
 				t.Fatalf("at a glance %v after a refusal", time.Since(start))
@@ -476,7 +476,7 @@ func TestAskingAgainGoesToTheFront(t *testing.T) {
 		c := newCrowd()
 		c.wait(t.Context(), &l, "b", 1)
 		c.wait(t.Context(), &l, "c", 1)
-		g.Answered(Answer{Refused: true, Hold: 2 * time.Second, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 2 * time.Second}})
 		if _, err := l.Acquire(t.Context(), Claim{After: g}); err != nil {
 			t.Fatal(err)
 		}

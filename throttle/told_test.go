@@ -38,7 +38,7 @@ func allNews(t *testing.T) []news {
 		{"nothing remains", &Limiter{SlowStart: true}, take, answer(says(0, time.Minute)), &Error{Cause: CauseWindowUsedUp, Quota: window, Wait: time.Minute}},
 		{"nothing remains for a moment", &Limiter{SlowStart: true}, take, answer(says(0, 10*time.Second)), nil},
 		{"something remains", &Limiter{SlowStart: true}, take, answer(says(1, time.Minute)), nil},
-		{"refused", &Limiter{SlowStart: true}, take, answer(Answer{Refused: true, Hold: 11 * time.Second, HoldKnown: true}), &Error{Cause: CauseHold, Wait: 11 * time.Second}},
+		{"refused", &Limiter{SlowStart: true}, take, answer(Answer{Refused: true, Hold: &quota.Hold{For: 11 * time.Second}}), &Error{Cause: CauseHold, Wait: 11 * time.Second}},
 		{"a hold", &Limiter{SlowStart: true}, take, func(l *Limiter) { l.Pause(time.Minute) }, &Error{Cause: CauseHold, Wait: time.Minute}},
 		{"a hold within", &Limiter{SlowStart: true}, take, func(l *Limiter) { l.Pause(10 * time.Second) }, nil},
 		{"a hold above", &Limiter{SlowStart: true, Parent: &Limiter{Name: "p"}}, take, func(l *Limiter) { l.Parent.Pause(time.Minute) }, &Error{Bucket: "p", Cause: CauseHold, Wait: time.Minute}},

@@ -311,7 +311,7 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 		g.Cancel()
 		return
 	case 1:
-		g.Answered(Answer{Refused: true, Hold: time.Microsecond, HoldKnown: true})
+		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Microsecond}})
 	case 2:
 		g.Answered(Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6, Reset: time.Millisecond, ResetKnown: true}}})
 	case 3:
@@ -538,7 +538,7 @@ func waitsAddUp(t *testing.T, seed uint64) {
 				case 0:
 					g.Cancel()
 				case 1:
-					g.Answered(Answer{Refused: true, Hold: time.Duration(r.Int64N(2e9)), HoldKnown: r.IntN(2) == 0})
+					g.Answered(Answer{Refused: true, Hold: holdIf(time.Duration(r.Int64N(2e9)), r.IntN(2) == 0)})
 					c.After = g
 				case 2:
 					g.Answered(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.Int64N(3e9)), ResetKnown: true}}})
@@ -636,7 +636,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 				return
 			}
 			time.Sleep(ticks(r, 30))
-			g.Answered(Answer{Lost: true, Hold: ticks(r, 200), HoldKnown: r.IntN(8) == 0})
+			g.Answered(Answer{Lost: true, Hold: holdIf(ticks(r, 200), r.IntN(8) == 0)})
 		})
 	}
 	wg.Go(func() {

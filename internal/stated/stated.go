@@ -97,8 +97,9 @@ func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 		if hint.Refusal == headers.RefusalSpent && hint.After < spentHold {
 			hint = headers.Retry{Known: true, After: spentHold}
 		}
-		a.Refused, a.Hold, a.HoldKnown, a.HoldResolution = true, hint.After, hint.Known, hint.Resolution
-		a.HoldAbsolute, a.HoldSkew = hint.Absolute, hint.Skew
+		if a.Refused = true; hint.Known {
+			a.Hold = &quota.Hold{For: hint.After, Resolution: hint.Resolution, Absolute: hint.Absolute, Skew: hint.Skew}
+		}
 	case resp.StatusCode >= 400:
 		a.MayRefuse = verdict.MayRefuse(resp.StatusCode, hint)
 	}
