@@ -259,7 +259,7 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	}
 	x.t.counts.retried.Add(1)
 	if hook := x.t.trace().Retrying; hook != nil {
-		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refusal: refusal, Status: x.status(), Err: x.err, Delay: x.delay})
+		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refused: refusal, Status: x.status(), Err: x.err, Delay: x.delay})
 	}
 	resp := x.resp
 	x.resp = nil // its Close may panic, and is not called twice

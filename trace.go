@@ -119,7 +119,7 @@ type Learned struct {
 type Retrying struct {
 	Event
 	Attempt int           // the number of the attempt that has just ended, from 1
-	Refusal bool          // true if the server refused the request as too early; false if it failed
+	Refused bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
 	Err     error         // of the last attempt; nil if there was an answer
 	Delay   time.Duration // how long it has backed off, out of line: after a failure, or a refusal of this request alone
@@ -177,7 +177,7 @@ func Log(logger *slog.Logger) *Trace {
 		Went:     func(e Went) { l.Waited(e.logged(), e.Wait, e.Waits) },
 		NotSent:  func(e NotSent) { l.NotSent(e.logged(), e.Err, e.Wait, e.Waits) },
 		Answered: func(e Answered) { l.Answered(e.logged(), e.Refused, e.Status, e.Held) },
-		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refusal, e.Status, e.Err) },
+		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refused, e.Status, e.Err) },
 		GaveUp: func(e GaveUp) {
 			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
 		},

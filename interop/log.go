@@ -30,7 +30,7 @@ func (j job) trace() *pacer.Trace {
 			}
 		},
 		Retrying: func(r pacer.Retrying) {
-			say("again: attempt %d after %d, refusal %v, in %v", r.Attempt, r.Status, r.Refusal, r.Delay)
+			say("again: attempt %d after %d, refusal %v, in %v", r.Attempt, r.Status, r.Refused, r.Delay)
 		},
 		GaveUp: func(g pacer.GaveUp) {
 			say("gave up: %v %v, status %d, %d attempts", g.Reason, g.Because, g.Status, g.Attempts)

@@ -42,7 +42,7 @@ func (t *Telemetry) Trace() *pacer.Trace {
 		},
 		Retrying: func(e pacer.Retrying) {
 			c := t.counts(&e.Event)
-			if e.Refusal {
+			if e.Refused {
 				c.refusedAgain.Add(1)
 			} else {
 				c.failedAgain.Add(1)

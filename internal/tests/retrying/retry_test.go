@@ -444,7 +444,7 @@ func TestRetryTrace(t *testing.T) {
 		var got []string
 		tr := &pacer.Transport{Rand: lab.Zero, Trace: &pacer.Trace{
 			Retrying: func(r pacer.Retrying) {
-				got = append(got, fmt.Sprintf("%d %s refusal=%v status=%d err=%v in %v", r.Attempt, r.Bucket, r.Refusal, r.Status, r.Err, r.Delay))
+				got = append(got, fmt.Sprintf("%d %s refusal=%v status=%d err=%v in %v", r.Attempt, r.Bucket, r.Refused, r.Status, r.Err, r.Delay))
 			},
 			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("queued %s %s %v", q.Bucket, q.Cause, q.Wait)) },
 		}}

@@ -91,7 +91,7 @@ func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){answer}}
 		as = "nothing"
 		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{MaxRefusals: 1, AttemptTimeout: time.Minute}, Trace: &pacer.Trace{Retrying: func(r pacer.Retrying) {
-			if as = "failure"; r.Refusal {
+			if as = "failure"; r.Refused {
 				as = "refusal"
 			}
 		}, GaveUp: func(g pacer.GaveUp) {
