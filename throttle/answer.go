@@ -62,12 +62,12 @@ type Outcome struct {
 	Open    bool          // Grant.Done must be called, because of Answer.Reading or Answer.Unsettled
 	mark    *inside.Mark  // see inner.Answered
 
-	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused
+	// Backoff is not zero if the refusal is a matter of this request, or of its kind: others like it were refused
 	// again and again, while others were served in between (docs/learning-rules.md says how that is told), or
 	// something in front of the server has refused it. Then the bucket is not held. Or the bucket is held, the
 	// refusal does not say for how long, and others were served between three refusals of the request. The
-	// request is not to be made again before Alone has passed; see Claim.After.
-	Alone time.Duration
+	// request is not to be made again before Backoff has passed; see Claim.After.
+	Backoff time.Duration
 }
 
 // Answered says what became of the request, and the bucket learns from that. It ends the grant, unless the
@@ -157,7 +157,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
 		}
 	}
-	o.Refused, o.Alone = o.Refused || refused, alone
+	o.Refused, o.Backoff = o.Refused || refused, alone
 	now := l.lock()
 	defer l.unlock()
 	l.luck = luck

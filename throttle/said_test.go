@@ -103,7 +103,7 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 		refuse := func(g *Grant, held, alone time.Duration) {
 			t.Helper()
 			o := g.Answered(Answer{Refused: true})
-			if want := (Outcome{Held: held, Refused: true, Alone: alone}); o != want {
+			if want := (Outcome{Held: held, Refused: true, Backoff: alone}); o != want {
 				t.Fatalf("%+v, want %+v", o, want)
 			}
 		}
@@ -178,12 +178,12 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 		then func(do func(c Claim, a Answer) Outcome) // since it was found that they hold nobody
 		want Outcome
 	}{
-		"nothing": {func(func(Claim, Answer) Outcome) {}, Outcome{Refused: true, Alone: 100 * ms}},
+		"nothing": {func(func(Claim, Answer) Outcome) {}, Outcome{Refused: true, Backoff: 100 * ms}},
 		"many others are served": {func(do func(Claim, Answer) Outcome) {
 			for range 50 {
 				do(other, Answer{})
 			}
-		}, Outcome{Refused: true, Alone: 100 * ms}},
+		}, Outcome{Refused: true, Backoff: 100 * ms}},
 		"one of the kind is served": {func(do func(Claim, Answer) Outcome) { do(bad, Answer{}) }, Outcome{Refused: true, Held: 100 * ms}},
 		"many others are served, and one of the kind": {func(do func(Claim, Answer) Outcome) {
 			for range 50 {
@@ -219,7 +219,7 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 						do(other, Answer{})
 					}
 				}
-				if got, want := do(bad, refused), (Outcome{Refused: true, Alone: 100 * ms}); got != want {
+				if got, want := do(bad, refused), (Outcome{Refused: true, Backoff: 100 * ms}); got != want {
 					t.Fatalf("%+v, want %+v", got, want)
 				}
 				test.then(do)
@@ -323,8 +323,8 @@ func TestServedBelowIsHeardAbove(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := g.Answered(Answer{Refused: true})
-			if o.Held > 100*time.Millisecond || n >= 2 && o.Alone == 0 {
-				t.Errorf("after refusal %d, the host is held for %v, and the claim waits alone for %v", n+1, o.Held, o.Alone)
+			if o.Held > 100*time.Millisecond || n >= 2 && o.Backoff == 0 {
+				t.Errorf("after refusal %d, the host is held for %v, and the claim waits alone for %v", n+1, o.Held, o.Backoff)
 			}
 			for range 5 {
 				g, err := below.Acquire(t.Context(), Claim{})
@@ -333,7 +333,7 @@ func TestServedBelowIsHeardAbove(t *testing.T) {
 				}
 				g.Answered(Answer{})
 			}
-			time.Sleep(o.Alone)
+			time.Sleep(o.Backoff)
 			again = g
 		}
 	})
@@ -410,7 +410,7 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 						refused = answers%5 < 2
 						answers++
 						mu.Unlock()
-						time.Sleep(g.Answered(Answer{Refused: refused}).Alone)
+						time.Sleep(g.Answered(Answer{Refused: refused}).Backoff)
 						c.After = g
 					}
 					mu.Lock()

@@ -693,7 +693,7 @@ func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
 			observe(300 * time.Millisecond)
 			for time.Since(start) < 250*time.Millisecond {
 				time.Sleep(50 * time.Millisecond)
-				if o := observe(c.hold); !o.Refused || o.Alone != 0 || o.Held != c.want-time.Since(start) {
+				if o := observe(c.hold); !o.Refused || o.Backoff != 0 || o.Held != c.want-time.Since(start) {
 					t.Errorf("hold %v, after %v: %+v", c.hold, time.Since(start), o)
 				}
 			}

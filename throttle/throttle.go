@@ -65,7 +65,7 @@
 //     stretched, up to 30 s.
 //   - A claim that is refused again and again when it goes ahead of all others, although others are served,
 //     does not hold the bucket any more, nor do claims of one Verb and like Paths of which none is served, nor
-//     others where none that was refused is served when it is made again: see Outcome.Alone.
+//     others where none that was refused is served when it is made again: see Outcome.Backoff.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
 //     refused, which then rises slowly.
 //   - At first, after a hold, and after idling, one request goes, and each answer lets two more go, and fewer
