@@ -23,7 +23,7 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
 func (t *Transport) saysNothing(trip *trip, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !trip.countsBytes &&
-		!bucketOf(ofThrottle.Granter(g)).habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
+		!bucketOf(ofThrottle.Granter(g)).habit.Reads(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
 }
 
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that
@@ -37,7 +37,7 @@ func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 			a.TakeBack()
 			return false
 		}
-	case b.habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g)):
+	case b.habit.Reads(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g)):
 		return false
 	case !ofThrottle.Count(g, nil, nil):
 		g.Answered(throttle.Answer{})
@@ -65,7 +65,7 @@ func (t *Transport) read(trip *trip, g *throttle.Grant, resp *http.Response, lim
 	} else {
 		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
 	}
-	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(trip.req, resp) || !t.Learn.Headers.BodyTells(resp.Header) {
+	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(trip.req, resp) || !t.Learn.Headers.ReadsBody(resp.Header) {
 		return limits, hint
 	}
 	begin, whole := body.Peek(trip.req.Context(), resp.Body, headers.MaxBody, trip.ends)

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// tells is Reader.Tells, with the table of the Reader, which may be nil.
-func tells(h http.Header, own *name.Table) bool {
+// reads is Reader.Reads, with the table of the Reader, which may be nil.
+func reads(h http.Header, own *name.Table) bool {
 	for key := range h {
 		if lookUp(key, own) != nil {
 			return true

@@ -33,16 +33,16 @@ const MaxBody = 64 << 10
 // a small rest may be left of it.
 func (r *Reader) ParseBody(h http.Header, prefix []byte, received time.Time) Facts {
 	var b *body.Facts
-	if r.BodyTells(h) {
+	if r.ReadsBody(h) {
 		b = body.Read(prefix[:min(len(prefix), MaxBody)], MaxRetryAfter)
 	}
 	limits, retry := read(nil, h, received, r.compiled(), b)
 	return Facts{Limits: limits, Retry: retry}
 }
 
-// BodyTells reports whether a body that comes with h may say anything to ParseBody, so that it
+// ReadsBody reports whether a body that comes with h may say anything to ParseBody, so that it
 // is worth reading: whether it is JSON, and not compressed.
-func (r *Reader) BodyTells(h http.Header) bool {
+func (r *Reader) ReadsBody(h http.Header) bool {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false
 	}

@@ -408,7 +408,7 @@ func TestParseBodyHostile(t *testing.T) {
 	}
 }
 
-func TestBodyTells(t *testing.T) {
+func TestReadsBody(t *testing.T) {
 	for _, tt := range []struct {
 		mediaType, encoding string
 		want                bool
@@ -422,8 +422,8 @@ func TestBodyTells(t *testing.T) {
 		{"text/html; x=json", "", false},
 		{"", "", false},
 	} {
-		if got := builtin.BodyTells(fields("Content-Type", tt.mediaType, "Content-Encoding", tt.encoding)); got != tt.want {
-			t.Errorf("BodyTells(%q, %q) = %v, want %v", tt.mediaType, tt.encoding, got, tt.want)
+		if got := builtin.ReadsBody(fields("Content-Type", tt.mediaType, "Content-Encoding", tt.encoding)); got != tt.want {
+			t.Errorf("ReadsBody(%q, %q) = %v, want %v", tt.mediaType, tt.encoding, got, tt.want)
 		}
 	}
 }

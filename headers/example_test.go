@@ -158,7 +158,7 @@ func ExampleReader_Append() {
 
 	var buf [4]headers.Limit
 	for _, h := range []http.Header{quiet, telling} {
-		if !reader.Tells(h) {
+		if !reader.Reads(h) {
 			fmt.Println("nothing")
 			continue
 		}
@@ -183,7 +183,7 @@ func ExampleReader_ParseBody() {
 	defer resp.Body.Close()
 
 	var reader headers.Reader // knows the dialects of the package
-	if resp.StatusCode < 400 || !reader.BodyTells(resp.Header) {
+	if resp.StatusCode < 400 || !reader.ReadsBody(resp.Header) {
 		return
 	}
 	prefix, err := io.ReadAll(io.LimitReader(resp.Body, headers.MaxBody))

@@ -70,7 +70,7 @@ func BenchmarkTells(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				builtin.Tells(c.h)
+				builtin.Reads(c.h)
 			}
 		})
 	}

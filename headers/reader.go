@@ -52,9 +52,9 @@ func (r *Reader) Append(limits []Limit, h http.Header, received time.Time) ([]Li
 	return read(limits, h, received, r.compiled(), nil)
 }
 
-// Tells reports whether h has a header that may say something of limits or of when to retry.
+// Reads reports whether h has a header that may say something of limits or of when to retry.
 // It costs a fraction of Append, for responses that have none, which most are.
-func (r *Reader) Tells(h http.Header) bool { return tells(h, r.compiled()) }
+func (r *Reader) Reads(h http.Header) bool { return reads(h, r.compiled()) }
 
 // compiled returns what the Reader knows beside the package.
 func (r *Reader) compiled() *name.Table {

@@ -184,7 +184,7 @@ func TestReaderZero(t *testing.T) {
 					t.Errorf("%s: %s of reader %d (-want +got):\n%s", v.ID, method, i, diff)
 				}
 			}
-			if !r.Tells(h) && (len(want.Limits) > 0 || want.Retry != Retry{}) {
+			if !r.Reads(h) && (len(want.Limits) > 0 || want.Retry != Retry{}) {
 				t.Errorf("%s: reader %d tells nothing", v.ID, i)
 			}
 		}

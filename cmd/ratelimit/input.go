@@ -149,7 +149,7 @@ func parseHAR(text []byte) ([]answer, error) {
 		for _, f := range e.Response.Headers {
 			h.Add(f.Name, f.Value)
 		}
-		if !(*headers.Reader)(nil).Tells(h) {
+		if !(*headers.Reader)(nil).Reads(h) {
 			continue
 		}
 		u, err := url.Parse(e.Request.URL)

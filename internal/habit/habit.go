@@ -33,7 +33,7 @@ var ofHeaders = headers.Inside(inside.Key{})
 //   - If each n-th answer says it, 31 of these are missed at most: looks are 31 answers apart, and 31 has no
 //     divisor in common with n, so that they come to each of n answers. But if n is a multiple of 31, they may
 //     come to others always, and then only time finds it, by chance.
-//   - That holds whatever other answers say: each answer counts once, also if Append reads it after Tells, or
+//   - That holds whatever other answers say: each answer counts once, also if Append reads it after Reads, or
 //     after a [Repeat].
 //   - Where answers are read at the same time, one more is missed for each of these, at most.
 //   - If answers say it at random, each is looked at with a probability of 2 in 31.
@@ -104,9 +104,9 @@ const (
 	longestName = 128 // bytes of a name that is remembered
 )
 
-// Tells is [headers.Reader.Tells], for an answer of an instant: when it was received, or when its request went,
+// Reads is [headers.Reader.Reads], for an answer of an instant: when it was received, or when its request went,
 // by whatever clock that is always the same one.
-func (h *Habit) Tells(r *headers.Reader, header http.Header, now time.Duration) bool {
+func (h *Habit) Reads(r *headers.Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
 	}
@@ -115,7 +115,7 @@ func (h *Habit) Tells(r *headers.Reader, header http.Header, now time.Duration) 
 		if len(k.told) == 0 {
 			return false
 		}
-	} else if !r.Tells(header) {
+	} else if !r.Reads(header) {
 		h.note(r, header, 0, false, now)
 		return false
 	}
@@ -125,7 +125,7 @@ func (h *Habit) Tells(r *headers.Reader, header http.Header, now time.Duration) 
 	return true // and Append reads it, and notes its headers if they are not known
 }
 
-// Append is [headers.Reader.Append], for an answer of the instant that Tells was given.
+// Append is [headers.Reader.Append], for an answer of the instant that Reads was given.
 func (h *Habit) Append(r *headers.Reader, limits []headers.Limit, header http.Header, received time.Time, now time.Duration) ([]headers.Limit, headers.Retry) {
 	all, hint, ok := h.skim(limits, header, received, now)
 	if !ok {

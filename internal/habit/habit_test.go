@@ -23,7 +23,7 @@ func since(at time.Time) time.Duration { return at.Sub(noon) + time.Hour }
 
 // got is what a Habit makes of an answer, read as a Transport reads it.
 func (h *Habit) got(r *headers.Reader, header http.Header, at time.Time) string {
-	if !h.Tells(r, header, since(at)) {
+	if !h.Reads(r, header, since(at)) {
 		return "nothing"
 	}
 	limits, hint := h.Append(r, nil, header, at, since(at))
@@ -91,7 +91,7 @@ func TestHabitByTurns(t *testing.T) {
 	}{
 		"nothing": {silent, func() func(http.Header) bool {
 			var h Habit
-			return func(header http.Header) bool { return h.Tells(nil, header, in) }
+			return func(header http.Header) bool { return h.Reads(nil, header, in) }
 		}},
 		"read": {spoken, func() func(http.Header) bool {
 			var h Habit
@@ -149,7 +149,7 @@ func TestHabitByTurns(t *testing.T) {
 }
 
 // TestHabitCountsAnswersOnce: what each n-th answer has is found also if some of the others are read twice, as
-// a Transport reads them: by a Repeat, which turns them down or is of no use to the bucket, or by Tells, and
+// a Transport reads them: by a Repeat, which turns them down or is of no use to the bucket, or by Reads, and
 // then by Append.
 func TestHabitCountsAnswersOnce(t *testing.T) {
 	usual := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Server", "x")
@@ -176,7 +176,7 @@ func TestHabitCountsAnswersOnce(t *testing.T) {
 							}
 							repeat.TakeBack()
 						}
-						if !h.Tells(nil, header, in) {
+						if !h.Reads(nil, header, in) {
 							return false
 						}
 						limits, hint := h.Append(nil, few[:0], header, noon, in)
@@ -213,7 +213,7 @@ func TestHabitByTime(t *testing.T) {
 	usual, news := fields("Server", "x", "X-Other", "1"), fields("Retry-After", "3", "X-Other", "1")
 	var h Habit
 	tells := func(header http.Header, after time.Duration) bool {
-		return h.Tells(nil, header, since(noon.Add(after)))
+		return h.Reads(nil, header, since(noon.Add(after)))
 	}
 	for range 32 {
 		tells(usual, 0)
@@ -301,7 +301,7 @@ func TestHabitAllocs(t *testing.T) {
 	}
 	h = Habit{}
 	silent := fields(usual...)
-	if n := testing.AllocsPerRun(1000, func() { h.Tells(nil, silent, since(noon)) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { h.Reads(nil, silent, since(noon)) }); n != 0 {
 		t.Errorf("%v allocations of a server that says nothing", n)
 	}
 }

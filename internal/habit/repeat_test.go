@@ -36,7 +36,7 @@ func (c *counter) got(r *headers.Reader, header http.Header, at time.Time) strin
 		}
 		c.counts.TakeBack()
 	}
-	if !c.h.Tells(r, header, since(at)) {
+	if !c.h.Reads(r, header, since(at)) {
 		return "nothing"
 	}
 	limits, hint := c.h.Append(r, nil, header, at, since(at))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTells(t *testing.T) {
+func TestReads(t *testing.T) {
 	own := &Reader{Dialects: []Dialect{{Remaining: "X-Acme-Left"}}, Ignore: []string{"Retry-After"}}
 	for _, tt := range []struct {
 		name  string
@@ -26,8 +26,8 @@ func TestTells(t *testing.T) {
 		{"ignored beside another", fields("Retry-After", "3", "X-RateLimit-Remaining", "3"), own, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.r.Tells(tt.h); got != tt.tells {
-				t.Errorf("Tells(%v) = %v, want %v", tt.h, got, tt.tells)
+			if got := tt.r.Reads(tt.h); got != tt.tells {
+				t.Errorf("Reads(%v) = %v, want %v", tt.h, got, tt.tells)
 			}
 		})
 	}
