@@ -107,7 +107,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	case 5:
 		req.Ahead = time.Duration(r.IntN(2000)) * time.Millisecond
 	case 6, 7:
-		req.Alone = r.IntN(2) == 0
+		req.Outage = r.IntN(2) == 0
 		for range r.IntN(6) {
 			req.Own = append(req.Own, store.Own{In: time.Duration(r.IntN(2000)-1500) * time.Millisecond, Cost: cost(r, quotas)})
 		}
@@ -117,7 +117,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 			Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: []time.Duration{0, time.Millisecond, time.Second}[r.IntN(3)],
 		})
 	}
-	req.Shares = r.IntN(2) == 0
+	req.GoesOn = r.IntN(2) == 0
 	for range r.IntN(4) {
 		req.Asks = append(req.Asks, store.Ask{Cost: cost(r, quotas), Count: 1 + r.IntN(8), Within: time.Duration(r.IntN(600)-1) * time.Millisecond})
 	}

@@ -26,7 +26,7 @@ func TestNewsOfSlotsFarAhead(t *testing.T) {
 		p, q := &process{m: &machine{t: t}, quotas: quotas, name: "a", Store: a}, &process{m: &machine{t: t}, quotas: quotas, name: "b", Store: b}
 		for _, p := range []*process{p, q} {
 			r := p.request(0)
-			r.Shares = true
+			r.GoesOn = true
 			p.exchange(r)
 		}
 		type message struct {

@@ -61,7 +61,7 @@ func TestStoreForgetsMembers(t *testing.T) {
 			s.Mini.SetTime(now)
 			shares, leaves := o(i)
 			r := m.request(1, 1)
-			r.Shares = shares
+			r.GoesOn = shares
 			m.send(r)
 			if leaves {
 				r = m.request(1, 0)

@@ -200,7 +200,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		req.Since = time.Duration(1+r.IntN(20)+r.IntN(6)/5*900) * time.Millisecond // or a clock was set, or a bucket is not new
 	case 6, 7:
 		req.Ahead = time.Duration(r.IntN(1000)) * time.Millisecond
-		req.Alone = r.IntN(2) == 0
+		req.Outage = r.IntN(2) == 0
 		for range r.IntN(6) {
 			req.Own = append(req.Own, store.Own{In: time.Duration(r.IntN(2000)-1500) * time.Millisecond, Cost: cost()})
 		}
@@ -212,7 +212,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 			})
 		}
 	}
-	req.Shares = r.IntN(2) == 0
+	req.GoesOn = r.IntN(2) == 0
 	if again {
 		if req.Asks = u.sent.Asks; r.IntN(3) == 0 {
 			req.Asks = nil // the quotas were replaced

@@ -155,7 +155,7 @@ func TestStoreNewsOfWhoWaits(t *testing.T) {
 			sends := func(name string, serial int64, count, news int) {
 				t.Helper()
 				r := &store.Request{
-					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, Horizon: horizon, Shares: true, Fresh: true,
+					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, Horizon: horizon, GoesOn: true, Fresh: true,
 					Asks: []store.Ask{{Cost: []int{1}, Count: count, Within: -1}},
 				}
 				if _, err := goredis.New(c).Exchange(t.Context(), r); err != nil {
@@ -206,7 +206,7 @@ func TestStoreNewsOfSlotsAhead(t *testing.T) {
 			sends := func(name string, serial int64, count int, shares bool) {
 				t.Helper()
 				r := &store.Request{
-					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, Shares: shares, Fresh: true,
+					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, GoesOn: shares, Fresh: true,
 					Horizon: horizon, Asks: []store.Ask{{Cost: []int{1}, Count: count, Within: -1}},
 				}
 				if _, err := goredis.New(c).Exchange(t.Context(), r); err != nil {

@@ -77,8 +77,8 @@ request.more = costs()
 request.back = list(function()
   return { slot = number(), cost = costs() }
 end)
-request.alone = text() == '1'
-request.shares = text() == '1' -- it sends its part while it cannot call
+request.outage = text() == '1'
+request.goes_on = text() == '1' -- it sends its part while it cannot call
 request.release = text() == '1'
 request.new = text() == '1' -- as far as its user knows
 request.standstill = number() -- for how long a claim waits for one token

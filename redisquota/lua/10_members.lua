@@ -15,7 +15,7 @@ local function read_member()
   return true
 end
 
-local shares = 60 * second -- for how long who is no longer active still shares the bucket
+local sharing_for = 60 * second -- for how long who is no longer active still shares the bucket
 
 -- others_sharing returns how many other members that send their parts while they cannot call are, or were, active after t.
 local function others_sharing(t)
@@ -59,7 +59,7 @@ local function prune()
     drop(redis.call('ZRANGE', key.active, math.max(below - 8, 0), below - 1))
   end
   drop(redis.call('ZRANGEBYSCORE', key.active, '0', '0', 'LIMIT', 0, 8)) -- they have left
-  drop(redis.call('ZRANGEBYSCORE', key.active, '(0', whole(now - shares), 'LIMIT', 0, 8))
+  drop(redis.call('ZRANGEBYSCORE', key.active, '(0', whole(now - sharing_for), 'LIMIT', 0, 8))
 end
 
 -- write_member reports whether who asks is new.
@@ -71,8 +71,8 @@ local function write_member()
     end
     return false
   end
-  local known = math.max(member.active + shares, now + request.know)
-  local score = request.shares and member.active or -member.active
+  local known = math.max(member.active + sharing_for, now + request.know)
+  local score = request.goes_on and member.active or -member.active
   local text = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %d', request.serial, score, known, now, request.slot_life, member.lost, member.had)
   if member.slots ~= '' then
     text = text .. ' ' .. member.slots

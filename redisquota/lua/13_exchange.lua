@@ -66,7 +66,7 @@ end
 -- hear has the part of a member be there, too, which asks and could call all the time. When all were heard, all is there.
 local function hear_member()
   local woke = learn - horizon
-  if unheard == 0 or request.alone or not member.shared or called >= woke or member.stored <= woke - shares then
+  if unheard == 0 or request.outage or not member.shared or called >= woke or member.stored <= woke - sharing_for then
     return -- it is none of the others, or was heard
   end
   for _, q in ipairs(quotas) do
@@ -93,7 +93,7 @@ local function wake()
   if request.asks == 0 or now <= math.max(silent() + horizon, last, hold) + request.slot_life then
     return
   end
-  local since = served - shares
+  local since = served - sharing_for
   local others = others_sharing(since)
   if others == 0 then
     return
@@ -145,7 +145,7 @@ end
 
 -- hear_alone has nothing be handed out for a horizon, if a member sent without us, and nobody was served for so long.
 local function hear_alone()
-  if not request.alone then
+  if not request.outage then
     return
   elseif 2 * (now - silent()) > horizon then -- which is how long a member tries, before it sends without us
     learn, served = now + horizon, math.max(served, now)
@@ -161,7 +161,7 @@ end
 
 -- hear_lost notes that the member had the bucket when it was lost. One that has asked for nothing in a minute is not among those which it, and others, counted.
 local function hear_lost()
-  if not other_life or request.sharing > 0 and request.since > shares then
+  if not other_life or request.sharing > 0 and request.since > sharing_for then
     return
   elseif request.sharing <= 0 then
     state.had = too_many
@@ -193,7 +193,7 @@ local function trust()
   end
   for _, q in ipairs(quotas) do
     local counts = q.kind == 'estimate' and 2 * q.per or q.per
-    if q.kind ~= 'bucket' and counts <= shares then
+    if q.kind ~= 'bucket' and counts <= sharing_for then
       q:trust()
       q.since = math.min(q.since, now)
     end
@@ -288,14 +288,14 @@ for i, p in ipairs(places) do
   end
   left[i] = whole(n)
 end
-local members, sharing = math.max(count_active(now), 1), math.max(count_active(now - shares), 1)
+local members, sharing = math.max(count_active(now), 1), math.max(count_active(now - sharing_for), 1)
 
 -- What is written first is refused by a server that is read-only or out of memory. Then
 -- nothing has changed.
 local function write()
   local jumped = not lost and last - now > math.max(horizon, math.floor((state.told - now) / 4) * 5)
   local told = jumped and last or state.told
-  jumped = jumped and others_sharing(now - shares) > 0 -- before who asks is written, and counted
+  jumped = jumped and others_sharing(now - sharing_for) > 0 -- before who asks is written, and counted
   renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
   local values = {
     'bucket',
@@ -365,7 +365,7 @@ local function write()
   if reply.room then
     redis.pcall('PUBLISH', request.channel, '0 ' .. request.bucket)
   end
-  if member.stored <= now - shares and member.active > now - shares and not member.gone then
+  if member.stored <= now - sharing_for and member.active > now - sharing_for and not member.gone then
     redis.pcall('PUBLISH', request.channel, 'sharing=' .. whole(sharing) .. ' ' .. request.bucket)
   end
 end
@@ -391,7 +391,7 @@ local out = {
   string.format(
     '%.0f %d %.0f %d %.0f %d %d %.0f %d %.0f %.0f %.0f %d %s',
     now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, sharing, math.max(hold - now, 0), reply.lost and 1 or 0, slot_life,
-    now - state.born + 1, state.born, state.parted > 0 and now - state.parted < shares and 1 or 0, table.concat(left, ' ')
+    now - state.born + 1, state.born, state.parted > 0 and now - state.parted < sharing_for and 1 or 0, table.concat(left, ' ')
   ),
   reply.learned,
   reply.granted or '',

@@ -52,7 +52,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 		m := l.members[name]
 		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
 		b = varint.Append(b, m.slotLife)
-		b = varint.AppendBool(varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares), m.had)
+		b = varint.AppendBool(varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.goesOn), m.had)
 		b = l.appendRuns(b, m.got)
 	}
 	b = varint.Append(b, len(l.statements))

@@ -109,13 +109,13 @@
 //     window before it has used up N. What a member tells takes the place of that, too.
 //
 // If all members that had the bucket have told what they sent, which is as many as any of them says
-// ([Request.Sharing]), nothing is unknown of a window of at most a minute (SharesFor; of an estimate, half of
+// ([Request.Sharing]), nothing is unknown of a window of at most a minute (SharingFor; of an estimate, half of
 // it): nothing is assumed of it any more, slots of it are handed out when a quarter of the Horizon is over, and
-// those who listen are told, by News.Lost. Who has not asked for longer than SharesFor had none that counts.
+// those who listen are told, by News.Lost. Who has not asked for longer than SharingFor had none that counts.
 // Who tells is one that says another Life first, and this one then. It is not known if others ask by other
 // quotas.
 //
-// A quota that comes within SharesFor after the loss, since others ask by it, is charged with what was told
+// A quota that comes within SharingFor after the loss, since others ask by it, is charged with what was told
 // before it came: all of one second counts with the last of it.
 //
 // If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋

@@ -66,7 +66,7 @@ type member struct {
 	slotLife   time.Duration // for which it asked
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
-	shares     bool          // see Request.Shares; of its latest request
+	goesOn     bool          // see Request.GoesOn; of its latest request
 	had        bool          // it had the bucket before it was lost, and has not told all yet
 	got        []run         // the slots that its latest request got
 }
@@ -146,7 +146,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 		m.lost = max(m.lost, r.Serial)
 	}
 	reply.Known, reply.Life = t.Sub(l.born)+time.Microsecond, int64(l.born)
-	reply.Parted = l.parted > 0 && t.Sub(l.parted) < SharesFor
+	reply.Parted = l.parted > 0 && t.Sub(l.parted) < SharingFor
 	reply.Others = others
 	l.report(reply, t)
 	reply.Sharing = max(l.sharing(t), 1)
@@ -167,7 +167,7 @@ func (l *Ledger) news(was *standing, r *Request, now monotime.Time, room, lost b
 	news := News{Room: room, Lost: lost || asks || known, Released: r.Release}
 	if ahead := l.lastSlot.Sub(now); !lost && ahead > max(r.Horizon, l.told.Sub(now)/4*5) {
 		l.told = l.lastSlot
-		if l.othersShare(r, now.Add(-SharesFor)) > 0 { // who comes later knows it by its first reply
+		if l.othersShare(r, now.Add(-SharingFor)) > 0 { // who comes later knows it by its first reply
 			news.Ahead = ahead
 		}
 	}
@@ -319,14 +319,14 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		}
 		return reply, room
 	}
-	m.serial, m.at, m.slotLife, m.shares = r.Serial, now, r.SlotLife, r.Shares
+	m.serial, m.at, m.slotLife, m.goesOn = r.Serial, now, r.SlotLife, r.GoesOn
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}
 	}
 	l.members[r.Member] = m
 	l.handOut(r, reply, m, again, now)
-	m.knownTill = max(m.activeTill.Add(SharesFor), now.Add(l.matters()))
+	m.knownTill = max(m.activeTill.Add(SharingFor), now.Add(l.matters()))
 	return reply, room
 }
 
@@ -401,7 +401,7 @@ func (l *Ledger) own(r *Request, now monotime.Time) {
 			}
 		}
 		l.lastSlot = max(l.lastSlot, at)
-		if now.Sub(l.born) < SharesFor {
+		if now.Sub(l.born) < SharingFor {
 			l.keep(cost, at, now)
 		}
 	}
@@ -464,7 +464,7 @@ func (l *Ledger) active(now monotime.Time) int { return l.activeAfter(now) }
 // sharing is how many members share the bucket: see Reply.Sharing. If all that are remembered do, there may be
 // more, and nobody knows how many.
 func (l *Ledger) sharing(now monotime.Time) int {
-	if n := l.activeAfter(now.Add(-SharesFor)); n < mostMembers {
+	if n := l.activeAfter(now.Add(-SharingFor)); n < mostMembers {
 		return n
 	}
 	return tooMany

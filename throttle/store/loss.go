@@ -14,7 +14,7 @@ type loss struct {
 	had  int // as far as they know; tooMany if nobody knows
 	told int
 
-	parts []toldPart // what members told within SharesFor, for quotas that come later: those of a version of a program that asks after another one did
+	parts []toldPart // what members told within SharingFor, for quotas that come later: those of a version of a program that asks after another one did
 }
 
 // toldPart is what went, or will go, at an instant, in one unit.

@@ -152,12 +152,12 @@ func TestStoreParted(t *testing.T) {
 	leave := o.request(0, 0)
 	leave.Leave = true
 	exchange(t, o.l, time.Second, leave)
-	for at, want := range map[time.Duration]bool{time.Second: true, time.Second + SharesFor - 1: true} {
+	for at, want := range map[time.Duration]bool{time.Second: true, time.Second + SharingFor - 1: true} {
 		if r := o.send(at, 1, 0, true); r.Parted != want {
 			t.Errorf("at %v Parted is %v", at, r.Parted)
 		}
 	}
-	if r := o.send(time.Second+SharesFor, 1, 0, true); r.Parted {
+	if r := o.send(time.Second+SharingFor, 1, 0, true); r.Parted {
 		t.Error("Parted a minute later")
 	}
 }
@@ -178,10 +178,10 @@ func TestStorePartedUntilAllHaveTold(t *testing.T) {
 		t.Error("Parted, though all have told")
 	}
 	o.l.Lose()
-	if r := o.send(2*time.Second+SharesFor-1, 2, 0, true); !r.Parted {
+	if r := o.send(2*time.Second+SharingFor-1, 2, 0, true); !r.Parted {
 		t.Error("not Parted before a minute has passed")
 	}
-	if r := o.send(2*time.Second+2*SharesFor-1, 2, 0, true); r.Parted {
+	if r := o.send(2*time.Second+2*SharingFor-1, 2, 0, true); r.Parted {
 		t.Error("Parted a minute after the loss")
 	}
 }

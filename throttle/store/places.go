@@ -144,7 +144,7 @@ func (l *Ledger) keep(cost []int, at, now monotime.Time) {
 
 // ownBefore charges places that came now with what members told since the bucket was lost.
 func (l *Ledger) ownBefore(now monotime.Time, fresh bool, came []place) {
-	if fresh || now.Sub(l.born) >= SharesFor {
+	if fresh || now.Sub(l.born) >= SharingFor {
 		return
 	}
 	for p := range came {

@@ -12,7 +12,7 @@ import (
 // Of a bucket for which nobody asks, the store does not know whether all idle, or none can reach it.
 
 // wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if
-// all others that send their parts without the store could not reach it: see Request.Shares.
+// all others that send their parts without the store could not reach it: see Request.GoesOn.
 func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 	if now < l.learnsUntil {
 		l.hear(r, m, now)
@@ -21,7 +21,7 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 	if len(r.Asks) == 0 || now <= max(l.silent().Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.SlotLife) {
 		return
 	}
-	since := l.served.Add(-SharesFor)
+	since := l.served.Add(-SharingFor)
 	others := l.othersShare(r, since)
 	if others == 0 {
 		return
@@ -41,7 +41,7 @@ func (l *Ledger) silent() monotime.Time { return min(l.served, l.lastUsed) }
 // were active after an instant.
 func (l *Ledger) othersShare(r *Request, since monotime.Time) (n int) {
 	for name, m := range l.members {
-		if m.shares && m.activeTill > since && name != r.Member {
+		if m.goesOn && m.activeTill > since && name != r.Member {
 			n++
 		}
 	}
@@ -52,7 +52,7 @@ func (l *Ledger) othersShare(r *Request, since monotime.Time) (n int) {
 // all is there.
 func (l *Ledger) hear(r *Request, m *member, now monotime.Time) {
 	woke := l.learnsUntil.Add(-r.Horizon)
-	if l.unheard == 0 || r.Alone || !m.shares || m.at >= woke || m.activeTill <= woke.Add(-SharesFor) {
+	if l.unheard == 0 || r.Outage || !m.goesOn || m.at >= woke || m.activeTill <= woke.Add(-SharingFor) {
 		return // it is none of the others, or was heard
 	}
 	for p := range l.places {
@@ -121,7 +121,7 @@ func partOf(n, among int) int {
 // for so long.
 func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
 	switch {
-	case !r.Alone:
+	case !r.Outage:
 		return
 	case now.Sub(l.silent()) > r.Horizon/2: // which is how long a member tries, before it sends without the store
 		l.learnsUntil, l.served = now.Add(r.Horizon), max(l.served, now)
@@ -151,10 +151,10 @@ func (l *Ledger) spares(cost []int, now monotime.Time) bool {
 }
 
 // hearLost notes that a member which asks had the bucket when it was lost. One that has asked for nothing in
-// SharesFor is not among those which it, and others, counted.
+// SharingFor is not among those which it, and others, counted.
 func (l *Ledger) hearLost(r *Request, m *member) {
 	switch {
-	case !l.otherLife(r) || r.Sharing > 0 && r.Since > SharesFor:
+	case !l.otherLife(r) || r.Sharing > 0 && r.Since > SharingFor:
 	case r.Sharing <= 0:
 		l.loss.had = tooMany
 	default:
@@ -186,7 +186,7 @@ func (l *Ledger) trust(r *Request, now monotime.Time) {
 		if o.quota.Kind == quota.EstimatedWindow {
 			counts = monotime.Scale(counts, 2, 1)
 		}
-		if o.quota.Kind != quota.TokenBucket && counts <= SharesFor {
+		if o.quota.Kind != quota.TokenBucket && counts <= SharingFor {
 			o.ledger.Trust(now, o.noneBefore)
 			o.noneBefore = min(o.noneBefore, now)
 		}

@@ -41,7 +41,7 @@ func (s *silence) ask(now time.Duration, member rune, count int, change func(*Re
 	r := request(s.quotas, s.serial[name])
 	r.Member = name
 	for _, o := range s.shares {
-		r.Shares = r.Shares || o == member
+		r.GoesOn = r.GoesOn || o == member
 	}
 	if count > 0 {
 		r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
@@ -57,7 +57,7 @@ func (s *silence) ask(now time.Duration, member rune, count int, change func(*Re
 	return n
 }
 
-// TestSilence: the first that asks after a silence gets what is spare, by the doc of Request.Shares; and the
+// TestSilence: the first that asks after a silence gets what is spare, by the doc of Request.GoesOn; and the
 // rest a Horizon later.
 func TestSilence(t *testing.T) {
 	const edge = horizon + 10*time.Millisecond // SlotLife
@@ -121,7 +121,7 @@ func TestSilenceIsOver(t *testing.T) {
 	want("a asks", s.ask(at, 'a', 15, nil), 15)
 	want("b, too", s.ask(at+1, 'b', 15, nil), 15)
 	want("c sent its part", s.ask(at+horizon/2, 'c', 0, func(r *Request) {
-		r.Alone, r.Own = true, []Own{{In: -time.Millisecond, Cost: []int{25}}}
+		r.Outage, r.Own = true, []Own{{In: -time.Millisecond, Cost: []int{25}}}
 	}), 0)
 	want("a asks before all have told", s.ask(at+horizon-1, 'a', 1, nil), 0)
 	want("a asks then", s.ask(at+horizon, 'a', 100, nil), 45)
@@ -188,7 +188,7 @@ func TestSilenceAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSilence(t, c.quotas, "ab", "ab")
 			for _, o := range c.asks {
-				if n := s.ask(at+time.Duration(o.in)*time.Millisecond, o.who, o.count, func(r *Request) { r.Alone = o.alone }); n != o.want {
+				if n := s.ask(at+time.Duration(o.in)*time.Millisecond, o.who, o.count, func(r *Request) { r.Outage = o.alone }); n != o.want {
 					t.Errorf("%c got %d after %d ms, want %d", o.who, n, o.in, o.want)
 				}
 			}
@@ -220,9 +220,9 @@ func TestSilenceOfABucket(t *testing.T) {
 			for range c.slots {
 				s.ask(at-300*time.Millisecond, 'a', 1, nil)
 			}
-			s.ask(at, 'a', 0, func(r *Request) { r.Alone = true })
+			s.ask(at, 'a', 0, func(r *Request) { r.Outage = true })
 			s.ask(at+200*time.Millisecond, 'b', 0, func(r *Request) {
-				r.Alone = true
+				r.Outage = true
 				for _, in := range c.own {
 					r.Own = append(r.Own, Own{In: in, Cost: []int{1}})
 				}
@@ -268,7 +268,7 @@ func TestSilenceAsks(t *testing.T) {
 		name := string(c.member)
 		s.serial[name]++
 		r := request(s.quotas, s.serial[name])
-		r.Member, r.Shares, r.Alone = name, true, c.alone
+		r.Member, r.GoesOn, r.Outage = name, true, c.alone
 		if c.count > 0 {
 			r.Asks = []Ask{{Cost: []int{1}, Count: c.count, Within: -1}}
 		}
@@ -301,14 +301,14 @@ func TestNewsOfSlotsAhead(t *testing.T) {
 			quotas := quota.MustParse("100/10s log").Explicit()
 			for _, member := range "ab" {
 				r := request(quotas, 1)
-				r.Member, r.Shares = string(member), strings.ContainsRune(c.shares, member)
+				r.Member, r.GoesOn = string(member), strings.ContainsRune(c.shares, member)
 				if _, _, err := l.Exchange(0, r); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for i, count := range c.counts {
 				r := request(quotas, int64(i+2))
-				r.Member, r.Shares, r.SlotLife = "a", strings.ContainsRune(c.shares, 'a'), 0
+				r.Member, r.GoesOn, r.SlotLife = "a", strings.ContainsRune(c.shares, 'a'), 0
 				r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
 				if count < 0 {
 					r.Asks[0] = Ask{Cost: []int{100}, Count: 1, Within: -1}

@@ -104,7 +104,7 @@ type Request struct {
 	// Member names the Limiter that asks: a random text, the same for the life of the Limiter. A
 	// member counts as active for a time after each request: the longest of two seconds,
 	// twice the Horizon, and the time until SlotLife after the last slot that it got. It counts as one that shares the
-	// bucket for SharesFor longer. Leave ends both.
+	// bucket for SharingFor longer. Leave ends both.
 	Member string
 
 	// Serial counts the requests of a member from 1. A request which failed may have been done. So the next has
@@ -136,7 +136,7 @@ type Request struct {
 	Life int64
 
 	// Sharing is how many members shared the bucket at once (see Reply.Sharing) within the last minute
-	// (SharesFor), as far as the member knows; zero if it does not know, as without news (Listen), or if one
+	// (SharingFor), as far as the member knows; zero if it does not know, as without news (Listen), or if one
 	// left (see Reply.Parted). See the documentation of the package, "What a store forgets".
 	Sharing int
 
@@ -181,20 +181,20 @@ type Request struct {
 	// more than its N. Nil if nothing was.
 	More []int
 
-	// Alone says that the store was out of reach for the member, so that it and others may have sent without
+	// Outage says that the store was out of reach for the member, so that it and others may have sent without
 	// the store. If nobody asked for anything for more than half a Horizon, nothing is handed out for the next
 	// Horizon, in which all can tell what they sent. So it begins anew if the store was away again within it. A
 	// TokenBucket is empty at its beginning; or if slots were handed out for later, at the last of these, but
 	// at its end at the latest.
-	Alone bool
+	Outage bool
 
-	// Shares says that the member sends its part while it cannot reach the store: a Limiter with OutageShare
-	// does. If nobody asked for anything for a Horizon, nor until the last slot, such members may just have
-	// done so. Whoever asks then, whether it shares or not, need not know: it did not send, or is new. So it
-	// and all others get no more in the next Horizon than what is spare, until one says Alone.
+	// GoesOn says that the member goes on with its part while it cannot reach the store, as a Limiter with
+	// OutageShare does. If nobody asked for anything for a Horizon, nor until the last slot, such members may
+	// just have done so. Whoever asks then, whether it goes on or not, need not know: it did not send, or is
+	// new. So it and all others get no more in the next Horizon than what is spare, until one says Outage.
 	//
 	// Of the n members that shared the bucket when somebody asked last (see Reply.Sharing), k others said
-	// Shares in their latest requests. Each of them may have used 9/10 of an n-th of a window's N, rounded
+	// GoesOn in their latest requests. Each of them may have used 9/10 of an n-th of a window's N, rounded
 	// down. So spare is what is left now, less that for each of them; and if it is more, until Per after
 	// somebody asked last, what was left then, less 9/10 of an n-th of that, rounded down, for each of them. So
 	// if anything was left, one token is spare.
@@ -207,14 +207,14 @@ type Request struct {
 	// others may have used it.
 	//
 	// If k is 0, all of it is there at once. If one of the k others asks or tells something meanwhile, without
-	// Alone, it sent nothing: its part is there, too, and once all have done so, all is. So who listens is
+	// Outage, it sent nothing: its part is there, too, and once all have done so, all is. So who listens is
 	// told, by News.Lost, when somebody first has to wait.
 	//
-	// If somebody was told to wait for the end of that Horizon, or it was one of Alone, and nobody has asked
+	// If somebody was told to wait for the end of that Horizon, or it was one of Outage, and nobody has asked
 	// since, the store may have been away again, so that others could not tell. Then, after the next silence,
 	// what was left of a window counts for no more than what was spare, and of a TokenBucket no more is spare
 	// than that and what has come back since at 1 − 0.9·k/n of the rate.
-	Shares bool
+	GoesOn bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
 	// knows. Zero or negative if it knows of none that is ahead. A store that knows the bucket passes over it.
@@ -319,7 +319,7 @@ type Reply struct {
 	Members int
 
 	// Sharing is how many members divide the quotas among them if the store cannot be reached: those that were
-	// active within the last minute (SharesFor) and have not left, with the one that asked. Never less than
+	// active within the last minute (SharingFor) and have not left, with the one that asked. Never less than
 	// Members; zero if the store does not say, and then Members are taken for all. A store that cannot count so
 	// many says 1<<30: then next to nothing is sent meanwhile.
 	Sharing int
@@ -337,7 +337,7 @@ type Reply struct {
 	// heard of a loss.
 	Life int64
 
-	// Parted says that a member left within the last minute (SharesFor): what it sent, nobody will tell. So it
+	// Parted says that a member left within the last minute (SharingFor): what it sent, nobody will tell. So it
 	// does after the store has lost the bucket, until all that had it have told: Sharing counts those alone
 	// that came since.
 	Parted bool
@@ -348,7 +348,7 @@ type Reply struct {
 
 	// Left is how much of each window is left now, all slots counted; nothing of a TokenBucket, and of a window
 	// of the clock of which there are slots in a later one. While others may have something to tell (see
-	// Request.Shares), no more than what is spare. Nil if the store does not say.
+	// Request.GoesOn), no more than what is spare. Nil if the store does not say.
 	Left []int
 
 	// Statements are all that are known, with Reset from now.
@@ -364,9 +364,9 @@ type Reply struct {
 	Others []quota.Quotas
 }
 
-// SharesFor is for how long a member that is no longer active is still counted among those that share a bucket:
+// SharingFor is for how long a member that is no longer active is still counted among those that share a bucket:
 // see Reply.Sharing.
-const SharesFor = time.Minute
+const SharingFor = time.Minute
 
 // MaxLearned is how many bytes of Request.Learned a store keeps.
 const MaxLearned = 8 << 10
@@ -386,7 +386,7 @@ type Slot struct {
 type News struct {
 	Hold     time.Duration // for how long from now nothing is to be sent; zero if it is not news
 	Room     bool          // something came back, while slots were handed out ahead: see below
-	Lost     bool          // the store has lost the bucket, or news of it, or somebody waits for what others may have to tell: see Request.Shares. Who has slots, or has sent, asks now
+	Lost     bool          // the store has lost the bucket, or news of it, or somebody waits for what others may have to tell: see Request.GoesOn. Who has slots, or has sent, asks now
 	Released bool          // a person has ended the hold, and a debt: see Request.Release
 
 	// Sharing is how many members share the bucket now (see Reply.Sharing), if one came that did not before.
@@ -395,7 +395,7 @@ type News struct {
 
 	// Ahead is how far from now the last slot is, where that is more than the Horizon, and more by a quarter
 	// than the last slot of which such news told. Zero if it is not news, and where no other member has said
-	// Shares. A member that asks seldom knows by it what others have got, should the store be out of reach
+	// GoesOn. A member that asks seldom knows by it what others have got, should the store be out of reach
 	// next.
 	Ahead time.Duration
 }

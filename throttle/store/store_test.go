@@ -549,7 +549,7 @@ func TestMoreShareThanAreRemembered(t *testing.T) {
 			t.Fatalf("with %d members %d share, and news are %d, want %d and %d", i, reply, told, share, news)
 		}
 	}
-	now += SharesFor + 3*time.Second
+	now += SharingFor + 3*time.Second
 	if n, _ := send(mostMembers+100, 2); n != 1 {
 		t.Errorf("when the others were silent for a minute, %d share, want 1", n)
 	}

@@ -141,7 +141,7 @@ func TestLeftAfterAPause(t *testing.T) {
 	for serial := range 5 {
 		srv.Mini.SetTime(now.Add(time.Duration(serial) * time.Second))
 		reply := request(t, goredis.New(c), "api", "100/h log", func(r *store.Request) {
-			r.Fresh, r.Serial, r.Shares, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int{1}, Count: 1, Within: time.Second}}
+			r.Fresh, r.Serial, r.GoesOn, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int{1}, Count: 1, Within: time.Second}}
 		})
 		for _, s := range reply.Slots {
 			granted += s.Count

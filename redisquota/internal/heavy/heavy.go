@@ -170,7 +170,7 @@ func (f *Fleet) comeBack() {
 // tell: after an outage, members tell what they sent and what they have.
 func (f *Fleet) tell() {
 	for i, m := range f.members[:10] {
-		r := &store.Request{Alone: i == 0, Ahead: time.Second, Asks: f.asks(mostAsks, 1, 1, -1), Hold: time.Millisecond}
+		r := &store.Request{Outage: i == 0, Ahead: time.Second, Asks: f.asks(mostAsks, 1, 1, -1), Hold: time.Millisecond}
 		for k := range f.parts() {
 			r.Own = append(r.Own, store.Own{In: time.Duration(k-f.parts()/2) * 7 * time.Millisecond, Cost: f.cost(1)})
 		}

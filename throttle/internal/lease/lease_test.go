@@ -183,7 +183,7 @@ func TestNextRequest(t *testing.T) {
 	l.Said(at(0), []quota.Statement{{Name: "core", Unit: quota.Requests, Remaining: 3, Reset: s, ResetKnown: true}})
 	got := l.Next(at(100*ms), at(2*s), queue(1)).Request
 	equal(t, "request", *got, store.Request{
-		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Kind: quota.TokenBucket, Burst: 2}}, SlotLife: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1, Shares: true,
+		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Kind: quota.TokenBucket, Burst: 2}}, SlotLife: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1, GoesOn: true,
 		Statements: []quota.Statement{{Name: "core", Remaining: 3, Reset: 900 * ms, ResetKnown: true}},
 		Hold:       1900 * ms, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
 	})

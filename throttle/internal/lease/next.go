@@ -167,7 +167,7 @@ func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) 
 	r = &store.Request{
 		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.sentOf, SlotLife: l.slotLife, Horizon: Horizon, Member: l.config.Member, Serial: l.serial, Answered: l.answered,
 		Back: l.sent.back, More: l.sent.more, Own: toStore(l.sent.own, now), Statements: l.statements.send(now), Ahead: l.ahead(now),
-		Life: l.told, Sharing: l.shared.among(now, l.sharing()), Alone: l.alone(now), Shares: l.config.Outage == Share, Fresh: l.config.Fresh, Standstill: min(l.config.Standstill, monotime.Longest),
+		Life: l.told, Sharing: l.shared.among(now, l.sharing()), Outage: l.alone(now), GoesOn: l.config.Outage == Share, Fresh: l.config.Fresh, Standstill: min(l.config.Standstill, monotime.Longest),
 	}
 	if l.sentVersion != l.version {
 		r.SlotLife = min(r.SlotLife, EffectiveSlotLife(l.sentOf, l.config.SlotLife)) // those quotas may not bear more

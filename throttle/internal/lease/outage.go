@@ -213,7 +213,7 @@ func (l *Lease) hearWhoCame(now monotime.Time, n int) {
 	if n <= 0 {
 		return
 	}
-	if n < math.MaxInt && !l.calling && now.Sub(l.last.sent) >= store.SharesFor {
+	if n < math.MaxInt && !l.calling && now.Sub(l.last.sent) >= store.SharingFor {
 		n++
 	}
 	l.came = cameNews{now, max(n, l.came.sharing)}

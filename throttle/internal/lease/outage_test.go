@@ -240,7 +240,7 @@ func TestOutageOver(t *testing.T) {
 		}
 		first, _ := call(t, l, 2*s, queue(1), store.Reply{Bound: -1})
 		equal(t, name, first.Request.Own, c.want)
-		equal(t, name+": alone", first.Request.Alone, c.mode != Closed)
+		equal(t, name+": alone", first.Request.Outage, c.mode != Closed)
 		last := l.Farewell(at(2*s), 0)
 		equal(t, name+": more", last.More, c.more)
 		equal(t, name+": so that a bucket is empty", last.Own, c.empty)
