@@ -51,22 +51,31 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		}
 		return nil
 	}
-	l.expire(now)
-	l.shorten(now)
-	var asks []store.Ask
-	var asked []Asked
-	if l.none || len(l.quotas) == 0 {
-		l.hearOfHolds(now, line)
-	} else {
-		head := l.firstInLine(now, line)
-		l.tidy(now, head, line)
-		asks, asked = l.asks(now, head, line)
-	}
+	asks, asked := l.toAskFor(now, line)
 	l.wakeAtExpiry(now)
 	l.stayKnown(now)
 	if len(asks) == 0 && !l.mustCall {
 		return nil
 	}
+	return l.call(now, held, line, asks, asked)
+}
+
+// toAskFor returns what to ask for, and on behalf of which claims, when slots that nobody needs any more are gone.
+func (l *Lease) toAskFor(now monotime.Time, line Line) (asks []store.Ask, asked []Asked) {
+	l.expire(now)
+	l.shorten(now)
+	if l.none || len(l.quotas) == 0 {
+		l.hearOfHolds(now, line)
+		return nil, nil
+	}
+	head := l.firstInLine(now, line)
+	l.tidy(now, head, line)
+	return l.asks(now, head, line)
+}
+
+// call returns the call that is made because of what there is to ask for. It asks for something else where a call that
+// failed comes first, or what went without the store.
+func (l *Lease) call(now, held monotime.Time, line Line, asks []store.Ask, asked []Asked) *Call {
 	l.mustCall, l.heardLost, l.prefetchAlone = false, false, 0
 	r, again := l.request(now, held)
 	waiting := asked

@@ -54,6 +54,12 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		}
 		return e
 	}
+	return l.hearReply(now, sent, c, reply)
+}
+
+// hearReply takes in a reply: what it shows of the way to the store, what it says of the bucket and of those who share
+// it, and the slots. A tardy reply came when its call had counted as failed: its slots are for later claims.
+func (l *Lease) hearReply(now, sent monotime.Time, c *Call, reply *store.Reply) (e Effects) {
 	e.Concerned = c.asked
 	tardy := l.outage.since != 0 && !l.inTime(now.Sub(sent), c.Request, reply)
 	if !tardy {
@@ -65,20 +71,12 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if c.version == l.version {
 		l.hearLeft(now, c.Request, reply)
 	}
-	l.shared.lost(now, l.sharing(), reply.Lost)
-	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
-	l.last.sharing = max(reply.Sharing, l.last.members)
-	if l.came.at < sent {
-		l.came = cameNews{} // the reply counts whoever came
-	}
+	l.hearMembers(now, sent, reply)
 	if !tardy || !l.config.Outage.lets() {
 		l.trip(now.Sub(sent))
 		l.lookAgain(now, c.Request.SlotLife)
 	}
-	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
-	if l.far.at != 0 && l.far.at >= sent {
-		l.takeFar() // nobody knows whether the reply was made before
-	}
+	l.hearSchedule(now, sent, reply)
 	if l.hearLife(now, c.Request, reply) {
 		l.lost(now, answered, span(reply.Known), &e)
 	}
@@ -87,24 +85,47 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	e.Statements = reply.Statements
 	l.hearOthers(now, reply.Others)
-	defer l.tellOthers(reply.Others, &e)
 	if c.version != l.version { // these slots are of other quotas
 		l.decline(c.Request, reply)
 	} else {
-		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
-			l.last.next = now.Add(span(reply.Next))
-		}
-		got, open := l.receive(now, sent, c.Request, reply, &e)
-		l.returnUnknown(now, reply)
-		l.last.note(c.Request.Asks, got)
-		e.Unserved, e.Retry = l.unserved(c, got, open), l.askLater(now, c, got)
+		l.hearSlots(now, sent, c, reply, &e)
 	}
+	l.tellOthers(reply.Others, &e)
 	if tardy {
 		l.disappoint(c)
 		e.Concerned, e.Retry, l.notBefore, l.mustCall, l.outage.tried = c.waiting, 0, now, true, now
 		l.outage.tardy = l.config.Outage.lets() // else only a slot lets claims go
 	}
 	return e
+}
+
+// hearMembers takes in how many share the bucket, by the reply to a call that was sent at an instant.
+func (l *Lease) hearMembers(now, sent monotime.Time, reply *store.Reply) {
+	l.shared.lost(now, l.sharing(), reply.Lost)
+	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
+	l.last.sharing = max(reply.Sharing, l.last.members)
+	if l.came.at < sent {
+		l.came = cameNews{} // the reply counts whoever came
+	}
+}
+
+// hearSchedule takes in how far ahead the last slot is that the store has handed out.
+func (l *Lease) hearSchedule(now, sent monotime.Time, reply *store.Reply) {
+	l.last.next, l.last.end, l.last.endAt, l.last.bound = now, now.Add(span(reply.Ahead)), now, -1
+	if l.far.at != 0 && l.far.at >= sent {
+		l.takeFar() // nobody knows whether the reply was made before
+	}
+}
+
+// hearSlots takes the slots of a reply, and says which claims got none, and when to ask again.
+func (l *Lease) hearSlots(now, sent monotime.Time, c *Call, reply *store.Reply, e *Effects) {
+	if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
+		l.last.next = now.Add(span(reply.Next))
+	}
+	got, open := l.receive(now, sent, c.Request, reply, e)
+	l.returnUnknown(now, reply)
+	l.last.note(c.Request.Asks, got)
+	e.Unserved, e.Retry = l.unserved(c, got, open), l.askLater(now, c, got)
 }
 
 // disappoint notes that a call brought nothing.
