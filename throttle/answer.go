@@ -211,7 +211,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	now := l.lock()
 	defer l.unlock()
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
-	if adaptive.Exhausted(a.Statements) {
+	if adaptive.UsedUp(a.Statements) {
 		return 0, nil, false
 	}
 	l.luck = luck
@@ -260,7 +260,7 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.Hold != nil && !adaptive.Exhausted(a.Statements) && learner.entry.node.Named {
+	if a.Refused && a.Hold != nil && !adaptive.UsedUp(a.Statements) && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: a.Hold.For}}, luck)
@@ -289,7 +289,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	case a.Counter == "" || t.Split():
 		return g.counterFor(whole, t, r, a)
 	}
-	name, own := t.Named(r.class.Verb, r.class.Path, a.Counter, adaptive.Exhausted(a.Statements))
+	name, own := t.Named(r.class.Verb, r.class.Path, a.Counter, adaptive.UsedUp(a.Statements))
 	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {
@@ -400,7 +400,7 @@ func (l *Limiter) quietAbove() bool {
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {
-	case h == nil || a.Refused && adaptive.Exhausted(a.Statements):
+	case h == nil || a.Refused && adaptive.UsedUp(a.Statements):
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))

@@ -84,8 +84,8 @@ func Counter(limits []headers.Limit) (name string) {
 	return name
 }
 
-// AnySpent reports whether nothing remains of at least one of the limits.
-func AnySpent(limits []quota.Statement) bool {
+// UsedUp reports whether nothing remains of at least one of the limits.
+func UsedUp(limits []quota.Statement) bool {
 	return slices.ContainsFunc(limits, func(l quota.Statement) bool { return l.Remaining <= 0 })
 }
 
@@ -93,7 +93,7 @@ func AnySpent(limits []quota.Statement) bool {
 // request, and for how long the bucket is to be held if so.
 func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
-	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && AnySpent(a.Statements)):
+	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && UsedUp(a.Statements)):
 		if hint.Refusal == headers.RefusalSpent && hint.After < spentHold {
 			hint = headers.Retry{Known: true, After: spentHold}
 		}

@@ -124,13 +124,13 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func TestAnySpent(t *testing.T) {
+func TestUsedUp(t *testing.T) {
 	for want, limits := range map[bool][]quota.Statement{false: {{Remaining: 1}, {Remaining: 2}}, true: {{Remaining: 1}, {Remaining: 0}}} {
-		if got := AnySpent(limits); got != want {
+		if got := UsedUp(limits); got != want {
 			t.Errorf("%+v: %v", limits, got)
 		}
 	}
-	if AnySpent(nil) {
+	if UsedUp(nil) {
 		t.Error("nothing remains of no limit")
 	}
 }

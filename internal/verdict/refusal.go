@@ -9,9 +9,9 @@ import (
 // Refusal reports whether an answer says "not yet": the server did nothing because a limit is used up. If
 // the answer itself says why (headers.Refusal), that decides: a server that is busy has failed. Otherwise a
 // 429 is always a refusal, and some other statuses are refusals if the answer says when to come back
-// (Retry-After). A 403 is also a refusal if spent is set, which means that nothing remains of a limit:
+// (Retry-After). A 403 is also a refusal if usedUp is set, which means that nothing remains of a limit:
 // GitHub sends such answers.
-func Refusal(status int, hint headers.Retry, spent bool) bool {
+func Refusal(status int, hint headers.Retry, usedUp bool) bool {
 	switch {
 	case hint.Refusal == headers.RefusalTooFast || hint.Refusal == headers.RefusalTooMany:
 		return true
@@ -24,7 +24,7 @@ func Refusal(status int, hint headers.Retry, spent bool) bool {
 	case http.StatusServiceUnavailable, 420, 509, 529, http.StatusTeapot:
 		return hint.Known
 	case http.StatusForbidden:
-		return hint.Known || spent
+		return hint.Known || usedUp
 	}
 	return false
 }

@@ -61,14 +61,14 @@ func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	return unsaid(s.refusals)
 }
 
-// sooner returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of the
+// holdAsked returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of the
 // windows that it says are used up. It may be known when they end, as others use them up before our looks
 // (overtaken): then it is as long as to the next look, and no shorter than the hint less its step. Or they come
 // back token by token, and again and again a token was there long before the reset that was stated in the same
 // steps. A server that has just served requests 60 ms apart, and told each of them that nothing remains for a
 // second, has rounded up its "Retry-After: 1" as well. Then it is as long as one token takes, doubled with each
 // refusal in a row up to mostSooner, and as long as the hint at most.
-func (s *Server) sooner(now monotime.Time, hint, step time.Duration, stated []quota.Statement) time.Duration {
+func (s *Server) holdAsked(now monotime.Time, hint, step time.Duration, stated []quota.Statement) time.Duration {
 	var back, next time.Duration
 	for i := range stated {
 		st := &stated[i]

@@ -14,7 +14,7 @@ import (
 // better than a hint for how long to wait, it says so in a.
 //
 // The steps: find out whether a failure is a refusal (mayRefuse); read the hint (readHint, and once the statements are
-// heard, sooner); hand the statements to their windows (hear); count a refusal (refused); and compute for how long the
+// heard, holdAsked); hand the statements to their windows (hear); count a refusal (refused); and compute for how long the
 // bucket is held (hold).
 func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && (len(s.windows) == 0 || s.mayBeOver(a)) {
@@ -30,7 +30,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 		s.reading += t.N
 	}
 	if a.Refused && a.Hold > 0 {
-		a.Hold = s.sooner(now, a.Hold, a.HoldResolution, a.Statements)
+		a.Hold = s.holdAsked(now, a.Hold, a.HoldResolution, a.Statements)
 		asked = min(asked, a.Hold)
 	}
 	e.Refused, e.Contradicted = a.Refused, s.contradicted
@@ -48,7 +48,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 // one that says that nothing remains, and no more when it does, may be a refusal.
 func (s *Server) mayBeOver(a *Answer) bool {
 	if a.MayRefuse {
-		return Exhausted(a.Statements)
+		return UsedUp(a.Statements)
 	}
 	return s.overload.belief != meanFailure || s.overload.failed > 0
 }
@@ -118,8 +118,8 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	}
 }
 
-// Exhausted reports whether one of the statements says that nothing remains of a limit.
-func Exhausted(statements []quota.Statement) bool {
+// UsedUp reports whether one of the statements says that nothing remains of a limit.
+func UsedUp(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
 }
 
@@ -231,5 +231,5 @@ func (s *Server) ServedBelow() {
 // MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial or
 // since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
 func (s *Server) MayRefuse(statements []quota.Statement) bool {
-	return s.overload.belief != meanFailure && (len(s.windows) == 0 || Exhausted(statements))
+	return s.overload.belief != meanFailure && (len(s.windows) == 0 || UsedUp(statements))
 }

@@ -77,7 +77,7 @@ func (w *window) noteSpent(o *outcome) {
 	case w.spentSince == 0, o.look && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
-		w.reset.hasty.occasion()
+		w.reset.soonerDoubt.occasion()
 		w.refill.doubtRefills.occasion()
 		w.refill.windows = max(w.refill.windows-1, 0)
 		w.behind.occasion()
@@ -129,8 +129,8 @@ func (w *window) missGuess(o *outcome) {
 	switch {
 	case o.resetMoved:
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
-	case o.hasty:
-		w.reset.hasty.fail(0) // it came a moment too soon: one goes again
+	case o.sooner:
+		w.reset.soonerDoubt.fail(0) // it came a moment too soon: one goes again
 	case w.span == 0 && w.reset.lasts > 0 && w.reset.lasts < o.mayLast:
 		w.reset.lasts = 0 // the window may be longer than it was, by whole steps
 	default:

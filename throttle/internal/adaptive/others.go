@@ -40,8 +40,8 @@ func begun(limit, missing int) bool {
 const maxPerOurToken = 8
 
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
-func (u *others) count(o *outcome, inFlight int, spent bool) {
-	restored := o.look && !o.vain() && !spent && o.newest
+func (u *others) count(o *outcome, inFlight int, usedUp bool) {
+	restored := o.look && !o.vain() && !usedUp && o.newest
 	switch {
 	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the

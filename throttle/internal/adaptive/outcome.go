@@ -51,7 +51,7 @@ type outcome struct {
 	idle                    int           // of that, so much is for others alone, see look; zero if the request may have it
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
-	hasty                   bool          // looks went a round trip sooner before the answer, see reset.sooner
+	sooner                  bool          // looks went a round trip sooner before the answer, see reset.sooner
 	lasts                   time.Duration // how long the window before the answer lasted at the most, see reset.ends
 	mayLast                 time.Duration // and how many whole steps, by what is stated alone
 	spentSince              monotime.Time // when nothing remained first; zero if something remained

@@ -86,12 +86,12 @@ func (ra *raise) again(now monotime.Time, rate float64) {
 }
 
 // serve takes in that a request was served at a rate: when it was sent, how long its answer took, and whether nothing
-// remained (spent).
+// remained (usedUp).
 //
 // The rate of two tokens is held, over a time in which these surely came back: at a limit of one, that of two
 // intervals between requests that found one token each; at a limit of more, that of three, since up to one token may
 // have been there when nothing remained first.
-func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent bool, rate float64) {
+func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, usedUp bool, rate float64) {
 	ra.trips = took.Seconds() * rate
 	if ra.blind = ra.trips > 1; !ra.blind { // or it is no number
 		ra.trips = 1
@@ -101,7 +101,7 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, spent 
 		from = ra.went[1]
 	}
 	switch {
-	case !spent:
+	case !usedUp:
 		ra.went = [3]monotime.Time{}
 		return
 	case from != 0 && sent > from && !ra.blind:

@@ -662,7 +662,7 @@ func TestEarlyLook(t *testing.T) {
 		{"a short round trip sooner", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"but no sooner than the request went", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s}, refill{}, right, 9*s + s/4, guessWholeSteps},
 		{"no look was served so yet", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8}, refill{}, untried, 9*s + 3*s/4, guessWholeSteps},
-		{"one was refused", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8, hasty: doubt{skip: 1}}, refill{}, right, 9*s + 3*s/4, guessWholeSteps},
+		{"one was refused", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8, soonerDoubt: doubt{skip: 1}}, refill{}, right, 9*s + 3*s/4, guessWholeSteps},
 		{"no sooner than the reset", 10, reset{early: at(9*s + 11*s/16), late: at(10 * s), resolution: s, opened: at(3 * s / 4), halfRoundTrip: s / 4, trip: s / 2}, refill{}, right, 9*s + 11*s/16, guessWholeSteps},
 		{"a round trip is nothing beside the window", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8, trip: s / 4}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
 		{"a span is stated", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 5 * s / 2}, refill{}, untried, 21 * s / 8, guessWholeSteps},

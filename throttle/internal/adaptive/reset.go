@@ -22,7 +22,7 @@ type reset struct {
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
 	trip          time.Duration // a short round trip of late: it grows by a part with each reset (tripGrows)
-	hasty         doubt         // about whether a look may go so much sooner
+	soonerDoubt   doubt         // about whether a look may go so much sooner
 	lasts         time.Duration // no window lasts longer, as is stated or a look has shown; zero if that is not known
 	count         int           // how many different resets were stated
 	before        monotime.Time // the late of the reset before, if that was earlier; else zero
@@ -229,7 +229,7 @@ func (r *reset) least() monotime.Time {
 // window that it is not worth a refusal.
 func (r *reset) sooner() time.Duration {
 	roundTrip := 2 * r.halfRoundTrip
-	if r.hasty.skip > 0 || roundTrip >= r.resolution || roundTrip < r.ends().Sub(r.opened)/worthARefusal {
+	if r.soonerDoubt.skip > 0 || roundTrip >= r.resolution || roundTrip < r.ends().Sub(r.opened)/worthARefusal {
 		return 0
 	}
 	return min(r.trip, roundTrip)

@@ -114,7 +114,7 @@ func (w *window) before(o *outcome, t *Ticket) {
 	}
 	o.leastThen, o.heardThen, o.spentSince = w.leastThen, w.heardThen, w.spentSince
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
-	o.lasts, o.hasty = w.reset.ends().Sub(w.reset.opened), w.sooner() > 0
+	o.lasts, o.sooner = w.reset.ends().Sub(w.reset.opened), w.sooner() > 0
 	o.mayLast = w.reset.late.Sub(w.reset.opened).Truncate(w.reset.resolution)
 }
 

@@ -50,15 +50,15 @@ func newNames(name string) *names {
 // First returns the name of the first answer.
 func (n *names) First() string { return n.first }
 
-// Note takes in that a request drew on name; spent says that nothing remains of that limit. It
+// Note takes in that a request drew on name; usedUp says that nothing remains of that limit. It
 // returns the name under which such requests count from now on, and whether they need a bucket of
 // their own:
 //
 //   - The first name does not, before there are others that do.
 //   - The second name does when it is seen again, if no third was seen in between; or at once, if
-//     its limit is spent.
+//     its limit is used up.
 //   - From then on, each new name does at once. If there are too many, the others count as the first.
-func (n *names) Note(verb, path, name string, spent bool) (of string, own bool) {
+func (n *names) Note(verb, path, name string, usedUp bool) (of string, own bool) {
 	stored := n.stored(name)
 	var buf [maxDepth]string
 	all := parts(buf[:0], verb, path)
@@ -69,7 +69,7 @@ func (n *names) Note(verb, path, name string, spent bool) (of string, own bool) 
 		return stored, true
 	case stored == n.first || len(n.separate) >= maxNames:
 		return n.first, false
-	case len(n.separate) == 0 && !spent && n.candidate != stored:
+	case len(n.separate) == 0 && !usedUp && n.candidate != stored:
 		n.candidate = stored
 		return stored, false
 	}

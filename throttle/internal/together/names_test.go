@@ -12,7 +12,7 @@ func TestNamesNote(t *testing.T) {
 	n := newNames("core")
 	for i, step := range []struct {
 		path, name string
-		spent      bool
+		usedUp     bool
 		of         string
 		own        bool
 	}{
@@ -23,7 +23,7 @@ func TestNamesNote(t *testing.T) {
 		{"/users", "core", false, "core", true},
 		{"/graph", "graph", false, "graph", true}, // there are several by now
 	} {
-		if of, own := n.Note("GET", step.path, step.name, step.spent); of != step.of || own != step.own {
+		if of, own := n.Note("GET", step.path, step.name, step.usedUp); of != step.of || own != step.own {
 			t.Errorf("step %d: %s, %v; want %s, %v", i, of, own, step.of, step.own)
 		}
 		if of := n.Of("GET", step.path); !step.own && of != "core" {
@@ -35,7 +35,7 @@ func TestNamesNote(t *testing.T) {
 	}
 	n = newNames("core")
 	if _, own := n.Note("GET", "/search", "search", true); !own {
-		t.Error("a second name that is spent does not get a bucket of its own")
+		t.Error("a second name that is used up does not get a bucket of its own")
 	}
 }
 

@@ -42,13 +42,13 @@ func (t *Table) Of(verb, path string) string {
 // Look returns the name of the counter of a request that is not made; empty if the request would get one of its own.
 func (t *Table) Look(verb, path string) string { return t.counters.Look(verb, path) }
 
-// Named takes in that an answer names what its request drew on, of which nothing is left if it is spent. It
+// Named takes in that an answer names what its request drew on, of which nothing is left if it is used up. It
 // returns the name under which such requests count, and whether they need a bucket of their own.
-func (t *Table) Named(verb, path, name string, spent bool) (of string, own bool) {
+func (t *Table) Named(verb, path, name string, usedUp bool) (of string, own bool) {
 	if t.names == nil {
 		t.names, t.counters = newNames(name), nil
 	}
-	return t.names.Note(verb, path, name, spent)
+	return t.names.Note(verb, path, name, usedUp)
 }
 
 // Suspect looks for several counters of the limit of a name from now on, unless the server gives names.
