@@ -289,26 +289,11 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if !known {
 		l.forgetMembers(now)
 	}
-	back := time.Duration(0)
-	if r.Serial > m.serial {
-		if !reply.Lost {
-			back = l.takeBack(r.Back, now, r.Horizon)
-		}
-		l.own(r, now)
-		l.overdraw(r.More, now) // also what is owed beyond what Own charges
-	}
+	back := l.correct(r, m, reply.Lost, now)
 	l.tell(r, m)
 	l.trust(r, now)
-	l.hearAlone(r, now)
-	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost
-		l.startAfter(at, first(r, now, at))
-	}
-	if r.Release {
-		l.release(now, r.Horizon)
-	}
-	if r.Hold > 0 {
-		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
-	}
+	l.hearOutage(r, now)
+	l.putOff(r, now)
 	l.remember(r, now)
 	l.teach(r, reply, known, now)
 	room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
@@ -319,15 +304,47 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		}
 		return reply, room
 	}
+	l.count(r, m, now)
+	l.handOut(r, reply, m, again, now)
+	m.knownTill = max(m.activeTill.Add(SharingFor), now.Add(l.matters()))
+	return reply, room
+}
+
+// correct makes what is charged what went: what comes back is free again, and what went without a slot, or cost more, is
+// charged. It does so once for a Serial. Back is that of takeBack.
+func (l *Ledger) correct(r *Request, m *member, lost bool, now monotime.Time) (back time.Duration) {
+	if r.Serial > m.serial {
+		if !lost {
+			back = l.takeBack(r.Back, now, r.Horizon)
+		}
+		l.own(r, now)
+		l.overdraw(r.More, now) // also what is owed beyond what Own charges
+	}
+	return back
+}
+
+// putOff has nothing go before what the member knows of: the last slot of a bucket that was lost, and the end of a hold.
+// A person may release the bucket before.
+func (l *Ledger) putOff(r *Request, now monotime.Time) {
+	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost
+		l.startAfter(at, first(r, now, at))
+	}
+	if r.Release {
+		l.release(now, r.Horizon)
+	}
+	if r.Hold > 0 {
+		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
+	}
+}
+
+// count counts the member among those that are active.
+func (l *Ledger) count(r *Request, m *member, now monotime.Time) {
 	m.serial, m.at, m.slotLife, m.goesOn = r.Serial, now, r.SlotLife, r.GoesOn
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}
 	}
 	l.members[r.Member] = m
-	l.handOut(r, reply, m, again, now)
-	m.knownTill = max(m.activeTill.Add(SharingFor), now.Add(l.matters()))
-	return reply, room
 }
 
 // handOut hands out what a member asks for; if its request came again, what it got then.

@@ -117,9 +117,9 @@ func partOf(n, among int) int {
 	return n - int(monotime.Scale(time.Duration(n), 10*int64(among)-9, 10*int64(among)))
 }
 
-// hearAlone has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served
+// hearOutage has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served
 // for so long.
-func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
+func (l *Ledger) hearOutage(r *Request, now monotime.Time) {
 	switch {
 	case !r.Outage:
 		return
