@@ -60,8 +60,8 @@ func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] 
 // Lasts reports whether the grant holds a slot until its answer was read.
 func (g *Grant) Lasts() bool { return g.extra != nil && g.extra.Holds(quota.InFlight) }
 
-// sheds reports whether failures are taken for refusals.
-func sheds(l *Limiter) bool {
+// refusesByFailing reports whether failures are taken for refusals.
+func refusesByFailing(l *Limiter) bool {
 	l.lock()
 	defer l.unlock()
 	return l.server.MayRefuse(nil)

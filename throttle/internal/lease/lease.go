@@ -5,7 +5,7 @@
 // A [Lease] decides, and its owner acts. The owner has the lock, the clock, the timer and the
 // connection to the store. A call of the store goes through the files in this order:
 //
-//   - next.go: [Lease.Next] returns the request to send now, or nil if there is none. want.go
+//   - next.go: [Lease.Next] returns the request to send now, or nil if there is none. asks.go
 //     asks for slots for the claims in line ([Line], line.go), prefetch.go for slots for claims
 //     that may come. back.go adds what goes back to the store, statements.go what the server said.
 //   - step.go: [Lease.Step] takes in the reply or the error, and returns what follows for the
@@ -14,6 +14,8 @@
 //   - due.go: [Lease.Due] returns when a claim may go by what is in hand.
 //   - use.go: [Lease.Take] charges a claim that goes. [Lease.Return] and [Lease.Settle] take back
 //     what the claim did not use. demand.go counts what goes, which prefetch.go asks about.
+//   - left.go and usage.go: what the store has left, and what this process has used of that; sharing.go: with how many
+//     processes it shares the bucket.
 //   - hope.go: which claims calls are for, those under way and the next one ([Lease.MayBring]).
 //   - owner.go: the other things that the owner tells between calls. [Lease.Wake] is when to call
 //     [Lease.Tick] next.

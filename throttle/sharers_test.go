@@ -30,9 +30,9 @@ func hear(t *testing.T, l *Limiter, remaining int, reset time.Duration) int {
 	return l.State().Limits[0].Available
 }
 
-// TestTwinsShare has two buckets hear of one window: what one has in flight, and what it
+// TestSharersCountForEachOther has two buckets hear of one window: what one has in flight, and what it
 // hears, counts for the other.
-func TestTwinsShare(t *testing.T) {
+func TestSharersCountForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
 		hear(t, a, 50, time.Minute)
@@ -58,8 +58,8 @@ func TestTwinsShare(t *testing.T) {
 	})
 }
 
-// TestTwinsWakeEachOther has one who waits in a bucket go on what another hears.
-func TestTwinsWakeEachOther(t *testing.T) {
+// TestSharersWakeEachOther has one who waits in a bucket go on what another hears.
+func TestSharersWakeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
 		start := time.Now()
@@ -83,9 +83,9 @@ func TestTwinsWakeEachOther(t *testing.T) {
 	})
 }
 
-// TestTwinsApart has two buckets hear of windows that happen to have one name, size and
+// TestSharersApart has two buckets hear of windows that happen to have one name, size and
 // reset: each goes on with its own.
-func TestTwinsApart(t *testing.T) {
+func TestSharersApart(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		said     [][2]int // to a and b, in turns
@@ -116,8 +116,8 @@ func TestTwinsApart(t *testing.T) {
 	}
 }
 
-// TestTwinsRelease has a bucket forgotten: nothing keeps it.
-func TestTwinsRelease(t *testing.T) {
+// TestSharersRelease has a bucket forgotten: nothing keeps it.
+func TestSharersRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
 		hear(t, a, 50, time.Minute)
@@ -161,9 +161,9 @@ func TestThawRunsAll(t *testing.T) {
 	})
 }
 
-// TestTwinsAreQuietWhileTheyWait: buckets that share a limit look at their lines when something was learned, and not
+// TestSharersAreQuietWhileTheyWait: buckets that share a limit look at their lines when something was learned, and not
 // because one of them looks at its own.
-func TestTwinsAreQuietWhileTheyWait(t *testing.T) {
+func TestSharersAreQuietWhileTheyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
 		hear(t, a, 50, time.Minute)

@@ -36,7 +36,7 @@ func besiege(t *testing.T, l *Limiter, callers, n int, serve func() bool) (faile
 				time.Sleep(5 * time.Millisecond)
 				mu.Lock()
 				ok := serve()
-				if !ok && !sheds(l) {
+				if !ok && !refusesByFailing(l) {
 					failed++
 				}
 				mu.Unlock()
@@ -48,9 +48,9 @@ func besiege(t *testing.T, l *Limiter, callers, n int, serve func() bool) (faile
 	return failed, time.Since(start)
 }
 
-// TestShedByALimiter has a server fail what is over its limit: it is found out, and then
+// TestOverloadByALimit has a server fail what is over its limit: it is found out, and then
 // few fail.
-func TestShedByALimiter(t *testing.T) {
+func TestOverloadByALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &pacertest.GCRA{Rate: 25, Burst: 5}
 		served := 0
@@ -63,8 +63,8 @@ func TestShedByALimiter(t *testing.T) {
 			}
 			return ok
 		})
-		if !sheds(l) || failed > 20 || served < 540 {
-			t.Errorf("sheds %v, %d served, %d failed; want it found out after 20 at most", sheds(l), served, failed)
+		if !refusesByFailing(l) || failed > 20 || served < 540 {
+			t.Errorf("found out %v, %d served, %d failed; want it found out after 20 at most", refusesByFailing(l), served, failed)
 		}
 		if rate := float64(served) / time.Since(start).Seconds(); rate < 0.8*25 {
 			t.Errorf("%.1f a second, want about 25", rate)
@@ -72,14 +72,14 @@ func TestShedByALimiter(t *testing.T) {
 	})
 }
 
-// TestShedAtRandom has a server fail one in three, however fast it is asked: failures stay
+// TestOverloadAtRandom has a server fail one in three, however fast it is asked: failures stay
 // failures, and nothing slows down for long.
-func TestShedAtRandom(t *testing.T) {
+func TestOverloadAtRandom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		l := &Limiter{SlowStart: true, Rand: noJitter}
 		besiege(t, l, 16, 2000, func() bool { return random.IntN(3) > 0 })
-		if sheds(l) {
+		if refusesByFailing(l) {
 			t.Error("failures at random are taken for refusals")
 		}
 		if _, took := besiege(t, l, 16, 2000, func() bool { return random.IntN(3) > 0 }); took > 2*2000/16*5*time.Millisecond {
@@ -88,9 +88,9 @@ func TestShedAtRandom(t *testing.T) {
 	})
 }
 
-// TestShedInAnOutage has a server that worked fail all: failures are failures within seconds; after more than a
+// TestOverloadInAnOutage has a server that worked fail all: failures are failures within seconds; after more than a
 // minute where requests have begun less than a minute ago, since that is how long windows take.
-func TestShedInAnOutage(t *testing.T) {
+func TestOverloadInAnOutage(t *testing.T) {
 	for worked, within := range map[time.Duration]time.Duration{2 * time.Minute: 2 * patience, time.Second: 17 * patience} {
 		shedInAnOutage(t, worked, within)
 	}
@@ -114,15 +114,15 @@ func shedInAnOutage(t *testing.T, worked, within time.Duration) {
 			g.Answered(Answer{MayRefuse: true})
 			time.Sleep(100 * time.Millisecond)
 		}
-		if sheds(l) {
+		if refusesByFailing(l) {
 			t.Error("an outage is taken for refusals")
 		}
 	})
 }
 
-// TestShedAtAnyRate has servers fail some at random, from one in ten to one in two, however fast they are
+// TestOverloadAtAnyRate has servers fail some at random, from one in ten to one in two, however fast they are
 // asked: hardly ever are these taken for refusals.
-func TestShedAtAnyRate(t *testing.T) {
+func TestOverloadAtAnyRate(t *testing.T) {
 	const runs = 12
 	for _, callers := range []int{1, 4, 16} {
 		for _, in := range []int{10, 5, 3, 2} {
@@ -132,7 +132,7 @@ func TestShedAtAnyRate(t *testing.T) {
 					random := rand.New(rand.NewPCG(uint64(seed), 5))
 					l := &Limiter{SlowStart: true, Rand: noJitter}
 					besiege(t, l, callers, 2000, func() bool { return random.IntN(in) > 0 })
-					if sheds(l) {
+					if refusesByFailing(l) {
 						taken++
 					}
 				})
