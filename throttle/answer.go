@@ -62,11 +62,13 @@ type Outcome struct {
 	Open    bool          // Grant.Done must be called, because of Answer.Reading or Answer.Unsettled
 	mark    *inside.Mark  // see inner.Answered
 
-	// Backoff is not zero if the refusal is a matter of this request, or of its kind: others like it were refused
-	// again and again, while others were served in between (docs/learning-rules.md says how that is told), or
-	// something in front of the server has refused it. Then the bucket is not held. Or the bucket is held, the
-	// refusal does not say for how long, and others were served between three refusals of the request. The
-	// request is not to be made again before Backoff has passed; see Claim.After.
+	// Backoff is for how long the refused request is not to be made again; see Claim.After. Zero means that the
+	// line alone says when. It is above zero in two cases:
+	//   - The refusal is a matter of this request, or of its kind, and does not hold the bucket: others like it
+	//     were refused again and again, while others were served in between (docs/learning-rules.md says how that
+	//     is told), or something in front of the server has refused it.
+	//   - The bucket is held, the refusal does not say for how long, and others were served between three refusals
+	//     of the request.
 	Backoff time.Duration
 }
 

@@ -74,11 +74,14 @@ type delay struct {
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line
 // wait for. If nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent
-// claim below and lets others pass. It may be longer: of a limit that the server states, no more than the next
-// reset is known; each of several quotas is taken to delay those ahead alone, though one may have the window of
-// another begin later; claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are
-// taken to go token by token, as fast as they may; claims that have aged, or asked another bucket, count only
-// if it is known that they go first; and of other flows, up to 250 claims count.
+// claim below and lets others pass. It may be longer:
+//   - Of a limit that the server states, only the next reset is known.
+//   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another begin
+//     later.
+//   - Claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are taken to go token
+//     by token, as fast as they may.
+//   - Claims that have aged, or asked another bucket, count only if it is known that they go first.
+//   - Of other flows, 250 claims count at most.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer of a server or a Store that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
