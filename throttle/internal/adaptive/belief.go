@@ -92,7 +92,7 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 	say(r.refills && r.raise.on(), "the rate is raised until one is refused")
 	say(!r.refills && w.seen.whole, "all of it comes back at the reset")
 	say(!r.refills && w.span > 0, "a window lasts %s", short(w.span))
-	say(w.millis.are, "resets are milliseconds, as the clock shows")
+	say(w.millis.found, "resets are milliseconds, as the clock shows")
 	say(w.reset.roundsDown, "resets are rounded down to %s", short(w.reset.resolution))
 	say(w.wholeSteps == right, "a window ends in the same part of %s in which it began", short(w.reset.resolution))
 	say(w.instances, "several instances of the server count, each by itself: the emptiest one counts here")

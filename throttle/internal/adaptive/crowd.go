@@ -6,7 +6,7 @@ package adaptive
 // In come refusals (refuse) and what was served (serve, share). Out comes whether others are there (on), how much is left
 // to them (keep, leave), and between which bounds our part of the rate is (least, most).
 type crowd struct {
-	lasts  int     // others are taken to be gone after so many more served requests; zero if none are likely
+	left   int     // others are taken to be gone after so many more served requests; zero if none are likely
 	leaves bool    // something is left to them: another request was refused meanwhile, or they were there from the start
 	most   float64 // our part of the rate grows up to that
 }
@@ -36,7 +36,7 @@ const (
 )
 
 // on reports whether others are likely.
-func (c *crowd) on() bool { return c.lasts > 0 }
+func (c *crowd) on() bool { return c.left > 0 }
 
 // begin takes in that others are there, and up to which rate our part grows.
 func (c *crowd) begin(most float64) {
@@ -45,27 +45,27 @@ func (c *crowd) begin(most float64) {
 }
 
 // stay takes in that others are there still, and that something is to be left to them.
-func (c *crowd) stay() { c.lasts, c.leaves = crowdFor, true }
+func (c *crowd) stay() { c.left, c.leaves = crowdFor, true }
 
 // refuse takes in a refusal that others explain. If it is the first, our part grows up to most.
 func (c *crowd) refuse(most float64) {
 	if c.leaves = c.on(); !c.leaves {
 		c.most = most
 	}
-	c.lasts = crowdFor
+	c.left = crowdFor
 }
 
 // wasRefused reports whether nothing was served since others were seen last: if a request was refused now, that is their
 // doing.
-func (c *crowd) wasRefused() bool { return c.lasts == crowdFor }
+func (c *crowd) wasRefused() bool { return c.left == crowdFor }
 
 // serve takes in that a request was served, and so much of a limit remains. It reports whether more is left than is kept.
 // Where less is left than each leaves to the others, these are still there: a part of the rate alone does not use so
 // much.
 func (c *crowd) serve(remaining, limit int) (more bool) {
 	keep := c.keep(limit)
-	if c.lasts--; remaining < keep {
-		c.lasts = crowdFor - 1
+	if c.left--; remaining < keep {
+		c.left = crowdFor - 1
 	}
 	return remaining > keep
 }
@@ -73,8 +73,8 @@ func (c *crowd) serve(remaining, limit int) (more bool) {
 // share takes in an answer of a limit that is shared as a stock, at a rate, and whether others were seen.
 func (c *crowd) share(rate float64, seen bool) {
 	c.most = rate
-	if c.lasts--; seen {
-		c.lasts = crowdFor
+	if c.left--; seen {
+		c.left = crowdFor
 	}
 }
 

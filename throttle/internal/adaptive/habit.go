@@ -20,7 +20,7 @@ func (s *Server) keep(m *WindowMemory) {
 // inMillis reports whether the resets of a limit are known to be milliseconds of which there is no window yet.
 func (s *Server) inMillis(st *quota.Statement) bool {
 	of := nameOf(st)
-	return s.apart.has(of) && s.apart.unit.are || slices.ContainsFunc(s.kept, func(m WindowMemory) bool { return m.Millis && m.of() == of })
+	return s.apart.has(of) && s.apart.unit.found || slices.ContainsFunc(s.kept, func(m WindowMemory) bool { return m.Millis && m.of() == of })
 }
 
 // resume takes up again how fast a new window comes back, if the limit is still what it was.

@@ -22,8 +22,8 @@ type millis struct {
 
 	row      int     // answers in a row that fit milliseconds, and not seconds, since a reset
 	bits     float64 // what speaks for milliseconds
-	are      bool    // resets are milliseconds
-	strange  int     // while they are: answers in a row that do not fit
+	found    bool    // resets are milliseconds
+	strange  int     // while found: answers in a row that do not fit
 	mistaken int     // how often they were taken for milliseconds, and were none
 
 	bare, finer bool // a bare number was heard, here or by another process; and a reset in other steps, here
@@ -65,7 +65,7 @@ func (m *millis) read(sent, now monotime.Time, st *quota.Statement) (_ *quota.St
 
 // inUnit returns a statement in the unit that the clock has shown.
 func (m *millis) inUnit(st *quota.Statement) *quota.Statement {
-	if !m.are || !isBare(st) {
+	if !m.found || !isBare(st) {
 		return st
 	}
 	in := *st
@@ -75,7 +75,7 @@ func (m *millis) inUnit(st *quota.Statement) *quota.Statement {
 
 // ofOthers is what the clock has shown of a limit, for counters of its name that are told apart.
 func (m *millis) ofOthers() millis {
-	return millis{are: m.are, mistaken: m.mistaken, finer: m.finer, told: m.told}
+	return millis{found: m.found, mistaken: m.mistaken, finer: m.finer, told: m.told}
 }
 
 // hearBare takes in a bare number, which this process or another one has heard.
@@ -92,7 +92,7 @@ func (m *millis) overhear(st *quota.Statement) (passed, another bool) {
 	switch {
 	case isBare(st):
 		m.hearBare()
-		return m.are, false
+		return m.found, false
 	case !st.ResetKnown || st.Absolute || st.Resolution != time.Millisecond:
 	case !m.bare:
 		m.told = true // so the first bare number that comes is one of milliseconds
@@ -105,10 +105,10 @@ func (m *millis) overhear(st *quota.Statement) (passed, another bool) {
 // believe takes in that the clock of another process, or of an earlier run, has shown milliseconds. It reports whether
 // bare numbers were read as seconds before. It is believed until this process has shown that this was a mistake.
 func (m *millis) believe() (another bool) {
-	if m.are || m.finer || m.mistaken > 0 {
+	if m.found || m.finer || m.mistaken > 0 {
 		return false
 	}
-	m.are, m.strange = true, 0
+	m.found, m.strange = true, 0
 	return m.bare
 }
 
@@ -139,10 +139,10 @@ func (m *millis) weigh(least, most, nearer time.Duration) (tells, another bool) 
 		m.strange++
 	}
 	switch {
-	case !m.are && m.bits >= float64(millisBits*(1+m.mistaken)):
-		m.are, m.strange = true, 0
-	case m.are && m.strange >= maxStrange:
-		m.are, m.mistaken = false, m.mistaken+1
+	case !m.found && m.bits >= float64(millisBits*(1+m.mistaken)):
+		m.found, m.strange = true, 0
+	case m.found && m.strange >= maxStrange:
+		m.found, m.mistaken = false, m.mistaken+1
 	default:
 		return true, false
 	}

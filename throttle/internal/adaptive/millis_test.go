@@ -64,7 +64,7 @@ func TestMillis(t *testing.T) {
 				got = append(got, strconv.Itoa(i))
 			}
 			want := quota.Statement{Limit: 20, Remaining: 1, Reset: time.Duration(a.says) * time.Second, ResetKnown: true, Resolution: time.Second}
-			if m.are {
+			if m.found {
 				want.Reset, want.Resolution = time.Duration(a.says)*time.Millisecond, time.Millisecond
 			}
 			if st.Reset != want.Reset || st.Resolution != want.Resolution {
@@ -120,8 +120,8 @@ func TestMillisAreNotOverheard(t *testing.T) {
 		b.now = b.now.Add(20 * time.Millisecond)
 		b.exchange(says(*bare(20, 4980-20*i)))
 	}
-	if w := b.window1(); !w.millis.are || w.reset.late.Sub(b.now) != 4840*time.Millisecond {
-		t.Fatalf("milliseconds %v, a reset in %v; want true, in 4.84s", w.millis.are, w.reset.late.Sub(b.now))
+	if w := b.window1(); !w.millis.found || w.reset.late.Sub(b.now) != 4840*time.Millisecond {
+		t.Fatalf("milliseconds %v, a reset in %v; want true, in 4.84s", w.millis.found, w.reset.late.Sub(b.now))
 	}
 	b.now = b.now.Add(6 * time.Second)
 	other := bare(20, 3000)
@@ -303,7 +303,7 @@ func TestMillisAreTold(t *testing.T) {
 		are := false
 		if len(b.windows) > 0 {
 			w := b.window1()
-			reset, are = max(w.reset.late.Sub(b.now), 0), w.millis.are
+			reset, are = max(w.reset.late.Sub(b.now), 0), w.millis.found
 			if due := b.dueAfter(0, 1); due > max(reset, time.Second) {
 				t.Errorf("%s: a request may go in %v, and the reset comes in %v", name, due, reset)
 			}
@@ -328,8 +328,8 @@ func TestMillisAreBelievedOnce(t *testing.T) {
 			st.Remaining = 19 - j
 			b.exchange(says(st))
 		}
-		if m := b.window1().millis; m.are || m.mistaken != 1 {
-			t.Errorf("round %d: milliseconds %v, mistaken %d times, want false and 1", i, m.are, m.mistaken)
+		if m := b.window1().millis; m.found || m.mistaken != 1 {
+			t.Errorf("round %d: milliseconds %v, mistaken %d times, want false and 1", i, m.found, m.mistaken)
 		}
 	}
 }

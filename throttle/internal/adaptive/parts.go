@@ -93,7 +93,7 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	// dropped, seen, last, spread, renewal, overtaken, others, ending, overlap, kept, contradictions: are about now.
 	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
-	h.Floors, h.Millis = p.reset.roundsDown, p.millis.are
+	h.Floors, h.Millis = p.reset.roundsDown, p.millis.found
 	h.BehindFailed = p.behind.failed()
 	h.BackAfter, h.BackWithin, h.BackConfirmed = p.seek.least, p.seek.most, min(p.seek.confirmed, halveAfter)
 	p.refill.habits(&h, heardAt)

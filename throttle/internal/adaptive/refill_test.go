@@ -222,8 +222,8 @@ func TestRefillCrowd(t *testing.T) {
 	b.exchange(says(left(0, 20, 20*s))) // one a second
 	r := &b.window1().refill
 	b.at(s).exchange(refuses(left(0, 20, 20*s))) // a token came back, and somebody took it
-	if !r.refills || r.refusalsInRow != 0 || r.rate != crowdShare || r.crowd.lasts != crowdFor {
-		t.Fatalf("refills %v, %d refusals in a row, %v per second, crowd for %d", r.refills, r.refusalsInRow, r.rate, r.crowd.lasts)
+	if !r.refills || r.refusalsInRow != 0 || r.rate != crowdShare || r.crowd.left != crowdFor {
+		t.Fatalf("refills %v, %d refusals in a row, %v per second, crowd for %d", r.refills, r.refusalsInRow, r.rate, r.crowd.left)
 	}
 	b.wantDue(2 * s)
 	b.at(3 * s).exchange(says(left(2, 20, 18*s)))
@@ -244,14 +244,14 @@ func TestRefillCrowd(t *testing.T) {
 	if want := crowdShare * crowdRaise; r.rate != want || r.atMost < want {
 		t.Errorf("%v per second, at most %v; want %v", r.rate, r.atMost, want)
 	}
-	if b.at(5 * s).exchange(says(left(4, 20, 16*s))); r.crowd.lasts != crowdFor-1 {
-		t.Errorf("crowd for %d, want %d: less is left than is kept", r.crowd.lasts, crowdFor-1)
+	if b.at(5 * s).exchange(says(left(4, 20, 16*s))); r.crowd.left != crowdFor-1 {
+		t.Errorf("crowd for %d, want %d: less is left than is kept", r.crowd.left, crowdFor-1)
 	}
 	for i := range crowdFor - 1 {
 		b.at(time.Duration(6+i) * s).exchange(says(left(5, 20, time.Duration(15+5*(i%2))*s))) // no even rate, else it is a stock
 	}
-	if r.crowd.lasts != 0 || r.shared() {
-		t.Fatalf("crowd for %d, shared %v; want 0", r.crowd.lasts, r.shared())
+	if r.crowd.left != 0 || r.shared() {
+		t.Fatalf("crowd for %d, shared %v; want 0", r.crowd.left, r.shared())
 	}
 	b.wantOpen(5)
 }
@@ -290,8 +290,8 @@ func TestRefillBeginsInACrowd(t *testing.T) {
 			b.at(test.after)
 		}
 		r := &b.window1().refill
-		if others := r.crowd.lasts == crowdFor && r.crowd.leaves && r.crowd.most == 1; !r.refills || math.Abs(r.rate-test.rate) > 1e-9 || others != test.others {
-			t.Errorf("%s: refills %v, %v per second, up to %v, crowd for %d; want %v, and others %v", test.name, r.refills, r.rate, r.crowd.most, r.crowd.lasts, test.rate, test.others)
+		if others := r.crowd.left == crowdFor && r.crowd.leaves && r.crowd.most == 1; !r.refills || math.Abs(r.rate-test.rate) > 1e-9 || others != test.others {
+			t.Errorf("%s: refills %v, %v per second, up to %v, crowd for %d; want %v, and others %v", test.name, r.refills, r.rate, r.crowd.most, r.crowd.left, test.rate, test.others)
 		}
 	}
 }
@@ -328,8 +328,8 @@ func TestRefillEmptiedByOthers(t *testing.T) {
 				b.exchange(a)
 			}
 		}
-		if r := &b.window1().refill; !r.refills || math.Abs(r.rate-test.rate) > 1e-3 || (r.crowd.lasts > 0) != (test.rate < 1) || r.shared() != test.shared {
-			t.Errorf("%s: refills %v, %v per second, crowd for %d, shared %v; want %v, %v", test.name, r.refills, r.rate, r.crowd.lasts, r.shared(), test.rate, test.shared)
+		if r := &b.window1().refill; !r.refills || math.Abs(r.rate-test.rate) > 1e-3 || (r.crowd.left > 0) != (test.rate < 1) || r.shared() != test.shared {
+			t.Errorf("%s: refills %v, %v per second, crowd for %d, shared %v; want %v, %v", test.name, r.refills, r.rate, r.crowd.left, r.shared(), test.rate, test.shared)
 		}
 	}
 }
@@ -344,8 +344,8 @@ func TestRefillEmptiedInSilence(t *testing.T) {
 		}
 		b.exchange(a)
 	}
-	if r := &b.window1().refill; !r.refills || r.crowd.lasts != 0 || r.rate != 1 {
-		t.Errorf("refills %v, %v per second, crowd for %d; want 1, and nobody else", r.refills, r.rate, r.crowd.lasts)
+	if r := &b.window1().refill; !r.refills || r.crowd.left != 0 || r.rate != 1 {
+		t.Errorf("refills %v, %v per second, crowd for %d; want 1, and nobody else", r.refills, r.rate, r.crowd.left)
 	}
 }
 
@@ -395,11 +395,11 @@ func TestOthersUsed(t *testing.T) {
 // goes at once, and then the pace counts.
 func TestRefillCrowdLeaves(t *testing.T) {
 	for _, test := range []struct{ limit, inFlight, want int }{{20, 0, 5}, {20, 2, 5}, {20, 4, 8}, {8, 0, 2}, {8, 3, 6}, {3, 1, 0}} {
-		r := refill{refills: true, crowd: crowd{lasts: 1, leaves: true}}
+		r := refill{refills: true, crowd: crowd{left: 1, leaves: true}}
 		if got := r.crowd.leave(test.limit, test.inFlight); got != test.want {
 			t.Errorf("%d in flight of a limit of %d: %d are left to others, want %d", test.inFlight, test.limit, got, test.want)
 		}
-		if r.crowd.lasts = 0; r.crowd.leave(test.limit, test.inFlight) != 0 {
+		if r.crowd.left = 0; r.crowd.leave(test.limit, test.inFlight) != 0 {
 			t.Error("something is left to others that are not there")
 		}
 	}
@@ -408,7 +408,7 @@ func TestRefillCrowdLeaves(t *testing.T) {
 		b.exchange(says(left(39, stated, time.Minute)))
 		b.exchange(says(left(30, stated, time.Minute)))
 		w := b.window1()
-		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd.lasts, w.refill.crowd.leaves, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
+		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd.left, w.refill.crowd.leaves, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
 		n := 0
 		for ; n < 30 && b.Open(b.now, of(1), nil, 0); n++ {
 			b.send()
@@ -446,8 +446,8 @@ func TestRefillStops(t *testing.T) {
 		for i := range 2 {
 			b.at(time.Duration(i+1) * s).exchange(refuses(left(0, 100, 10*s)))
 		}
-		if r := &b.window1().refill; !r.refills || r.crowd.lasts != crowdFor || !r.crowd.leaves {
-			t.Fatalf("refills %v, crowd for %d, crowded %v", r.refills, r.crowd.lasts, r.crowd.leaves)
+		if r := &b.window1().refill; !r.refills || r.crowd.left != crowdFor || !r.crowd.leaves {
+			t.Fatalf("refills %v, crowd for %d, crowded %v", r.refills, r.crowd.left, r.crowd.leaves)
 		}
 		return b
 	}
@@ -458,7 +458,7 @@ func TestRefillStops(t *testing.T) {
 		},
 		"most comes back at once": func(b *bucket) {
 			r := &b.window1().refill
-			r.provisionalSpan, r.crowd.lasts, r.finds = time.Hour, 1, proven
+			r.provisionalSpan, r.crowd.left, r.finds = time.Hour, 1, proven
 			b.at(3 * s).exchange(says(left(9, 100, 9*s))) // the last one in the crowd
 			b.at(4 * s).exchange(says(left(99, 100, 8*s)))
 		},
@@ -473,8 +473,8 @@ func TestRefillStops(t *testing.T) {
 			stop(b)
 			w := b.window1()
 			r := &w.refill
-			if r.refills || r.crowd.lasts != 0 || r.crowd.leaves || r.crowd.most != 0 || r.finds != 0 || r.served != 0 {
-				t.Errorf("refills %v, crowd for %d, crowded %v, up to %v; found %d, served %d; want all zero", r.refills, r.crowd.lasts, r.crowd.leaves, r.crowd.most, r.finds, r.served)
+			if r.refills || r.crowd.left != 0 || r.crowd.leaves || r.crowd.most != 0 || r.finds != 0 || r.served != 0 {
+				t.Errorf("refills %v, crowd for %d, crowded %v, up to %v; found %d, served %d; want all zero", r.refills, r.crowd.left, r.crowd.leaves, r.crowd.most, r.finds, r.served)
 			}
 			if w.room(0) == unknownRoom {
 				t.Error("nobody knows how many may go")

@@ -15,7 +15,7 @@ import (
 func TestRoomIsNotMade(t *testing.T) {
 	for name, slow := range map[string]func(w *window){
 		"others use it": func(w *window) { w.others.perOurToken = 8; w.others.measured = true },
-		"a crowd":       func(w *window) { w.refill.refills, w.refill.crowd.lasts, w.refill.crowd.leaves = true, 1, true },
+		"a crowd":       func(w *window) { w.refill.refills, w.refill.crowd.left, w.refill.crowd.leaves = true, 1, true },
 	} {
 		s := &Server{}
 		s.Init(&Site{}, Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})

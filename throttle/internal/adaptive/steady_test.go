@@ -338,7 +338,7 @@ func TestSteadyInACrowd(t *testing.T) {
 		s.End(&tk, nil)
 		s.Learn(2, &tk, Kind{}, &Answer{Statements: []quota.Statement{{Limit: stated, Remaining: 10, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
 		w := s.windows[0]
-		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd.lasts, w.refill.crowd.leaves, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
+		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd.left, w.refill.crowd.leaves, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
 		return s
 	}
 	for _, stated := range []int{100, 0} {

@@ -373,7 +373,7 @@ func TestStockSteady(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(10, 20, 10*time.Second)))
 	r := &b.window1().refill
-	r.refills, r.crowd.leaves, r.crowd.lasts = true, true, crowdFor
+	r.refills, r.crowd.leaves, r.crowd.left = true, true, crowdFor
 	r.stock = stock{on: true, even: true, least: 1, most: 1, part: 0.5, level: 10, at: b.now, credited: b.now}
 	b.findRoom()
 	if b.TakeSteady(b.now, &Ticket{Sent: b.now, N: 1}); r.stock.credit != -1 {
@@ -423,7 +423,7 @@ func TestStockOfACrowd(t *testing.T) {
 		r := refill{refills: true, rate: 0.5, crowd: crowd{most: 2}, step: test.step, fullSpan: test.full, width: test.width}
 		r.drip.broken = test.broken
 		if !test.lone {
-			r.crowd.lasts, r.crowd.leaves = crowdFor, true
+			r.crowd.left, r.crowd.leaves = crowdFor, true
 		}
 		if test.told {
 			r.drip = drip{least: 1, most: 1.2, known: start, met: enoughMet}
