@@ -98,29 +98,38 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		l.bind(now)
 	}
 	for p := range l.places {
-		o := &l.places[p]
+		o, before := &l.places[p], (*quota.Quota)(nil)
+		if p < len(had) {
+			before = &had[p]
+		}
 		if slices.Contains(l.at, p) {
 			o.asked = now
 		}
-		if p < len(had) && (o.quota.N != had[p].N || o.quota.Per != had[p].Per || o.quota.Burst != had[p].Burst) {
-			l.rose = l.lastSlot // what comes back of slots up to there was granted by other numbers
-		}
-		slotLife, was := l.slotLife, o.slotLife.slotLife
-		if o.quota.Kind.OnClock() && slotLife >= o.quota.Per {
-			slotLife = o.quota.Per / 2 // only others ask by it
-		}
-		o.slotLife.follow(slotLife, used, &o.quota, now, l.lastSlot)
-		if p < len(had) && o.quota.N < had[p].N {
-			o.larger.fell(had[p].N, now, l.lastSlot, max(o.quota.Per, had[p].Per), o.slotLife.slotLife)
-		}
-		if p >= len(had) || o.quota != had[p] || was != o.slotLife.slotLife || l.horizon != r.Horizon {
-			o.ledger.Set(now, o.quota, o.slotLife.slotLife, r.Horizon)
-		}
-		o.ledger.Fall(o.slotLife.falls, o.slotLife.to)
+		l.refit(o, before, used, r.Horizon, now)
 	}
 	l.horizon = r.Horizon
 	l.ownBefore(now, fresh, l.places[len(had):])
 	l.forgetPlaces(now)
+}
+
+// refit has a place count by its numbers and the SlotLife of now. Before is its quota before the request; nil if the place
+// is new.
+func (l *Ledger) refit(o *place, before *quota.Quota, used, horizon time.Duration, now monotime.Time) {
+	if before != nil && (o.quota.N != before.N || o.quota.Per != before.Per || o.quota.Burst != before.Burst) {
+		l.rose = l.lastSlot // what comes back of slots up to there was granted by other numbers
+	}
+	slotLife, was := l.slotLife, o.slotLife.slotLife
+	if o.quota.Kind.OnClock() && slotLife >= o.quota.Per {
+		slotLife = o.quota.Per / 2 // only others ask by it
+	}
+	o.slotLife.follow(slotLife, used, &o.quota, now, l.lastSlot)
+	if before != nil && o.quota.N < before.N {
+		o.larger.fell(before.N, now, l.lastSlot, max(o.quota.Per, before.Per), o.slotLife.slotLife)
+	}
+	if before == nil || o.quota != *before || was != o.slotLife.slotLife || l.horizon != horizon {
+		o.ledger.Set(now, o.quota, o.slotLife.slotLife, horizon)
+	}
+	o.ledger.Fall(o.slotLife.falls, o.slotLife.to)
 }
 
 // keep notes what a member has told for places that come later: of each unit the most that it cost of any place.
