@@ -94,19 +94,7 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 	if l.config.Outage != Share {
 		return
 	}
-	qs := slices.Clone(l.quotas)
-	var theirs quota.Quotas // that are none of these
-	for _, other := range l.last.others[:min(len(l.last.others), mostOthers)] {
-		for k, of := range takesOver(other, qs, 0) {
-			switch q := &other[k]; {
-			case !Stored(q) || q.Per <= 0 || q.Validate() != nil: // a store may say anything
-			case of >= 0 && qs[of].Per == q.Per:
-				tighten(&qs[of], q)
-			case len(theirs) < mostOthers:
-				theirs = append(theirs, *q)
-			}
-		}
-	}
+	qs, theirs := l.quotasOfAll()
 	for i := range qs {
 		p := l.part(now, &qs[i], l.leftKnown(i))
 		p.of = []int{i}
@@ -130,6 +118,24 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 			o.parts = append(o.parts, p)
 		}
 	}
+}
+
+// quotasOfAll returns the quotas of now by the tightest numbers of all by which others asked lately; and those of
+// others that are none of these.
+func (l *Lease) quotasOfAll() (qs, theirs quota.Quotas) {
+	qs = slices.Clone(l.quotas)
+	for _, other := range l.last.others[:min(len(l.last.others), mostOthers)] {
+		for k, of := range takesOver(other, qs, 0) {
+			switch q := &other[k]; {
+			case !Stored(q) || q.Per <= 0 || q.Validate() != nil: // a store may say anything
+			case of >= 0 && qs[of].Per == q.Per:
+				tighten(&qs[of], q)
+			case len(theirs) < mostOthers:
+				theirs = append(theirs, *q)
+			}
+		}
+	}
+	return qs, theirs
 }
 
 // tighten has q grant no more than another list grants of the same quota.
