@@ -79,25 +79,11 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	}
 	h.seq++
 	h.until = min(max(h.until, h.now+reply.Ahead+reply.SlotLife), 2*longest)
-	if told.Hold > 0 {
-		h.hold = min(h.now+told.Hold, 2*longest)
-	}
-	if told.Room {
-		h.room = h.lineage ^ h.seq
-	}
-	if told.Sharing > 0 {
-		h.came, h.sharing = h.lineage^h.seq, uint64(told.Sharing)
-	}
 	calls := request.Hold > r.Hold && b.heldTo > c.now && !b.called
 	if calls {
 		told.Lost = true // who knows more comes now
 	}
-	if told.Lost {
-		h.lost = h.lineage ^ h.seq
-	}
-	if told.Ahead > 0 {
-		h.far, h.end = h.lineage^h.seq, min(h.now+told.Ahead, 2*longest)
-	}
+	h.tell(told)
 	if err := b.write(&h); err != nil {
 		return nil, false, err
 	}

@@ -76,6 +76,25 @@ func (e *ear) news(h *header, now time.Duration) store.News {
 	return news
 }
 
+// tell has the header say the news of its step, for news to tell those who listen.
+func (h *header) tell(n store.News) {
+	if n.Hold > 0 {
+		h.hold = min(h.now+n.Hold, 2*longest)
+	}
+	if n.Room {
+		h.room = h.lineage ^ h.seq
+	}
+	if n.Sharing > 0 {
+		h.came, h.sharing = h.lineage^h.seq, uint64(n.Sharing)
+	}
+	if n.Lost {
+		h.lost = h.lineage ^ h.seq
+	}
+	if n.Ahead > 0 {
+		h.far, h.end = h.lineage^h.seq, min(h.now+n.Ahead, 2*longest)
+	}
+}
+
 func (s *Store) newsPath() string { return filepath.Join(s.dir, "news") }
 
 func (s *Store) openNews() (*os.File, error) {
