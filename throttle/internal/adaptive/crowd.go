@@ -7,7 +7,7 @@ package adaptive
 // to them (keep, leave), and between which bounds our part of the rate is (least, most).
 type crowd struct {
 	left   int     // others are taken to be gone after so many more served requests; zero if none are likely
-	leaves bool    // something is left to them: another request was refused meanwhile, or they were there from the start
+	leaves bool    // something is left to them: they are certain, another request was refused meanwhile, or they were there from the start
 	most   float64 // our part of the rate grows up to that
 }
 
@@ -47,11 +47,12 @@ func (c *crowd) begin(most float64) {
 // stay takes in that others are there still, and that something is to be left to them.
 func (c *crowd) stay() { c.left, c.leaves = crowdFor, true }
 
-// refuse takes in a refusal that others explain. If it is the first, our part grows up to most.
-func (c *crowd) refuse(most float64) {
-	if c.leaves = c.on(); !c.leaves {
+// refuse takes in a refusal that others explain, for certain perhaps. If it is the first, our part grows up to most.
+func (c *crowd) refuse(most float64, certain bool) {
+	if !c.on() {
 		c.most = most
 	}
+	c.leaves = c.on() || certain
 	c.left = crowdFor
 }
 

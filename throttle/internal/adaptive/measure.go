@@ -94,8 +94,8 @@ func (r *refill) measureRefused(o *outcome) {
 		r.resetLooks, r.pacedFrom = r.resetLooks-1, o.now
 		return
 	}
-	if o.limit >= fewTokens && o.resetMoved { // others took what came back
-		r.crowd.refuse(refusalFactor * r.rate)
+	if taken := o.taken(); o.limit >= fewTokens && (o.resetMoved || taken) { // others took what came back, or what was left
+		r.crowd.refuse(refusalFactor*r.rate, taken)
 	}
 	if !o.resetMoved {
 		r.doubt()

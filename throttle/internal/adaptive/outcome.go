@@ -95,6 +95,12 @@ func (o *outcome) back() int { return o.found() - max(min(o.idle, o.remainingBef
 // other looks.
 func (o *outcome) whole() bool { return 10*(o.found()+o.beside+o.others) >= 9*o.limit }
 
+// taken reports whether others have taken what was there for a refused request: something was left beside all that was
+// under way, and now nothing is.
+func (o *outcome) taken() bool {
+	return o.refused && o.newest && o.requests && !o.otherLimit && o.remaining <= 0 && o.remainingBefore-(o.flight-o.n) >= o.n
+}
+
 // refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It
 // was if enough remains of this one. It was as well if the whole of this one was there before the request, and
 // surely not of another that is short: that is how a limit of one looks that has counted the request. Where all

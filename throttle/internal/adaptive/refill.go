@@ -31,12 +31,13 @@ import (
 // faster, Remaining shows them, and they are spent at once. If most of the limit comes back in a
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
 //
-// It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know
-// of each other, take what comes back. In such a crowd each looks for its part of the rate, and leaves a little
-// over, and as much as others have in flight, see share and leave; or where resets say the rate, or the rate is
-// guessed well enough, the limit is shared as a stock. And what paced requests have found before outlasts some
-// refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is there from
-// the start, or from when nothing remains first: else each would begin at the whole rate.
+// It does all the same if the stated reset moves on meanwhile, or if something was left for the request that was
+// refused (outcome.taken): then others, such as processes that do not know of each other, take what comes back. In
+// such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight,
+// see share and leave; or where resets say the rate, or the rate is guessed well enough, the limit is shared as a
+// stock. And what paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of
+// what was used so far was not ours, the crowd is there from the start, or from when nothing remains first: else
+// each would begin at the whole rate.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second

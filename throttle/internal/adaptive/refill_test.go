@@ -102,13 +102,16 @@ func TestRefillPaces(t *testing.T) {
 	b.at(time.Second).exchange(says(left(3, 10, 7*time.Second)))
 	b.wantOpen(3)
 	w := b.window1()
-	w.refill.finds = 0
-	b.exchange(refuses(left(0, 10, 7*time.Second)))
+	for i := range 3 {
+		b.exchange(says(left(2-i, 10, time.Duration(8+i)*time.Second)))
+	}
+	w.refill.finds, w.refill.rate, w.refill.atMost = 0, 1, 1
+	b.exchange(refuses(left(0, 10, 10*time.Second)))
 	if w.refill.rate != refusalFactor {
 		t.Errorf("rate %v after a refusal, want %v", w.refill.rate, refusalFactor)
 	}
 	b.wantDue(1250 * time.Millisecond)
-	b.exchange(refuses(left(0, 10, 7*time.Second)))
+	b.exchange(refuses(left(0, 10, 10*time.Second)))
 	if w.refill.refills || w.refill.doubtRefills.failures != 1 || w.refill.doubtRefills.skip != 0 {
 		t.Errorf("refills %v, doubt %+v", w.refill.refills, w.refill.doubtRefills)
 	}
@@ -254,6 +257,44 @@ func TestRefillCrowd(t *testing.T) {
 		t.Fatalf("crowd for %d, shared %v; want 0", r.crowd.left, r.shared())
 	}
 	b.wantOpen(5)
+}
+
+// TestRefillTakenByOthers: who is refused although something was left beside all of ours that was under way has lost it
+// to others, whatever the reset says. Then something is left to them at once. That the limit refills is as doubtful as
+// after any other refusal.
+func TestRefillTakenByOthers(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name   string
+		left   int // what the latest answer said
+		beside int // requests of ours that are under way
+		stated int // to remain, with the refusal
+		limit  int // likewise
+		want   bool
+	}{
+		{"three were left", 3, 0, 0, 20, true},
+		{"one was left", 1, 0, 0, 20, true},
+		{"nothing was left", 0, 0, 0, 20, false},
+		{"ours may have taken it", 2, 2, 0, 20, false},
+		{"one more than ours take", 2, 1, 0, 20, true},
+		{"something is left still", 3, 0, 1, 20, false},
+		{"the limit fell", 3, 0, 0, 10, false},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(1, 20, 19*s)))
+		b.exchange(says(left(0, 20, 20*s))) // one a second
+		reset := 20*s - time.Duration(test.left)*s
+		b.at(2 * s).exchange(says(left(test.left, 20, reset)))
+		for range test.beside {
+			b.send()
+		}
+		r := &b.window1().refill
+		r.finds = 0
+		b.exchange(refuses(left(test.stated, test.limit, reset)))
+		if r.crowd.on() != test.want || r.crowd.leaves != test.want || r.refusalsInRow != 1 {
+			t.Errorf("%s: a crowd %v, leaves %v, %d refusals in a row; want %v, %[5]v, 1", test.name, r.crowd.on(), r.crowd.leaves, r.refusalsInRow, test.want)
+		}
+	}
 }
 
 // TestRefillBeginsInACrowd: where most of what was used was not ours, our part of the rate is that of what was
