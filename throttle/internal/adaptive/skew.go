@@ -17,7 +17,8 @@ import (
 type skew struct {
 	least, most time.Duration
 	known       bool
-	set         bool // the latest answer is by another clock than those before, see wasSet
+	set         bool          // the latest answer is by another clock than those before, see wasSet
+	apart       time.Duration // by how much answers contradicted others: so far apart are the clocks of several instances
 }
 
 // wasSet is by how much an answer must contradict those before so that the clock was set, or a Date is wrong, and what
@@ -30,9 +31,14 @@ const wasSet = time.Minute
 func (s *skew) note(ahead, within, roundTrip time.Duration) (differ bool) {
 	agreed := s.known && s.agree()
 	least, most := ahead-within, ahead+roundTrip
-	s.set = s.known && max(least-s.most, s.least-most) > wasSet
-	if s.known && least <= s.most && most >= s.least { // else a clock was set
+	apart := max(least-s.most, s.least-most)
+	switch s.set = s.known && apart > wasSet; {
+	case s.set:
+		s.apart = 0
+	case s.known && apart <= 0:
 		least, most = max(least, s.least), min(most, s.most)
+	case s.known:
+		s.apart = max(s.apart, apart)
 	}
 	s.least, s.most, s.known = least, most, true
 	return agreed && !s.agree()
@@ -75,8 +81,9 @@ func (s *skew) absolute(sent monotime.Time, ahead, in, step time.Duration) (earl
 // until returns how far away an instant is that a hint states by the server's clock: so long after the Date of its
 // answer, which was that much before the local time when the request was sent. It is the latest one that the clocks leave
 // open, also where they may agree, so that nobody comes sooner than the server says: the first such hint counts from when
-// it came, which may be a second too late, and each further one, by its Date, from less than that.
+// it came, which may be a second too late, and each further one, by its Date, from less than that. Where the clocks of
+// several instances differ, it is later by as much as was seen: one of them may have narrowed down what another says.
 func (s *skew) until(sent, now monotime.Time, ahead, in time.Duration) time.Duration {
 	s.note(ahead, time.Second, now.Sub(sent))
-	return min(max(sent.Add(in-ahead+s.most).Sub(now), 1), in)
+	return min(max(sent.Add(in-ahead+s.most+s.apart).Sub(now), 1), in)
 }

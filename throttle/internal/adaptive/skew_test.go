@@ -200,3 +200,34 @@ func TestLateHintsAsInstants(t *testing.T) {
 		}
 	}
 }
+
+// TestHintsOfClocksApart: the clocks of several instances differ by less than a second, so that their Dates narrow down
+// what neither of them says: the first hint of the slower one may end too soon, and is refused. What its Dates contradict
+// is waited for from then on, also when those of the other instance have narrowed down again what the clocks say.
+func TestHintsOfClocksApart(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	const fast, slow = 0, 500 * ms // by how much the local clock is ahead of theirs
+	var k skew
+	for i, test := range []struct {
+		ahead, sent time.Duration
+		until       time.Duration // after the instant that is stated
+	}{
+		{fast, 990 * ms, 990 * ms},   // nothing is known
+		{fast, 2 * s, 0},             // just after a tick
+		{slow, 4600 * ms, -500 * ms}, // too soon
+		{slow, 5490 * ms, 990 * ms},  // it was: this Date contradicts those before
+		{fast, 7 * s, 0},             // as long as a second after the Date, at most
+		{slow, 8600 * ms, -10 * ms},
+		{slow, 9499 * ms, 999 * ms},
+		{fast, 11 * s, 0},
+		{slow, 12600 * ms, -1 * ms},
+		{fast - 2*time.Minute, 15 * s, 0}, // that was set: nothing is known of what the others are apart
+		{fast - 2*time.Minute, 16400 * ms, 0},
+	} {
+		date := (test.sent - test.ahead).Truncate(s)
+		now, instant := monotime.Time(test.sent), date+s+test.ahead
+		if got := test.sent + k.until(now, now, test.sent-date, s) - instant; got != test.until {
+			t.Errorf("%d: until %v after the instant, want %v", i, got, test.until)
+		}
+	}
+}
