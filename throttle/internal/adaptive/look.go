@@ -18,6 +18,7 @@ type look struct {
 	guess       guess         // why nextLook is before the reset, if it is
 	lookSent    monotime.Time // when the latest look went
 	wholeSteps  proof         // what became of guessWholeSteps
+	doubtSteps  doubt         // about whether that is tried again, once it was wrong
 	vainLooks   int           // looks in vain in a row, see outcome.vain
 	rare        rare          // when the next look goes at the soonest, after many of these
 	missedLooks int           // looks in a row that went after the reset and were refused
@@ -50,7 +51,9 @@ func (l *look) habits(h *Habits) { h.WholeSteps = int(l.wholeSteps) }
 // adopt takes over what became of guessWholeSteps elsewhere, if nothing is known of that here.
 func (l *look) adopt(h *Habits) {
 	if steps := proof(h.WholeSteps); l.wholeSteps == untried && steps >= untried && steps <= wrong {
-		l.wholeSteps = steps
+		if l.wholeSteps = steps; steps == wrong {
+			l.doubtSteps.restore(mostFailed, 0) // how often, nobody says
+		}
 	}
 }
 
@@ -78,9 +81,24 @@ func (w *window) noteSpent(o *outcome) {
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
 		w.reset.soonerDoubt.occasion()
+		w.tryStepsAgain()
 		w.refill.doubtRefills.occasion()
 		w.refill.windows = max(w.refill.windows-1, 0)
 		w.behind.occasion()
+	}
+}
+
+// rareSteps: a guess that was wrong is made again as if it had been wrong so often before, in 16 windows at the soonest.
+// Most windows in which it is wrong begin by the clock, and it stays wrong.
+const rareSteps = 3
+
+// tryStepsAgain notes an occasion for guessWholeSteps. Where it was wrong, another client may have begun the window, and
+// may have gone. So it is made again, if a look gains more by it than a refusal costs.
+func (w *window) tryStepsAgain() {
+	r := &w.reset
+	w.doubtSteps.occasion()
+	if ends := r.ends(); w.wholeSteps == wrong && w.doubtSteps.skip == 0 && ends != 0 && r.late.Sub(ends) > r.late.Sub(r.opened)/worthARefusal {
+		w.wholeSteps = untried
 	}
 }
 
@@ -103,7 +121,7 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.missedLooks = 0
 		switch {
 		case w.guess == guessWholeSteps && o.whole():
-			w.wholeSteps, w.reset.lasts = right, o.lasts
+			w.wholeSteps, w.doubtSteps, w.reset.lasts = right, doubt{}, o.lasts
 		case w.guess == guessNext && !w.overtaken.on():
 			w.wholeSteps = untried // the window began with our request
 		}
@@ -135,6 +153,8 @@ func (w *window) missGuess(o *outcome) {
 		w.reset.lasts = 0 // the window may be longer than it was, by whole steps
 	default:
 		w.wholeSteps, w.reset.lasts = wrong, 0
+		w.doubtSteps.failures = max(w.doubtSteps.failures, rareSteps)
+		w.doubtSteps.fail(0)
 	}
 }
 

@@ -608,6 +608,51 @@ func TestLookGoesSooner(t *testing.T) {
 	}
 }
 
+// TestWholeStepsAreTriedAgain: others have begun a window before us, so that a look when a second has passed is refused.
+// Another one goes in the 16th window after that, and in the 32nd after that one was refused, since the others may have
+// gone; and in each from then on, as that one is served. What an earlier run has found wrong is tried in the 128th.
+func TestWholeStepsAreTriedAgain(t *testing.T) {
+	const ms = time.Millisecond
+	b := newBucket(t, Config{})
+	at := time.Duration(0)
+	use := func() (early bool) {
+		t.Helper()
+		first := b.at(at).send()
+		b.at(at+100*ms).done(first, says(step(9, 10, 2*time.Second))) // it came after 50 ms, give or take 50
+		b.window1().refill.doubtEarly.skip = 9                        // no look for a limit that comes back bit by bit
+		b.at(at + 900*ms).exchange(says(step(0, 10, time.Second)))
+		in := b.dueAfter(0, 1)
+		if early = in == 200*ms; !early && in != 1000*ms {
+			t.Fatalf("a look goes in %v, want 200ms or 1s", in)
+		}
+		at += 900*ms + in
+		return early
+	}
+	want := func(windows int) {
+		t.Helper()
+		n := 1
+		for ; n < 200 && !use(); n++ {
+			at += ms
+		}
+		if n != windows {
+			t.Errorf("a look goes early in window %d, want %d", n, windows)
+		}
+	}
+	want(1)
+	for _, windows := range []int{16, 32} {
+		b.at(at).exchange(refuses(step(0, 10, time.Second)))
+		b.wantDue(800 * ms)
+		at += 801 * ms
+		want(windows)
+	}
+	want(1)
+	want(1)
+
+	b, at = newBucket(t, Config{}), 0
+	b.Remember(b.now, &Memory{Windows: []WindowMemory{{Limit: 10, Habits: Habits{WholeSteps: int(wrong)}}}}, wallClock())
+	want(128)
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
