@@ -20,6 +20,13 @@ func (d *doubt) fail(free uint) {
 	}
 }
 
+// failAgain notes that the attempt has failed as if it had done so as often before at least, since it is likely to fail
+// again: after 3 times it is made again on the 16th occasion at the soonest, and after 6 on the 128th.
+func (d *doubt) failAgain(before uint) {
+	d.failures = max(d.failures, before)
+	d.fail(0)
+}
+
 // occasion notes an occasion for the attempt. The attempt is to be made if skip is zero after that.
 func (d *doubt) occasion() { d.skip = max(d.skip-1, 0) }
 

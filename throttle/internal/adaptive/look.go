@@ -82,15 +82,12 @@ func (w *window) noteSpent(o *outcome) {
 		w.refill.doubtEarly.occasion()
 		w.reset.soonerDoubt.occasion()
 		w.tryStepsAgain()
+		w.reset.tryUpAgain(o.now)
 		w.refill.doubtRefills.occasion()
 		w.refill.windows = max(w.refill.windows-1, 0)
 		w.behind.occasion()
 	}
 }
-
-// rareSteps: a guess that was wrong is made again as if it had been wrong so often before, in 16 windows at the soonest.
-// Most windows in which it is wrong begin by the clock, and it stays wrong.
-const rareSteps = 3
 
 // tryStepsAgain notes an occasion for guessWholeSteps. Where it was wrong, another client may have begun the window, and
 // may have gone. So it is made again, if a look gains more by it than a refusal costs.
@@ -153,8 +150,7 @@ func (w *window) missGuess(o *outcome) {
 		w.reset.lasts = 0 // the window may be longer than it was, by whole steps
 	default:
 		w.wholeSteps, w.reset.lasts = wrong, 0
-		w.doubtSteps.failures = max(w.doubtSteps.failures, rareSteps)
-		w.doubtSteps.fail(0)
+		w.doubtSteps.failAgain(3) // most windows in which it is wrong begin by the clock
 	}
 }
 

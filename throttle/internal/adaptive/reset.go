@@ -19,6 +19,7 @@ type reset struct {
 	early, late   monotime.Time // the reset is in [early, late]; zero if it is not known
 	resolution    time.Duration // the step in which the server states resets
 	roundsDown    bool          // the server rounds resets down
+	doubtUp       doubt         // about whether it does not
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
 	trip          time.Duration // a short round trip of late: it grows by a part with each reset (tripGrows)
@@ -195,8 +196,20 @@ func (r *reset) inSteps(d time.Duration) time.Duration {
 // roundDown notes that the server rounds resets down: they come up to a step later than stated.
 func (r *reset) roundDown() {
 	r.roundsDown = true
+	r.doubtUp.failAgain(6) // few servers change
 	if r.late != 0 {
 		r.early, r.late = r.early.Add(r.resolution), r.late.Add(r.resolution)
+	}
+}
+
+// tryUpAgain notes that the limit is used up: an occasion to find out whether resets are rounded up after all, since
+// nobody looks before the step is over that rounding down leaves open. If that is so large a part of the window that it
+// is worth a refusal, they are taken to be rounded up, until a look at one is refused.
+func (r *reset) tryUpAgain(now monotime.Time) {
+	r.doubtUp.occasion()
+	if late := r.late.Add(-r.resolution); r.roundsDown && r.doubtUp.skip == 0 && late > now && r.resolution > late.Sub(r.opened)/worthARefusal {
+		r.roundsDown = false
+		r.early, r.late = r.early.Add(-r.resolution), late
 	}
 }
 

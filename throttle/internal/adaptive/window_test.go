@@ -653,6 +653,50 @@ func TestWholeStepsAreTriedAgain(t *testing.T) {
 	want(128)
 }
 
+// TestRoundedUpIsTriedAgain: resets are taken to be rounded down, as an earlier run says. In the 128th window that is used
+// up, a look comes a second sooner, as if they were rounded up, and in each from then on, if it is served. If it is
+// refused, that is tried again 128 windows later. Of a window of a minute, a second is not worth a refusal.
+func TestRoundedUpIsTriedAgain(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, test := range []struct {
+		lasts   time.Duration
+		refused bool
+		want    []int // in how many windows the next look comes sooner
+	}{
+		{5 * s, false, []int{128, 1, 1}},
+		{5 * s, true, []int{128, 128}},
+		{60 * s, false, []int{300}},
+	} {
+		b := newBucket(t, Config{})
+		b.Remember(b.now, &Memory{Windows: []WindowMemory{{Limit: 10, Habits: Habits{Floors: true}}}}, wallClock())
+		at := time.Duration(0)
+		for _, want := range test.want {
+			windows := 1
+			for ; windows < 300; windows++ {
+				b.at(at).exchange(says(step(9, 10, test.lasts)))
+				w := b.window1()
+				w.refill.doubtEarly.skip, w.wholeSteps = 9, wrong // no look but at the reset
+				w.doubtSteps.skip = 9
+				b.at(at + 500*ms).exchange(says(step(0, 10, test.lasts-s)))
+				in := b.dueAfter(0, 1)
+				if at += 500*ms + in; in == test.lasts-s {
+					break
+				} else if in != test.lasts {
+					t.Fatalf("%v: a look in %v", test.lasts, in)
+				}
+			}
+			if windows != want {
+				t.Errorf("%v, refused %v: a look comes sooner in window %d, want %d", test.lasts, test.refused, windows, want)
+			}
+			if test.refused {
+				b.at(at).exchange(refuses(step(0, 10, 0)))
+				b.wantDue(500 * ms) // when whole seconds have passed
+				at += s
+			}
+		}
+	}
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
