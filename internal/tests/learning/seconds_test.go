@@ -248,6 +248,21 @@ func TestWholeSecondsAreMore(t *testing.T) {
 	}
 }
 
+// TestWholeSecondsAfterANeighbor: another client began windows that ours took for begun by itself, and has left. What
+// looks before the reset found meanwhile is not believed for ever.
+func TestWholeSecondsAfterANeighbor(t *testing.T) {
+	for _, form := range secondForms {
+		for _, policy := range []bool{false, true} {
+			for _, often := range []time.Duration{140, 700, 1346, 2100} {
+				s := &secondsCell{neighbor: often * time.Millisecond, window: 2 * time.Second, limit: 10, form: form, trip: 5 * time.Millisecond, callers: 16, hint: true, policy: policy}
+				if share, refused := s.run(t, rand.New(rand.NewPCG(1, 2))); share < 0.95 || refused > 2 {
+					t.Errorf("a neighbor each %v, %v: share %.3f, refused per 100 %.1f, want 0.95 at least and 2 at most", s.neighbor, s, share, refused)
+				}
+			}
+		}
+	}
+}
+
 // TestWholeSecondsAfterLies: a server that stated random numbers, and then states what is true, is used as well as one
 // that never lied.
 func TestWholeSecondsAfterLies(t *testing.T) {
