@@ -273,3 +273,16 @@ func TestWholeSecondsAfterLies(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeSecondsStreamed: an answer says when its window ends by the instant of its header, however long its body is
+// read: where that takes longer than the window, as much is used as where nothing follows.
+func TestWholeSecondsStreamed(t *testing.T) {
+	for _, form := range secondForms {
+		for _, clock := range []bool{false, true} {
+			s := &secondsCell{streams: 5 * time.Second, window: 2 * time.Second, limit: 10, form: form, clock: clock, trip: 5 * time.Millisecond, jitter: 0.1, callers: 64}
+			if share, refused := s.run(t, rand.New(rand.NewPCG(1, 2))); share < 0.95 || refused > 2 {
+				t.Errorf("%v: share %.3f, refused per 100 %.1f, want 0.95 at least and 2 at most", s, share, refused)
+			}
+		}
+	}
+}
