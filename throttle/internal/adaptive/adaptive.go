@@ -132,6 +132,8 @@ type Answer struct {
 	sure  bool // one of these was not whole before
 	named bool // one of them is stated
 
+	underway int // requests of the Server that are
+
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its
 	// Ticket, and nothing in other units.
 	Cost *limit.Demand

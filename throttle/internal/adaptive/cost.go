@@ -52,17 +52,17 @@ func (w *window) limitInRequests() int {
 }
 
 // learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another
-// says that the answer is the first one about a reset; reading, that it is still being read.
-func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another, reading bool) {
+// says that the answer is the first one about a reset.
+func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another bool, a *Answer) {
 	if !o.unpriced {
 		if p := w.price; p != nil && o.newest { // what it has cost is not the price of others
-			p.skip()
-			p.at, p.remaining = o.now, o.remaining
+			p.skip(a.underway)
+			p.at, p.remaining, p.least = o.now, o.remaining, o.remaining
 		}
 		return
 	}
 	if w.price == nil {
-		w.price = &price{at: o.now, remaining: o.remaining}
+		w.price = &price{at: o.now, remaining: o.remaining, least: o.remaining}
 		if missing := w.stated - o.remaining; missing >= 0 && 10*missing <= w.stated {
 			w.price.first = float64(missing)
 		}
@@ -74,20 +74,25 @@ func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another, reading b
 		if o.newest && !o.elsewhere && 10*o.remaining <= w.stated { // it costs more than what remains
 			p.first = max(p.first, float64(o.remaining+1))
 		}
-	case reading:
+	case a.Reading:
 		t.Reading = p.beginReading(&kind) || t.Reading
 	default:
 		p.count(&kind)
 	}
-	if o.newest {
-		w.learnSpent(o.sent, o.now, o.remaining, !o.refused, &kind, another)
-	}
+	w.learnSpent(o.sent, o.now, o.remaining, a.underway, !o.refused, &kind, another, o.newest)
 }
 
 // learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request that
-// was sent at an instant.
-func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool, kind *Kind, another bool) {
+// was sent at an instant, with so many requests under way. Of a window of which all requests are answered, the least
+// that remained is what remains, whichever answer said it.
+func (w *window) learnSpent(sent, now monotime.Time, remaining, underway int, served bool, kind *Kind, another, newest bool) {
 	p := w.price
+	if p.least = min(p.least, remaining); !newest {
+		if underway > 0 || w.refill.refills {
+			return
+		}
+		remaining = p.least
+	}
 	before, refills := float64(p.remaining), w.refill.refills
 	if refills {
 		before = min(before+w.refill.rate*now.Sub(p.at).Seconds(), float64(cmp.Or(w.stated, maxTokens)))
@@ -96,17 +101,17 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool,
 	spent, missing := before-float64(remaining), float64(w.stated-remaining)
 	switch {
 	case soon && (refills && pace.Sane(w.refill.rate) || !refills && !another && spent >= 0):
-		p.learn(spent)
+		p.learn(spent, underway)
 	case another && p.known() && served && missing >= 0 && missing < p.of(kind):
 		// It has cost no more than is missing of the new window. Where so much must remain that one request
 		// goes in each window, there is nothing else to learn from.
-		p.skip()
+		p.skip(0)
 		p.count(kind)
-		p.learn(missing)
+		p.learn(missing, 0)
 	default:
-		p.skip()
+		p.skip(underway)
 	}
-	p.at, p.remaining = now, remaining
+	p.at, p.remaining, p.least = now, remaining, remaining
 	if p.learned < enoughNumbers {
 		p.notice(w.stated, remaining)
 	}

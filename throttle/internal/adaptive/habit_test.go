@@ -72,9 +72,9 @@ func TestHabitsOfAPrice(t *testing.T) {
 	p := &price{}
 	for range 40 {
 		p.count(&Kind{"POST", "/dear"})
-		p.learn(400)
+		p.learn(400, 0)
 		p.count(&Kind{"POST", "/cheap"})
-		p.learn(40)
+		p.learn(40, 0)
 	}
 	m := p.memory()
 	if text, err := json.Marshal(m); err != nil || len(m.Kinds) != 2 {

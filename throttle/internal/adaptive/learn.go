@@ -76,7 +76,7 @@ func (s *Server) AddServed(now monotime.Time, n int) {
 // hear takes in what an answer states about limits, and that a request was served.
 func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
-	s.parted = s.parted[:0]
+	s.parted, a.underway = s.parted[:0], s.inFlight
 	if a.Refused && len(s.windows)+len(a.Statements) > 1 {
 		a.short, a.sure = s.short(t, &kind, a)
 	}

@@ -25,7 +25,9 @@ type price struct {
 	learned   int         // how often learn was told
 	grain     int         // what the limit and Remaining are multiples of; zero before
 	streaming streaming
-	carried   float64 // what was spent since learn was told, while less than one request was counted
+	carried   float64 // what was spent for those that are counted, while they are too few to be learned from
+	partial   bool    // others were under way when counting began: some of what they cost is not in carried
+	least     int     // that remained, of the answers since at
 	first     float64 // the price before it is known, see enoughPrices; zero if much was missing, perhaps of others
 
 	kept map[string]float64 // means of kinds, by their digests, that an earlier run has learned; nil if there are none
@@ -39,7 +41,7 @@ type kindPrice struct {
 	kind    Kind // as byIDs sees it
 	mean    float64
 	learned int
-	served  float64 // since learn was told; a part of a request whose answer is being read
+	served  float64 // that are counted, and were not learned from; a part of a request whose answer is being read
 }
 
 const (
@@ -204,8 +206,11 @@ func (p *price) owed(n int) int {
 	return 0
 }
 
-// learn takes in that the requests that were counted cost so much together.
-func (p *price) learn(spent float64) {
+// learn takes in that the requests that were counted cost so much together, while others are under way, whose answers
+// may have been overtaken. So their cost is perhaps in what was spent: until as many are counted as are under way, what
+// was spent is carried, or a price would be learned that is as many times too high. Before the price is known, any will
+// do: where costs are charged when answers are written, nothing else tells it before much more is sent than there is.
+func (p *price) learn(spent float64, underway int) {
 	kinds := p.kinds
 	requests, squares, thought := 0.0, 0.0, 0.0
 	for i := range kinds {
@@ -216,11 +221,18 @@ func (p *price) learn(spent float64) {
 	if requests == 0 && !p.streams() {
 		return
 	}
-	if spent += p.carried; requests < 1 {
+	enough := 1.0
+	if p.known() {
+		enough = max(1, float64(underway))
+	}
+	if spent += p.carried; requests < enough {
 		p.carried = spent
 		return
 	}
-	p.carried = 0
+	if p.carried = 0; p.partial { // what follows begins as this ends
+		p.skip(0)
+		return
+	}
 	more := spent - thought
 	p.streaming.learn(more, p.mean)
 	for i := range kinds {
@@ -239,9 +251,9 @@ func (p *price) learn(spent float64) {
 	p.learned++
 }
 
-// skip forgets which requests were counted, since nobody knows what they cost.
-func (p *price) skip() {
-	p.carried, p.streaming.begun = 0, 0
+// skip forgets which requests were counted, since nobody knows what they cost, while so many are under way.
+func (p *price) skip(underway int) {
+	p.carried, p.partial, p.streaming.begun = 0, underway > 0 && p.known(), 0
 	for i := range p.kinds {
 		p.kinds[i].served = 0
 	}

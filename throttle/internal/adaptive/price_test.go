@@ -24,7 +24,7 @@ func TestPriceOfKinds(t *testing.T) {
 			p.count(&b)
 			spent += 7
 		}
-		p.learn(spent)
+		p.learn(spent, 0)
 	}
 	if got, want := p.of(&a), 100.0; math.Abs(got-want) > 1 {
 		t.Errorf("a costs %.2f, want %.2f", got, want)
@@ -45,7 +45,7 @@ func TestPriceOfPathsWithIDs(t *testing.T) {
 		for i := range 2 * maxPricedKinds {
 			for verb, spent := range map[string]float64{"GET": 10, "POST": 5000} {
 				p.count(&Kind{verb, path(i)})
-				p.learn(spent)
+				p.learn(spent, 0)
 			}
 		}
 	}
@@ -77,9 +77,9 @@ func TestPriceOfMethods(t *testing.T) {
 	var p price
 	for range 64 {
 		p.count(&small)
-		p.learn(10)
+		p.learn(10, 0)
 		p.count(&large)
-		p.learn(5000)
+		p.learn(5000, 0)
 	}
 	for when, p := range map[string]*price{"in this run": &p, "after another run": p.memory().price()} {
 		if s, l := p.of(&small), p.of(&large); s != 10 || l != 5000 {
@@ -116,8 +116,8 @@ func TestPriceIsBounded(t *testing.T) {
 	if len(p.kinds) != maxPricedKinds {
 		t.Errorf("%d kinds, want %d", len(p.kinds), maxPricedKinds)
 	}
-	p.skip()
-	p.learn(1000)
+	p.skip(0)
+	p.learn(1000, 0)
 	if p.learned != 0 {
 		t.Error("learned a price of requests that were skipped")
 	}
@@ -178,6 +178,33 @@ func TestPriceOfARefusal(t *testing.T) {
 	}
 }
 
+// Of requests that go at once, the first answer to come may be to the last one that the server has counted: what it says
+// was spent is for all of them. What they cost together is known when all are answered, in whatever order.
+func TestPriceOfAnswersThatOvertakeOthers(t *testing.T) {
+	const each = 10
+	b := newBucket(t, Config{})
+	remaining := 10_000
+	for range enoughPrices + 1 {
+		remaining -= each
+		b.exchange(says(tokensLeft(remaining, time.Minute)))
+	}
+	for i := range 2 * enoughPrices {
+		b.at(time.Duration(i) * time.Second)
+		var flight []*Ticket
+		for range 9 {
+			flight = append(flight, b.send())
+		}
+		b.at(time.Duration(i)*time.Second + 500*time.Millisecond)
+		remaining -= each * len(flight)
+		for j, ticket := range flight {
+			b.done(ticket, says(tokensLeft(remaining+each*j, time.Minute-b.now.Sub(start))))
+		}
+	}
+	if p := b.window1().price; p.mean != each || p.variance != 0 || !p.known() {
+		t.Errorf("a request costs %.1f with a variance of %.1f, seen %d times; want %d and 0", p.mean, p.variance, p.learned, each)
+	}
+}
+
 // In a long time others may have spent much: the price is not learned from that.
 func TestPriceOfAPause(t *testing.T) {
 	b := newBucket(t, Config{})
@@ -226,10 +253,10 @@ func TestPriceOfWindowsThatWereTakenForOne(t *testing.T) {
 func TestPriceIsNeverNegative(t *testing.T) {
 	var p price
 	p.count(&Kind{})
-	p.learn(-1e9)
+	p.learn(-1e9, 0)
 	for range enoughPrices {
 		p.count(&Kind{})
-		p.learn(0)
+		p.learn(0, 0)
 	}
 	if got := p.of(nil); got < 0 {
 		t.Errorf("a request costs %v", got)
@@ -244,7 +271,7 @@ func TestPriceIsHuge(t *testing.T) {
 	var p price
 	for range enoughPrices {
 		p.count(&Kind{})
-		p.learn(maxTokens)
+		p.learn(maxTokens, 0)
 	}
 	if got := p.times(1000, nil); got <= 0 {
 		t.Errorf("1000 requests cost %v", got)

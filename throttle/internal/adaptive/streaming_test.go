@@ -27,7 +27,7 @@ func TestStreaming(t *testing.T) {
 					continue
 				}
 				now := math.Round(left/grain) * grain
-				p.learn(stated - now)
+				p.learn(stated-now, 0)
 				for stated = now; len(open) > random.IntN(6); open = open[1:] {
 					left -= (1 - part) * open[0]
 					p.endReading(kind)
@@ -69,7 +69,7 @@ func TestStreamingIsWatched(t *testing.T) {
 		if !p.beginReading(kind) {
 			t.Fatalf("answer %d is not watched", i)
 		}
-		p.learn(100)
+		p.learn(100, 0)
 		p.endReading(kind)
 	}
 	if p.beginReading(kind) || p.streams() {
