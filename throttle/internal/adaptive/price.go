@@ -243,8 +243,8 @@ func (p *price) learn(spent float64, underway int) {
 			k.served = 0
 		}
 	}
-	if p.learned > 0 { // the first surprise says nothing of how much prices vary
-		p.variance += share(p.learned-1, priceMemory) * (more*more/requests - p.variance)
+	if n := p.learned - enoughPrices + 1; n >= 0 { // the first surprises say nothing of how much prices vary
+		p.variance += share(n, priceMemory) * (more*more/requests - p.variance)
 	}
 	// If more came back than was thought, less than nothing seems to be spent: spent is negative then.
 	p.mean = positive(p.mean + share(p.learned, priceMemory)*(spent/requests-p.mean))

@@ -205,6 +205,26 @@ func TestPriceOfAnswersThatOvertakeOthers(t *testing.T) {
 	}
 }
 
+// What is thought before the price is known is often wrong by far, and says nothing of how much prices vary.
+func TestPriceVariesFromWhenItIsKnown(t *testing.T) {
+	var p price
+	for i, spent := range []float64{30_000, 10, 900, 100, 100} {
+		if want := 0.0; p.variance != want {
+			t.Errorf("after %d observations: a variance of %.0f, want %.0f", i, p.variance, want)
+		}
+		p.count(&Kind{})
+		p.learn(spent, 0)
+		if p.known() {
+			break
+		}
+	}
+	if want := square(100 - 30_910./3); math.Abs(p.variance-want) > 1 {
+		t.Errorf("when the price is known: a variance of %.0f, want %.0f", p.variance, want)
+	}
+}
+
+func square(x float64) float64 { return x * x }
+
 // In a long time others may have spent much: the price is not learned from that.
 func TestPriceOfAPause(t *testing.T) {
 	b := newBucket(t, Config{})
