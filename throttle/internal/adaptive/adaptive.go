@@ -131,6 +131,7 @@ type Answer struct {
 	short bool // a limit may have refused it, if it was refused: see Server.short
 	sure  bool // one of these was not whole before
 	named bool // one of them is stated
+	dear  bool // it may have cost more than what remains of a limit in another unit
 
 	underway int // requests of the Server that are
 

@@ -207,12 +207,13 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 	}
 	s.refusals++
 	s.refusalHeard = s.sequence
-	// A used-up window explains the refusal. But if the server states limits only when it refuses (silent), nothing
-	// shows how much remains after the reset: then the pace is needed as well.
-	if !s.usedUp(now) {
+	// A used-up window explains the refusal, or one of which too little remains. But if the server states limits only
+	// when it refuses (silent), nothing shows how much remains after the reset: then the pace is needed as well.
+	explained := a.dear || s.usedUp(now)
+	if !explained {
 		s.doubted = s.sequence
 	}
-	if s.silent > 0 || !s.usedUp(now) {
+	if s.silent > 0 || !explained {
 		s.pace.Answered(now.Sub(t.Sent))
 		s.pace.Refuse(now, a.HoldKnown)
 		s.pace.Hint(now, asked, a.HoldResolution)

@@ -225,6 +225,27 @@ func TestPriceVariesFromWhenItIsKnown(t *testing.T) {
 
 func square(x float64) float64 { return x * x }
 
+// A refusal is explained by a limit of which less remains than the request may cost: nothing is learned of a pace from it.
+func TestPriceExplainsARefusal(t *testing.T) {
+	for name, test := range map[string]struct {
+		remaining int
+		want      bool
+	}{
+		"less than requests cost": {999, true},
+		"as much":                 {1000, false},
+	} {
+		b := newBucket(t, Config{})
+		for i := range 2 * enoughPrices {
+			b.exchange(says(tokensLeft(9000-1000*i, time.Minute)))
+		}
+		b.at(time.Second)
+		b.exchange(refuses(tokensLeft(test.remaining, 59*time.Second)))
+		if got := b.pace.Fresh() && b.doubted == 0; got != test.want {
+			t.Errorf("%s: the refusal is explained: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // In a long time others may have spent much: the price is not learned from that.
 func TestPriceOfAPause(t *testing.T) {
 	b := newBucket(t, Config{})

@@ -69,6 +69,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	w.hearOf(&o, t, answer)
 	another := w.narrow(&o, st)
 	w.learnPrice(&o, t, kind, another, a)
+	a.dear = a.dear || w.tooDear(&o, &kind)
 	w.seeNext(&o, another, a.Instances)
 	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
