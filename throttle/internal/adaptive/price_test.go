@@ -225,6 +225,21 @@ func TestPriceVariesFromWhenItIsKnown(t *testing.T) {
 
 func square(x float64) float64 { return x * x }
 
+// Of several that may go when it is time to look, since too little remains for what each of them may cost, one looks, and
+// the others wait for its answer: also where it is left that they cost in the mean.
+func TestPriceOfALook(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(tokensLeft(9000, time.Minute)))
+	b.window1().price = &price{learned: priceMemory, mean: 1000, variance: 1e6, at: b.now, remaining: 9000}
+	b.exchange(says(tokensLeft(2000, time.Minute)))
+	b.wantDue(time.Minute) // 1000 + 2.5 · 1000 · √(1 + 1/32) are needed
+	b.at(time.Minute)
+	if look := b.send(); !look.looks {
+		t.Error("the first request does not look")
+	}
+	b.wantDue(Patience)
+}
+
 // A refusal is explained by a limit of which less remains than the request may cost: nothing is learned of a pace from it.
 func TestPriceExplainsARefusal(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -199,16 +199,12 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		s.site.unheard++
 		s.overload.meet(now)
 	}
-	s.inFlight += d.N
-	if d.Costs != nil {
-		s.addCosts(d, 1)
-	}
 	// The row has as many requests as the one before, so that more would be refused: a slow start begins. While
 	// failures are taken for refusals, flights are left as they were.
-	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight-d.N) {
+	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight) {
 		s.Restart(false)
 	}
-	if s.pace.Alone(now, d.N, s.inFlight-d.N) {
+	if s.pace.Alone(now, d.N, s.inFlight) {
 		s.Restart(false)
 		s.wentAlone = s.sequence
 	}
@@ -217,13 +213,18 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	s.pace.Take(now, asked, d.N)
 	t.sequence, t.looks, t.spares = s.sequence, false, share > 0
 	for _, w := range s.windows {
-		kept := reserved(w.stated, w.costOf(d, kind), share)
+		n := s.need(w, d, kind)
+		kept := reserved(w.stated, n, share)
 		if t.spares {
 			w.idle = kept
 		}
-		if w.take(now, s.inFlightOn(w)+kept) {
+		if w.take(now, s.inFlightOn(w)+n+kept) {
 			t.looks = true
 		}
+	}
+	s.inFlight += d.N
+	if d.Costs != nil {
+		s.addCosts(d, 1)
 	}
 }
 
