@@ -24,6 +24,7 @@ type seek struct {
 	from      monotime.Time // when the window began; zero if its reset is stated
 	least     time.Duration // so long after from, nothing was there
 	most      time.Duration // so long after from, something was there; zero if that was not seen, but by looks that were late
+	single    bool          // tokens come back one by one: most is what one takes, and least is as much
 	confirmed int           // how many looks in a row found the whole limit so late
 	count     int           // of the windows so far
 	vain      bool          // a look has found nothing since the window began
@@ -86,7 +87,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 			floor = 0
 		}
 		l.most, l.from = max(l.perToken(took, o.back(), o.whole()), floor, shortestLook), o.decided()
-		l.least, l.confirmed, l.vain, l.short = l.most, 0, false, 0
+		l.least, l.single, l.confirmed, l.vain, l.short = l.most, true, 0, false, 0
 	case o.whole() && o.newest: // it was restored meanwhile
 		l.from, l.vain, l.count = o.decided(), false, l.count+1
 	}
@@ -97,6 +98,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 // if a look found nothing so late. That may be since others took all each time: so if it has grown to twice as much,
 // the next looks begin where they did.
 func (l *seek) restored(took time.Duration) {
+	l.single = false
 	longer := l.most == 0 || l.least >= l.most
 	if longer && took > 2*later(l.least) {
 		l.most = 0
@@ -124,7 +126,7 @@ func (l *seek) lookAnew() {
 
 // inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was
 // thought.
-func (l *seek) inBits(took time.Duration) bool { return l.least == l.most && took < 2*l.most }
+func (l *seek) inBits(took time.Duration) bool { return l.single && took < 2*l.most }
 
 // inBunch reports whether the tokens that a look found came back at once: what was sent at once to a log does, one span
 // later. That is believed where two looks in a row found several tokens after the same time, and a look before each had
@@ -141,15 +143,14 @@ func (l *seek) inBunch(took time.Duration, tokens int) bool {
 // more was nearly back before the first look of the bits: what was known stays if that explains what they found
 // together. Where all was back, more would have come.
 func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration {
-	if l.least != l.most || l.bits.tokens >= mostBits {
+	if !l.single || l.bits.tokens >= mostBits {
 		l.bits = bits{}
 	}
 	b := &l.bits
 	b.took, b.tokens = b.took+took, b.tokens+max(tokens, 1)
 	n := time.Duration(b.tokens)
-	known := l.least == l.most && l.most > 0
 	tooLong, tooShort := n > 1 && b.took/(n-1) < l.most, b.took/(n+1) >= l.most && !all
-	if known && !tooLong && !tooShort {
+	if l.single && !tooLong && !tooShort {
 		return l.most
 	}
 	each := b.took / n
@@ -166,7 +167,7 @@ func (l *seek) resume(h *Habits, ofNow bool) bool {
 	if l.least, l.most = max(h.BackAfter, 0), max(h.BackWithin, 0); l.most < l.least {
 		l.most = 0 // it lasted longer the latest time
 	}
-	l.confirmed = min(max(h.BackConfirmed, 0), halveAfter)
+	l.single, l.confirmed = l.least == l.most, min(max(h.BackConfirmed, 0), halveAfter)
 	return true
 }
 

@@ -95,6 +95,19 @@ func TestSeek(t *testing.T) {
 	}
 }
 
+// TestSeekAtTheEndOfAWindow: a look finds nothing as late as one found the whole limit before. That the next one finds the
+// whole limit does not say that it comes back token by token.
+func TestSeekAtTheEndOfAWindow(t *testing.T) {
+	l := seek{from: start, least: 52 * time.Second, most: 58 * time.Second}
+	o := outcome{sent: start.Add(58 * time.Second), now: start.Add(58 * time.Second), look: true, refused: true, limit: 10, n: 1}
+	l.note(&o, false, true)
+	o = outcome{sent: start.Add(60 * time.Second), now: start.Add(60 * time.Second), look: true, remaining: 9, limit: 10, n: 1}
+	l.note(&o, false, true)
+	if l.least != 58*time.Second || l.most != time.Minute {
+		t.Errorf("nothing after %v, all after %v, want 58s and 1m", l.least, l.most)
+	}
+}
+
 // TestSeekNoSoonerWhereNoLimitIsStated: a server that says of each request that none remains, and no limit, is
 // asked once a second; and one that states a limit of one no more often than each millisecond.
 func TestSeekNoSoonerWhereNoLimitIsStated(t *testing.T) {
@@ -221,7 +234,7 @@ func TestSeekTokenNearlyBack(t *testing.T) {
 		found int
 		want  time.Duration
 	}{{1, 6270 * time.Millisecond}, {2, 6270 * time.Millisecond}, {3, 2090 * time.Millisecond}} {
-		l := seek{from: start, least: 6270 * time.Millisecond, most: 6270 * time.Millisecond}
+		l := seek{from: start, single: true, least: 6270 * time.Millisecond, most: 6270 * time.Millisecond}
 		at := start.Add(l.most)
 		l.note(&outcome{sent: at, now: at, n: 1, limit: 100, remaining: test.found - 1, look: true}, false, true)
 		if got := l.next(at, 0).Sub(at); got != test.want {
@@ -236,7 +249,7 @@ func TestSeekTokenNearlyBack(t *testing.T) {
 func TestSeekOthersHaveGone(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct{ took, want time.Duration }{{1700 * ms, time.Second}, {time.Hour, 3 * time.Second}} {
-		l := seek{from: start, least: 1700 * ms, most: 1700 * ms}
+		l := seek{from: start, single: true, least: 1700 * ms, most: 1700 * ms}
 		at := start.Add(test.took)
 		l.note(&outcome{sent: at, now: at, n: 1, limit: 4, remaining: 3, look: true}, false, true)
 		if got := l.next(at, 0).Sub(at); got != test.want {
@@ -403,7 +416,7 @@ func TestSeekOfAFile(t *testing.T) {
 // each later look, that it takes longer.
 func TestSeekBitByBit(t *testing.T) {
 	const late = 100 * time.Millisecond
-	l := seek{from: start, least: 10 * time.Second, most: 10 * time.Second}
+	l := seek{from: start, single: true, least: 10 * time.Second, most: 10 * time.Second}
 	at := start
 	for i, look := range []struct {
 		after time.Duration
@@ -432,7 +445,7 @@ func TestSeekBitByBit(t *testing.T) {
 
 // TestSeekCountsAnew: after sixteen tokens, what was found long ago does not count: others may have gone since.
 func TestSeekCountsAnew(t *testing.T) {
-	l := seek{from: start, least: 10 * time.Second, most: 10 * time.Second}
+	l := seek{from: start, single: true, least: 10 * time.Second, most: 10 * time.Second}
 	at := start
 	for range 1000 {
 		at = at.Add(10 * time.Second)
@@ -451,7 +464,7 @@ func TestSeekCountsAnew(t *testing.T) {
 // half a second, and a part that is back at a look brings none sooner.
 func TestSeekWithinASecond(t *testing.T) {
 	for left, want := range []time.Duration{time.Second, time.Second / 2} {
-		l := seek{from: start, least: time.Second, most: time.Second}
+		l := seek{from: start, single: true, least: time.Second, most: time.Second}
 		for i := range 2 {
 			at := start.Add(time.Duration(i+1) * time.Second)
 			l.note(&outcome{sent: at, now: at, n: 1, limit: 2, remaining: left, look: true}, false, true)
