@@ -79,7 +79,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 		if !limitStated {
 			took, l.least = max(took, firstLook), max(l.least, firstLook)
 		}
-		l.restored(max(took, shortestLook))
+		l.restored(l.within(max(took, shortestLook), o.span))
 		l.from, l.vain, l.count = o.decided(), false, l.count+1
 	case o.look: // it comes back token by token, or others were there first; or they have gone since
 		floor := min(took, firstLook)
@@ -91,6 +91,15 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	case o.whole() && o.newest: // it was restored meanwhile
 		l.from, l.vain, l.count = o.decided(), false, l.count+1
 	}
+}
+
+// within returns when to look, or for how long a window has lasted, bounded by the span that the server states: from the
+// latest time that the window was seen to begin, it lasts no longer. That is not so if nothing was there so late.
+func (l *seek) within(d, stated time.Duration) time.Duration {
+	if stated > l.least {
+		return min(d, stated)
+	}
+	return d
 }
 
 // restored takes in that a look found the whole limit, so long after the window began. A look may be late, as nobody
@@ -171,9 +180,13 @@ func (l *seek) resume(h *Habits, ofNow bool) bool {
 	return true
 }
 
-// next returns when to look, if nothing is there now, and nothing was at so many looks before.
-func (l *seek) next(now monotime.Time, missed int) monotime.Time {
+// next returns when to look, if nothing is there now, and nothing was at so many looks before, at a limit of which the
+// server states a span, zero if it does not.
+func (l *seek) next(now monotime.Time, missed int, stated time.Duration) monotime.Time {
 	lasted := now.Sub(l.from)
+	if stated <= lasted {
+		stated = 0
+	}
 	least := max(l.least, lasted)
 	look := l.most
 	switch step := min(l.most/16, firstLook); {
@@ -201,7 +214,7 @@ func (l *seek) next(now monotime.Time, missed int) monotime.Time {
 			look = last // the one after it is where something was there
 		}
 	}
-	return l.from.Add(max(look, shortestLook))
+	return l.from.Add(max(l.within(look, stated), shortestLook))
 }
 
 // later returns after how long the look comes after one that found nothing so late, if it is not known when the limit

@@ -95,6 +95,39 @@ func TestSeek(t *testing.T) {
 	}
 }
 
+// TestSeekWithinAStatedSpan: no window lasts longer than the server says: the first one is looked at when it must be over,
+// and the next ones are not taken to be longer since a look came late. If nothing is back then, they may be.
+func TestSeekWithinAStatedSpan(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		back []float64 // after how long something is back, one time after the other
+		want [][]float64
+	}{
+		{"a minute", []float64{60, 60, 60}, [][]float64{{1, 2, 3, 5, 8, 12, 18, 27, 41, 60}, {51, 56, 58, 59, 60}, {60}}},
+		{"longer than is said", []float64{90, 90}, [][]float64{{1, 2, 3, 5, 8, 12, 18, 27, 41, 60, 90}, {75, 83, 87, 89, 90}}},
+	} {
+		b := newBucket(t, Config{})
+		none := quota.Statement{Limit: 10, Window: time.Minute}
+		some := quota.Statement{Limit: 10, Window: time.Minute, Remaining: 9}
+		b.exchange(says(none))
+		for i, back := range test.back {
+			var got []float64
+			for began := b.now; ; b.exchange(refuses(none)) {
+				b.at(b.now.Sub(start) + b.dueAfter(0, 1))
+				took := b.now.Sub(began).Seconds()
+				if got = append(got, took); took >= back {
+					break
+				}
+			}
+			b.exchange(says(some))
+			b.exchange(says(none))
+			if !slices.Equal(got, test.want[i]) {
+				t.Errorf("%s, time %d: looks after %v, want %v", test.name, i+1, got, test.want[i])
+			}
+		}
+	}
+}
+
 // TestSeekAtTheEndOfAWindow: a look finds nothing as late as one found the whole limit before. That the next one finds the
 // whole limit does not say that it comes back token by token.
 func TestSeekAtTheEndOfAWindow(t *testing.T) {
@@ -133,7 +166,7 @@ func TestSeekBetween(t *testing.T) {
 		{885 * ms, 1180 * ms, time.Second}, // and not 1180 ms, as the middle rounded up is beyond
 	} {
 		l := seek{from: start, least: test.least, most: test.most}
-		if got := l.next(start, 0).Sub(start); got != test.want {
+		if got := l.next(start, 0, 0).Sub(start); got != test.want {
 			t.Errorf("nothing after %v, something after %v: the next look after %v, want %v", test.least, test.most, got, test.want)
 		}
 	}
@@ -142,7 +175,7 @@ func TestSeekBetween(t *testing.T) {
 // TestSeekNotAfterHalfOfASecond: a second and a round trip are a second, and no span is shorter.
 func TestSeekNotAfterHalfOfASecond(t *testing.T) {
 	l := seek{from: start, least: 970 * time.Millisecond, most: 1020 * time.Millisecond, confirmed: halveAfter}
-	if got := l.next(start, 0).Sub(start); got != l.most {
+	if got := l.next(start, 0, 0).Sub(start); got != l.most {
 		t.Errorf("the limit was back after %v each time: the next look comes after %v", l.most, got)
 	}
 }
@@ -152,7 +185,7 @@ func TestSeekPartEndsARow(t *testing.T) {
 	l := seek{from: start, least: 9 * time.Second, most: 10 * time.Second, confirmed: halveAfter}
 	at := start.Add(6 * time.Second)
 	l.note(&outcome{sent: at, now: at, n: 1, limit: 10, look: true}, false, true)
-	if got := l.next(at, 0).Sub(at); got != 6*time.Second {
+	if got := l.next(at, 0, 0).Sub(at); got != 6*time.Second {
 		t.Errorf("one was back after 6 s: the next look after %v, want 6s", got)
 	}
 }
@@ -176,7 +209,7 @@ func TestSeekBunch(t *testing.T) {
 		l := seek{from: start, least: 9 * s, most: 10 * s, bunch: 10 * s, confirmed: 1}
 		at := start.Add(test.after)
 		l.note(&outcome{sent: at, now: at, n: 1, limit: 10, remaining: test.found - 1, look: true}, false, true)
-		if got := l.next(at, 0).Sub(at); got != test.want || (l.confirmed > 0) != (test.want == 10*s && test.found > 1) {
+		if got := l.next(at, 0, 0).Sub(at); got != test.want || (l.confirmed > 0) != (test.want == 10*s && test.found > 1) {
 			t.Errorf("%d were back after %v: the next look comes after %v, and %d in a row were so late; want %v", test.found, test.after, got, l.confirmed, test.want)
 		}
 	}
@@ -237,7 +270,7 @@ func TestSeekTokenNearlyBack(t *testing.T) {
 		l := seek{from: start, single: true, least: 6270 * time.Millisecond, most: 6270 * time.Millisecond}
 		at := start.Add(l.most)
 		l.note(&outcome{sent: at, now: at, n: 1, limit: 100, remaining: test.found - 1, look: true}, false, true)
-		if got := l.next(at, 0).Sub(at); got != test.want {
+		if got := l.next(at, 0, 0).Sub(at); got != test.want {
 			t.Errorf("%d were back after 6.27 s: the next look comes after %v, want %v", test.found, got, test.want)
 		}
 	}
@@ -252,7 +285,7 @@ func TestSeekOthersHaveGone(t *testing.T) {
 		l := seek{from: start, single: true, least: 1700 * ms, most: 1700 * ms}
 		at := start.Add(test.took)
 		l.note(&outcome{sent: at, now: at, n: 1, limit: 4, remaining: 3, look: true}, false, true)
-		if got := l.next(at, 0).Sub(at); got != test.want {
+		if got := l.next(at, 0, 0).Sub(at); got != test.want {
 			t.Errorf("all was back after %v: the next look comes after %v, want %v", test.took, got, test.want)
 		}
 	}
@@ -405,7 +438,7 @@ func TestSeekOfAFile(t *testing.T) {
 		if took := l.resume(&Habits{BackAfter: test.after, BackWithin: test.within}, false); l != want || took != (test.least > 0 || test.most > 0) {
 			t.Errorf("%v and %v are %+v, want %+v", test.after, test.within, l, want)
 		}
-		if at := l.next(start, 0); at <= start || at > start.Add(2*time.Minute) {
+		if at := l.next(start, 0, 0); at <= start || at > start.Add(2*time.Minute) {
 			t.Errorf("%+v: the first look comes after %v", l, at.Sub(start))
 		}
 	}

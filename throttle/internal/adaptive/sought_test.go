@@ -87,7 +87,7 @@ func TestSoughtLongWindow(t *testing.T) {
 			at = at.Add(3 * time.Minute) // it has stood for four minutes
 		}
 		turn(at, 100+i, 101+i)
-		if got := l.next(at, 0).Sub(at); got != want {
+		if got := l.next(at, 0, 0).Sub(at); got != want {
 			t.Errorf("after %d changes: the first look after %v, want %v", i+1, got, want)
 		}
 		l.least, l.short = 59*time.Second, 0
