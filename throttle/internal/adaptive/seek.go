@@ -72,7 +72,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	case o.look && o.vain():
 		l.least, l.confirmed, l.vain = max(l.least, took), 0, true
 	case o.refused:
-	case o.look && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back())):
+	case o.look && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back()) || o.unpriced && l.vain):
 		if l.confirmed++; took < l.least { // the window has become shorter
 			l.least, l.confirmed = 0, 0
 		}

@@ -128,6 +128,21 @@ func TestSeekWithinAStatedSpan(t *testing.T) {
 	}
 }
 
+// TestSeekPartOfAnotherUnit: of tokens that requests cost by the hundred, looks find a part where others were there first.
+// Had it come back token by token, a look before would have found some, too.
+func TestSeekPartOfAnotherUnit(t *testing.T) {
+	for unpriced, want := range map[bool]time.Duration{true: time.Minute, false: 12 * time.Second} {
+		l := seek{from: start, least: 50 * time.Second, most: time.Minute}
+		for _, o := range []outcome{{sent: start.Add(59 * time.Second), refused: true}, {sent: start.Add(time.Minute), remaining: 4}} {
+			o.now, o.look, o.limit, o.n, o.unpriced = o.sent, true, 10, 1, unpriced
+			l.note(&o, false, true)
+		}
+		if l.most != want {
+			t.Errorf("of a price that is learned: %v: back within %v, want %v", unpriced, l.most, want)
+		}
+	}
+}
+
 // TestSeekAtTheEndOfAWindow: a look finds nothing as late as one found the whole limit before. That the next one finds the
 // whole limit does not say that it comes back token by token.
 func TestSeekAtTheEndOfAWindow(t *testing.T) {
