@@ -205,7 +205,7 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 					return g.Answered(a)
 				}
 				refused := Answer{Refused: true}
-				for _, token := range []time.Duration{100 * ms, 100 * ms, 14019481} { // no pace is known, or none that has risen; then one token takes as long
+				for _, token := range []time.Duration{100 * ms, 100 * ms, 14019479} { // no pace is known, or none that has risen; then one token takes as long
 					for i := range 2 {
 						want := Outcome{Refused: true, Held: token}
 						if i > 0 {

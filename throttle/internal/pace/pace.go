@@ -133,7 +133,8 @@ func (r *Rate) mostAt(t monotime.Time) float64 {
 }
 
 // Due returns when n tokens may go, not before t, if ahead tokens go before. The rate rises meanwhile, until
-// something is refused: an optimist expects that of the time in which others go before, too.
+// something is refused: an optimist expects that of the time in which others go before, too. If nothing happens until
+// then, that instant is the same from whenever it is asked for: else the timer for it would come too late or too soon.
 func (r *Rate) Due(t monotime.Time, ahead, n, inFlight int, optimist bool) monotime.Time {
 	if r.echo.on() {
 		return r.echo.due(t, r.lastGrant, ahead+min(n, r.echo.size), inFlight)
@@ -144,31 +145,32 @@ func (r *Rate) Due(t monotime.Time, ahead, n, inFlight int, optimist bool) monot
 	if r.window.known() {
 		return r.window.due(t, ahead+n)
 	}
-	need := float64(ahead + n)
-	least, in := 0.0, need/r.rateAt(t)
-	if r.pacedTo.Add(monotime.Seconds(in)) <= t {
+	rateAt, from, bits := r.rateAt, r.pacedTo, 64
+	takes := func(d time.Duration) time.Duration { return monotime.Seconds(float64(ahead+n) / rateAt(from.Add(d))) }
+	if r.pacedTo.Add(takes(t.Sub(from))) <= t {
 		return t
 	}
-	rateAt, from := r.rateAt, r.pacedTo
-	optimist = optimist && ahead > 0
-	if optimist {
-		rateAt, from = r.mostAt, max(r.pacedTo, t)
+	if optimist && ahead > 0 {
+		rateAt, from, bits = r.mostAt, max(r.pacedTo, t), 16
 	}
-	// What is needed, over the rate at an end of the search, is an end from the other side. Mostly one step is
-	// left between these.
-	low := need / rateAt(from.Add(monotime.Seconds(in)))
-	high := need / rateAt(from.Add(monotime.Seconds(low)))
-	for range 16 { // they go when d · rateAt(d) is what they need, at the soonest, since the rate is lower until then
-		if d := (least + in) / 2; d < low || d <= high && d*rateAt(from.Add(monotime.Seconds(d))) < need {
-			least = d
+	return max(t, r.pacedTo.Add(soonest(takes, bits)))
+}
+
+// soonest returns the first d that is no less than takes(d), which never grows with d. It is exact, to the nanosecond,
+// or less by no more than its part of so many bits. Takes(d) is a bound from the other side than d: where it changes
+// little, as it mostly does, the bounds meet after few steps; each third step halves what is left between them.
+func soonest(takes func(d time.Duration) time.Duration, bits int) time.Duration {
+	less := time.Duration(-1) // than what is sought; enough is not
+	enough := takes(less)
+	for step, d := 0, enough; enough-less > max(enough>>bits, 1); step++ {
+		if at := takes(d); d < at {
+			less, enough = d, min(enough, at)
 		} else {
-			in = d
+			less, enough = max(less, at-1), d
 		}
+		d = [...]time.Duration{less + 1, less + (enough-less)/2, enough}[step%3]
 	}
-	if optimist {
-		in = least
-	}
-	return max(t, r.pacedTo.Add(monotime.Seconds(in)))
+	return less + 1
 }
 
 // Take counts a grant, now, of n tokens to a request that came at the instant asked.

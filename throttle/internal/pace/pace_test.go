@@ -2,6 +2,7 @@ package pace
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -45,11 +46,10 @@ func TestRate(t *testing.T) {
 	for name, r := range map[string]*Rate{"measured": &r, "kept": &slow} {
 		now := r.setAt
 		at := r.Due(now, 0, 1, 0, false)
-		waited := at.Sub(r.pacedTo)
 		for _, test := range []struct {
 			before time.Duration
 			open   bool
-		}{{0, true}, {waited>>16 + time.Microsecond, false}} {
+		}{{-time.Nanosecond, true}, {time.Nanosecond, false}} /* it is rounded */ {
 			then := at.Add(-test.before)
 			if got := r.rateAt(then) * then.Sub(r.pacedTo).Seconds(); got >= 1 != test.open {
 				t.Errorf("%s: a request may go in %v; the pace lets %v of it go %v before", name, at.Sub(now), got, test.before)
@@ -57,6 +57,33 @@ func TestRate(t *testing.T) {
 		}
 		if at <= now || at > now.Add(time.Minute) {
 			t.Errorf("%s: a request may go in %v, want more than nothing and a minute at most", name, at.Sub(now))
+		}
+	}
+}
+
+// TestRateDueAtOneInstant: when a request may go, also one behind others, does not depend on from when that is asked:
+// the timer that is set for it comes neither too soon nor too late.
+func TestRateDueAtOneInstant(t *testing.T) {
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		r := Rate{rate: math.Exp(10*random.Float64() - 6), setAt: start, growth: maxGrowth * math.Exp(-6*random.Float64())}
+		r.pacedTo = start.Add(time.Duration(random.Int64N(int64(4*time.Second))) - 2*time.Second)
+		if seed%4 == 0 {
+			r.former = formerRate{rate: 3 * r.rate, next: start.Add(time.Second), trial: seed%8 == 0, tried: random.Float64()}
+		}
+		ahead, n := random.IntN(2)*random.IntN(100), 1+random.IntN(3)
+		at := r.Due(start, ahead, n, 0, false)
+		for range 20 {
+			t1 := start.Add(time.Duration(random.Int64N(int64(max(at.Sub(start), 1)))))
+			if got := r.Due(t1, ahead, n, 0, false); got != at {
+				t.Errorf("seed %d: due after %v, and asked after %v, %v later", seed, at.Sub(start), t1.Sub(start), got.Sub(at))
+			}
+		}
+		if got := r.Due(at, ahead, n, 0, false); got != at {
+			t.Errorf("seed %d: due after %v, and then after %v", seed, at.Sub(start), got.Sub(start))
+		}
+		if best := r.Due(start, ahead, n, 0, true); best > at {
+			t.Errorf("seed %d: due after %v, at best after %v", seed, at.Sub(start), best.Sub(start))
 		}
 	}
 }
