@@ -138,16 +138,21 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 	return true
 }
 
-// dueAlone puts due off, if that is earlier, until the part suffices that goes without the store. What costs
-// more than the part may go, at best, when the store is back.
+// dueAlone puts due off, if that is earlier, until claims go without the store, and the part suffices that does. What
+// costs more than the part may go, at best, when the store is back.
 func (l *Lease) dueAlone(now monotime.Time, due *limit.Due, ahead *limit.Demand, n []int, urgent, optimist bool) {
 	var buf costs
-	at, of := l.outage.when(due.At, l.cost(buf[:0], ahead, urgent), n)
-	if of < 0 {
+	from, _ := l.aloneFrom()
+	at, of := l.outage.when(max(due.At, from), l.cost(buf[:0], ahead, urgent), n)
+	if at == due.At {
 		return
+	}
+	name := ""
+	if of >= 0 {
+		name = l.names[of]
 	}
 	if optimist && at >= due.At.Add(monotime.Longest) {
 		at = max(due.At, l.nextProbe(now))
 	}
-	due.Until(at, at, limit.Store, l.names[of])
+	due.Until(at, at, limit.Store, name)
 }

@@ -70,6 +70,22 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// TestOutageCountsFromWhenItBegins: a claim that goes without the store, and that waited before, counts from when such
+// claims begin to go, and not from sooner, however late its timer may be.
+func TestOutageCountsFromWhenItBegins(t *testing.T) {
+	const lag = 2 * ms
+	for late, want := range map[time.Duration]limit.Due{
+		0:   {At: at(600 * ms), Cause: limit.Store},
+		ms:  {At: at(600 * ms), Cause: limit.Store},
+		lag: {At: at(600 * ms)},
+		s:   {At: at(600*ms + s - lag)},
+	} {
+		l := down(t, "10/s burst 10", Open, 3, 100*ms)
+		now := 600*ms + late
+		equal(t, fmt.Sprint(late, " late"), l.DueFrom(at(now), limit.Due{At: at(now - lag)}, &limit.Demand{}, requests(1), true, false), want)
+	}
+}
+
 // TestOutageOfAStoreThatHangs: the part of a process begins half a second, and SlotLife, after the first call
 // that is not answered was sent: a store that hangs has served nobody since. But of a process that did not run
 // itself nobody knows when the store was gone. From 3/8 of a second after that call on, the store is told that
