@@ -176,7 +176,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	l, now := l.redirect(c.class(), (*Group).classBucket)
 	defer l.unlock()
 	switch _, err := l.unfit(&need); {
-	case found.stale():
+	case found != nil && found.generation != found.group.generation.Load(): // it may belong in another bucket now
 		return nil, errDismissed
 	case !check.Fine(c.MaxWait, c.Costs):
 		return nil, check.Claim(c.MaxWait, c.Costs)
@@ -263,7 +263,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	l.restock(now)
 	w.refuseUncalled(now)
-	w.left = w.Looks(l.clock.Awake(now), w.Hasty.Sub(now), Cause(d.Cause) == CauseSlowStart)
+	w.left = w.Looks(l.clock.Awake(now), w.Hasty.Sub(now), Cause(d.Cause) == CauseSlowStart || l.tree.frozen > 0)
 	return w, nil
 }
 
@@ -466,9 +466,6 @@ func (s *search) reportWaited(parts []blame.Part, g *Grant, err error) {
 		}
 	})
 }
-
-// stale reports whether the claim may belong in another bucket now.
-func (s *search) stale() bool { return s != nil && s.generation != s.group.generation.Load() }
 
 // refind returns the bucket where the claim belongs now; l if that cannot change.
 func (s *search) refind(l *Limiter) *Limiter {

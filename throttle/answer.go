@@ -178,7 +178,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if !o.Refused && !a.Lost {
 			g.served(now)
 		}
-		if g.isOpen(a) {
+		if g.extra != nil || a.Unsettled || g.ticket.Reading { // there is something to free, or to wait for
 			g.ensureExtra()
 			if o.Open = g.freeAnswered(a); !o.Open {
 				g.endGuess(now, void)
@@ -367,9 +367,6 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	}
 	return refused
 }
-
-// isOpen reports whether there is anything to free, or to wait for.
-func (g *right) isOpen(a *Answer) bool { return g.extra != nil || a.Unsettled || g.ticket.Reading }
 
 // freeAnswered gives back the slots that the answer frees, and reports whether Done must be called.
 func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {

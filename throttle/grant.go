@@ -120,27 +120,23 @@ func (g *Grant) Settle(spent quota.Costs) {
 	}
 }
 
-// settle is Settle. It requires that mu is held, in a change of g.l.
+// settle is Settle. What is learned of it is no more than a quota in that unit grants at once or in its Per, since no claim
+// that goes in time costs more. So one wrong number of a server, however large, is forgotten soon. It requires that mu is
+// held, in a change of g.l.
 func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	for b := g.l; b != nil; b = b.Parent {
 		spent = check.Spelled(spent, b.quotas)
 	}
 	g.correct(now, spent)
-	if g.extra.Expected.Settle(now, g.l.graspable(spent)) {
-		g.l.account.wake(now, g.extra.Expected.Kind())
-	}
-}
-
-// graspable returns spent as far as it is learned: no more than a quota in that unit grants at once or in its
-// Per, since no claim that goes in time costs more. So one wrong number of a server, however large, is
-// forgotten soon. It requires that mu is held.
-func (l *Limiter) graspable(spent quota.Costs) quota.Costs {
-	return expect.Graspable(spent, func(unit string) (most int) {
-		for b := l; b != nil; b = b.Parent {
+	most := func(unit string) (most int) {
+		for b := g.l; b != nil; b = b.Parent {
 			most = b.stack.Most(unit, most)
 		}
 		return most
-	})
+	}
+	if g.extra.Expected.Settle(now, expect.Graspable(spent, most)) {
+		g.l.account.wake(now, g.extra.Expected.Kind())
+	}
 }
 
 // correct makes what is charged what was spent. It requires that mu is held, in a change of g.l.

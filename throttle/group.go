@@ -101,15 +101,12 @@ func (inner) Forgotten(l *Limiter) bool { return l.forgotten.Load() }
 // find returns the bucket of a path. It requires that g.mu is held.
 func (g *Group) find(path []string) *Limiter {
 	check.Path(path)
-	n := g.buckets.Find(path, g.add)
+	n := g.buckets.Find(path, func(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) })
 	if room := check.MaxBuckets(g.MaxBuckets); g.buckets.Full(room) { // but not that of n, which is about to be used
 		g.buckets.SweepSome(n, room, sweeper{})
 	}
 	return n.Value
 }
-
-// add makes the bucket of a node. It requires that g.mu is held.
-func (g *Group) add(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) }
 
 // newLimiter returns a new Limiter for a path.
 func (g *Group) newLimiter(path []string) *Limiter {

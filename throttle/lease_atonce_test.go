@@ -327,7 +327,7 @@ func TestAtOnceIsDueAsItsCallEnds(t *testing.T) {
 		var buf [priorities]*waiter
 		w := l.line.Heads(&buf)[0]
 		w.AtOnce = true
-		l.tree.atOnce.Put(w, true)
+		l.tree.lookAt.Put(w, true)
 		l.unlock()
 		time.Sleep(100 * time.Millisecond)
 		l.tree.refuseUncalled(l.lock())

@@ -392,6 +392,51 @@ func TestHastyClaimsKeepTheirPlaces(t *testing.T) {
 	})
 }
 
+// TestHastyClaimsGoWhenATreeThaws: a claim that comes to be hasty while buckets are being changed goes before the patient
+// ones as soon as they are changed, unless it waits for more than a slow start. One that comes meanwhile does so, too.
+func TestHastyClaimsGoWhenATreeThaws(t *testing.T) {
+	const ms = time.Millisecond
+	for name, test := range map[string]struct {
+		quotas       string
+		comes        time.Duration // buckets are changed from 100 ms on
+		thawed, want time.Duration
+	}{
+		"before its quarter":           {"", 0, 199 * ms, 200 * ms},
+		"as its quarter ends":          {"", 0, 200 * ms, 200 * ms},
+		"after it":                     {"", 0, 220 * ms, 220 * ms},
+		"a quota":                      {"1/100ms burst 1", 0, 220 * ms, 600 * ms},
+		"comes meanwhile":              {"", 150 * ms, 360 * ms, 360 * ms},
+		"comes meanwhile, hasty later": {"", 150 * ms, 160 * ms, 350 * ms},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{SlowStart: true, Quotas: quota.MustParse(test.quotas)}
+			grant(t, l, Claim{})
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					if _, err := l.Acquire(t.Context(), Claim{}); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+			wg.Go(func() {
+				time.Sleep(test.comes)
+				synctest.Wait()
+				if _, err := l.Acquire(t.Context(), Claim{MaxWait: 800 * ms}); err != nil || time.Since(began) != test.want {
+					t.Errorf("%s: %v after %v, want %v", name, err, time.Since(began), test.want)
+				}
+			})
+			time.Sleep(100 * ms)
+			thaw := l.Freeze()
+			time.Sleep(test.thawed - 100*ms)
+			thaw()
+			checkSettled(t, l)
+			wg.Wait()
+		})
+	}
+}
+
 // TestBackAtItsEnd: a claim that comes back to its place when its MaxWait ends, while buckets are being changed, waits no
 // longer.
 func TestBackAtItsEnd(t *testing.T) {

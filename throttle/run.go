@@ -40,7 +40,7 @@ type scheduler struct {
 	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
 	claimCount uint64                  // numbers the claims
 	flows      limit.Flows             // what those need who wait, by the names of flows
-	atOnce     order.Set[*waiter]      // who must not wait, but for calls of stores
+	lookAt     order.Set[*waiter]      // who must not wait, but for calls of stores; and who has lined up while the tree was frozen, and may be hasty
 	lostHope   bool                    // those are to be looked at, by unlock: a call has ended, or somebody has left the line of a bucket above
 	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
 	lastChange monotime.Time           // instant of the latest move, which may let somebody go

@@ -283,11 +283,15 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	return false
 }
 
-// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank first.
+// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank first. Those who
+// lined up while the tree was frozen may be hasty.
 func (t *scheduler) refuseUncalled(now monotime.Time) {
 	t.lostHope = false
-	for _, w := range t.atOnce.Sorted() {
-		w.refuseUncalled(now)
+	for _, w := range t.lookAt.Sorted() {
+		if w.refuseUncalled(now); !w.AtOnce && t.frozen == 0 {
+			t.lookAt.Put(w, false)
+			w.l.change(now, func() { w.expire(now) })
+		}
 	}
 }
 

@@ -70,7 +70,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	for {
 		switch w.done.WaitOr(w.left, ctx.Done(), w.cancel) {
 		case bell.Expired:
-			if w.l.alter(w.expire); w.left > 0 {
+			if w.l.alter(func(now monotime.Time) { w.left = w.expire(now) }); w.left > 0 {
 				continue
 			}
 			<-w.done.C
@@ -85,8 +85,9 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 }
 
 // expire ends w, which does not go now, if its bounds do: they may have come to end later, since less is kept for its answer.
-// Where it is hasty by now, and only a slow start delays it, it goes before those who may wait for that longer.
-func (w *waiter) expire(now monotime.Time) {
+// Where it is hasty by now, and only a slow start delays it, it goes before those who may wait for that longer. If w is still
+// in line then, expire returns for how long.
+func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 	switch end, awake := w.Ends(), w.l.clock.Awake(now); {
 	case w.entries != nil && end != 0 && end <= awake:
 		w.end(now, w.refusal(now, w.remaining(now), w.Ended(awake, ErrMaxWait, ErrDeadline)))
@@ -94,13 +95,14 @@ func (w *waiter) expire(now monotime.Time) {
 		w.leave()
 		w.enter(w.passes(now))
 	}
-	if w.left = 0; w.entries != nil {
-		w.left = w.Looks(w.l.clock.Awake(now), 0, false)
+	if w.entries != nil {
+		left = w.Looks(w.l.clock.Awake(now), 0, false)
 	}
+	return left
 }
 
 // passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty. Not
-// while the tree is frozen: then others have yet to come back to their places.
+// while the tree is frozen, when others have yet to come back to their places: then w is looked at again when it is not.
 func (w *waiter) passes(now monotime.Time) (passes bool) {
 	if passes = w.Hasty != 0 && w.Hasty <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
 		w.rank, w.flow.name = 0, ofOneAlone(w)
