@@ -143,6 +143,7 @@ func (g *Grant) draw() (luck float64) {
 // if another bucket learns from the answer.
 func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
+	a.Statements, a.Counter = together.Short(a.Statements, a.Counter)
 	var alone time.Duration
 	refused, void := a.Refused, a.Refused || a.Lost
 	if refused {

@@ -1,14 +1,17 @@
 package throttle
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 )
 
@@ -133,6 +136,42 @@ func TestMemoryIsNotTakenForNews(t *testing.T) {
 		a.l.remember(adaptive.Memory{Held: time.Now().Add(time.Minute), Windows: []adaptive.WindowMemory{{Late: time.Now().Add(time.Minute)}}}, 0, (*adaptive.Server).Remember)
 		a.wantOpen(9)
 	})
+}
+
+// TestMemoryOfLongNames: what a server counts apart is remembered, however long its names are.
+func TestMemoryOfLongNames(t *testing.T) {
+	for _, n := range []int{1, 256, 257, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			core, search := strings.Repeat("ä", n/2)+"core", strings.Repeat("ä", n/2)+"search"
+			answer := func(g *Group, path, name string, remaining int) {
+				granted, err := within.Acquire(t.Context(), true, g, Claim{Verb: "GET", Path: path}, new(Grant), func() *Limiter { return g.Limiter("api") }, nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				granted.Answered(Answer{Counter: name, Statements: []quota.Statement{{Name: name, Counter: name, Limit: 30, Remaining: remaining, Reset: time.Minute, ResetKnown: true}}})
+			}
+			like := func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter} }
+			a, b := Group{New: like}, Group{New: like}
+			answer(&a, "/users", core, 20)
+			for left := range 2 {
+				answer(&a, "/search", search, 1-left)
+			}
+			var saved bytes.Buffer
+			if err := a.Save(&saved); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Load(&saved); err != nil {
+				t.Fatal(err)
+			}
+			for name, g := range map[string]*Group{"this run": &a, "the next": &b} {
+				for path, want := range map[string]time.Duration{"/users": 0, "/search": time.Minute} {
+					if f := g.Limiter("api").Forecast(Claim{Verb: "GET", Path: path}); f.Wait != want {
+						t.Errorf("names of %d bytes, %s, %s: %v to wait for %q, want %v", len(core), name, path, f.Wait, f.Bucket, want)
+					}
+				}
+			}
+		})
+	}
 }
 
 // TestMemoryMayBeNonsense: a file may be damaged. Nothing in it can do more than hold

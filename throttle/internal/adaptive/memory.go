@@ -130,7 +130,7 @@ func (m *Memory) Any() bool {
 // maxTogether bounds the bytes of Memory.Together.
 const maxTogether = 64 << 10
 
-// maxKeptName is more than the 64 bytes that package headers reads of a name.
+// maxKeptName bounds a name in what is read: together.Short sees to it that none is longer.
 const maxKeptName = 256
 
 // Memory returns what s has learned. What is in flight counts as used.

@@ -42,7 +42,7 @@ type former struct {
 	counter *counter // nil before one of its leaves is met
 }
 
-// maxText bounds names and digests in what is read.
+// maxText bounds names and digests in what is read: together.Short sees to it that no name is longer.
 const maxText = 256
 
 // Memory returns what is known, nil if that is one counter and one instance. Key returns the key of the counter

@@ -1,8 +1,12 @@
 package together
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // names finds out which requests of one bucket draw on which limit, if the server says so in its
@@ -40,6 +44,31 @@ const (
 	maxPart   = 64 // bytes of a part
 	overview  = 2  // places up to this depth are in the tree even if the place above is not mixed
 )
+
+// maxName is more than the 64 bytes that package headers reads of a name.
+const maxName = 256
+
+// Short returns what an answer states, and what it says that the request drew on, by names of maxName bytes at most: for a
+// longer one a digest stands, which the server's next answers have as well.
+func Short(statements []quota.Statement, name string) ([]quota.Statement, string) {
+	long := func(st quota.Statement) bool { return len(st.Name) > maxName || len(st.Counter) > maxName }
+	if slices.ContainsFunc(statements, long) {
+		statements = slices.Clone(statements) // they are the caller's
+		for i := range statements {
+			st := &statements[i]
+			st.Name, st.Counter = short(st.Name), short(st.Counter)
+		}
+	}
+	return statements, short(name)
+}
+
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
 
 // newNames returns the names of a bucket after one answer that says on which limit it drew.
 func newNames(name string) *names {

@@ -121,6 +121,3 @@ func (t *Table) Load(text json.RawMessage, now monotime.Time, clock *monotime.Cl
 	t.counters = m.Counters.Router(now, clock)
 	return t.counters.Split(), t.counters != nil
 }
-
-// maxName is more than the 64 bytes that package headers reads of a name.
-const maxName = 256
