@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -217,4 +218,84 @@ func TestUntoldFew(t *testing.T) {
 var untoldFew = map[string]struct{ later, share float64 }{
 	"log": {3.5, 0.99}, "cells": {3.5, 0.99}, "window": {3.5, 0.99}, "clock": {6, 0.99},
 	"estimate": {7, 0.92}, "GCRA": {7, 0.88}, "bucket": {6, 0.98},
+}
+
+// asks sends a request every so often for a while, and returns how many of its first hundred answers were refusals, and how
+// many were served in its first ten windows. What was learned is in the file before and after it.
+func (u *untold) asks(t *testing.T, server http.RoundTripper, file *bytes.Buffer, span time.Duration) (refused, served int) {
+	t.Helper()
+	start := time.Now()
+	var mu sync.Mutex
+	answers := 0
+	tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		time.Sleep(latency)
+		resp, err := server.RoundTrip(r)
+		mu.Lock()
+		defer mu.Unlock()
+		if answers++; resp.StatusCode != http.StatusOK && answers <= 100 {
+			refused++
+		}
+		if resp.StatusCode == http.StatusOK && time.Since(start) < 10*u.window {
+			served++
+		}
+		return resp, err
+	})}
+	if file.Len() > 0 {
+		if err := tr.Load(file); err != nil {
+			t.Fatal(err)
+		}
+		file.Reset()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	client := &http.Client{Transport: tr}
+	var wg sync.WaitGroup
+	for ; time.Since(start) < span; time.Sleep(u.gap()) {
+		wg.Go(func() {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
+			if err != nil {
+				panic(err)
+			}
+			if resp, err := client.Do(req); err == nil {
+				resp.Body.Close()
+			}
+		})
+	}
+	wg.Wait()
+	if err := tr.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	return refused, served
+}
+
+// TestUntoldFewAgain: a second run of a program begins as the first one has ended, at a server that allows few requests a
+// minute and says nothing: of its first hundred answers one is a refusal at most, a look for more; of 20 a minute, that look
+// is a flight of five. An estimate, GCRA and a bucket go at a pace, and are refused as often as at the end of the first run.
+func TestUntoldFewAgain(t *testing.T) {
+	for k, kind := range untoldKinds {
+		for i, limit := range []int{5, 7, 10, 20} {
+			synctest.Test(t, func(t *testing.T) {
+				lab.UntilToday()
+				u := untold{limit: limit, window: time.Minute, load: 2}
+				u.algorithm = kind.of(rand.New(rand.NewPCG(1, uint64(100*k+limit))), limit, u.window)
+				server := lab.Direct(pacertest.NewServer(u.algorithm, pacertest.NoHeaders))
+				var file bytes.Buffer
+				first, _ := u.asks(t, server, &file, 40*u.window)
+				size := file.Len()
+				time.Sleep(time.Duration(i) * 20 * time.Second)
+				again, served := u.asks(t, server, &file, time.Duration(100/limit+2)*u.window)
+				most, least := 1, 10*limit
+				switch {
+				case k > 3:
+					most, least = 8, 8*limit
+				case limit == 20:
+					most, least = 5, 7*limit
+				}
+				t.Logf("%-8s %2d a minute: %d refused of the first hundred, %d in the first run; %d served in ten windows; %d bytes", kind.name, limit, again, first, served, size)
+				if again > most || served < least {
+					t.Errorf("%s, %d a minute: %d refused of the first hundred, and %d served in ten windows, want %d at most and %d", kind.name, limit, again, served, most, least)
+				}
+			})
+		}
+	}
 }

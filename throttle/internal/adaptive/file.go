@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // file is what Write writes: what each bucket has learned, by a digest that stands for the bucket. Names of
@@ -122,11 +123,12 @@ func readBuckets(text []byte) (learned map[string]Memory, err error) {
 	return learned, err
 }
 
-// windowMemories and allUsed are lists of which no more is read than is kept: what is made of an element takes hundreds
+// windowMemories, allUsed and allPast are lists of which no more is read than is kept: what is made of an element takes hundreds
 // of times the memory of its text, `{}`.
 type (
 	windowMemories []WindowMemory
 	allUsed        []limit.Used
+	allPast        []PastMemory
 )
 
 func (w *windowMemories) UnmarshalJSON(text []byte) error {
@@ -135,6 +137,10 @@ func (w *windowMemories) UnmarshalJSON(text []byte) error {
 
 func (u *allUsed) UnmarshalJSON(text []byte) error {
 	return firstOf(text, limit.MaxUsed, (*[]limit.Used)(u))
+}
+
+func (p *allPast) UnmarshalJSON(text []byte) error {
+	return firstOf(text, pace.MaxPast, (*[]PastMemory)(p))
 }
 
 // firstOf reads the first elements of a list, so many at most. It does not know where in a bucket the list stands.

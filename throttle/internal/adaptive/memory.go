@@ -31,6 +31,14 @@ type Memory struct {
 	Burst          int     `json:"burst,omitzero"`
 	FailuresRefuse bool    `json:"failuresRefuse,omitzero"`
 
+	// UpNext is when more than Rate is tried, and UpGap from the latest such trial to that one.
+	UpNext time.Time     `json:"upNext,omitzero"`
+	UpGap  time.Duration `json:"upGap,omitzero"`
+
+	// Silent is a window or a log that the server does not state; nil if none is known. A Lesson leaves these
+	// three out: it has no instants, and the part that this process has of a window is not that of others.
+	Silent *SilentMemory `json:"silent,omitempty"`
+
 	// Used is what was charged to the quotas of the bucket. A Server leaves it alone.
 	Used allUsed `json:"used,omitempty"`
 
@@ -75,7 +83,7 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 		return len(m.Used) > 0
 	}
 	if age >= rateKept || !pace.Sane(m.Rate) {
-		m.Rate, m.Growth, m.Former, m.Burst = 0, 0, 0, 0
+		m.Rate, m.Growth, m.Former, m.Burst, m.UpNext, m.UpGap, m.Silent = 0, 0, 0, 0, time.Time{}, 0, nil
 	}
 	if !m.Held.After(now) {
 		m.Held = time.Time{}
@@ -106,7 +114,7 @@ func (m *Memory) setBack(ahead time.Duration) {
 		w := &m.Windows[i]
 		w.Early, w.Late = back(w.Early), back(w.Late)
 	}
-	m.Held = back(m.Held)
+	m.Held, m.UpNext, m.Silent = back(m.Held), back(m.UpNext), m.Silent.moved(back)
 }
 
 // prune takes out what is out of date of a limit that was stated so long ago.
@@ -157,6 +165,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 			p.At = max(p.At, w.heardAt) // what remains is of then, see Remember
 		}
 		m.Rate, m.Growth, m.Former, m.Burst, m.At = p.Rate, p.Growth, p.Former, p.Burst, clock.Date(p.At)
+		m.UpNext, m.UpGap, m.Silent = clock.Date(p.UpNext), p.UpGap, silentMemory(&p.Limit, clock)
 	}
 	return m
 }
@@ -190,7 +199,7 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 	if len(s.windows) > 0 {
 		return false
 	}
-	p := pace.Memory{Rate: m.Rate, Growth: m.Growth, At: clock.At(m.At), Former: m.Former, Burst: m.Burst}
+	p := pace.Memory{Rate: m.Rate, Growth: m.Growth, At: clock.At(m.At), Former: m.Former, Burst: m.Burst, UpNext: clock.At(m.UpNext), UpGap: m.UpGap, Limit: m.Silent.limit(clock)}
 	known, atOnce := s.pace.Resume(now, &p, slowestRate(s.config.MaxHold))
 	if atOnce {
 		s.Restart(false)

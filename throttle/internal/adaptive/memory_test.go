@@ -265,6 +265,9 @@ func TestPrune(t *testing.T) {
 	}
 	habits := prices(maxPricedKinds)
 	habits.Floors, habits.Refill, habits.Raises = true, 5, true
+	silent := func(ahead time.Duration) *SilentMemory {
+		return &SilentMemory{Size: 5, Slides: true, Least: 1, Most: 2, Next: at(ahead + 9), Gap: 3, Went: allPast{{At: at(ahead - 5), N: 1}, {At: at(ahead - 4), N: 2}}}
+	}
 	for name, test := range map[string]struct{ m, want Memory }{
 		"nothing":           {Memory{}, Memory{}},
 		"reset to come":     {Memory{At: at(-1), Windows: []WindowMemory{{Late: at(1)}, {Late: at(0)}, {Name: "a"}}}, Memory{At: at(-1), Windows: []WindowMemory{{Late: at(1)}}}},
@@ -273,6 +276,9 @@ func TestPrune(t *testing.T) {
 		"hold that is over": {Memory{At: at(-1), Held: at(0)}, Memory{}},
 		"rate":              {Memory{At: at(1 - day), Rate: 1, Growth: 2, Former: 3, Burst: 4}, Memory{At: at(1 - day), Rate: 1, Growth: 2, Former: 3, Burst: 4}},
 		"old rate":          {Memory{At: at(-day), Rate: 1, Growth: 2, Former: 3, Burst: 4, Held: at(1)}, Memory{At: at(-day), Held: at(1)}},
+		"silent":            {Memory{At: at(1 - day), Rate: 1, UpNext: at(2), UpGap: 3, Silent: silent(0)}, Memory{At: at(1 - day), Rate: 1, UpNext: at(2), UpGap: 3, Silent: silent(0)}},
+		"old silent":        {Memory{At: at(-day), Rate: 1, UpNext: at(2), UpGap: 3, Silent: silent(0), Held: at(1)}, Memory{At: at(-day), Held: at(1)}},
+		"silent, set back":  {Memory{At: at(day), Rate: 1, UpNext: at(day + 2), UpGap: 3, Silent: silent(day)}, Memory{At: now, Rate: 1, UpNext: at(2), UpGap: 3, Silent: silent(0)}},
 		"habits":            {Memory{At: at(1 - day), Windows: []WindowMemory{{Remaining: 3, Late: at(0), Habits: habits}}}, Memory{At: at(1 - day), Windows: []WindowMemory{{Habits: habits}}}},
 		"old habits":        {Memory{At: at(-day), Windows: []WindowMemory{{Habits: habits}}}, Memory{At: at(-day), Windows: []WindowMemory{{Habits: Habits{Floors: true}}}}},
 		"habits of a month": {Memory{At: at(-31 * day), Windows: []WindowMemory{{Habits: habits}}}, Memory{}},
@@ -321,6 +327,7 @@ func TestReadIsBounded(t *testing.T) {
 		"some limits": {`"a":{"windows":[{},{}]}`, 1, 2, 0},
 		"quotas":      {`"a":{"used":[` + strings.Repeat("{},", 100_000) + `{}]}`, 1, 0, limit.MaxUsed},
 		"buckets":     {many.String() + `"a":{}`, shelfRoom, 0, 0},
+		"silent":      {`"a":{"silent":{"went":[` + strings.Repeat("{},", 100_000) + `{}]}}`, 1, 0, 0},
 		"no list":     {`"a":{"windows":null,"used":null}`, 1, 0, 0},
 	} {
 		text := `{"version":1,"buckets":{` + test.buckets + `}}`

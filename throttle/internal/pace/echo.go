@@ -224,3 +224,22 @@ func (e *echo) refuse(now monotime.Time) {
 		*e = echo{failed: e.failed, took: e.took, barred: now.Add(barredFor)}
 	}
 }
+
+// memory is what is kept for a later run, if the latest request went at an instant.
+func (e *echo) memory(latest monotime.Time) Limit {
+	m := Limit{Size: e.size, Slides: true, Least: e.span, Most: e.longest, Next: e.next, Gap: e.gap}
+	for _, c := range e.served[:e.cells] {
+		if c.n > 0 && c.at.Add(e.span) > latest {
+			m.Went = append(m.Went, Past{c.at, c.n})
+		}
+	}
+	return m
+}
+
+// resume takes over what an earlier run has kept of a proven limit.
+func (e *echo) resume(now monotime.Time, m *Limit) {
+	*e = echo{size: m.Size, top: m.Size, span: m.Least, longest: m.Most, back: leastRow, calm: provenServed, gap: m.Gap, next: stillDue(now, m.Next, m.Gap)}
+	for _, w := range m.Went {
+		e.open(cell{min(w.At, now), min(max(w.N, 0), mostCounted)})
+	}
+}

@@ -228,7 +228,7 @@ func TestFormerRateNext(t *testing.T) {
 	if f.succeed(start.Add(s), 100); !f.succeeded || f.latest != start.Add(s) || !f.up || f.gap != 0 {
 		t.Errorf("after one of the former rate that has succeeded: %+v, want so", f)
 	}
-	f.resume(start, 10, 100)
+	f.resume(start, 10, &Memory{Former: 100})
 	if f.succeeded || f.rate != 100 || f.next.Sub(start) != 8*s {
 		t.Errorf("in the next run: %+v, want a trial of 100/s in 8 s, and nothing held", f)
 	}

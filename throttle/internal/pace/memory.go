@@ -14,6 +14,42 @@ type Memory struct {
 	At     monotime.Time // of the latest request
 	Former float64       // the highest rate that was served for long; zero if there is none
 	Burst  int           // tokens that the server serves at once, beyond Rate, when it has idled; zero if that is not known
+	UpGap  time.Duration // from the latest trial of twice the pace to the next one
+	UpNext monotime.Time // when that is due; zero if none is
+	Limit  Limit         // a window or a log that nobody states; zero if none is known
+}
+
+// Limit is what is kept of a limit that nobody states: of a window (window.go), or of a log (echo.go).
+type Limit struct {
+	Size   int           // tokens
+	Slides bool          // it is a log: each token comes back as long after it went
+	Least  time.Duration // the window lasts longer than that; of a log, how long a token takes
+	Most   time.Duration // the window lasts no longer than that; of a log, after so long a token was served
+	Slack  time.Duration // so much later than the window a turn begins
+	Next   monotime.Time // when more than Size is to go, until one is refused
+	Gap    time.Duration // from the latest such time to that one
+	Went   []Past        // what went lately, oldest first: the turn of a window; of a log, what is not back
+}
+
+// Past is so many tokens, of which the first went at an instant, or of a log the last.
+type Past struct {
+	At monotime.Time
+	N  int
+}
+
+// MaxPast bounds Limit.Went.
+const MaxPast = echoCells
+
+// sane reports whether one can reckon with m, and it holds no request for longer than a token of the slowest rate.
+func (m *Limit) sane(slowest float64) bool {
+	return m.Size > 0 && m.Size <= mostCounted && m.Least > 0 && m.Least <= m.Most && m.Most <= monotime.Seconds(1/slowest) &&
+		m.Slack >= 0 && m.Slack <= mostSlack && m.Gap > 0 && len(m.Went) <= MaxPast && (m.Slides || len(m.Went) > 0)
+}
+
+// stillDue is when that is due in this run which an earlier one had planned for an instant, a gap after the time before: no
+// later than after the gap, since a clock may have been set. So many short runs try more as seldom as a long one.
+func stillDue(now, planned monotime.Time, gap time.Duration) monotime.Time {
+	return min(max(planned, now), now.Add(gap))
 }
 
 // State is what people are told of a Rate.
@@ -35,11 +71,24 @@ func Sane(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
 
 // Memory returns what is to be kept, and whether a rate is known.
 func (r *Rate) Memory() (m Memory, known bool) {
-	rate := r.seen()
+	rate, limit := r.seen(), Limit{}
+	switch {
+	case r.echo.proven():
+		limit = r.echo.memory(r.lastGrant)
+		if !Sane(rate) { // none was measured before the log was known
+			rate = float64(limit.Size) / limit.Least.Seconds()
+		}
+	case !r.echo.on() && r.window.known():
+		limit = r.window.memory()
+	}
 	if !Sane(rate) {
 		return Memory{}, false
 	}
-	return Memory{Rate: rate, Growth: r.growth, At: r.lastGrant, Former: r.former.rate, Burst: r.burst.memory(rate)}, true
+	m = Memory{Rate: rate, Growth: r.growth, At: r.lastGrant, Former: r.former.rate, Burst: r.burst.memory(rate), UpGap: r.former.upGap, Limit: limit}
+	if r.former.up {
+		m.UpNext = r.former.next
+	}
+	return m, true
 }
 
 // seen is the rate that the server was seen to serve, when the latest request went. The pace grows with time,
@@ -64,7 +113,15 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 	*r = Rate{lastGrant: now, rate: rate, growth: min(max(m.Growth, minGrowth), maxGrowth), setAt: now, pacedTo: now}
 	r.episodes.restart(now) // a short run may see no more than one refusal: that ends the measurement
 	if Sane(m.Former) {
-		r.former.resume(now, rate, m.Former)
+		r.former.resume(now, rate, m)
+	}
+	if m.Limit.sane(slowest) { // it says what may go at once
+		if m.Limit.Slides {
+			r.echo.resume(now, &m.Limit)
+		} else {
+			r.window.resume(now, &m.Limit)
+		}
+		return true, false
 	}
 	return true, r.burst.resume(m.Burst, rate, idle)
 }

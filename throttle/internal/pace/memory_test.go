@@ -1,8 +1,11 @@
 package pace
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // TestResumeMeasures: a refusal ends a measurement that began with the run. Else runs that end before the
@@ -68,6 +71,72 @@ func TestRateStateOfAFastPace(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Minute, 10 * time.Minute} {
 		if got := r.State(start.Add(after)); got.Rate != 3 || got.SetAt != start || got.Tries != 0 {
 			t.Errorf("after %v: %+v, want 3/s", after, got)
+		}
+	}
+}
+
+// TestLimitIsKept: a later run goes on where the earlier one has ended, at a window and at a log that nobody states: the
+// next so many go when they would have gone, and so does the first one beyond. What goes beyond all bounds is passed over.
+func TestLimitIsKept(t *testing.T) {
+	const s = time.Second
+	log := Rate{lastGrant: start.Add(40 * s), echo: echo{size: 5, top: 5, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
+	for i := range monotime.Time(4) {
+		log.echo.serve(start.Add(time.Duration(i)*10*s), 1)
+	}
+	window := Rate{rate: 0.1, lastGrant: start.Add(40 * s), setAt: start, window: window{
+		size: 5, alike: 3, sudden: true, least: 55 * s, most: 60 * s, slack: slackStep, gap: 5 * time.Minute, next: start.Add(4 * time.Minute),
+		turn: turn{from: start, granted: 3, served: 3},
+	}}
+	for name, r := range map[string]*Rate{"log": &log, "window": &window} {
+		m, known := r.Memory()
+		if !known || m.Rate <= 0 || m.Limit.Size != 5 {
+			t.Fatalf("%s: %+v is kept", name, m)
+		}
+		for _, later := range []time.Duration{41 * s, 59 * s, 65 * s, 3 * time.Minute, 5 * time.Minute} {
+			now := start.Add(later)
+			var next Rate
+			if known, atOnce := next.Resume(now, &m, 1./900); !known || atOnce || !next.Known() {
+				t.Fatalf("%s, %v later: known %v, at once %v", name, later, known, atOnce)
+			}
+			for n := range 12 {
+				if got, want := next.Due(now, 0, n+1, 0, false), r.Due(now, 0, n+1, 0, false); got != want {
+					t.Errorf("%s, %v later: %d go in %v, want %v", name, later, n+1, got.Sub(now), want.Sub(now))
+				}
+			}
+			if got, want := next.Alone(now, 9, 0), r.Alone(now, 9, 0); got != want { // it may note that more goes: on both
+				t.Errorf("%s, %v later: alone %v, want %v", name, later, got, want)
+			}
+			r.echo.beyond = false
+		}
+		for what, change := range map[string]func(l *Limit){
+			"no size": func(l *Limit) { l.Size = -1 }, "huge": func(l *Limit) { l.Size = math.MaxInt }, "no span": func(l *Limit) { l.Least = 0 },
+			"less than nothing": func(l *Limit) { l.Most = l.Least - 1 }, "longer than MaxHold": func(l *Limit) { l.Most = 901 * s }, "slack": func(l *Limit) { l.Slack = time.Hour },
+			"no gap": func(l *Limit) { l.Gap = -1 }, "long": func(l *Limit) { l.Went = make([]Past, MaxPast+1) },
+		} {
+			bad, next := m, Rate{}
+			change(&bad.Limit)
+			if next.Resume(start, &bad, 1./900); next.echo.on() || next.window.known() {
+				t.Errorf("%s: %s: a limit is taken over", name, what)
+			}
+		}
+		bad, next := m, Rate{}
+		bad.Limit.Next, bad.Limit.Went = start.Add(monotime.Longest), []Past{{start.Add(monotime.Longest), math.MaxInt}, {start.Add(monotime.Longest), math.MinInt}}
+		next.Resume(start, &bad, 1./900)
+		if at := next.Due(start, 0, 1, 0, false); at.Sub(start) > 62*s {
+			t.Errorf("%s: after nonsense, one goes in %v", name, at.Sub(start))
+		}
+	}
+}
+
+// TestTrialIsKept: more is tried when the earlier run would have tried it, also if each run is short.
+func TestTrialIsKept(t *testing.T) {
+	r := Rate{rate: 8, setAt: start, lastGrant: start, former: formerRate{rate: 8, up: true, upGap: 4 * time.Minute, next: start.Add(3 * time.Minute)}}
+	m, _ := r.Memory()
+	for later, want := range map[time.Duration]time.Duration{0: 3 * time.Minute, 2 * time.Minute: 3 * time.Minute, time.Hour: time.Hour, -time.Hour: -time.Hour + 4*time.Minute} {
+		var next Rate
+		next.Resume(start.Add(later), &m, 1./900)
+		if at := next.State(start.Add(later)).Next.Sub(start); at != want || next.former.upGap != 4*time.Minute {
+			t.Errorf("%v later: more is tried after %v, and then %v, want %v and 4m", later, at, next.former.upGap, want)
 		}
 	}
 }

@@ -350,3 +350,23 @@ func (w *window) look(now monotime.Time, n int) (hold time.Duration, ok bool) {
 	}
 	return 0, known && w.stumbles > 0
 }
+
+// memory is what is kept for a later run. A turn that is over, as far as is known, has nothing left.
+func (w *window) memory() Limit {
+	t := &w.turn
+	used := t.granted
+	if t.refused != 0 || t.before != 0 {
+		used = max(used, w.size)
+	}
+	return Limit{Size: w.size, Least: max(w.least, 1), Most: w.most, Slack: w.slack, Next: w.next, Gap: w.gap, Went: []Past{{t.from, used}}}
+}
+
+// resume takes over what an earlier run has kept.
+func (w *window) resume(now monotime.Time, m *Limit) {
+	last := m.Went[len(m.Went)-1]
+	used := min(max(last.N, 0), mostCounted)
+	*w = window{
+		size: m.Size, alike: 1, sudden: true, sparse: true, least: m.Least, most: m.Most, slack: m.Slack, gap: m.Gap, next: stillDue(now, m.Next, m.Gap),
+		turn: turn{from: min(last.At, now), granted: used, served: used},
+	}
+}
