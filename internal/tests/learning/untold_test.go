@@ -284,12 +284,12 @@ func TestUntoldFewAgain(t *testing.T) {
 				size := file.Len()
 				time.Sleep(time.Duration(i) * 20 * time.Second)
 				again, served := u.asks(t, server, &file, time.Duration(100/limit+2)*u.window)
-				most, least := 1, 10*limit
+				most, least := 1, min(10, 100/limit+2)*limit
 				switch {
 				case k > 3:
-					most, least = 8, 8*limit
+					most, least = 8, least*8/10
 				case limit == 20:
-					most, least = 5, 7*limit
+					most = 5
 				}
 				t.Logf("%-8s %2d a minute: %d refused of the first hundred, %d in the first run; %d served in ten windows; %d bytes", kind.name, limit, again, first, served, size)
 				if again > most || served < least {
