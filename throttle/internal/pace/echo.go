@@ -148,7 +148,7 @@ func (e *echo) used(t monotime.Time) (n int) {
 func (e *echo) due(t, latest monotime.Time, tokens, inFlight int) monotime.Time {
 	all := max(t, latest.Add(e.span))
 	need := tokens + inFlight + e.used(t) - e.size
-	if need <= 0 || e.beyond || t >= e.next || tokens <= e.size && all == t {
+	if need <= 0 || e.beyond || t >= e.next {
 		return t
 	}
 	for _, c := range e.served[:e.cells] {

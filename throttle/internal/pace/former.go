@@ -71,7 +71,8 @@ const (
 	// after idling, if the trial is refused, to be taken for the rate. Less may have gathered before.
 	longRow = 1.3
 	// wide is how many times the pace the ceiling must be for the middle to be tried, middleGap after the pace
-	// fell or a trial ended, or after firstTokens. The middle must be served for middleServed to be the pace.
+	// fell or a trial ended, or after firstTokens. The middle must be served for middleServed to be the pace. Where
+	// the pace has not fallen, no ceiling is so far above it: wide · fallen is 1.
 	wide         = 1.25
 	middleGap    = 4 * time.Second
 	middleServed = 4 * time.Second
@@ -102,9 +103,7 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 		f.latest, f.up = now, false
 		f.next = now.Add(f.gap)
 	}
-	if !f.up {
-		f.tryMiddle(now, pace)
-	}
+	f.tryMiddle(now, pace)
 }
 
 // seen takes in a rate that was served for so long, from one refusal to the next one: so nothing that had

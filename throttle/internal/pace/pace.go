@@ -261,7 +261,7 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 		r.useless = 0 // it may have succeeded too soon: then the pace is the reason for refusals
 		r.former.succeed(now, r.rate)
 	}
-	if r.row.lasted(now) >= Kept && !Sane(r.rateAt(now)) {
+	if now.Sub(r.row.from) >= Kept && !Sane(r.rateAt(now)) {
 		*r = Rate{}
 	}
 }

@@ -82,14 +82,6 @@ func (r *row) serve(now monotime.Time, n int) {
 	r.served += n
 }
 
-// lasted returns for how long requests have been served without a refusal, after the first one was served.
-func (r *row) lasted(now monotime.Time) time.Duration {
-	if r.from == 0 || r.refused != 0 {
-		return 0
-	}
-	return now.Sub(r.from)
-}
-
 // count takes in n tokens of requests that were served while nothing was known.
 func (r *row) count(n int) {
 	if r.refused == 0 {
