@@ -47,3 +47,26 @@ func TestBurstSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestBurstIsCounted: what was served from the first request to the first refusal, beyond the rate, is the burst.
+func TestBurstIsCounted(t *testing.T) {
+	const s = time.Second
+	var b burst
+	b.refuse(start) // nothing was counted yet
+	b.take(start, 1)
+	b.take(start.Add(s), 1)
+	b.serve(30)
+	if got := b.memory(5); got != 0 {
+		t.Errorf("a burst of %d before the first refusal, want none", got)
+	}
+	b.refuse(start.Add(4 * s))
+	b.serve(30) // as fast as the rate
+	b.refuse(start.Add(10 * s))
+	if got := b.memory(5); got != 10 {
+		t.Errorf("a burst of %d after 30 in 4 s at 5/s, want 10", got)
+	}
+	b.lent = 7
+	if got := b.memory(5); got != 7 {
+		t.Errorf("a burst of %d, want 7, as an earlier run has found", got)
+	}
+}

@@ -97,3 +97,18 @@ func TestCatchUpIsRefusedSoon(t *testing.T) {
 		t.Errorf("%+v, want nothing learned of a hold that is not made up for", nothing)
 	}
 }
+
+// TestCatchUpOnce: what a hold has kept back is known when the first request goes after it, and does not grow.
+func TestCatchUpOnce(t *testing.T) {
+	const s = time.Second
+	var h catchUp
+	h.refuse(start, true, 0)
+	for _, after := range []time.Duration{4 * s, 5 * s, 6 * s} {
+		if by := h.behind(start.Add(after), false, 100, 10); by != 2*s || h.until != start.Add(8*s) {
+			t.Errorf("after %v the pace may be %v behind until %v, want 2 s until %v", after, by, h.until, start.Add(8*s))
+		}
+	}
+	if by := h.behind(start.Add(7*s), true, 100, 10); by != 0 {
+		t.Errorf("the pace may be %v behind once it was not", by)
+	}
+}

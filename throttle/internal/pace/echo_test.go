@@ -170,12 +170,16 @@ func TestEchoDue(t *testing.T) {
 		{"all are on their way", 4 * s, 1, 9, 13 * s},
 		{"all are on their way for long", 13 * s, 4, 9, 13 * s},
 		{"five are two times", 4 * s, 5, 0, 23 * s},
+		{"and so they are where all are back", 13 * s, 5, 0, 23 * s},
 		{"nine are three times", 4 * s, 9, 0, 33 * s},
 		{"more is tried", time.Hour, 4, 9, time.Hour},
 	} {
 		if at := e.due(start.Add(test.at), latest, test.tokens, test.inFlight).Sub(start); at != test.want {
 			t.Errorf("%s: after %v, want %v", test.name, at, test.want)
 		}
+	}
+	if at := e.due(start.Add(4*s), start.Add(s), 2, 0).Sub(start); at != 11*s {
+		t.Errorf("after %v, want 11s: what was served after the latest request had gone is back with that", at)
 	}
 	var r Rate
 	r.echo, r.lastGrant = e, latest
@@ -255,5 +259,64 @@ func TestEchoTurn(t *testing.T) {
 	serve(20*time.Second, 23*time.Second, 5)
 	if got, want := r.echo.served[:r.echo.cells], []cell{{at(11 * time.Second), 4}, {at(21 * time.Second), 5}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestEchoCellsAreFew: each token comes back when it was served, as far as there are cells. Then two cells are one, and as
+// much is in each cell from then on, until few cells are left.
+func TestEchoCellsAreFew(t *testing.T) {
+	const s = time.Second
+	e := echo{size: 100, top: 100, span: 100 * s, longest: 100 * s}
+	at := func(i int) monotime.Time { return start.Add(time.Duration(i) * s) }
+	for i := range echoCells {
+		e.serve(at(i), 1)
+		if got := e.used(at(i)); e.cells != i+1 || got != i+1 {
+			t.Fatalf("%d cells, %d used, want %d", e.cells, got, i+1)
+		}
+	}
+	e.serve(at(echoCells-1), 1) // at the same instant
+	if e.cells != echoCells || e.served[echoCells-1].n != 2 {
+		t.Errorf("%d cells, the last one of %d, want %d, of 2", e.cells, e.served[echoCells-1].n, echoCells)
+	}
+	e.open(cell{at(10), 2}) // was counted before these, and is heard of late
+	if want := echoCells/2 + 1; e.cells != want || e.most != 2 || e.served[want-1] != (cell{at(echoCells - 1), 2}) {
+		t.Errorf("%d cells of %d, the last one %+v, want %d of 2, and no cell before the one before it", e.cells, e.most, e.served[e.cells-1], want)
+	}
+	e.serve(at(echoCells), 2)
+	e.serve(at(echoCells+1), 1)
+	e.serve(at(echoCells+2), 1) // as much as a cell has
+	if want := echoCells/2 + 3; e.cells != want || e.served[want-1] != (cell{at(echoCells + 2), 2}) {
+		t.Errorf("%d cells, the last one %+v, want %d", e.cells, e.served[e.cells-1], want)
+	}
+	e.forget(at(echoCells - 1))
+	if e.cells != 2 || e.most != 1 {
+		t.Errorf("%d cells of %d are left, want 2 of 1", e.cells, e.most)
+	}
+	var none echo
+	if none.open(cell{start, 1}); none.cells != 1 || none.served[0] != (cell{start, 1}) {
+		t.Errorf("%+v is the first cell", none.served[0])
+	}
+}
+
+// TestEchoAlone: what goes beyond the limit goes alone, when more is to go, and once.
+func TestEchoAlone(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name   string
+		now    time.Duration
+		tokens int
+		beyond bool
+		want   bool
+	}{
+		{"too soon", 5*s - 1, 2, false, false},
+		{"within the limit", 5 * s, 1, false, false},
+		{"beyond it", 5 * s, 2, false, true},
+		{"goes on", 5 * s, 2, true, false},
+	} {
+		e := echo{size: 4, top: 4, span: 10 * s, longest: 10 * s, next: start.Add(5 * s), beyond: test.beyond}
+		e.cells = copy(e.served[:], []cell{{start, 3}})
+		if got := e.alone(start.Add(test.now), test.tokens); got != test.want || e.beyond != (test.beyond || test.want) {
+			t.Errorf("%s: alone %v, goes on %v, want %v", test.name, got, e.beyond, test.want)
+		}
 	}
 }

@@ -212,3 +212,30 @@ func TestFirstRefused(t *testing.T) {
 		t.Errorf("%v/s were refused, want 20/s", r.first.top)
 	}
 }
+
+// TestFirstTop: what was refused is the least of what is known to be too much. A refusal of which nothing says how fast
+// requests went leaves it as it is.
+func TestFirstTop(t *testing.T) {
+	f := first{low: 1, top: 100}
+	f.refuse(start, 1, 0, true)
+	if f.top != 100 {
+		t.Errorf("%v/s is too much, want 100/s", f.top)
+	}
+	f.refuse(start, 1, 25, true)
+	if f.top != 25 {
+		t.Errorf("%v/s is too much, want 25/s", f.top)
+	}
+}
+
+// TestFirstTries: so many means are tried at most.
+func TestFirstTries(t *testing.T) {
+	f, means := first{low: 1, top: 1000}, 0
+	for range 2 * mostTries {
+		if _, mean := f.seek(); mean {
+			means++
+		}
+	}
+	if means != mostTries || !f.over() {
+		t.Errorf("%d means were tried, over %v, want %d", means, f.over(), mostTries)
+	}
+}
