@@ -2,10 +2,12 @@ package adaptive
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/counter"
 )
 
 // TestOverlap: which statements to two Servers in turns make one window of two. Numbers are what
@@ -40,6 +42,48 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// TestOverlapInARow: what one Server hears twice in a row contradicts nothing: its requests may have cost nothing.
+func TestOverlapInARow(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		who    string
+		said   []int
+		shared bool
+	}{
+		{"of two windows", "abbbab", []int{9, 9, 9, 9, 8, 7}, true},
+		{"of two windows, in turns", "ababab", []int{9, 9, 9, 9, 8, 7}, false},
+		{"of one window", "abbbb", []int{9, 8, 8, 8, 8}, true},
+		{"of one window, in turns", "ababa", []int{9, 8, 8, 8, 8}, false},
+	} {
+		var site Site
+		a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+		for i, n := range test.said {
+			map[byte]*bucket{'a': a, 'b': b}[test.who[i]].exchange(says(left(n, 10, time.Minute)))
+		}
+		if got := a.window1() == b.window1(); got != test.shared {
+			t.Errorf("%s: one window: %v, want %v", test.name, got, test.shared)
+		}
+	}
+}
+
+// TestOverlapOfCounters: what package counter has told apart is not one, whatever is stated of it; of another name it may be.
+func TestOverlapOfCounters(t *testing.T) {
+	for _, name := range []string{"", "other"} {
+		var site Site
+		whole, a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+		a.CountApart(a.now, whole.Server, "", counter.Stated{})
+		b.CountApart(b.now, whole.Server, "", counter.Stated{})
+		st := left(9, 10, time.Minute)
+		st.Name = name
+		a.exchange(says(st))
+		st.Remaining = 8
+		b.exchange(says(st))
+		if got, want := a.window1() == b.window1(), name == "other"; got != want {
+			t.Errorf("limits of the name %q are one: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // TestOverlapInFlight: what either of two has in flight is missing for both.
 func TestOverlapInFlight(t *testing.T) {
 	var site Site
@@ -55,6 +99,9 @@ func TestOverlapInFlight(t *testing.T) {
 		t.Error("still shared")
 	}
 	b.wantOpen(7)
+	if !slices.Equal(site.compared, []*Server{b.Server}) {
+		t.Errorf("%d Servers are compared, want one", len(site.compared))
+	}
 }
 
 // TestOverlapNeeds: windows that differ in what was stated are two.
@@ -220,6 +267,55 @@ func TestSplitOffInFlight(t *testing.T) {
 	}
 	all.send() // later ones belong to all alone
 	own.wantOpen(5)
+}
+
+// TestSplitOffHeirs: a Server whose windows go to many others has so many of them look again when its requests are
+// answered. From the windows of further ones, what is in flight is taken for good.
+func TestSplitOffHeirs(t *testing.T) {
+	var site Site
+	all := newBucketOf(t, &site, Config{})
+	flying := all.send()
+	split := func(names ...string) *bucket {
+		own := newBucketOf(t, &site, Config{})
+		for _, name := range names {
+			st := left(5, 10, time.Minute)
+			st.Counter = name
+			all.exchange(says(st))
+			all.SplitOff(st.Counter, own.Server)
+		}
+		return own
+	}
+	last := split("x", "y")
+	for n := range maxHeirs - 1 {
+		last = split(strconv.Itoa(n))
+	}
+	further := split("z")
+	if got := all.Sharing(nil); len(got) != maxHeirs || got[maxHeirs-1] != last.id {
+		t.Errorf("%d Servers look again, want %d, each once", len(got), maxHeirs)
+	}
+	last.wantOpen(4)
+	further.wantOpen(4)
+	all.done(flying, says(left(9, 10, time.Minute))) // it drew on none of these
+	last.wantOpen(5)
+	further.wantOpen(4)
+}
+
+// TestSplitOffLooking: whoever takes over a window at which a look is under way looks for itself, since that look may be
+// at another window.
+func TestSplitOffLooking(t *testing.T) {
+	var site Site
+	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	x := left(0, 10, 2*time.Second)
+	x.Counter = "x"
+	all.exchange(says(x))
+	all.at(3 * time.Second).send()
+	own.at(3 * time.Second)
+	if !all.SplitOff("x", own.Server) {
+		t.Fatal("no window of x was moved")
+	}
+	if !own.Open(own.now, of(1), nil, 0) {
+		t.Error("nothing looks")
+	}
 }
 
 // TestSplitOffShared: a window that another Server shares is shared with the Server that takes it over.
