@@ -63,6 +63,8 @@ func TestEchoIsRefused(t *testing.T) {
 		{"more went, and of a cell some may be back", 41, echo{beyond: true, gap: 40 * s, most: 1}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute), most: 1}},
 		{"more went, long ago", 40, echo{beyond: true, gap: longestUp}, echo{size: 40, gap: longestUp, next: at.Add(longestUp)}},
 		{"one was on its way", 40, echo{longest: 9 * s}, echo{size: 40, longest: 9 * s}},
+		{"one was on its way, after more", 40, echo{former: 30}, echo{size: 40, former: 30}},
+		{"one was on its way, and not refused by chance", 40, echo{calm: provenServed}, echo{size: 40, calm: provenServed}},
 		{"less by chance", 5, echo{former: 30, calm: provenServed + 1}, echo{size: 40, former: 30, calm: 1}},
 		{"less after more", 39, echo{former: 30, calm: provenServed - 1, gap: 40 * s}, echo{size: 30, calm: provenServed - 1, gap: time.Minute, next: at.Add(time.Minute)}},
 		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, top: 40, longest: 9 * s}},
@@ -181,6 +183,11 @@ func TestEchoDue(t *testing.T) {
 	if at := e.due(start.Add(4*s), start.Add(s), 2, 0).Sub(start); at != 11*s {
 		t.Errorf("after %v, want 11s: what was served after the latest request had gone is back with that", at)
 	}
+	e.beyond = true
+	if at := e.due(start.Add(4*s), latest, 4, 9).Sub(start); at != 4*s {
+		t.Errorf("after %v, want at once: more goes until one is refused", at)
+	}
+	e.beyond = false
 	var r Rate
 	r.echo, r.lastGrant = e, latest
 	if at := r.Due(start.Add(4*s), 0, 9, 0, false).Sub(start); at != 12*s {
