@@ -70,3 +70,76 @@ func TestCountApartOthers(t *testing.T) {
 		t.Errorf("%v for each token of ours, want 2", got)
 	}
 }
+
+// TestCountApartBegins: when the window of a counter began is known by the first answer about it, if it had only just begun
+// then, or if the whole knows of a window with the same reset that began no more than a step before; and if not, by that
+// window. What the whole knows of another reset says nothing of it.
+func TestCountApartBegins(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, test := range []struct {
+		name    string
+		reset   time.Duration // of the counter, from the start
+		since   time.Duration // when the request of the first answer about it went; negative if nobody knows
+		atStart int           // remained then, of 50
+		opened  time.Duration // when the window is taken to have begun; negative if nobody knows
+	}{
+		{"another reset, at its beginning", 5 * s, 500 * ms, 50, 550 * ms},
+		{"another reset, and few are missing", 5 * s, 500 * ms, 45, 550 * ms},
+		{"another reset, and many are missing", 5 * s, 500 * ms, 30, -1},
+		{"the same reset, at its beginning", 2 * s, 1500 * ms, 50, 1550 * ms},
+		{"the same reset, many are missing soon", 2 * s, 900 * ms, 30, 950 * ms},
+		{"the same reset, many are missing later", 2 * s, 950 * ms, 30, 0},
+		{"the same reset, nothing is known of how it began", 2 * s, -1, 30, 0},
+	} {
+		st := func(reset time.Duration) quota.Statement {
+			st := left(30, 50, reset)
+			st.Resolution = s
+			return st
+		}
+		b := newBucket(t, Config{})
+		first := st(2 * s)
+		first.Remaining = 49
+		b.exchange(says(first))
+		b.at(1600 * ms)
+		p := newBucketOf(t, b.site, b.config)
+		p.now = b.now
+		stated := counter.Stated{Statement: st(test.reset - 1600*ms), Sent: b.now.Add(-100 * ms), Heard: b.now, AllUsed: 20, AllOurs: 20}
+		var used others
+		if test.since >= 0 {
+			stated.Since, stated.AtStart, stated.Ours = start.Add(test.since), test.atStart, 15
+			used = others{began: stated.Since, atStart: test.atStart, foundAtStart: test.atStart, limitAtStart: 50, usedByUs: 15}
+		}
+		p.CountApart(b.now, b.Server, "", stated)
+		w, want := p.window1(), start.Add(test.opened)
+		if test.opened < 0 {
+			want = 0
+		}
+		if w.reset.opened != want || w.reset.halfRoundTrip != 50*ms {
+			t.Errorf("%s: began at %v, half a round trip takes %v, want %v and 50ms", test.name, w.reset.opened, w.reset.halfRoundTrip, want)
+		}
+		if early, late := w.reset.early.Sub(start), w.reset.late.Sub(start); late != test.reset || early > test.reset-s || early < test.reset-1100*ms {
+			t.Errorf("%s: the reset is from %v to %v, want up to a step and the way of an answer before %v", test.name, early, late, test.reset)
+		}
+		if w.others != used {
+			t.Errorf("%s: others: %+v, want %+v", test.name, w.others, used)
+		}
+		if w.leastThen != 30 || w.heardThen != b.now {
+			t.Errorf("%s: %d remained at %v, want 30 at %v", test.name, w.leastThen, w.heardThen, b.now)
+		}
+	}
+}
+
+// TestCountApartKnowsNothing: of a counter without a reset, and of one whose reset has passed, no limit is known.
+func TestCountApartKnowsNothing(t *testing.T) {
+	passed, none := left(3, 50, time.Second), left(3, 50, 0)
+	none.ResetKnown = false
+	for _, st := range []quota.Statement{passed, none} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(49, 50, time.Minute)))
+		p := newBucketOf(t, b.site, b.config)
+		p.CountApart(start.Add(5*time.Second), b.Server, "", counter.Stated{Statement: st, Sent: start, Heard: start, Since: start, AtStart: 50, Ours: 47})
+		if len(p.windows) != 0 {
+			t.Errorf("%+v is known", *p.windows[0])
+		}
+	}
+}
