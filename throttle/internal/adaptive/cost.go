@@ -117,6 +117,18 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining, underway int, se
 	}
 }
 
+// tooDear reports whether a refused request may have cost more than what remains of the limit, in another unit than
+// requests: then the limit explains the refusal, though something remains.
+func (w *window) tooDear(o *outcome, kind *Kind) bool {
+	switch {
+	case !o.refused || o.elsewhere || w.unit == "":
+		return false
+	case o.unpriced && w.price != nil:
+		return o.remaining < w.price.need(kind, 1, 0)
+	}
+	return o.remaining < o.n
+}
+
 func isSaid(d *limit.Demand, unit string) bool {
 	if len(d.Costs) == 0 {
 		return false

@@ -36,18 +36,6 @@ func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 	return short, sure
 }
 
-// tooDear reports whether a refused request may have cost more than what remains of the limit, in another unit than
-// requests: then the limit explains the refusal, though something remains.
-func (w *window) tooDear(o *outcome, kind *Kind) bool {
-	switch {
-	case !o.refused || o.elsewhere || w.unit == "":
-		return false
-	case o.unpriced && w.price != nil:
-		return o.remaining < w.price.need(kind, 1, 0)
-	}
-	return o.remaining < o.n
-}
-
 // spentAt reports whether nothing remained of the limit at an instant, as far as is known.
 func (w *window) spentAt(t monotime.Time) bool {
 	return w.remaining <= 0 && (w.reset.late == 0 || w.reset.late > t)

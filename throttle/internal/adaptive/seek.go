@@ -19,6 +19,9 @@ import (
 // to draw on it, what comes back is soon seen to be more. Others who took all for long look like a longer window: so
 // the look in the next one comes when it did before.
 //
+// Of another unit, requests cost many tokens each. A look that finds a part of these, after one that found nothing, has
+// found what others left of a window: of tokens that come back one by one, the look before would have found some, too.
+//
 // In come answers (note); out comes when to look (next).
 type seek struct {
 	from      monotime.Time // when the window began; zero if its reset is stated
