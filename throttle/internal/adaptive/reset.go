@@ -49,10 +49,12 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.trip = trip
 	}
 	if !st.ResetKnown {
-		if r.late <= now {
-			r.early, r.late = 0, 0
+		if st = r.withinAStep(now); st == nil {
+			if r.late <= now {
+				r.early, r.late = 0, 0
+			}
+			return change
 		}
-		return change
 	}
 	r.resolution = min(max(st.Resolution, 0), monotime.Longest)
 	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
@@ -73,6 +75,17 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.late = late
 	}
 	return change
+}
+
+// withinAStep is what an answer says that states no reset while something remains, where resets are rounded down: that it
+// is less than a step away. Package headers leaves out a reset of zero then, since other servers write one that have
+// none. It is nil where that is not so, or the known reset is further away; and where resets are instants, which half of
+// the answers in such a step state.
+func (r *reset) withinAStep(now monotime.Time) *quota.Statement {
+	if !r.roundsDown || r.clocks.known || r.resolution <= 0 || r.early > now.Add(r.resolution) {
+		return nil
+	}
+	return &quota.Statement{ResetKnown: true, Remaining: 1, Resolution: r.resolution}
 }
 
 // come takes in that the reset had come at an instant, whatever was stated.

@@ -697,6 +697,33 @@ func TestRoundedUpIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestResetWithinAStep: a server that rounds down states a reset of zero in each answer of a window of a second, which says
+// something while nothing remains alone. What it states when something remains, says that the window ends within a
+// second. So a look comes a second after the first answer, and not after the last one. An instant says as much itself.
+func TestResetWithinAStep(t *testing.T) {
+	const ms = time.Millisecond
+	for _, instants := range []bool{false, true} {
+		b := newBucket(t, Config{})
+		used := step(0, 10, 0)
+		used.Absolute = instants
+		b.exchange(says(used))
+		b.at(1000 * ms).exchange(says(quota.Statement{Limit: 10, Remaining: 9}))
+		b.at(1500 * ms).exchange(says(used))
+		w := b.window1()
+		if in := w.reset.late.Sub(b.now); in != 500*ms && !instants || in != 1000*ms && instants {
+			t.Errorf("instants: %v: the window ends in %v at the latest", instants, in)
+		}
+	}
+
+	b := newBucket(t, Config{})
+	b.exchange(says(step(0, 10, 0)))
+	b.at(1000 * ms).exchange(says(step(9, 10, 5000*ms)))
+	b.at(2000 * ms).exchange(says(quota.Statement{Limit: 10, Remaining: 8}))
+	if w := b.window1(); w.reset.early != start.Add(6000*ms) || w.reset.late != start.Add(7000*ms) {
+		t.Errorf("a reset in [%v, %v], want it in [6s, 7s]: it was known to be further away", w.reset.early.Sub(start), w.reset.late.Sub(start))
+	}
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
