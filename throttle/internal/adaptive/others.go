@@ -18,6 +18,7 @@ import (
 // must remain for that (room).
 type others struct {
 	began        monotime.Time // when the request went whose answer restored the limit
+	heard        monotime.Time // when that answer came: an answer to a request that went before is of the same window
 	atStart      int           // Remaining at began; zero if no answer has spoken of it
 	limitAtStart int           // at began
 	foundAtStart int           // at began, no more was stated to be there
@@ -41,7 +42,7 @@ const maxPerOurToken = 8
 
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
 func (u *others) count(o *outcome, inFlight int, usedUp bool) {
-	restored := o.look && !o.vain() && !usedUp && o.newest
+	restored := o.look && !o.vain() && !usedUp && o.newest && o.sent >= u.heard
 	switch {
 	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the
@@ -52,7 +53,7 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 		u.perOurToken, restored = max(u.estimate(o.remainingBefore, inFlight), u.perOurToken/2), true
 	}
 	if first := u.atStart == 0; first || restored {
-		u.began, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.found(), 0, o.limit
+		u.began, u.heard, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.now, o.found(), 0, o.limit
 		u.foundAtStart = u.atStart
 		if begun(o.limit, o.limit-u.atStart) {
 			u.atStart = max(u.atStart, o.limit)
@@ -78,7 +79,7 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 // unused reports whether all is back after a reset that came while something remained. So less was used than may be,
 // which no look shows, since none was needed.
 func (u *others) unused(o *outcome) bool {
-	return u.perOurToken > 0 && u.usedByUs >= few && o.newest && !o.refused && o.remainingBefore > 0 &&
+	return u.perOurToken > 0 && u.usedByUs >= few && o.sent >= u.heard && o.newest && !o.refused && o.remainingBefore > 0 &&
 		o.sent >= o.lateBefore && o.found() > o.remainingBefore && o.whole()
 }
 

@@ -779,12 +779,39 @@ func TestOtherUsers(t *testing.T) {
 func TestOtherUsersRestored(t *testing.T) {
 	u := others{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
 	o := outcome{sent: start, now: start, look: true, remaining: 7, n: 1, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (others{began: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+	if u.count(&o, 0, false); u != (others{began: start, heard: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
 	o.look, o.remaining = false, 0
 	if u.count(&o, 10, true); u.perOurToken != 2 {
 		t.Errorf("%v for each of ours, want 2: that is from a whole window", u.perOurToken)
+	}
+}
+
+// TestOtherUsersRestoredOnce: an answer to a request that went before it was heard that the limit is back is of the same
+// window, be it to a look or not. What was used until then is not counted again, as if others had used it.
+func TestOtherUsersRestoredOnce(t *testing.T) {
+	const ms = time.Millisecond
+	for _, look := range []bool{false, true} {
+		u := others{atStart: 50, usedByUs: 40, perOurToken: 0.25, measured: true}
+		for _, test := range []struct {
+			sent, now time.Duration
+			want      float64
+			began     time.Duration
+		}{
+			{0, 100 * ms, 0.125, 0},           // 40 of 35 were ours
+			{30 * ms, 200 * ms, 0.125, 0},     // of the same window
+			{200 * ms, 300 * ms, 4, 200 * ms}, // of the next one: 35 are missing, of which 7 were ours
+		} {
+			o := outcome{sent: start.Add(test.sent), now: start.Add(test.now), lateBefore: start, look: look, remainingBefore: 15, remaining: 45, n: 5, limit: 50, newest: true}
+			u.count(&o, 0, false)
+			if u.perOurToken != test.want || u.began != start.Add(test.began) {
+				t.Errorf("look %v: %v for each of ours since %v, want %v since %v", look, u.perOurToken, u.began.Sub(start), test.want, test.began)
+			}
+			if test.began == 0 {
+				u.usedByUs = 7
+			}
+		}
 	}
 }
 
