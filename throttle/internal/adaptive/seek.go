@@ -75,7 +75,7 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	case o.look && o.vain():
 		l.least, l.confirmed, l.vain = max(l.least, took), 0, true
 	case o.refused:
-	case o.look && (o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back()) || o.unpriced && l.vain):
+	case o.look && l.isBack(o, took, limitStated):
 		if l.confirmed++; took < l.least { // the window has become shorter
 			l.least, l.confirmed = 0, 0
 		}
@@ -134,6 +134,12 @@ func (l *seek) lookAnew() {
 	if l.most > longestHalved {
 		l.least, l.confirmed, l.vain, l.short = 0, 0, false, firstLook
 	}
+}
+
+// isBack reports whether a look has found, so long after the window began, the limit or what others have left of it: and
+// not a part that came back token by token.
+func (l *seek) isBack(o *outcome, took time.Duration, limitStated bool) bool {
+	return o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back()) || o.unpriced && l.vain
 }
 
 // inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was
