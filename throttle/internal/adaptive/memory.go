@@ -52,6 +52,61 @@ type Memory struct {
 	Members int `json:"-"`
 }
 
+// SilentMemory is a window or a log that nobody states: see pace.Limit.
+type SilentMemory struct {
+	Size   int           `json:"size"`
+	Slides bool          `json:"slides,omitzero"`
+	Least  time.Duration `json:"least"`
+	Most   time.Duration `json:"most"`
+	Slack  time.Duration `json:"slack,omitzero"`
+	Next   time.Time     `json:"next,omitzero"`
+	Gap    time.Duration `json:"gap"`
+	Went   allPast       `json:"went,omitempty"`
+}
+
+// PastMemory is so many requests that went at an instant.
+type PastMemory struct {
+	At time.Time `json:"at"`
+	N  int       `json:"n"`
+}
+
+// silentMemory returns what is kept of a limit, nil if there is none.
+func silentMemory(l *pace.Limit, clock *monotime.Clock) *SilentMemory {
+	if l.Size == 0 {
+		return nil
+	}
+	m := &SilentMemory{Size: l.Size, Slides: l.Slides, Least: l.Least, Most: l.Most, Slack: l.Slack, Next: clock.Date(l.Next), Gap: l.Gap}
+	for _, p := range l.Went {
+		m.Went = append(m.Went, PastMemory{clock.Date(p.At), p.N})
+	}
+	return m
+}
+
+// limit is what was kept of it.
+func (m *SilentMemory) limit(clock *monotime.Clock) (l pace.Limit) {
+	if m == nil {
+		return l
+	}
+	l = pace.Limit{Size: m.Size, Slides: m.Slides, Least: m.Least, Most: m.Most, Slack: m.Slack, Next: clock.At(m.Next), Gap: m.Gap}
+	for _, p := range m.Went {
+		l.Went = append(l.Went, pace.Past{At: clock.At(p.At), N: p.N})
+	}
+	return l
+}
+
+// moved returns m with other instants.
+func (m *SilentMemory) moved(to func(t time.Time) time.Time) *SilentMemory {
+	if m == nil {
+		return nil
+	}
+	another := *m
+	another.Next, another.Went = to(m.Next), slices.Clone(m.Went)
+	for i := range another.Went {
+		another.Went[i].At = to(m.Went[i].At)
+	}
+	return &another
+}
+
 // How long what was learned is kept for a bucket that nobody asks for.
 const (
 	rateKept = pace.Kept     // a rate, or a price
