@@ -263,7 +263,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	l.restock(now)
 	w.refuseUncalled(now)
-	w.left = w.Looks(l.clock.Awake(now), w.Hasty.Sub(now), Cause(d.Cause) == CauseSlowStart || l.tree.frozen > 0)
+	w.left = w.Looks(l.clock.Awake(now), w.Hasty.Sub(now), l.tree.mayStart(d.Cause))
 	return w, nil
 }
 

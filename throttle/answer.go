@@ -145,17 +145,16 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	a.Statements, a.Counter = together.Short(a.Statements, a.Counter)
 	var alone time.Duration
+	var own, local bool
 	refused, void := a.Refused, a.Refused || a.Lost
 	if refused {
 		var rest *quota.Hold
-		var own bool
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
 			a = &Answer{Lost: true, Hold: rest, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements}
 		}
 	}
 	told := a
 	if l.entry.group != nil && (a.Counter != "" || l.contradicted.Load()) {
-		var local bool
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
 		}
@@ -179,7 +178,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if !o.Refused && !a.Lost {
 			g.served(now)
 		}
-		if g.extra != nil || a.Unsettled || g.ticket.Reading { // there is something to free, or to wait for
+		if g.isOpen(a) {
 			g.ensureExtra()
 			if o.Open = g.freeAnswered(a); !o.Open {
 				g.endGuess(now, void)
@@ -368,6 +367,9 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	}
 	return refused
 }
+
+// isOpen reports whether there is anything to free, or to wait for.
+func (g *right) isOpen(a *Answer) bool { return g.extra != nil || a.Unsettled || g.ticket.Reading }
 
 // freeAnswered gives back the slots that the answer frees, and reports whether Done must be called.
 func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {

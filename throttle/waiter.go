@@ -101,6 +101,9 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 	return left
 }
 
+// mayStart reports whether a claim waits for a slow start, by the cause of its delay, or may do so when the tree thaws.
+func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart || t.frozen > 0 }
+
 // passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty. Not
 // while the tree is frozen, when others have yet to come back to their places: then w is looked at again when it is not.
 func (w *waiter) passes(now monotime.Time) (passes bool) {
