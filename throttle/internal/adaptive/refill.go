@@ -205,14 +205,9 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.meter, r.guessed = meter{from: since, served: o.n}, r.atMost/2
 }
 
-// find takes in that a request was served, and whether a paced one has found what the stated reset does not explain. One
-// that finds the whole limit where the reset may have come has found no more than a window would have had. One that went
-// before nothing remained was not paced: its answer was overtaken.
+// find takes in that a request was served, and whether a paced one has found what the stated reset does not explain.
 func (r *refill) find(o *outcome) {
-	if o.remainingBefore > o.idle || o.sent < o.spentSince || o.limit >= fewTokens && o.now >= o.earlyBefore && o.found() >= o.limit {
-		return
-	}
-	if r.refusalsInRow = 0; o.sent < o.lateBefore {
+	if r.refusalsInRow = 0; o.remainingBefore <= o.idle && o.sent < o.lateBefore {
 		r.finds = min(r.finds+1, proven)
 	}
 }

@@ -506,48 +506,16 @@ func TestStockDoubts(t *testing.T) {
 }
 
 // TestStockFinds: a request that went although no more remained than is reserved for others has found something, be the
-// limit shared as a stock or ours: that outlasts refusals. One that took of what remained says nothing of them.
+// limit shared as a stock or ours: that outlasts refusals.
 func TestStockFinds(t *testing.T) {
-	for _, test := range []struct{ remained, reserved, want, row int }{{0, 0, 1, 0}, {1, 0, 0, 1}, {2, 2, 1, 0}, {3, 2, 0, 1}} {
+	for _, test := range []struct{ remained, reserved, want int }{{0, 0, 1}, {1, 0, 0}, {2, 2, 1}, {3, 2, 0}} {
 		r := refill{refills: true, refusalsInRow: 1}
 		o := outcome{sent: start, lateBefore: start.Add(time.Second), remainingBefore: test.remained, idle: test.reserved}
-		if !r.believe(&o) || r.finds != test.want || r.refusalsInRow != test.row {
-			t.Errorf("%d remained, of which %d were reserved: %d finds, %d refusals in a row; want %d, %d", test.remained, test.reserved, r.finds, r.refusalsInRow, test.want, test.row)
+		if !r.believe(&o) || r.finds != test.want || r.refusalsInRow != 0 {
+			t.Errorf("%d remained, of which %d were reserved: %d finds, %d refusals in a row; want %d, 0", test.remained, test.reserved, r.finds, r.refusalsInRow, test.want)
 		}
 		if o.sent = o.lateBefore; r.believe(&o) && r.finds != test.want {
 			t.Errorf("%d finds, want %d: the reset had come", r.finds, test.want)
-		}
-	}
-}
-
-// TestFindsOfAWindow: a window of ten that was taken to refill, in which the first request is refused that is paced. That
-// the whole limit is there when the reset may have come, and that answers overtake one another, does not outlast that.
-func TestFindsOfAWindow(t *testing.T) {
-	const s = time.Second
-	for _, test := range []struct {
-		name  string
-		finds int
-		there int // when the reset may have come
-		early time.Duration
-		want  int // refusals that end the belief; 9 if these do not
-	}{
-		{"a window", 0, 10, s, 2},
-		{"it was seen to refill before", 4, 10, s, 4},
-		{"a part is there", 0, 6, s, 9},
-		{"the whole limit, before the reset", 0, 10, 2*s + 1, 9},
-	} {
-		r := refill{refills: true, rate: 2, fullSpan: 5 * s, maxHold: time.Minute, finds: test.finds}
-		refused := 0
-		for at := start; refused < 9; at = at.Add(3 * s) {
-			r.measure(&outcome{sent: at.Add(-s), now: at.Add(-s), n: 1, limit: 10, refused: true, newest: true})
-			if refused++; !r.refills {
-				break
-			}
-			r.measure(&outcome{sent: at, now: at.Add(s), n: 1, limit: 10, remaining: test.there - 1, spentSince: at.Add(-s), earlyBefore: at.Add(test.early), lateBefore: at.Add(2 * s), newest: true})
-			r.measure(&outcome{sent: at.Add(s), now: at.Add(s + 2), n: 1, limit: 10, remaining: 4, spentSince: at.Add(s + 1), earlyBefore: at.Add(2 * s), lateBefore: at.Add(3 * s)})
-		}
-		if refused != test.want {
-			t.Errorf("%s: the belief ends after %d refusals, want %d", test.name, refused, test.want)
 		}
 	}
 }
