@@ -95,10 +95,10 @@ func (o *outcome) back() int { return o.found() - max(min(o.idle, o.remainingBef
 // other looks.
 func (o *outcome) whole() bool { return 10*(o.found()+o.beside+o.others) >= 9*o.limit }
 
-// taken reports whether others have taken what was there for a refused request: something was left beside all that was
-// under way, and now nothing is.
+// taken reports whether others have taken what was there for a refused request: more was left beside all that was under
+// way than it costs, and now nothing is. Just as much is left where a server is one behind, see behind.go.
 func (o *outcome) taken() bool {
-	return o.refused && o.newest && o.requests && !o.otherLimit && o.remaining <= 0 && o.remainingBefore-(o.flight-o.n) >= o.n
+	return o.refused && o.newest && o.requests && !o.otherLimit && o.remaining <= 0 && o.remainingBefore-(o.flight-o.n) > o.n
 }
 
 // refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It

@@ -273,10 +273,11 @@ func TestRefillTakenByOthers(t *testing.T) {
 		want   bool
 	}{
 		{"three were left", 3, 0, 0, 20, true},
-		{"one was left", 1, 0, 0, 20, true},
+		{"two were left", 2, 0, 0, 20, true},
+		{"one was left, or the server is one behind", 1, 0, 0, 20, false},
 		{"nothing was left", 0, 0, 0, 20, false},
 		{"ours may have taken it", 2, 2, 0, 20, false},
-		{"one more than ours take", 2, 1, 0, 20, true},
+		{"two more than ours take", 3, 1, 0, 20, true},
 		{"something is left still", 3, 0, 1, 20, false},
 		{"the limit fell", 3, 0, 0, 10, false},
 	} {
