@@ -63,6 +63,14 @@ func (r *refill) looked(o *outcome) {
 	}
 }
 
+// outlast takes in that a look at a limit of one found it after looks that were in vain: others took what came back
+// then, and may be gone. What failed beside them says nothing of the limit. And whoever comes after the reset, as the
+// server says, and is too late, shares the limit with others who come sooner: so the next look comes after half of the
+// usual time.
+func (r *refill) outlast() {
+	r.doubtEarly.skip, r.doubtRefills.skip, r.foundAll = 0, 0, max(r.foundAll, 1)
+}
+
 // startBlind takes the server for one that refills if the limit is full again within a round trip.
 func (r *refill) startBlind(o *outcome) bool {
 	rate, ok := r.blind.note(o)

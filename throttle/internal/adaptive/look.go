@@ -77,7 +77,7 @@ func (w *window) noteSpent(o *outcome) {
 	switch {
 	case w.remaining > w.idle:
 		w.spentSince = 0
-	case w.spentSince == 0, o.look && !o.refused && o.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
+	case w.spentSince == 0, o.look && !o.refused && o.limit < fewTokens && w.rounded(o.now):
 		w.spentSince = o.now
 		w.refill.doubtEarly.occasion()
 		w.reset.soonerDoubt.occasion()
@@ -99,6 +99,9 @@ func (w *window) tryStepsAgain() {
 	}
 }
 
+// rounded reports whether rounding hides when the limit is back.
+func (w *window) rounded(now monotime.Time) bool { return w.reset.late.Sub(now) <= w.reset.resolution }
+
 // judgeLook draws the conclusions from the answer to a look. A look that went after the reset
 // and was refused came too early: then the server rounds resets down, so that they come up to a
 // step later than stated; or, if this is known already, others have taken all, and the next look goes
@@ -110,6 +113,9 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.vainLooks++
 		w.rare.miss(o.now, w.vainLooks, w.limitInRequests(), max(w.span, w.reset.late.Sub(o.now)), random)
 	default:
+		if w.vainLooks > 0 && o.limit == 1 && w.rounded(o.now) {
+			w.refill.outlast()
+		}
 		w.vainLooks, w.rare = 0, rare{}
 	}
 	switch {

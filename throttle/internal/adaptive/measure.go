@@ -57,7 +57,7 @@ func (r *refill) measureRate(o *outcome) {
 		r.raiseWhole(o)
 		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= o.idle, r.rate)
 	}
-	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate)), math.MaxInt32) // see pace.Sane
+	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate, r.served)), math.MaxInt32) // see pace.Sane
 	if r.blind.on {
 		r.atMost = max(r.atMost, r.rate)
 	}
@@ -141,7 +141,8 @@ func (r *refill) seeFaster(o *outcome) {
 const mostResetLooks = 2
 
 // beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with
-// this answer; or if the token was there as soon as the user says, the rate is just under what he says.
+// this answer, and what was seen before is taken for held; or if the token was there as soon as the user says, the rate
+// is just under what he says.
 func (r *refill) beginRaise(o *outcome) {
 	switch r.raise.by = firstRaise; {
 	case o.limit != 1:
@@ -150,7 +151,8 @@ func (r *refill) beginRaise(o *outcome) {
 		r.rate = measuredShare / r.spacing.Seconds()
 		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, best: r.rate}
 	default:
-		r.rate *= firstRaise
+		r.rate, r.raise.best = firstRaise*r.rate, r.raise.seen
+		r.raise.went = [3]monotime.Time{2: o.sent}
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 // rate grows with each answer until a request is refused, and again some time later.
 //
 // After a refusal the rate is just under what was served before it (best), and further raises are smaller. A rate
-// below best grows a little with each answer.
+// below best grows a little with each answer. Others who take tokens lower best, too, and have it forgotten. So the
+// highest that it was at a limit of one (seen) is kept, until a lower rate is refused while it is raised: a rate far
+// below seen is raised again as soon as enough was served at it.
 //
 // In come rates (again), what was served (serve) and refusals (refused, fell). Out come the factors by which the rate
 // is multiplied with each served answer (grow) and after a refusal (refused), and the highest rate that was seen
@@ -24,6 +26,7 @@ type raise struct {
 	gap  time.Duration // from the end of a raise to the next one
 
 	best  float64          // the highest rate at which requests were served one after the other; zero if not known
+	seen  float64          // the highest that best was at a limit of one, whatever others did to it since
 	went  [3]monotime.Time // when the latest three went that were served while nothing remained
 	trips float64          // how many requests go in a round trip at the rate, 1 at least; zero if none was served yet
 	blind bool             // a round trip is longer than one token takes: so it may vary by as much as a token takes
@@ -69,11 +72,13 @@ const (
 // on reports whether the rate is raised now.
 func (ra *raise) on() bool { return ra.by > 1 }
 
-// again begins to raise a rate again, when it is time for that.
-func (ra *raise) again(now monotime.Time, rate float64) {
+// again begins to raise a rate again, when it is time for that, or after so many were served at it.
+func (ra *raise) again(now monotime.Time, rate float64, served int) {
 	switch {
 	case ra.on() || ra.by == 0:
 		return
+	case served >= chanceAfter && !ra.blind && pace.Fallen(rate, ra.seen):
+		ra.by, ra.from, ra.at = gentleRaise, rate, 0
 	case ra.at == 0:
 		if rate >= 2*ra.from {
 			ra.gap = raiseAfter
@@ -106,17 +111,20 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, usedUp
 		return
 	case from != 0 && sent > from && !ra.blind:
 		ra.best = max(ra.best, 2/sent.Sub(from).Seconds())
+		if limit == 1 {
+			ra.seen = max(ra.seen, ra.best)
+		}
 	}
 	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
 }
 
-// grow takes in that a request was served, and returns by what the rate is multiplied. Between two raises the rate
-// grows up to bestShare · best, as a refusal costs more than the rest would bring.
-func (ra *raise) grow(now monotime.Time, rate float64) float64 {
+// grow takes in that a request was served at a rate, as so many were since a refusal, and returns by what the rate is
+// multiplied. Between two raises the rate grows up to bestShare · best, as a refusal costs more than the rest would bring.
+func (ra *raise) grow(now monotime.Time, rate float64, served int) float64 {
 	if ra.by == 0 {
 		return 1
 	}
-	if ra.again(now, rate); !ra.on() && !ra.blind {
+	if ra.again(now, rate, served); !ra.on() && !ra.blind {
 		return max(1, min(slowRaise, bestShare*ra.best/rate))
 	}
 	return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
@@ -130,6 +138,7 @@ func (ra *raise) refused(rate float64, served int) (factor float64) {
 	ra.went = [3]monotime.Time{}
 	switch {
 	case ra.on():
+		ra.seen = min(ra.seen, max(ra.best, rate))
 		if ra.by = 1 + (by-1)/4; ra.by < leastRaise {
 			ra.by = 1
 		}

@@ -86,8 +86,77 @@ func TestRaiseBelowHeld(t *testing.T) {
 		{"several are under way", raise{by: 1, best: 20, blind: true}, 10, 10},
 		{"never raised", raise{best: 20}, 10, 10},
 	} {
-		if got := test.rate * test.ra.grow(start, test.rate); math.Abs(got-test.want) > 1e-9 {
+		if got := test.rate * test.ra.grow(start, test.rate, 0); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%s: %v/s, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestRaiseToWhatWasSeen: a rate far below the highest that was held at a limit of one is raised again once enough were
+// served at it, until that is refused: then the refused rate is the highest, unless a higher one is held still.
+func TestRaiseToWhatWasSeen(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		ra     raise
+		served int
+		want   float64 // the factor, of a rate of 10
+	}{
+		{"far below", raise{by: 1, seen: 20}, chanceAfter, gentleRaise},
+		{"too few were served", raise{by: 1, seen: 20}, chanceAfter - 1, 1},
+		{"near", raise{by: 1, seen: 12}, chanceAfter, 1},
+		{"never seen", raise{by: 1}, chanceAfter, 1},
+		{"several are under way", raise{by: 1, seen: 20, blind: true}, chanceAfter, 1},
+	} {
+		if got := test.ra.grow(start, 10, test.served); got != test.want {
+			t.Errorf("%s: the rate is multiplied by %v, want %v", test.name, got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		name string
+		ra   raise
+		want float64
+	}{
+		{"a raise is refused", raise{by: gentleRaise, best: 5, seen: 20}, 10},
+		{"below what is held", raise{by: gentleRaise, best: 15, seen: 20}, 15},
+		{"above what was seen", raise{by: gentleRaise, best: 5, seen: 8}, 8},
+		{"nothing was seen", raise{by: gentleRaise, best: 5}, 0},
+		{"no raise is", raise{by: 1, best: 10, seen: 20}, 20},
+	} {
+		if test.ra.refused(10, 9); test.ra.seen != test.want {
+			t.Errorf("%s: seen %v, want %v", test.name, test.ra.seen, test.want)
+		}
+	}
+}
+
+// TestOutlastedOthers: others who hold strict spacing take all that comes back, and each look is in vain. When one is
+// served at last, they may be gone: so the next look comes after a quarter of the step, though such looks were in vain
+// before; or after the time of one token, if that was seen before the others came.
+func TestOutlastedOthers(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name string
+		seen float64
+		next time.Duration // the look after the one that is served
+		rate float64       // after it
+	}{
+		{"nothing was seen before", 0, 250 * ms, 8},
+		{"twenty in a second were", 20 / measuredShare, 50 * ms, 40},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(spent(time.Second)))
+		b.window1().refill.raise.seen = test.seen
+		at := time.Duration(0)
+		for range 4 {
+			at += b.dueAfter(0, 1)
+			a := refuses(spent(time.Second))
+			a.Hold, a.HoldKnown, a.HoldResolution = time.Second, true, time.Second
+			at += b.at(at).exchange(a).Hold
+		}
+		b.at(at).exchange(says(spent(time.Second)))
+		b.wantDue(test.next)
+		b.at(at + test.next).exchange(says(spent(time.Second)))
+		if r := &b.window1().refill; !r.refills || math.Abs(r.rate-test.rate) > 1e-9 {
+			t.Errorf("%s: refills %v, at %v/s; want %v/s", test.name, r.refills, r.rate, test.rate)
 		}
 	}
 }

@@ -240,6 +240,14 @@ func (r *refill) early() bool {
 // token returns how long one token takes to come back at most, as far as that was seen.
 func (r *refill) token() time.Duration { return monotime.Seconds(1 / max(r.rate, r.raise.best)) }
 
+// apart returns how far apart tokens come, as the user says, or as was seen; zero if neither is known.
+func (r *refill) apart() time.Duration {
+	if r.spacing > 0 || r.raise.seen == 0 {
+		return r.spacing
+	}
+	return monotime.Seconds(1 / (measuredShare * r.raise.seen))
+}
+
 // stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of
 // paced requests: of a belief that begins later, it would say nothing.
 func (r *refill) stop() {
@@ -252,6 +260,7 @@ func (r *refill) stop() {
 // another unit.
 func (r *refill) misread() {
 	r.stop()
+	r.raise.seen = 0
 	r.drip, r.instants, r.grid = drip{}, drip{}, grid{}
 }
 
@@ -304,5 +313,5 @@ func (r *refill) adopt(h *Habits) {
 
 // signs returns what speaks for looking before the reset, since one token may be back much earlier.
 func (r *refill) signs() refillSigns {
-	return refillSigns{open: !r.refills && r.doubtEarly.skip == 0, emptyReset: r.emptyReset, foundAll: r.foundAll, spacing: r.spacing}
+	return refillSigns{open: !r.refills && r.doubtEarly.skip == 0, emptyReset: r.emptyReset, foundAll: r.foundAll, spacing: r.apart()}
 }
