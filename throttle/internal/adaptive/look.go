@@ -107,17 +107,7 @@ func (w *window) rounded(now monotime.Time) bool { return w.reset.late.Sub(now) 
 // step later than stated; or, if this is known already, others have taken all, and the next look goes
 // at the next reset and after a hold that doubles, see beyond; or if no reset is stated, when seek says.
 func (w *window) judgeLook(o *outcome, random func() float64) {
-	switch {
-	case !o.look:
-	case o.vain():
-		w.vainLooks++
-		w.rare.miss(o.now, w.vainLooks, w.limitInRequests(), max(w.span, w.reset.late.Sub(o.now)), random)
-	default:
-		if w.vainLooks > 0 && o.limit == 1 && w.rounded(o.now) {
-			w.refill.outlast()
-		}
-		w.vainLooks, w.rare = 0, rare{}
-	}
+	w.countVain(o, random)
 	switch {
 	case !o.look:
 	case !o.vain():
@@ -142,6 +132,21 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
 		w.missedLooks++
+	}
+}
+
+// countVain counts looks in vain in a row, and notes if that row is over.
+func (w *window) countVain(o *outcome, random func() float64) {
+	switch {
+	case !o.look:
+	case o.vain():
+		w.vainLooks++
+		w.rare.miss(o.now, w.vainLooks, w.limitInRequests(), max(w.span, w.reset.late.Sub(o.now)), random)
+	default:
+		if w.vainLooks > 0 && o.limit == 1 && w.rounded(o.now) {
+			w.refill.outlast()
+		}
+		w.vainLooks, w.rare = 0, rare{}
 	}
 }
 

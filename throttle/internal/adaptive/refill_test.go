@@ -845,22 +845,36 @@ func TestOthersAreNoRefill(t *testing.T) {
 }
 
 // TestEarlyLooksReturn: at a limit of which nothing remains after each request, an early look that was refused
-// is left out at the next two waits, and then made again: each request that is served begins a new wait.
+// is left out at the next two waits, and then made again: each request that is served begins a new wait. At a limit of
+// one, others may be gone once a look is served: then it is made again at the next wait.
 func TestEarlyLooksReturn(t *testing.T) {
-	b := newBucket(t, Config{})
-	s := left(0, 1, time.Second)
-	s.Resolution = time.Second
-	b.exchange(says(s))
-	at := 500 * time.Millisecond
-	b.wantDue(at)
-	b.at(at).exchange(refuses(s)) // others have taken what came back
-	for _, in := range []time.Duration{500 * time.Millisecond, time.Second, 500 * time.Millisecond} {
-		b.wantDue(in)
-		at += in
-		b.at(at).exchange(says(s))
-	}
-	if r := b.window1().refill; !r.refills {
-		t.Error("the second look found all of it before the reset: it refills")
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		limit int
+		in    []time.Duration
+	}{
+		{1, []time.Duration{500 * ms, 250 * ms}},
+		{2, []time.Duration{500 * ms, 1000 * ms, 500 * ms}},
+	} {
+		b := newBucket(t, Config{})
+		s := left(0, test.limit, time.Second)
+		s.Resolution = time.Second
+		b.exchange(says(s))
+		at := 500 * ms
+		b.wantDue(at)
+		b.at(at).exchange(refuses(s)) // others have taken what came back
+		for _, in := range test.in {
+			b.wantDue(in)
+			at += in
+			b.at(at)
+			for i := range test.limit { // all of it is back
+				s.Remaining = test.limit - 1 - i
+				b.exchange(says(s))
+			}
+		}
+		if r := b.window1().refill; !r.refills {
+			t.Errorf("limit of %d: a look found all of it before the reset: it refills", test.limit)
+		}
 	}
 }
 
