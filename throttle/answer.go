@@ -85,6 +85,7 @@ func (g *Grant) Answered(a Answer) Outcome {
 	if g.requestsOnly && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || l.quietAbove() && !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
 		return Outcome{}
 	}
+	a.Statements, a.Counter = together.Short(a.Statements, a.Counter) // here, where they stay on the stack
 	if l.Rand == nil || !a.informative() {
 		return g.answered(&a, 0)
 	}
@@ -143,7 +144,6 @@ func (g *Grant) draw() (luck float64) {
 // if another bucket learns from the answer.
 func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
-	a.Statements, a.Counter = together.Short(a.Statements, a.Counter)
 	var alone time.Duration
 	var own, local bool
 	refused, void := a.Refused, a.Refused || a.Lost
