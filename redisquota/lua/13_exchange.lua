@@ -143,8 +143,8 @@ local function wake()
   learn, unheard, state.cut = now + horizon, others, 0
 end
 
--- hear_alone has nothing be handed out for a horizon, if a member sent without us, and nobody was served for so long.
-local function hear_alone()
+-- hear_outage has nothing be handed out for a horizon, if a member sent without us, and nobody was served for so long.
+local function hear_outage()
   if not request.outage then
     return
   elseif 2 * (now - silent()) > horizon then -- which is how long a member tries, before it sends without us
@@ -236,7 +236,7 @@ local function exchange()
   end
   tell()
   trust()
-  hear_alone()
+  hear_outage()
   if now < served and not fresh then -- the bucket was lost
     local t = now + math.min(request.ahead, ages)
     start(t, first(t))
