@@ -76,17 +76,21 @@ func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another bool, a *A
 		}
 	case a.Reading:
 		t.Reading = p.beginReading(&kind) || t.Reading
+	case w.isBefore(t.sequence): // it was charged to the window before
 	default:
 		p.count(&kind)
 	}
-	w.learnSpent(o.sent, o.now, o.remaining, a.underway, !o.refused, &kind, another, o.newest)
+	w.learnSpent(t, o.now, o.remaining, a.underway, !o.refused, &kind, another, o.newest)
 }
 
-// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request that
-// was sent at an instant, with so many requests under way. Of a window of which all requests are answered, the least
-// that remained is what remains, whichever answer said it.
-func (w *window) learnSpent(sent, now monotime.Time, remaining, underway int, served bool, kind *Kind, another, newest bool) {
+// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request with so
+// many others under way. Of a window of which all requests are answered, the least that remained is what remains,
+// whichever answer said it; one about the window before says nothing of it.
+func (w *window) learnSpent(t *Ticket, now monotime.Time, remaining, underway int, served bool, kind *Kind, another, newest bool) {
 	p := w.price
+	if w.isBefore(t.sequence) {
+		return
+	}
 	if p.least = min(p.least, remaining); !newest {
 		if underway > 0 || w.refill.refills {
 			return
@@ -97,7 +101,7 @@ func (w *window) learnSpent(sent, now monotime.Time, remaining, underway int, se
 	if refills {
 		before = min(before+w.refill.rate*now.Sub(p.at).Seconds(), float64(cmp.Or(w.stated, maxTokens)))
 	}
-	soon := now.Sub(p.at) <= sameBurst*now.Sub(sent)
+	soon := now.Sub(p.at) <= sameBurst*now.Sub(t.Sent)
 	spent, missing := before-float64(remaining), float64(w.stated-remaining)
 	switch {
 	case soon && (refills && pace.Sane(w.refill.rate) || !refills && !another && spent >= 0):

@@ -205,6 +205,35 @@ func TestPriceOfAnswersThatOvertakeOthers(t *testing.T) {
 	}
 }
 
+// An answer that comes when the next window has begun, to a request that went before, says nothing of what is spent in it.
+func TestPriceOfAnAnswerAboutTheWindowBefore(t *testing.T) {
+	const each = 500
+	left := func(remaining int) quota.Statement {
+		return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: remaining}
+	}
+	b := newBucket(t, Config{})
+	for i := range 18 {
+		b.exchange(says(left(10_000 - (i+1)*each)))
+	}
+	late := b.send()
+	b.exchange(says(left(each)))
+	b.at(time.Minute)
+	look := b.send()
+	b.done(look, says(left(10_000-each)))
+	if !look.looks || b.window1().restored != look.sequence {
+		t.Fatal("no look has found the next window")
+	}
+	b.at(61 * time.Second)
+	for i := range 4 {
+		if b.exchange(says(left(10_000 - (i+2)*each))); i == 2 {
+			b.done(late, says(left(0)))
+		}
+	}
+	if p := b.window1().price; p.mean != each || p.variance != 0 {
+		t.Errorf("a request costs %.0f with a variance of %.0f, want %d and 0", p.mean, p.variance, each)
+	}
+}
+
 // What is thought before the price is known is often wrong by far, and says nothing of how much prices vary.
 func TestPriceVariesFromWhenItIsKnown(t *testing.T) {
 	var p price

@@ -31,7 +31,7 @@ type remains struct {
 // hear takes in the Remaining of an answer, which has a number in the sequence as its request has (granted), and came
 // at an instant, or later. It reports whether the answer is the newest: the server wrote it after all answers before.
 func (r *remains) hear(granted sequence, remaining int, answer sequence, at monotime.Time) (newest bool) {
-	if granted < r.restored { // it is about the window before
+	if r.isBefore(granted) {
 		r.lastAnswer = answer
 		return false
 	}
@@ -49,6 +49,9 @@ func (r *remains) hear(granted sequence, remaining int, answer sequence, at mono
 	}
 	return newest
 }
+
+// isBefore reports whether the answer to a request of that number is about the window before.
+func (r *remains) isBefore(granted sequence) bool { return granted < r.restored }
 
 // renew takes in that a request of that number found the whole limit: it is the newest.
 func (r *remains) renew(granted sequence) { r.restored, r.lastAnswer = granted, granted }

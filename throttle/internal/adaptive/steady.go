@@ -216,7 +216,7 @@ func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFl
 		if p.count(kind); w.refill.refills { // before another price is learned
 			cost = product(t.N, p.ofLatest())
 		}
-		w.learnSpent(t.Sent, now, left, inFlight, true, kind, false, newest)
+		w.learnSpent(t, now, left, inFlight, true, kind, false, newest)
 	}
 	if w.refill.refills {
 		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, flight: inFlight + t.N, remaining: left, newest: newest, requests: w.unit == "", unpriced: w.price != nil, limit: w.limit()})
