@@ -238,7 +238,8 @@ func (e *echo) memory(latest monotime.Time) Limit {
 
 // resume takes over what an earlier run has kept of a proven limit.
 func (e *echo) resume(now monotime.Time, m *Limit) {
-	*e = echo{size: m.Size, top: m.Size, span: m.Least, longest: m.Most, back: leastRow, calm: provenServed, gap: m.Gap, next: stillDue(now, m.Next, m.Gap)}
+	gap := m.gapOf(m.Least)
+	*e = echo{size: m.Size, top: m.Size, span: m.Least, longest: m.Most, back: leastRow, calm: provenServed, gap: gap, next: stillDue(now, m.Next, gap)}
 	for _, w := range m.Went {
 		e.open(cell{min(w.At, now), min(max(w.N, 0), mostCounted)})
 	}

@@ -223,7 +223,7 @@ func (f *formerRate) succeeds(pace float64, served int) bool {
 
 // resume takes over what an earlier run has kept, which has ended at a pace.
 func (f *formerRate) resume(now monotime.Time, pace float64, m *Memory) {
-	*f = formerRate{rate: m.Former, upGap: min(max(m.UpGap, 0), max(longestUp, takes(perUp, 1, monotime.Seconds(1/pace))))}
+	*f = formerRate{rate: m.Former, upGap: min(max(m.UpGap, 0), rarest(1, monotime.Seconds(1/pace)))}
 	if f.note(now, m.Former, 0, pace, 0); f.up && m.UpNext != 0 {
 		f.next = stillDue(now, m.UpNext, f.upGap)
 	}

@@ -46,6 +46,12 @@ func (m *Limit) sane(slowest float64) bool {
 		m.Slack >= 0 && m.Slack <= mostSlack && m.Gap > 0 && len(m.Went) <= MaxPast && (m.Slides || len(m.Went) > 0)
 }
 
+// gapOf returns Gap, as long at most as the gaps of a run become where the limit is back after a span: see rarer and
+// retry. So no text that is read has more be tried never again.
+func (m *Limit) gapOf(span time.Duration) time.Duration {
+	return min(m.Gap, max(rarest(m.Size, span), span))
+}
+
 // stillDue is when that is due in this run which an earlier one had planned for an instant, a gap after the time before: no
 // later than after the gap, since a clock may have been set. So many short runs try more as seldom as a long one.
 func stillDue(now, planned monotime.Time, gap time.Duration) monotime.Time {

@@ -125,6 +125,13 @@ func TestLimitIsKept(t *testing.T) {
 		if at := next.Due(start, 0, 1, 0, false); at.Sub(start) > 62*s {
 			t.Errorf("%s: after nonsense, one goes in %v", name, at.Sub(start))
 		}
+		for _, gap := range []time.Duration{time.Hour, monotime.Longest, math.MaxInt64} { // no run has a gap longer than 200 requests take
+			bad.Limit.Gap = gap
+			next.Resume(start, &bad, 1./900)
+			if at := next.State(start).Next.Sub(start); at != 40*time.Minute {
+				t.Errorf("%s: after a gap of %v, more goes in %v, want 40m", name, gap, at)
+			}
+		}
 	}
 }
 

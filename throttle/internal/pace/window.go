@@ -252,7 +252,12 @@ func takes(tokens, size int, span time.Duration) time.Duration {
 // rarer returns after how long more is to go again than a limit of so many in a span, if that was so long before: up to
 // longestUp, or until perUp are served, if that takes longer.
 func rarer(gap time.Duration, size int, span time.Duration) time.Duration {
-	return min(monotime.Seconds(upGrowth*gap.Seconds()), max(longestUp, takes(perUp, size, span)))
+	return min(monotime.Seconds(upGrowth*gap.Seconds()), rarest(size, span))
+}
+
+// rarest is the longest gap of rarer.
+func rarest(size int, span time.Duration) time.Duration {
+	return max(longestUp, takes(perUp, size, span))
 }
 
 // isSparse reports whether a bucket that is still empty so long after the first refusal would have far less than a turn
@@ -364,9 +369,9 @@ func (w *window) memory() Limit {
 // resume takes over what an earlier run has kept.
 func (w *window) resume(now monotime.Time, m *Limit) {
 	last := m.Went[len(m.Went)-1]
-	used := min(max(last.N, 0), mostCounted)
+	used, gap := min(max(last.N, 0), mostCounted), m.gapOf(m.Most)
 	*w = window{
-		size: m.Size, alike: 1, sudden: true, sparse: true, least: m.Least, most: m.Most, slack: m.Slack, gap: m.Gap, next: stillDue(now, m.Next, m.Gap),
+		size: m.Size, alike: 1, sudden: true, sparse: true, least: m.Least, most: m.Most, slack: m.Slack, gap: gap, next: stillDue(now, m.Next, gap),
 		turn: turn{from: min(last.At, now), granted: used, served: used},
 	}
 }
