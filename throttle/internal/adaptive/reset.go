@@ -19,6 +19,8 @@ type reset struct {
 	early, late   monotime.Time // the reset is in [early, late]; zero if it is not known
 	resolution    time.Duration // the step in which the server states resets
 	roundsDown    bool          // the server rounds resets down
+	statesAll     bool          // it has stated one while something remained
+	statesSome    bool          // it has stated one when nothing remained that was a step away or more
 	doubtUp       doubt         // about whether it does not
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
@@ -49,7 +51,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.trip = trip
 	}
 	if !st.ResetKnown {
-		if st = r.withinAStep(now); st == nil {
+		if st = r.withinAStep(now, st.Remaining); st == nil {
 			if r.late <= now {
 				r.early, r.late = 0, 0
 			}
@@ -57,9 +59,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		}
 	}
 	r.resolution = min(max(st.Resolution, 0), monotime.Longest)
-	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
-		r.roundDown()
-	}
+	r.noteWhen(st)
 	set := r.compareClocks(sent, now, st, limit)
 	early, late := r.interval(sent, now, st, limit)
 	passed := st.Reset > 0 && sent >= r.late
@@ -77,15 +77,27 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	return change
 }
 
-// withinAStep is what an answer says that states no reset while something remains, where resets are rounded down: that it
+// noteWhen notes how much remains where resets are stated, and whether that shows that they are rounded down.
+func (r *reset) noteWhen(st *quota.Statement) {
+	r.statesAll = r.statesAll || st.Remaining > 0 && st.Reset > 0
+	r.statesSome = r.statesSome || st.Remaining <= 0 && st.Reset >= r.resolution
+	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
+		r.roundDown()
+	}
+}
+
+// withinAStep is what an answer says that states no reset while so much remains, where resets are rounded down: that it
 // is less than a step away. Package headers leaves out a reset of zero then, since other servers write one that have
-// none. It is nil where that is not so, or the known reset is further away; and where resets are instants, which half of
-// the answers in such a step state.
-func (r *reset) withinAStep(now monotime.Time) *quota.Statement {
-	if !r.roundsDown || r.clocks.known || r.resolution <= 0 || r.early > now.Add(r.resolution) {
+// none. It is nil where that is not so, or the known reset is further away; where resets are instants, which half of
+// the answers in such a step state; and where those that are a step away or more are stated only when nothing remains.
+func (r *reset) withinAStep(now monotime.Time, remaining int) *quota.Statement {
+	switch {
+	case remaining <= 0, r.statesSome && !r.statesAll:
+		return nil
+	case !r.roundsDown, r.clocks.known, r.resolution <= 0, r.early > now.Add(r.resolution):
 		return nil
 	}
-	return &quota.Statement{ResetKnown: true, Remaining: 1, Resolution: r.resolution}
+	return &quota.Statement{ResetKnown: true, Remaining: remaining, Resolution: r.resolution}
 }
 
 // come takes in that the reset had come at an instant, whatever was stated.

@@ -724,6 +724,27 @@ func TestResetWithinAStep(t *testing.T) {
 	}
 }
 
+// TestNoResetWithinAStepOfAServerThatStatesSome: a server that states resets only when nothing remains says nothing of
+// one while something does; nor does an answer that states none when nothing remains.
+func TestNoResetWithinAStepOfAServerThatStatesSome(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(step(0, 10, 5*time.Second)))
+	b.at(6 * time.Second).exchange(refuses(step(0, 10, 0))) // so resets are rounded down
+	for i, st := range []quota.Statement{{Limit: 10, Remaining: 9}, {Limit: 10}} {
+		b.at(time.Duration(10+i) * time.Second).exchange(says(st))
+		if w := b.window1(); w.reset.late != 0 || !w.reset.roundsDown {
+			t.Errorf("%d remain: a reset in %v, rounded down: %v; want none, and true", st.Remaining, w.reset.late.Sub(b.now), w.reset.roundsDown)
+		}
+	}
+
+	b = newBucket(t, Config{})
+	b.exchange(says(step(0, 10, 0)))
+	b.at(10 * time.Second).exchange(says(quota.Statement{Limit: 10}))
+	if w := b.window1(); w.reset.late != 0 {
+		t.Errorf("nothing remains, and nothing is said of a reset: it is in %v", w.reset.late.Sub(b.now))
+	}
+}
+
 // TestNoResetIsRoundedDownThatIsNotStated: another process has heard of a reset in whole seconds, and this one
 // hears of none.
 func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
