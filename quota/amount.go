@@ -92,12 +92,21 @@ var suffixes = [...]struct {
 }
 
 // scaleOf returns what the word behind a number multiplies that by, and what Parse reads in place of the word: 1000 for
-// "k", and 125 for "kbit" and "kbps", which are bytes. It returns nil if the word does not multiply.
+// "k", a million for "MB" and "MBps", which are bytes, and 125 for "kbit" and "kbps", which are bytes as well. It returns
+// nil if the word does not multiply. A suffix of bytes is spelled as it has to be: "KB" may be of 1000 or of 1024.
 func scaleOf(word string) (scale *big.Rat, p phrase) {
 	if n := multiples[word]; n > 0 {
 		return big.NewRat(n, 1), p
 	}
-	for _, unit := range [...]struct{ name, to string }{{"bps", "bytes / s"}, {"bits", Bytes}, {"bit", Bytes}} {
+	for _, s := range suffixes {
+		switch word {
+		case s.name:
+			return big.NewRat(s.n, 1), phrase{to: Bytes}
+		case s.name + "ps":
+			return big.NewRat(s.n, 1), phrase{to: Bytes + " / s"}
+		}
+	}
+	for _, unit := range [...]struct{ name, to string }{{"bps", Bytes + " / s"}, {"bits", Bytes}, {"bit", Bytes}} {
 		prefix, ok := strings.CutSuffix(word, unit.name)
 		for _, s := range suffixes {
 			if ok && strings.EqualFold(prefix+"B", s.name) {

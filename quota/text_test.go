@@ -100,7 +100,7 @@ func TestParseErrors(t *testing.T) {
 	const number = "want a whole number from 1, or bytes such as 500kB or 1MiB"
 	zeros := strings.Repeat("0", 30)
 	atMost := "want at most " + strconv.Itoa(math.MaxInt)
-	const after = `want a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
+	const after = `want a span such as /m, a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 	for text, want := range map[string]string{
 		"fast":                              `column 1: "fast", ` + start,
 		"5/s,":                              `column 5: nothing, ` + start,
@@ -123,7 +123,8 @@ func TestParseErrors(t *testing.T) {
 		`2000 "input, tokens"/s`:            `column 6: "\"input, tokens\"/s", ` + after,
 		"5/s as my name":                    `column 11: "name", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in, streamed, overall or as; a name of several words stands in double quotes: as "my name"`,
 		"5/s as my burst 9 fast":            `column 19: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in, streamed, overall or as`,
-		"5 MB/s":                            `column 3: "MB/s", want bytes in one word with the number: 5MB or 5MiB`,
+		"5 MB/s":                            `column 3: "MB/s", did you mean "5MB/s"`,
+		"5 MB/fortnight":                    `column 3: "MB/fortnight", want bytes in one word with the number: 5MB or 5MiB`,
 		"5 KB/s":                            `column 3: "KB/s", want bytes in one word with the number: 5kB or 5KiB`,
 		"5 Requests/s":                      `column 3: "Requests/s", did you mean "5/s"`,
 		"5 in/s":                            `column 3: "in/s", ` + after,
@@ -146,7 +147,8 @@ func TestParseErrors(t *testing.T) {
 		"1kB/s queue":                       `column 12: nothing, want a whole number from 1, or bytes if`,
 		"1kB/s queue 0":                     `column 13: "0", want a whole number from 1, or bytes if`,
 		"no limit queue 5":                  `"no limit": N is 0, want a positive number beside a Burst, a Debt, a Queue, a WarmUp, Overall or Streamed`,
-		"1.0001kB/s":                        `column 1: "1.0001kB", want a whole number of bytes`,
+		"1.0001kB/s":                        `column 1: "1.0001kB", did you mean "10001B/10s"`,
+		"1.0001kB in flight":                `column 1: "1.0001kB", want a whole number of bytes`,
 		"1.B/s":                             `column 1: "1.B", ` + number,
 		"9e3kB/s":                           `column 1: "9e3kB", ` + number,
 		"5/s streamed":                      `column 5: "5/s streamed": Streamed is true, want false for a quota of requests: only bytes are streamed, as in 1MB/s streamed`,

@@ -13,7 +13,7 @@ import (
 const prefix = "quota: "
 
 // afterNumber is what may follow a number without a slash.
-const afterNumber = `a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
+const afterNumber = `a span such as /m, a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 
 // wantedNumber says what was expected in place of s at the beginning of a quota.
 func wantedNumber(s string) string {
@@ -140,8 +140,9 @@ func cutNumber(s string) (digits, rest string) {
 }
 
 // inBytes returns how an amount of bytes is written whose suffix may be in the wrong case: "1kB or
-// 1KiB" for 1KB. It returns nothing if the suffix is none of bytes.
+// 1KiB" for 1KB and 1KBps. It returns nothing if the suffix is none of bytes.
 func inBytes(digits, suffix string) string {
+	suffix = strings.TrimSuffix(suffix, "ps")
 	for i, known := range suffixes {
 		switch {
 		case !strings.EqualFold(suffix, known.name):
