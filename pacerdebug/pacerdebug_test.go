@@ -124,7 +124,7 @@ func TestJSON(t *testing.T) {
 {"number":4,"method":"GET","since":0,"told":{"for":7500,"cause":"pace","quota":"mine"}}],"known":2,
 "causes":[{"for":2000,"cause":"pace"}],
 "past":[
-{"ago":0,"method":"PUT","how":"not sent: wait past the context's deadline","wait":0},
+{"ago":0,"method":"PUT","how":"not sent: wait past the deadline","wait":0},
 {"ago":500,"method":"GET","wait":1000,"for":[{"for":1000,"cause":"pace","quota":"mine"}]},
 {"ago":1500,"method":"GET","wait":1000,"for":[{"for":1000,"cause":"pace","quota":"mine"}]}]}}`
 		lines := func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "\n", ""), ",\"", ",\n\"") }

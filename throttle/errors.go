@@ -15,7 +15,7 @@ var (
 	ErrWouldWait  = errors.New("would have to wait")                            // the claim could go later, but not now, and must not wait
 	ErrMaxWait    = errors.New("wait over MaxWait")                             // the wait would be longer than MaxWait
 	ErrStandstill = errors.New("nothing can go within MaxStandstill")           // not one token comes within MaxStandstill, even with nobody ahead
-	ErrDeadline   = errors.New("wait past the context's deadline")              // the wait would not end before the context's deadline, or so late that the answer of a Transport's request would come after it
+	ErrDeadline   = errors.New("wait past the deadline")                        // the wait would not end before the context's deadline, which http.Client.Timeout sets too, or so late that the answer of a Transport's request would come after it
 	ErrQueueFull  = errors.New("queue is full")                                 // MaxQueue claims wait already, or the line costs as much as a Quota's Queue
 	ErrTooLarge   = errors.New("cost above what the quota ever grants at once") // the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps
 	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see

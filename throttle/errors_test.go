@@ -65,7 +65,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrDeadline, context.DeadlineExceeded},
 			true, true,
-			"throttle: a: not sent: wait past the context's deadline (in 1m0s): hold, could go in 1h0m0s",
+			"throttle: a: not sent: wait past the deadline (in 1m0s): hold, could go in 1h0m0s",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -178,7 +178,7 @@ func TestLeaseDeadline(t *testing.T) {
 		tl.ask(t.Context(), "b2", b, 1)
 		time.Sleep(time.Second)
 		tl.check(t, "a1 500µs",
-			`b1 1.5ms: throttle: api: not sent: wait past the context's deadline (in 99.5ms): pace "10/s even", could go in 302ms`,
+			`b1 1.5ms: throttle: api: not sent: wait past the deadline (in 99.5ms): pace "10/s even", could go in 302ms`,
 			"a2 101.5ms", "a3 202.5ms", "b2 303.5ms")
 	})
 }

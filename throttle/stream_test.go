@@ -281,7 +281,7 @@ func TestReaderErrorLosesNothing(t *testing.T) {
 			e.Bucket != "disk" || e.Quota != "1kB/s streamed" || e.Cause != CausePace || e.Wait != 25*time.Millisecond {
 			t.Errorf("got %#v", err)
 		}
-		if want := `throttle: disk: not sent: wait past the context's deadline (in 10ms): pace "1kB/s streamed", could go in 25ms`; err.Error() != want {
+		if want := `throttle: disk: not sent: wait past the deadline (in 10ms): pace "1kB/s streamed", could go in 25ms`; err.Error() != want {
 			t.Errorf("got  %v\nwant %v", err, want)
 		}
 		for range 3 {

@@ -217,7 +217,7 @@ func TestLimiterDeadlineIsCheckedOnEntry(t *testing.T) {
 		if e.Wait != 2*time.Second || e.Bucket != l.Name || e.Quota != "1/s even" || e.Cause != CausePace {
 			t.Errorf("got %+v", e)
 		}
-		const text = `throttle: api.example.com: not sent: wait past the context's deadline (in 1.5s): pace "1/s even", could go in 2s`
+		const text = `throttle: api.example.com: not sent: wait past the deadline (in 1.5s): pace "1/s even", could go in 2s`
 		if err.Error() != text {
 			t.Errorf("text\n%s\nwant\n%s", err, text)
 		}
