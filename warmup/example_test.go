@@ -132,11 +132,13 @@ func ExampleRamp_burst() {
 
 // Values that are probably mistakes are found before they are used.
 func ExampleRamp_Validate() {
-	for _, ramp := range []warmup.Ramp{{}, {Rate: 1, ColdFactor: 0.5}, {Rate: 1}} {
+	for _, ramp := range []warmup.Ramp{{}, {Rate: 1, WarmUp: 10}, {Rate: 1, MaxBurst: 5}, {Rate: 1, ColdFactor: 0.5}, {Rate: 1}} {
 		fmt.Println(ramp.Validate())
 	}
 	// Output:
 	// warmup: Rate is 0, want a positive number of tokens per second
+	// warmup: WarmUp is 10ns, want 1µs or more: a number alone is in nanoseconds, 10 * time.Second in seconds
+	// warmup: MaxBurst is 5ns, want 1µs or more: a number alone is in nanoseconds, 5 * time.Second in seconds
 	// warmup: ColdFactor is 0.5, want 1 to 1e6, or 0 for 3
 	// <nil>
 }

@@ -33,6 +33,7 @@
 package warmup
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -201,14 +202,23 @@ func (r *Ramp) Idle(now time.Time) bool {
 }
 
 // Validate returns an error if the value of a field is probably a mistake,
-// although every value has a meaning: a Rate that grants nothing, or a ColdFactor
-// that counts as another one.
+// although every value has a meaning: a Rate that grants nothing, a ColdFactor
+// that counts as another one, or a duration below 1 µs, which is a number without
+// a unit.
 func (r *Ramp) Validate() error {
 	if !(r.Rate > 0) {
 		return fmt.Errorf("warmup: Rate is %v, want a positive number of tokens per second", r.Rate)
 	}
 	if f := r.ColdFactor; f != 0 && !(f >= 1 && f <= maxColdFactor) {
 		return fmt.Errorf("warmup: ColdFactor is %v, want 1 to 1e6, or 0 for 3", f)
+	}
+	return cmp.Or(hasUnit("WarmUp", r.WarmUp), hasUnit("MaxBurst", r.MaxBurst))
+}
+
+// hasUnit returns an error if a field is so short that it is a number to which somebody forgot the unit.
+func hasUnit(field string, d time.Duration) error {
+	if 0 < d && d < time.Microsecond {
+		return fmt.Errorf("warmup: %s is %v, want 1µs or more: a number alone is in nanoseconds, %d * time.Second in seconds", field, d, int64(d))
 	}
 	return nil
 }
