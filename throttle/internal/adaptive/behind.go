@@ -10,7 +10,8 @@ package adaptive
 // another one is one too much at such a server, so that each look would find all but its own request.
 type behind struct {
 	doubt
-	first uint // looks in a row that found all but their own request
+	first  uint // looks in a row that found all but their own request
+	counts bool // a request that was served has heard that none remains: the server counts it
 }
 
 // mostFirst bounds after how many such looks the last one is asked for.
@@ -28,7 +29,7 @@ func (b *behind) steady() bool { return b.skip == 0 }
 // stated.
 func (b *behind) serve(stated, whole int, look bool) int {
 	if stated <= 0 {
-		*b = behind{}
+		*b = behind{counts: true}
 	}
 	switch {
 	case b.skip == 0:

@@ -25,6 +25,7 @@ type outcome struct {
 	others    int           // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
 	used      used          // of the limit so far
 	newest    bool          // the server wrote the answer after all answers before
+	counted   bool          // the server is known to count the request in what remains, see behind.go
 	requests  bool          // the limit is of requests, and not of another unit
 	grain     int           // what the numbers of a limit of another unit are multiples of; zero if that is not known
 	unpriced  bool          // nobody said what the request costs of the limit: n is what was learned of that
@@ -95,10 +96,11 @@ func (o *outcome) back() int { return o.found() - max(min(o.idle, o.remainingBef
 // other looks.
 func (o *outcome) whole() bool { return 10*(o.found()+o.beside+o.others) >= 9*o.limit }
 
-// taken reports whether others have taken what was there for a refused request: more was left beside all that was under
-// way than it costs, and now nothing is. Just as much is left where a server is one behind, see behind.go.
+// taken reports whether others have taken what was there for a refused request: what it costs was left beside all that
+// was under way, and now nothing is. A server may be one behind: until it is known not to be, more must have been left.
 func (o *outcome) taken() bool {
-	return o.refused && o.newest && o.requests && !o.otherLimit && o.remaining <= 0 && o.remainingBefore-(o.flight-o.n) > o.n
+	over := o.remainingBefore - o.flight
+	return o.refused && o.newest && o.requests && !o.otherLimit && o.remaining <= 0 && (over > 0 || over == 0 && o.counted)
 }
 
 // refusedElsewhere reports whether the request was refused by another limit than this one, if one is short. It

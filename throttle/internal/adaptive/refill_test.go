@@ -266,24 +266,28 @@ func TestRefillTakenByOthers(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name   string
+		least  int // what the answers before said to remain at the least
 		left   int // what the latest answer said
 		beside int // requests of ours that are under way
 		stated int // to remain, with the refusal
 		limit  int // likewise
 		want   bool
 	}{
-		{"three were left", 3, 0, 0, 20, true},
-		{"two were left", 2, 0, 0, 20, true},
-		{"one was left, or the server is one behind", 1, 0, 0, 20, false},
-		{"nothing was left", 0, 0, 0, 20, false},
-		{"ours may have taken it", 2, 2, 0, 20, false},
-		{"two more than ours take", 3, 1, 0, 20, true},
-		{"something is left still", 3, 0, 1, 20, false},
-		{"the limit fell", 3, 0, 0, 10, false},
+		{"three were left", 0, 3, 0, 0, 20, true},
+		{"one was left", 0, 1, 0, 0, 20, true},
+		{"one was left, or the server is one behind", 1, 1, 0, 0, 20, false},
+		{"two were left, or one", 1, 2, 0, 0, 20, true},
+		{"nothing was left", 0, 0, 0, 0, 20, false},
+		{"ours may have taken it", 0, 2, 2, 0, 20, false},
+		{"one more than ours take", 0, 2, 1, 0, 20, true},
+		{"one more than ours take, or none", 1, 2, 1, 0, 20, false},
+		{"something is left still", 0, 3, 0, 1, 20, false},
+		{"the limit fell", 0, 3, 0, 0, 10, false},
 	} {
 		b := newBucket(t, Config{})
-		b.exchange(says(left(1, 20, 19*s)))
-		b.exchange(says(left(0, 20, 20*s))) // one a second
+		for n := 1; n >= 0; n-- {
+			b.exchange(says(left(test.least+n, 20, time.Duration(20-test.least-n)*s))) // one a second
+		}
 		reset := 20*s - time.Duration(test.left)*s
 		b.at(2 * s).exchange(says(left(test.left, 20, reset)))
 		for range test.beside {

@@ -45,7 +45,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	w.answered(&o, t, answer)
 	w.before(&o, t)
-	o.requests, o.unpriced = w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
+	o.counted, o.requests, o.unpriced = w.behind.counts, w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
 	if o.unpriced && w.price != nil {
 		o.grain = w.price.grain
 	}
