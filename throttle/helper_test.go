@@ -87,15 +87,16 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 	return g, w, err
 }
 
-// Wait is the second step. What was received from Ready does not count.
+// Wait is the second step. What was received from Ready does not count: who has been granted, or refused, by now does
+// not wait for the bell, which perhaps has yet to be rung.
 func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 	w.l.lock()
-	if w.entries == nil && len(w.done.C) == 0 {
-		w.done.C <- struct{}{}
-	}
+	ended, g, err := w.entries == nil, &Grant{right: w.grant}, w.err
 	w.l.unlock()
-	g := new(Grant)
-	if err := w.wait(ctx, g); err != nil {
+	if !ended {
+		err = w.wait(ctx, g)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return g, nil
