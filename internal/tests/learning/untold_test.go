@@ -14,6 +14,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 )
 
@@ -274,6 +275,9 @@ func (u *untold) asks(t *testing.T, server http.RoundTripper, file *bytes.Buffer
 func TestUntoldFewAgain(t *testing.T) {
 	for k, kind := range untoldKinds {
 		for i, limit := range []int{5, 7, 10, 20} {
+			if i%3 != 0 && !whole.Wanted() {
+				continue
+			}
 			synctest.Test(t, func(t *testing.T) {
 				lab.UntilToday()
 				u := untold{limit: limit, window: time.Minute, load: 2}
