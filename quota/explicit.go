@@ -31,9 +31,9 @@ func (q Quota) explicit() Quota {
 	if q.N == 0 || q.Kind.Concurrent() {
 		return q
 	}
-	q.Per = q.per()
+	q.Per = cmp.Or(q.Per, q.per())
 	if q.Months > 0 {
-		q.From = max(q.From, 1)
+		q.From = cmp.Or(q.From, 1)
 	}
 	switch {
 	case q.WarmUp > 0:

@@ -122,6 +122,9 @@ func TestQuotaValidate(t *testing.T) {
 		{Quota{N: 1, Unit: "request"}, `Unit is "request", want a word`},
 		{Quota{N: 1, Unit: strings.Repeat("a", 65)}, `want a word`},
 		{Quota{Name: "daily", N: -5}, `quota: "daily": N is -5`},
+		{Quota{N: 1, Months: 1, Per: time.Hour}, `Per is 1h0m0s, want 0 beside Months`},
+		{Quota{N: 1, Months: 1, Per: -1}, `Per is -1ns, want 0 beside Months`},
+		{Quota{N: 1, Months: 1, From: -1}, `From is -1`},
 	} {
 		err := test.q.Validate()
 		switch {
@@ -129,6 +132,9 @@ func TestQuotaValidate(t *testing.T) {
 			t.Errorf("%#v is valid, want %q", test.q, test.want)
 		case err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)):
 			t.Errorf("%#v: got %q, want %q in it", test.q, err, test.want)
+		}
+		if explicit := (Quotas{test.q}).Explicit().Validate(); (explicit == nil) != (err == nil) {
+			t.Errorf("%#v: got %v, and with all defaults filled in %v", test.q, err, explicit)
 		}
 		// Quotas are as bad as the first bad one.
 		qs := Quotas{{N: 5}, test.q, {N: -7}}
