@@ -76,7 +76,10 @@ func Costs(requests int, others, spent quota.Costs) quota.Costs {
 	costs := quota.Costs{quota.Requests: max(requests, 1)}
 	for _, some := range []quota.Costs{others, spent} {
 		for unit, n := range some {
-			costs[cmp.Or(unit, quota.Requests)] = max(n, 0)
+			if unit == "" || unit == quota.Requests {
+				unit, n = quota.Requests, max(some[""], some[quota.Requests])
+			}
+			costs[unit] = max(n, 0)
 		}
 	}
 	return costs

@@ -34,6 +34,8 @@ func TestCosts(t *testing.T) {
 		{quota.Costs{"": 3, "tokens": 5}, 3, quota.Costs{"tokens": 5}, nil, quota.Costs{"requests": 3, "tokens": 5}},
 		{quota.Costs{"": 3, "requests": 5}, 5, nil, quota.Costs{"": 4}, quota.Costs{"requests": 4}},
 		{quota.Costs{"": 5, "requests": 3}, 5, nil, quota.Costs{"requests": 0}, quota.Costs{"requests": 0}},
+		{quota.Costs{"requests": 3}, 3, nil, quota.Costs{"": 5, "requests": 4}, quota.Costs{"requests": 5}},
+		{quota.Costs{"requests": 3}, 3, nil, quota.Costs{"": 4, "requests": 5}, quota.Costs{"requests": 5}},
 		{quota.Costs{"requests": -3}, 0, nil, quota.Costs{"requests": -3}, quota.Costs{"requests": 0}},
 		{quota.Costs{"requests": -3, "": -1}, 0, nil, nil, quota.Costs{"requests": 1}},
 		{quota.Costs{"requests": 0, "tokens": 5}, 0, quota.Costs{"tokens": 5}, quota.Costs{"tokens": 7, "bytes": -1}, quota.Costs{"requests": 1, "tokens": 7, "bytes": 0}},

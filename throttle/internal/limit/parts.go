@@ -26,15 +26,15 @@ func (ps Parts) In(unit string) (n int) {
 	return n
 }
 
-// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one
-// above quota.MaxN as that, and an empty unit is quota.Requests. It returns the corrected parts, what is to be
-// charged now (more), and what is to be taken back (less): the latest charges first, each as of the instant at
-// which it was made.
+// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one above
+// quota.MaxN as that, and an empty unit is quota.Requests: of the two the larger counts. It returns the corrected parts,
+// what is to be charged now (more), and what is to be taken back (less): the latest charges first, each as of the instant
+// at which it was made.
 func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, more quota.Costs, less Parts) {
 	more = quota.Costs{}
 	for unit, n := range spent {
-		if unit == "" {
-			unit = quota.Requests
+		if unit == "" || unit == quota.Requests {
+			unit, n = quota.Requests, max(spent[""], spent[quota.Requests])
 		}
 		switch diff := int(tokens(max(n, 0))) - ps.In(unit); {
 		case diff > 0:

@@ -17,15 +17,17 @@ func TestPartsCorrect(t *testing.T) {
 		more  quota.Costs
 		less  Parts
 	}{
-		"nothing":       {Parts{{1, quota.Costs{"requests": 1}}}, nil, Parts{{1, quota.Costs{"requests": 1}}}, quota.Costs{}, nil},
-		"as it was":     {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": 5}, Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{}, nil},
-		"more":          {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": 7}, Parts{{1, quota.Costs{"b": 5}}, {9, quota.Costs{"b": 2}}}, quota.Costs{"b": 2}, nil},
-		"a new unit":    {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"c": 7}, Parts{{1, quota.Costs{"b": 5}}, {9, quota.Costs{"c": 7}}}, quota.Costs{"c": 7}, nil},
-		"less":          {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": 3}, Parts{{1, quota.Costs{"b": 3}}}, quota.Costs{}, Parts{{1, quota.Costs{"b": 2}}}},
-		"less of two":   {Parts{{1, quota.Costs{"b": 5}}, {2, quota.Costs{"b": 3}}}, quota.Costs{"b": 1}, Parts{{1, quota.Costs{"b": 1}}, {2, quota.Costs{"b": 0}}}, quota.Costs{}, Parts{{2, quota.Costs{"b": 3}}, {1, quota.Costs{"b": 4}}}},
-		"negative":      {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": math.MinInt}, Parts{{1, quota.Costs{"b": 0}}}, quota.Costs{}, Parts{{1, quota.Costs{"b": 5}}}},
-		"no unit":       {Parts{{1, quota.Costs{"requests": 1}}}, quota.Costs{"": 3}, Parts{{1, quota.Costs{"requests": 1}}, {9, quota.Costs{"requests": 2}}}, quota.Costs{"requests": 2}, nil},
-		"of no charges": {nil, quota.Costs{"b": 3}, Parts{{9, quota.Costs{"b": 3}}}, quota.Costs{"b": 3}, nil},
+		"nothing":           {Parts{{1, quota.Costs{"requests": 1}}}, nil, Parts{{1, quota.Costs{"requests": 1}}}, quota.Costs{}, nil},
+		"as it was":         {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": 5}, Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{}, nil},
+		"more":              {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": 7}, Parts{{1, quota.Costs{"b": 5}}, {9, quota.Costs{"b": 2}}}, quota.Costs{"b": 2}, nil},
+		"a new unit":        {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"c": 7}, Parts{{1, quota.Costs{"b": 5}}, {9, quota.Costs{"c": 7}}}, quota.Costs{"c": 7}, nil},
+		"less":              {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": 3}, Parts{{1, quota.Costs{"b": 3}}}, quota.Costs{}, Parts{{1, quota.Costs{"b": 2}}}},
+		"less of two":       {Parts{{1, quota.Costs{"b": 5}}, {2, quota.Costs{"b": 3}}}, quota.Costs{"b": 1}, Parts{{1, quota.Costs{"b": 1}}, {2, quota.Costs{"b": 0}}}, quota.Costs{}, Parts{{2, quota.Costs{"b": 3}}, {1, quota.Costs{"b": 4}}}},
+		"negative":          {Parts{{1, quota.Costs{"b": 5}}}, quota.Costs{"b": math.MinInt}, Parts{{1, quota.Costs{"b": 0}}}, quota.Costs{}, Parts{{1, quota.Costs{"b": 5}}}},
+		"no unit":           {Parts{{1, quota.Costs{"requests": 1}}}, quota.Costs{"": 3}, Parts{{1, quota.Costs{"requests": 1}}, {9, quota.Costs{"requests": 2}}}, quota.Costs{"requests": 2}, nil},
+		"two names of one":  {Parts{{1, quota.Costs{"requests": 9}}}, quota.Costs{"": 5, "requests": 7}, Parts{{1, quota.Costs{"requests": 7}}}, quota.Costs{}, Parts{{1, quota.Costs{"requests": 2}}}},
+		"and the other way": {Parts{{1, quota.Costs{"requests": 1}}}, quota.Costs{"": 5, "requests": 2}, Parts{{1, quota.Costs{"requests": 1}}, {9, quota.Costs{"requests": 4}}}, quota.Costs{"requests": 4}, nil},
+		"of no charges":     {nil, quota.Costs{"b": 3}, Parts{{9, quota.Costs{"b": 3}}}, quota.Costs{"b": 3}, nil},
 	} {
 		got, more, less := test.parts.Correct(9, test.spent)
 		if diff := cmp.Diff(test.want, got); diff != "" {
