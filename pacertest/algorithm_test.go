@@ -128,6 +128,7 @@ func models() []model {
 		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7}, admits: fixed(3, 7)},
 		{algorithm: &pacertest.ClockWindow{Limit: 3, Window: 7}, admits: clock(3, 7, 0)},
 		{algorithm: &pacertest.ClockWindow{Limit: 3, Window: 7, Phase: 2}, admits: clock(3, 7, 2)},
+		{algorithm: &pacertest.ClockWindow{Limit: 3, Window: 7, Phase: math.MinInt64}, admits: clock(3, 7, math.MinInt64%7)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 4, Window: 8}, admits: estimate(4, 8)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7}, admits: estimate(3, 7)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7, CountRefused: true}, admits: estimate(3, 7), countRefused: true},

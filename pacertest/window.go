@@ -229,5 +229,6 @@ func admitting(window time.Duration, previous, room int) time.Duration {
 func clockStart(now time.Time, window, phase time.Duration) time.Time {
 	first := time.Unix(0, 0)
 	shift := first.Sub(first.Truncate(window))
+	phase %= window // so that its opposite is a duration, too
 	return now.Add(-shift).Add(-phase).Truncate(window).Add(phase).Add(shift)
 }
