@@ -94,7 +94,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	if hint.Known && !t.mayWait(t.MaxWait, 0, hint.After) {
 		return false, nil
 	}
-	refusal := verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(stated.Statements(nil, limits)))
+	refusal := verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(limits))
 	safe := resp.Request != nil && idempotent(resp.Request)
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe).Again(), nil
 }

@@ -83,7 +83,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	var buf [2]quota.Statement
 	limits, hint := t.read(trip, g, resp, few[:0])
 	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Reading: t.countsReading() && body.Has(trip.req, resp)}
-	stated.Refusal(&a, resp, hint)
+	stated.Refusal(&a, resp, limits, hint)
 	a.Spent, a.Unsettled = t.costOf(trip, resp, sent)
 	l, b := ofThrottle.Granter(g), bucketOf(ofThrottle.Granter(g))
 	var next *habit.Repeat

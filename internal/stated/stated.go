@@ -18,21 +18,18 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Statements translates what headers say into what throttle learns from. It leaves out a limit without a
-// Remaining, which says nothing about now, and an advisory limit, which binds nobody.
+// Statements translates what headers say into what throttle learns from. It leaves out limits that do not bind now, and
+// those of requests at the same time: these come back when requests end, and what throttle learns comes back in time.
 func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
 	for i := range limits {
 		l := &limits[i]
-		if !l.Remaining.Known || l.Advisory {
+		if !binds(l) || l.Unit == concurrent {
 			continue
 		}
 		s := quota.Statement{
 			Name: l.Name, Counter: l.Counter, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
-		}
-		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
-			continue // 0 of 0: the server does not count (Tyk, Okta)
 		}
 		i := sameName(to, &s)
 		if i >= 0 && s.Name == "" && s.Limit > 0 && to[i].Limit > 0 && s.Limit != to[i].Limit {
@@ -46,6 +43,15 @@ func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 		}
 	}
 	return to
+}
+
+// concurrent is the unit in draft-ietf-httpapi-ratelimit-headers, section 9.4, of limits of requests at the same time.
+const concurrent = "concurrent-requests"
+
+// binds reports whether a limit says what may go now. One without a Remaining says nothing about now, an advisory limit
+// binds nobody, and with 0 of 0 the server does not count (Tyk, Okta).
+func binds(l *headers.Limit) bool {
+	return l.Remaining.Known && !l.Advisory && (l.Remaining.N > 0 || !l.Limit.Known || l.Limit.N > 0)
 }
 
 // sameName returns the index of the statement that has the name, the counter and the unit of another, or -1.
@@ -85,15 +91,15 @@ func Counter(limits []headers.Limit) (name string) {
 }
 
 // UsedUp reports whether nothing remains of at least one of the limits.
-func UsedUp(limits []quota.Statement) bool {
-	return slices.ContainsFunc(limits, func(l quota.Statement) bool { return l.Remaining <= 0 })
+func UsedUp(limits []headers.Limit) bool {
+	return slices.ContainsFunc(limits, func(l headers.Limit) bool { return binds(&l) && l.Remaining.N == 0 })
 }
 
-// Refusal notes in a, which has the Statements of the answer already, whether the answer refuses the
-// request, and for how long the bucket is to be held if so.
-func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
+// Refusal notes in a whether the answer, which says that of limits, refuses the request, and for how long the bucket is
+// to be held if so.
+func Refusal(a *throttle.Answer, resp *http.Response, limits []headers.Limit, hint headers.Retry) {
 	switch {
-	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && UsedUp(a.Statements)):
+	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && UsedUp(limits)):
 		if hint.Refusal == headers.RefusalSpent && hint.After < spentHold {
 			hint = headers.Retry{Known: true, After: spentHold}
 		}

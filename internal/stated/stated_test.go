@@ -31,6 +31,8 @@ func TestStatements(t *testing.T) {
 	advisory.Advisory = true
 	whole.Counter, whole.Window = "b", time.Minute
 	ofBytes.Unit = "content-bytes"
+	atOnce := some("a", 10, 5)
+	atOnce.Unit = "concurrent-requests"
 	noLimit := some("a", 0, 5)
 	noLimit.Limit.Known = false
 	withBytes, later := is("a", 10, 5), is("a", 10, 5)
@@ -51,6 +53,7 @@ func TestStatements(t *testing.T) {
 		"0 of 0":                           {[]headers.Limit{some("a", 0, 0)}, nil},
 		"0 of an unknown one":              {[]headers.Limit{{Remaining: headers.Count{Known: true}}}, []quota.Statement{is("", 0, 0)}},
 		"of bytes":                         {[]headers.Limit{ofBytes}, []quota.Statement{withBytes}},
+		"of requests at the same time":     {[]headers.Limit{some("a", 10, 5), atOnce}, []quota.Statement{is("a", 10, 5)}},
 		"more than an int has":             {[]headers.Limit{some("a", 1<<40, 1<<39)}, []quota.Statement{is("a", math.MaxInt32, math.MaxInt32)}},
 		"two":                              {[]headers.Limit{some("a", 10, 5), some("b", 20, 7)}, []quota.Statement{is("a", 10, 5), is("b", 20, 7)}},
 		"two of one name":                  {[]headers.Limit{some("a", 10, 5), some("a", 10, 4)}, []quota.Statement{is("a", 10, 4)}},
@@ -93,11 +96,12 @@ func TestRefusal(t *testing.T) {
 	date := headers.Retry{Known: true, After: 3 * s, Resolution: s, Absolute: true, Skew: 2 * s}
 	soon := date
 	soon.Refusal = headers.RefusalSpent
-	spent, busy := []quota.Statement{{Remaining: 5}, {Remaining: 0}}, []quota.Statement{{Remaining: 1}}
+	spent, busy, atOnce := []headers.Limit{some("a", 10, 5), some("b", 10, 0)}, []headers.Limit{some("a", 10, 1)}, some("a", 10, 0)
+	atOnce.Unit = "concurrent-requests"
 	for name, test := range map[string]struct {
 		status int
 		hint   headers.Retry
-		stated []quota.Statement
+		stated []headers.Limit
 		want   throttle.Answer
 	}{
 		"served":                           {200, headers.Retry{}, nil, throttle.Answer{}},
@@ -110,14 +114,15 @@ func TestRefusal(t *testing.T) {
 		"for longer than an hour":          {429, headers.Retry{Known: true, After: 9 * time.Hour, Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: &quota.Hold{For: 9 * time.Hour}}},
 		"forbidden, and nothing remains":   {403, headers.Retry{}, spent, throttle.Answer{Refused: true}},
 		"forbidden, and something remains": {403, headers.Retry{}, busy, throttle.Answer{}},
+		"forbidden, and too many at once":  {403, headers.Retry{}, []headers.Limit{atOnce}, throttle.Answer{Refused: true}},
 		"unavailable":                      {503, headers.Retry{}, nil, throttle.Answer{MayRefuse: true}},
 		"unavailable for a time":           {503, after, nil, throttle.Answer{Refused: true, Hold: &quota.Hold{For: 3 * s, Resolution: s}}},
 		"not found":                        {404, headers.Retry{}, nil, throttle.Answer{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := throttle.Answer{Statements: test.stated}
-			Refusal(&got, &http.Response{StatusCode: test.status}, test.hint)
-			if test.want.Statements = test.stated; !reflect.DeepEqual(got, test.want) {
+			var got throttle.Answer
+			Refusal(&got, &http.Response{StatusCode: test.status}, test.stated, test.hint)
+			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
@@ -125,7 +130,9 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestUsedUp(t *testing.T) {
-	for want, limits := range map[bool][]quota.Statement{false: {{Remaining: 1}, {Remaining: 2}}, true: {{Remaining: 1}, {Remaining: 0}}} {
+	notCounted, advisory := some("", 0, 0), some("", 10, 0)
+	advisory.Advisory = true
+	for want, limits := range map[bool][]headers.Limit{false: {some("", 10, 1), {}, notCounted, advisory}, true: {some("", 10, 1), some("", 10, 0)}} {
 		if got := UsedUp(limits); got != want {
 			t.Errorf("%+v: %v", limits, got)
 		}
