@@ -24,7 +24,8 @@ import (
 // The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given back
 // when cancel is called or when the context of req ends. After the request was sent, cancel does nothing. If
 // the request cannot go now, Acquire returns an error in ModeReject, and in ModeDegrade without a call of
-// Fallback; in ModeObserve it grants the request all the same.
+// Fallback; in ModeObserve it grants the request all the same. Acquire leaves the body of req alone: after an
+// error, which comes without a cancel, the body is still to be closed, or req to be tried again.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
 	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return nil, nil, err

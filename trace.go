@@ -158,7 +158,7 @@ const (
 	ReasonBudget   Reason = "budget"   // the retry budget of the bucket is used up
 	ReasonBackoff  Reason = "backoff"  // the Backoff, or the Sequence of NewSequence, says to stop
 	ReasonMethod   Reason = "method"   // it failed, and may have been carried out: its method is not idempotent, and it has no Idempotency-Key
-	ReasonBody     Reason = "body"     // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
+	ReasonBody     Reason = "body"     // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody; or there is a Trailer
 	ReasonNested   Reason = "nested"   // a Transport above sends it again
 	ReasonCanceled Reason = "canceled" // its context has ended; Because says why
 	ReasonPrepare  Reason = "prepare"  // GetBody or PrepareRetry has returned an error, or GetBody no body; Because says why

@@ -48,7 +48,8 @@
 // during an outage. docs/retrying.md has the tables.
 //
 // A body is sent again only if the request has GetBody (http.NewRequest sets it for bytes and strings), or
-// if the body is no longer than Retry.BufferBody. Unless that is set, bodies are not buffered.
+// if the body is no longer than Retry.BufferBody. Unless that is set, bodies are not buffered. A request with a
+// Trailer, which its body may fill in when it is read, is sent once.
 //
 // # What is returned
 //
@@ -262,7 +263,8 @@ type Learn struct {
 	Spend throttle.Spend
 
 	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request looks.
-	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket.
+	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket, and a request that is refused is
+	// sent again at once, MaxRefusals times.
 	MaxHold time.Duration
 
 	// IdleAfter is how long a bucket must be idle before it starts slowly again. Zero means a minute. If

@@ -43,15 +43,17 @@ func TestWaitingPageReasons(t *testing.T) {
 // A body that cannot be sent again is a reason that is told.
 func TestGaveUpBecauseOfTheBody(t *testing.T) {
 	for name, test := range map[string]struct {
-		buffer int64
-		answer func(*http.Request) (*http.Response, error)
-		status int
-		want   error
+		buffer  int64
+		trailer http.Header
+		answer  func(*http.Request) (*http.Response, error)
+		status  int
+		want    error
 	}{
-		"no GetBody, a failure":  {0, lab.Status(503, "busy"), 503, nil},
-		"no GetBody, a refusal":  {0, lab.Status(429, "busy", "Retry-After", "1"), 429, nil},
-		"no GetBody, no answer":  {0, lab.Fails(lab.ErrBroken), 0, lab.ErrBroken},
-		"longer than BufferBody": {2, lab.Status(503, "busy"), 503, nil},
+		"no GetBody, a failure":  {0, nil, lab.Status(503, "busy"), 503, nil},
+		"no GetBody, a refusal":  {0, nil, lab.Status(429, "busy", "Retry-After", "1"), 429, nil},
+		"no GetBody, no answer":  {0, nil, lab.Fails(lab.ErrBroken), 0, lab.ErrBroken},
+		"longer than BufferBody": {2, nil, lab.Status(503, "busy"), 503, nil},
+		"a Trailer":              {9, http.Header{"Sum": nil}, lab.Status(503, "busy"), 503, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,7 +64,7 @@ func TestGaveUpBecauseOfTheBody(t *testing.T) {
 					Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g) }},
 				}
 				req := lab.Request(t, "PUT", "http://a.example/", "")
-				req.Body, req.ContentLength = io.NopCloser(strings.NewReader("text")), 4
+				req.Body, req.ContentLength, req.Trailer = io.NopCloser(strings.NewReader("text")), 4, test.trailer
 				resp, err := tr.RoundTrip(req)
 				if !errors.Is(err, test.want) || err == nil && lab.Read(t, resp) != "busy" || len(base.Got) != 1 {
 					t.Errorf("%v, %v, sent %q", resp, err, base.Got)
