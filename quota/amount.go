@@ -71,7 +71,7 @@ func isTaken(word string) bool {
 func isPlainUnit(s string) bool {
 	_, n := known([]string{s})
 	scale, _ := scaleOf(s)
-	return s == Requests || s != "overall" && s != "streamed" && n == 0 && scale == nil && inBytes("", s+"B") == "" && isUnit(s)
+	return s == Requests || s != "overall" && s != "streamed" && n == 0 && scale == nil && inBytes("", s, "") == "" && inBytes("", s+"B", "") == "" && isUnit(s)
 }
 
 // suffixes are the suffixes of amounts of bytes, the largest first: those of SI are powers of

@@ -119,7 +119,11 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"10 MBps":                           `column 4: "MBps", did you mean "10MB/s"`,
 		"1.5MBps streamed":                  `column 1: "1.5MBps", did you mean "1500kB/s streamed"`,
 		"10 KB/s":                           `column 4: "KB/s", want bytes in one word with the number: 10kB or 10KiB`, // of 1000 or of 1024
-		"10KBps":                            `column 1: "10KBps", want 10kB or 10KiB, in bytes`,
+		"10KBps":                            `column 1: "10KBps", want 10kB/s or 10KiB/s, in bytes`,
+		"10 KBps":                           `column 4: "KBps", want bytes in one word with the number: 10kB/s or 10KiB/s`,
+		"5 KBps/s":                          `column 3: "KBps/s", want bytes in one word with the number: 5kB or 5KiB`,
+		"10 KBps streamed":                  `column 4: "KBps", want bytes in one word with the number: 10kB/s or 10KiB/s`,
+		"5 MBPS":                            `column 3: "MBPS", want bytes in one word with the number: 5MB/s or 5MiB/s`, // or bits
 		"10 bits/s":                         `column 4: "bits/s", did you mean "5B/4s" (a byte has 8 bits)`,
 
 		// Words for requests.
@@ -246,6 +250,14 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 
 		// Of what may be meant in several ways, or in none.
 		"5 calls":            `column 3: "calls", want a span such as /m`,
+		"5months":            `column 1: "5months", want a slash before a span: 5/months`,
+		"5s":                 `column 1: "5s", want a slash before a span: 5/s`,
+		"10tokens":           `column 1: "10tokens", want a blank after the number, and a span: 10 tokens/m`,
+		"10tokens fast":      `column 1: "10tokens", want a blank after the number: 10 tokens`,
+		"5k":                 `column 1: "5k", want the number in digits, or of bytes 5kB/m or 5KiB/m`,
+		"10 KB":              `column 4: "KB", want bytes in one word with the number: 10kB/m or 10KiB/m`,
+		"5/s from noon":      `column 10: "noon", want no from: months and weeks begin on a day`,
+		"5/s in Nowhere":     `column 8: "Nowhere", want no time zone: months and days of a clock have one`,
 		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s`,
 		"5/s fast":           `column 5: "fast", want a comma, even, burst`,
 		"5/100ns":            `column 3: "100ns", want at least 1µs`,
@@ -260,7 +272,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 
 		// Too large: the bound.
 		"1125899906842625/s":             `N is 1125899906842625, want at most 1<<50, 1125899906842624`,
-		"99999999999999999999/s":         "want at most " + strconv.Itoa(math.MaxInt),
+		"99999999999999999999/s":         "want at most " + strconv.FormatInt(min(MaxN, math.MaxInt), 10),
 		"5/s warm-up 9s cold 3000000000": `column 16: "5/s warm-up 9s cold 3e+09": ColdFactor is 3e+09, want from 1 to 2147483647, or 0 for 3`,
 		"5/s log cold 3":                 `column 9: "5/s log": ColdFactor is 3, want 0 without a WarmUp`,
 	} {

@@ -147,6 +147,22 @@ func (p *parser) quota() (Quota, error) {
 	return q, nil
 }
 
+// spanAfter returns the span that a proposal needs in place of an amount or a unit: none before a slash, nor before other
+// words of the quota, but that of a rate in bytes.
+func (p *parser) spanAfter(word string, slash bool) string {
+	_, suffix := cutNumber(word)
+	rest := strings.TrimLeft(p.text, blanks)
+	switch {
+	case slash:
+		return ""
+	case suffix != withoutRate(suffix) && inBytes("", suffix, "") != "":
+		return "/s"
+	case rest == "" || rest[0] == ',':
+		return "/m"
+	}
+	return ""
+}
+
 // onMonday has the week of a clock begin on a Monday, unless from says otherwise.
 func (p *parser) onMonday(q *Quota) {
 	if p.week && q.Kind == ClockWindow && q.From == 0 {
@@ -170,7 +186,7 @@ func (p *parser) start(q *Quota) error {
 		if !slash && !isNumber(strings.TrimLeft(word, "+-")) {
 			return unexpected(column, word, "a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight")
 		}
-		return unexpected(column, before, wantedNumber(before))
+		return unexpected(column, before, wantedNumber(before, p.spanAfter(before, slash)))
 	}
 	number := before
 	p.next()
@@ -178,7 +194,7 @@ func (p *parser) start(q *Quota) error {
 		column, word = p.column, p.word
 		before, per, slash = strings.Cut(word, "/")
 		if q.Unit, ok = unit(before); !ok {
-			return unexpected(column, word, wantedUnit(number, before))
+			return unexpected(column, word, wantedUnit(number, before, p.spanAfter(before, slash)))
 		}
 		p.next()
 	}
@@ -260,7 +276,7 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 		if p.word == "flight" {
 			return unexpected(column, word, `"in flight" without a span ("10 in flight"), or behind a comma ("5/s, 10 in flight")`)
 		}
-		q.Zone, err = p.zone()
+		q.Zone, err = p.zone(q)
 	case "as":
 		q.Name, err = operand(p, name, "a word, or some in double quotes")
 	default:
@@ -285,7 +301,7 @@ func (p *parser) amount(unit string) (int, error) {
 	}
 	want := "a whole number from 1, or bytes if the quota is of bytes"
 	if _, suffix := cutNumber(p.word); suffix == "" || unit == Bytes {
-		want = wantedAmount(p.word, want)
+		want = wantedAmount(p.word, "", want)
 	}
 	return operand(p, read, want)
 }
@@ -301,7 +317,7 @@ func (p *parser) kind(q *Quota, word string) (err error) {
 	case "sliding":
 		q.Kind = SlidingWindow
 		if digits, _ := cutNumber(p.word); digits != "" {
-			q.Cells, err = operand(p, number, wantedAmount(p.word, "a number of cells from 1"))
+			q.Cells, err = operand(p, number, wantedAmount(p.word, "", "a number of cells from 1"))
 		}
 	case "log":
 		q.Kind = SlidingLog
@@ -334,15 +350,22 @@ func (p *parser) from(q *Quota) (int, error) {
 			return n, ok && n <= 31
 		}, "a day of the month from 1 to 31")
 	}
+	want := "a day of the week such as monday, or of a month: 2000/month from 15"
+	if q.Per != week {
+		want = "no from: months and weeks begin on a day, as in 2000/month from 15 and 1000/w window grid from sunday"
+	}
 	return operand(p, func(s string) (int, bool) {
 		i := slices.Index(weekdays, strings.ToLower(s))
 		return i + 1, i >= 0
-	}, "a day of the week such as monday, or of a month: 2000/month from 15")
+	}, want)
 }
 
 // zone reads the name of a time zone.
-func (p *parser) zone() (string, error) {
+func (p *parser) zone(q *Quota) (string, error) {
 	want := wantedZone(p.word, time.LoadLocation)
+	if want != "" && q.Months == 0 && q.per()%day != 0 {
+		want = "no time zone: months and days of a clock have one, as in 1000/month in UTC and 1000/d window grid in UTC"
+	}
 	return operand(p, func(s string) (string, bool) { return s, want == "" }, want)
 }
 

@@ -3,6 +3,7 @@ package quota
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,31 +16,38 @@ const prefix = "quota: "
 // afterNumber is what may follow a number without a slash.
 const afterNumber = `a span such as /m, a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 
-// wantedNumber says what was expected in place of s at the beginning of a quota.
-func wantedNumber(s string) string {
+// wantedNumber says what was expected in place of s at the beginning of a quota. Span is what a proposal has to have
+// behind it: see parser.spanAfter.
+func wantedNumber(s, span string) string {
 	const want = "a whole number from 1, or bytes such as 500kB or 1MiB"
 	if s != "" && strings.Trim(s, "0") == "" {
 		return want + `, or "no limit"`
 	}
-	if better := wantedAmount(s, ""); better != "" {
+	if better := wantedAmount(s, span, ""); better != "" {
 		return better
 	}
 	digits, word := cutNumber(s)
 	if _, ok := number(digits); !ok || strings.ContainsAny(word, "0123456789") {
 		return want
 	}
-	switch bytes := inBytes(digits, word+"B"); {
+	_, isSpan := period(word)
+	_, isMonths := months(word)
+	switch bytes := inBytes(digits, word+"B", span); {
 	case bytes != "": // "10k"
 		return "the number in digits, or of bytes " + bytes
-	case isUnit(plural(word)), word == "in", word == Unanswered.String():
+	case span != "" && (isSpan || isMonths): // "5s"
+		return "a slash before a span: " + digits + "/" + word
+	case span != "" && isPlainUnit(plural(word)):
+		return "a blank after the number, and a span: " + digits + " " + word + span
+	case isPlainUnit(plural(word)), word == "in", word == Unanswered.String():
 		return "a blank after the number: " + digits + " " + word
 	}
 	return want
 }
 
 // wantedAmount says what was expected in place of s, where an amount should be: want, unless it is
-// plain what is wrong with s.
-func wantedAmount(s, want string) string {
+// plain what is wrong with s. Span is as in wantedNumber.
+func wantedAmount(s, span, want string) string {
 	digits, suffix := cutNumber(s)
 	n, ok := decimal(digits)
 	if _, _, fine := parseAmount(s); fine || !ok || n.Sign() == 0 {
@@ -47,7 +55,7 @@ func wantedAmount(s, want string) string {
 	}
 	if suffix == "" {
 		if n.IsInt() && !strings.Contains(digits, ".") {
-			return "at most " + strconv.Itoa(math.MaxInt)
+			return "at most " + mostOfAny
 		}
 		return want
 	}
@@ -56,24 +64,28 @@ func wantedAmount(s, want string) string {
 			continue
 		}
 		if n.Mul(n, new(big.Rat).SetInt64(known.n)).IsInt() {
-			return "at most " + strconv.Itoa(math.MaxInt) + " bytes"
+			return "at most " + mostOfAny + " bytes"
 		}
 		return "a whole number of bytes"
 	}
-	if bytes := inBytes(digits, suffix); bytes != "" {
+	if bytes := inBytes(digits, suffix, span); bytes != "" {
 		return bytes + ", in bytes"
 	}
 	return want
 }
 
-// wantedUnit says what was expected in place of a unit between a number and the rest of its word.
-func wantedUnit(number, unit string) string {
-	if bytes := inBytes(number, unit); bytes != "" {
+// mostOfAny is the largest N of each Kind, as text.
+var mostOfAny = strconv.FormatInt(min(MaxN, math.MaxInt), 10)
+
+// wantedUnit says what was expected in place of a unit between a number and the rest of its word. Span is as in
+// wantedNumber.
+func wantedUnit(number, unit, span string) string {
+	if bytes := inBytes(number, unit, span); bytes != "" {
 		return "bytes in one word with the number: " + bytes
 	}
 	if words, err := strconv.Unquote(unit); err == nil {
-		if hyphened := strings.Join(strings.Fields(words), "-"); hyphened != words && isUnit(hyphened) {
-			return oneWord + hyphened
+		if hyphened := strings.Join(strings.Fields(words), "-"); hyphened != words && isPlainUnit(hyphened) {
+			return oneWord + hyphened + span
 		}
 	}
 	return afterNumber
@@ -87,8 +99,8 @@ const oneWord = "a unit of one word, such as "
 func wantedAfterUnit(first, word, rest string) string {
 	second, _, slash := strings.Cut(word, "/")
 	next, _, _ := strings.Cut(strings.TrimLeft(rest, blanks), " ")
-	if _, ok := unit(second); ok && first != "" && first != Bytes && (slash || next == "in" || next == "per" || next == Unanswered.String()) {
-		return oneWord + first + "-" + word
+	if isPlainUnit(first+"-"+second) && !slices.Contains(clauses, second) && first != "" && first != Bytes && (slash || next == "in" || next == "per" || next == Unanswered.String()) {
+		return oneWord + first + "-" + second
 	}
 	return afterNumber
 }
@@ -100,6 +112,7 @@ func wantedSpan(s, want string) string {
 		return want
 	}
 	unsigned := strings.TrimPrefix(s, "-")
+	bySecond, _ := duration(s + "s")
 	shape := strings.Map(func(c rune) rune { // with 1 for each number
 		if '0' <= c && c <= '9' {
 			return '1'
@@ -113,10 +126,10 @@ func wantedSpan(s, want string) string {
 	switch {
 	case (ok || shape == "1") && (unsigned != s || strings.Trim(s, ".0hmsudµn") == ""):
 		return "more than zero"
-	case shape == "1":
+	case shape == "1" && 0 < bySecond && bySecond <= longest:
 		return "a unit too, such as " + s + "s"
-	case ok:
-		return "at most " + strconv.Itoa(maxDays) + "d"
+	case ok, shape == "1":
+		return "at most " + strconv.Itoa(int(longest/day)) + "d"
 	}
 	return want
 }
@@ -140,17 +153,25 @@ func cutNumber(s string) (digits, rest string) {
 }
 
 // inBytes returns how an amount of bytes is written whose suffix may be in the wrong case: "1kB or
-// 1KiB" for 1KB and 1KBps. It returns nothing if the suffix is none of bytes.
-func inBytes(digits, suffix string) string {
-	suffix = strings.TrimSuffix(suffix, "ps")
+// 1KiB" for 1KB and 1KBps, each with a span behind it. It returns nothing if the suffix is none of bytes.
+func inBytes(digits, suffix, span string) string {
+	suffix = withoutRate(suffix)
 	for i, known := range suffixes {
 		switch {
 		case !strings.EqualFold(suffix, known.name):
 		case i%2 == 1: // of SI: the one of IEC, which may be meant, is before it
-			return digits + known.name + " or " + digits + suffixes[i-1].name
+			return digits + known.name + span + " or " + digits + suffixes[i-1].name + span
 		default:
-			return digits + known.name
+			return digits + known.name + span
 		}
 	}
 	return ""
+}
+
+// withoutRate returns a suffix of bytes without the "ps" of bytes per second.
+func withoutRate(suffix string) string {
+	if n := len(suffix) - len("ps"); n > 0 && strings.EqualFold(suffix[n:], "ps") {
+		return suffix[:n]
+	}
+	return suffix
 }
