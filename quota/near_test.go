@@ -107,3 +107,26 @@ func TestParseRefusesTwoSpellingsOfAUnit(t *testing.T) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
+
+// Who writes a quota twice has mistyped one of them: the second does nothing.
+func TestQuotasAreNotThereTwice(t *testing.T) {
+	for text, want := range map[string]string{
+		"5/s, 5/s":                           `quota: column 6: "5/s" is there twice, want each quota once`,
+		"5/s, 9/m, 5 requests/second":        `quota: column 11: "5/s" is there twice, want each quota once`,
+		"5/m burst 5, 5/1m burst 5":          `quota: column 14: "5/m burst 5" is there twice, want each quota once`,
+		"9 tokens/m as a, 9 tokens/60s as a": `quota: column 18: "a" is there twice, want each quota once`,
+	} {
+		if _, err := Parse(text); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v\nwant %s", text, err, want)
+		}
+	}
+	want := `quota: "5/s" is there twice, want each quota once`
+	if err := (Quotas{{N: 5}, {N: 9}, {N: 5, Per: 1e9, Unit: Requests}}).Validate(); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	for _, fine := range []string{"5/s, 5/m", "5/s, 5 tokens/s", "5/s, 5/s overall", "5/s, 5/s window", "5/s as a, 5/s as b", "no limit, no limit"} {
+		if _, err := Parse(fine); err != nil {
+			t.Errorf("%q: %v", fine, err)
+		}
+	}
+}

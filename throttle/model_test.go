@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,9 @@ func againstModel(t *testing.T, r *rand.Rand) {
 				}
 			}
 			qs[i].Burst = 3 + r.IntN(8)
+			for slices.Contains(qs[:i], qs[i]) {
+				qs[i].Burst++ // none is there twice
+			}
 		}
 		return qs
 	}

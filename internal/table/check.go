@@ -20,18 +20,20 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 	for _, p := range slices.Sorted(maps.Keys(t)) {
 		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
 		_, above := OfHost(t, p)
-		for i, q := range t[p] {
-			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
+		var fine quota.Quotas
+		for _, q := range t[p] {
 			bare := fields.BareNumbers(&q, time.Millisecond) // first: Validate asks for less, and who does what it says would be told another thing next
 			for _, why := range bare {
 				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
 			}
-			if err := q.Validate(); err != nil {
+			if err := append(fine, q).Validate(); err != nil { // which is that of q
 				if len(bare) == 0 {
 					bad(err)
 				}
 				continue
 			}
+			meant, nearly := slices.Concat(above, fine).Misspelled(q.Unit)
+			fine = append(fine, q)
 			if _, ok := pattern.HostOnly(p); q.Overall && !ok {
 				bad(fmt.Errorf("quota: %q: Overall is true, want it under the pattern of a host alone, such as %q: other patterns are split by Key", q.String(), "api.example.com/"))
 			}
