@@ -19,9 +19,9 @@ var (
 	ErrQueueFull  = errors.New("queue is full")                                 // MaxQueue claims wait already, or the line costs as much as a Quota's Queue
 	ErrTooLarge   = errors.New("cost above what the quota ever grants at once") // the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps
 	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see
-	// Claim.Costs. Or Wait or Allow were called, which claim requests alone, and there is a quota of something
-	// else.
-	ErrUnit     = errors.New("cost in the wrong unit")
+	// Claim.Costs. Or Wait or Allow were called, which claim requests alone and do not say when they end, and
+	// there is a quota in another unit, or one that bounds what is in flight.
+	ErrUnit     = errors.New("claim does not fit a quota")
 	ErrClosed   = errors.New("closed")   // Limiter.Close was called
 	ErrCanceled = errors.New("canceled") // the caller's context or Cancel channel ended the wait, or had ended before it
 )

@@ -109,7 +109,7 @@ func wantAcquire(quota string) string {
 	if strings.Contains(quota, "flight") || strings.Contains(quota, "unanswered") {
 		why = "cannot say when a request ends, want Acquire and Grant.Done"
 	}
-	return `throttle: a: not sent: cost in the wrong unit: Wait and Allow ` + why + ` for "` + quota + `"`
+	return `throttle: a: not sent: claim does not fit a quota: Wait and Allow ` + why + ` for "` + quota + `"`
 }
 
 // TestWaitAndAllowAreForQuotasInRequests: what they would not draw on, and what nobody would give back, is an error.

@@ -15,12 +15,12 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 		account := &Limiter{Name: "account", Label: "of account", Quotas: quotas(t, "100 points/s log")}
 		l := &Limiter{Name: "api", Label: "of api", Quotas: quotas(t, "5/s burst 5, 30 tokens/s log"), Parent: account}
 		for _, test := range []struct{ unit, bucket, quota, want string }{
-			{"token", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "token", want "tokens" as in "30 tokens/s log"`},
-			{"Tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "Tokens", want "tokens" as in "30 tokens/s log"`},
-			{"tokns", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "tokns", want "tokens" as in "30 tokens/s log"`},
-			{" tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: " tokens", want "tokens" as in "30 tokens/s log"`},
-			{"request", "api", "5/s burst 5", `throttle: api: not sent: cost in the wrong unit: "request", want "requests" as in "5/s burst 5"`},
-			{"point", "account", "100 points/s log", `throttle: account: not sent: cost in the wrong unit: "point", want "points" as in "100 points/s log"`},
+			{"token", "api", "30 tokens/s log", `throttle: api: not sent: claim does not fit a quota: cost in "token", want "tokens" as in "30 tokens/s log"`},
+			{"Tokens", "api", "30 tokens/s log", `throttle: api: not sent: claim does not fit a quota: cost in "Tokens", want "tokens" as in "30 tokens/s log"`},
+			{"tokns", "api", "30 tokens/s log", `throttle: api: not sent: claim does not fit a quota: cost in "tokns", want "tokens" as in "30 tokens/s log"`},
+			{" tokens", "api", "30 tokens/s log", `throttle: api: not sent: claim does not fit a quota: cost in " tokens", want "tokens" as in "30 tokens/s log"`},
+			{"request", "api", "5/s burst 5", `throttle: api: not sent: claim does not fit a quota: cost in "request", want "requests" as in "5/s burst 5"`},
+			{"point", "account", "100 points/s log", `throttle: account: not sent: claim does not fit a quota: cost in "point", want "points" as in "100 points/s log"`},
 		} {
 			c := Claim{Costs: quota.Costs{test.unit: 7, "tokens": 1}}
 			_, _, err := l.Join(t.Context(), c)
@@ -55,7 +55,7 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 	})
 }
 
-// Settle cannot fail. A cost in the wrong unit counts, since it would else be a pass without a limit.
+// Settle cannot fail. A claim does not fit a quota counts, since it would else be a pass without a limit.
 func TestSettleCountsMisspelledUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){

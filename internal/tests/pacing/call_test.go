@@ -557,7 +557,7 @@ func TestCallInAMisspelledUnitIsNotSent(t *testing.T) {
 		for _, mode := range []pacer.Mode{pacer.ModeWait, pacer.ModeReject, pacer.ModeObserve} {
 			call := &pacer.Call{Costs: quota.Costs{"token": 1}, Mode: mode}
 			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(pacer.WithCall(t.Context(), call)))
-			want := `throttle: a.example: not sent: cost in the wrong unit: "token", want "tokens" as in "30 tokens/s"`
+			want := `throttle: a.example: not sent: claim does not fit a quota: cost in "token", want "tokens" as in "30 tokens/s"`
 			if mode == pacer.ModeObserve { // delays and refuses nothing
 				if err != nil {
 					t.Errorf("%v: %v", mode, err)

@@ -347,7 +347,7 @@ func TestTraceOfModeObserve(t *testing.T) {
 			"observe queued 1s pace", "observe went 1 after 1s 1s pace of a.example",
 			"observe queued 2s pace", "observe went 1 after 2s 2s pace of a.example",
 			`observe not sent after 0s: throttle: a.example: not sent: cost above what the quota ever grants at once: pace "1 tokens/1000h burst 100", cost 101 tokens; it grants at most 100 tokens at once: claim less, or write "1 tokens/1000h burst 101" or "1 tokens/1000h burst 100 debt"`, "observe went 1 after 0s",
-			`observe not sent after 0s: throttle: a.example: not sent: cost in the wrong unit: "token", want "tokens" as in "1 tokens/1000h burst 100"`, "observe went 1 after 0s",
+			`observe not sent after 0s: throttle: a.example: not sent: claim does not fit a quota: cost in "token", want "tokens" as in "1 tokens/1000h burst 100"`, "observe went 1 after 0s",
 		}
 		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasPrefix(s, "answered") })
 		if !slices.Equal(got, want) {
@@ -355,7 +355,7 @@ func TestTraceOfModeObserve(t *testing.T) {
 		}
 		wantLog := `level=INFO msg="pacer: request would have waited" method=GET bucket=a.example wait=2s cause=pace quota="1/s even" advice="a configured quota: raise it if the provider allows more"
 level=WARN msg="pacer: request would not have been sent" method=GET bucket=a.example why="cost above what the quota ever grants at once" refused_for=pace refused_by="1 tokens/1000h burst 100"
-level=WARN msg="pacer: request would not have been sent" method=GET bucket=a.example why="cost in the wrong unit" refused_by="1 tokens/1000h burst 100"
+level=WARN msg="pacer: request would not have been sent" method=GET bucket=a.example why="claim does not fit a quota" refused_by="1 tokens/1000h burst 100"
 `
 		if log.String() != wantLog {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), wantLog)

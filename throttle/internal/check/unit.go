@@ -43,7 +43,7 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (name string, cost int, unit, why string) {
 	if len(costs) > 0 {
 		if unit, q, ok := Misspelled(costs, qs); ok {
-			return q.Name, costs[unit], unit, fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))
+			return q.Name, costs[unit], unit, fmt.Sprintf(": cost in %q, want %q as in", unit, limit.UnitName(&q))
 		}
 	}
 	if q := NotInRequests(qs); bare && q != nil {
