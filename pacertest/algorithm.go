@@ -86,8 +86,11 @@ type Verdict struct {
 // still uses only falls with its age, and a window that starts with a request starts no
 // later. (CountRefused changes nothing, since no request of this schedule is refused.)
 // For an Algorithm that punishes early requests, by a longer ban for instance, there may
-// be shorter schedules.
+// be shorter schedules. If a is nil, Least is zero: a [Server] without an Algorithm admits all.
 func Least(a Algorithm, start time.Time, n int) time.Duration {
+	if a == nil {
+		return 0
+	}
 	a = a.Fresh()
 	var total, wait, end time.Duration
 	for range n {

@@ -379,6 +379,9 @@ func TestLeakyBucketQueue(t *testing.T) {
 // Rounding to whole nanoseconds does not add up over many requests, at a rate whose
 // interval is no whole number of nanoseconds.
 func TestTokenBucketNoDrift(t *testing.T) {
+	if got := pacertest.Least(nil, time.Time{}, 9); got != 0 {
+		t.Errorf("without an Algorithm: Least = %v, want 0", got)
+	}
 	if got, want := pacertest.Least(&pacertest.TokenBucket{Rate: 3, Burst: 2}, time.Time{}, 3e5+2), 100_000*time.Second; got != want {
 		t.Errorf("300000 requests at 3/s took %v, want %v", got, want)
 	}
