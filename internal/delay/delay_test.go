@@ -159,6 +159,7 @@ func TestMistakes(t *testing.T) {
 		{own{backoff.Constant{Interval: 5}}, ""},
 		{backoff.Func(func(int, time.Duration) time.Duration { return 5 }), ""},
 		{none, "B is a nil *backoff.Exponential, want a policy, or no B at all for backoff.Exponential{}"},
+		{backoff.Func(nil), "B is a nil backoff.Func, want a policy, or no B at all for backoff.Exponential{}"},
 		{(*nilable)(nil), ""},
 		{nil, ""},
 		{backoff.Linear{Jitter: "NoJitter"}, `B.Jitter is "NoJitter", want "full", "equal" or "none"`},
