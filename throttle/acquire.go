@@ -67,7 +67,7 @@ type Claim struct {
 
 // Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would
 // end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no
-// token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
+// token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0 or ctx is nil.
 //
 // Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or
 // bounds what is in flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when
@@ -96,7 +96,7 @@ func (l *Limiter) Allow(n int) bool {
 	return true
 }
 
-// Acquire blocks like Wait and returns a Grant, which must be ended by Answered, Done or Cancel.
+// Acquire blocks like Wait and returns a Grant, which must be ended by Answered, Done or Cancel. It panics if ctx is nil.
 func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
@@ -104,7 +104,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 // acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the
 // bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
-	if g.begin(l, c) && g.grantAtOnce(ctx, max(c.N, 1)) != nil {
+	if check.Context(ctx); g.begin(l, c) && g.grantAtOnce(ctx, max(c.N, 1)) != nil {
 		return g, nil
 	}
 	var p place

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/piece"
 )
@@ -15,9 +16,9 @@ import (
 // granted, which an [*Error] may prevent, as for Acquire: then the next Read tries again, and nothing is lost.
 // Readers and Writers of a Limiter have their turns, piece by piece. What buffers below R hold comes as fast as
 // before. Each piece counts as a request, too, and a quota of requests delays it: give Readers a Limiter for
-// bytes alone.
+// bytes alone. Without R or Limiter, each Read returns an error that is ErrInvalid.
 type Reader struct {
-	R       io.Reader
+	R       io.Reader       // must not be nil
 	Limiter *Limiter        // must not be nil. Without a quota in bytes, it delays pieces by its other quotas alone.
 	Context context.Context // of all that is read. It ends waits; nil never does.
 	Claim   Claim           // of each piece, but for its Costs: N, Priority, Flow, Weight, Cancel, MaxWait
@@ -27,13 +28,13 @@ type Reader struct {
 
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
-	return r.pieces.Read(r.R, p, &payer{r.Limiter, r.Context, r.Claim, nil})
+	return r.pieces.Read(r.R, p, &payer{r.Limiter, r.Context, r.Claim, nil}, check.Stream("Reader", "R", r.R != nil, r.Limiter != nil))
 }
 
 // Writer writes to W no faster than the Quotas in bytes of a Limiter grant, as a Reader reads. It writes a
 // piece when that is granted, and gives back what W does not write.
 type Writer struct {
-	W       io.Writer
+	W       io.Writer       // must not be nil
 	Limiter *Limiter        // as of a Reader
 	Context context.Context // of all that is written
 	Claim   Claim
@@ -41,7 +42,7 @@ type Writer struct {
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
-	return piece.Write(w.W, p, &payer{w.Limiter, w.Context, w.Claim, nil})
+	return piece.Write(w.W, p, &payer{w.Limiter, w.Context, w.Claim, nil}, check.Stream("Writer", "W", w.W != nil, w.Limiter != nil))
 }
 
 // payer claims bytes.

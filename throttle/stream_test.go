@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -438,4 +439,44 @@ func TestStreamsOfBucketsAndFlows(t *testing.T) {
 			t.Errorf("%d and %d, and %d of the narrow one; want equal shares of 10005000", x, y, n.sum())
 		}
 	})
+}
+
+// What a Reader or a Writer cannot do without is named by an error, and not by a panic somewhere below.
+func TestStreamsSayWhatTheyLack(t *testing.T) {
+	const noLimiter = ".Limiter is nil, want a Limiter with a quota in bytes"
+	p, l := []byte("abc"), &Limiter{}
+	for want, do := range map[string]func([]byte) (int, error){
+		"throttle: Reader.R is nil, want an io.Reader":                               (&Reader{Limiter: l}).Read,
+		"throttle: Reader" + noLimiter:                                               (&Reader{R: bytes.NewReader(p)}).Read,
+		"throttle: Writer.W is nil, want an io.Writer":                               (&Writer{Limiter: l}).Write,
+		"throttle: Writer" + noLimiter:                                               (&Writer{W: io.Discard}).Write,
+		"throttle: Writer.W is nil, want an io.Writer\nthrottle: Writer" + noLimiter: (&Writer{}).Write,
+	} {
+		for _, p := range [][]byte{p, nil} {
+			if n, err := do(p); n != 0 || err == nil || err.Error() != want || !errors.Is(err, ErrInvalid) {
+				t.Errorf("%d, %v\nwant %s", n, err, want)
+			}
+		}
+	}
+}
+
+// A nil context is told where it is given: nothing has a reason to accept it.
+func TestNilContextPanics(t *testing.T) {
+	l := &Limiter{Quotas: quotas(t, "1/h")}
+	for range 2 { // it would go; it would wait
+		for _, do := range []func(){
+			func() { _ = l.Wait(nil, 1) },             //nolint:staticcheck // this is what is tested
+			func() { _, _ = l.Acquire(nil, Claim{}) }, //nolint:staticcheck // as above
+		} {
+			func() {
+				defer func() {
+					if v := recover(); v != "throttle: nil context" {
+						t.Errorf("panic %v", v)
+					}
+				}()
+				do()
+			}()
+		}
+		l.Allow(1)
+	}
 }

@@ -47,9 +47,12 @@ type waiter struct {
 // Wait blocks until n tokens are granted or ctx ends. If the wait cannot end
 // before the deadline of ctx, Wait fails at once. The error is an [*Error], which
 // wraps that of ctx. If Ramp.Validate returns an error, so does Wait. Zero n counts
-// as one; negative n panics.
+// as one; negative n and a nil ctx panic.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	mustNotBeNegative(n)
+	if ctx == nil {
+		panic("warmup: nil context")
+	}
 	if ctx.Err() != nil {
 		return canceled(ctx)
 	}

@@ -564,3 +564,12 @@ func TestLimiterAllowDoesNotOvertake(t *testing.T) {
 		})
 	}
 }
+
+func TestLimiterNilContext(t *testing.T) {
+	defer func() {
+		if v := recover(); v != "warmup: nil context" {
+			t.Errorf("panic %v", v)
+		}
+	}()
+	_ = (&Limiter{Ramp: Ramp{Rate: 1}}).Wait(nil, 1) //nolint:staticcheck // this is what is tested
+}

@@ -5,6 +5,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -47,6 +48,26 @@ func Outage[O ~string](o O) lease.Outage { return outages[string(o)] }
 
 // Spend returns what a throttle.Spend stands for.
 func Spend[S ~string](s S) adaptive.Spend { return spends[string(s)] }
+
+// Stream returns what a throttle.Reader or Writer lacks, which has a name: where its bytes come from or go, which a field
+// has, or the Limiter.
+func Stream(name, field string, hasEnd, hasLimiter bool) error {
+	var wrong []error
+	if !hasEnd {
+		wrong = append(wrong, fmt.Errorf("throttle: %s.%s is nil, want an io.%[1]s", name, field))
+	}
+	if !hasLimiter {
+		wrong = append(wrong, fmt.Errorf("throttle: %s.Limiter is nil, want a Limiter with a quota in bytes", name))
+	}
+	return fields.Invalid(errors.Join(wrong...))
+}
+
+// Context panics if a claim has a nil context, as all that waits does.
+func Context(ctx context.Context) {
+	if ctx == nil {
+		panic("throttle: nil context")
+	}
+}
 
 // Claim returns what is wrong with a throttle.Claim: a bound that was probably meant to be in another unit, or
 // costs in requests, for which there is N.

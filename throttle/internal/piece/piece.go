@@ -28,8 +28,12 @@ type Reader struct {
 	err  error  // what the source returned with it
 }
 
-// Read reads a piece of source into p. What cannot be paid for is kept for the next Read: nothing is lost.
-func (r *Reader) Read(source io.Reader, p []byte, payer Payer) (n int, err error) {
+// Read reads a piece of source into p. What cannot be paid for is kept for the next Read: nothing is lost. If something is
+// wrong with source or payer, which must not be used then, Read returns that.
+func (r *Reader) Read(source io.Reader, p []byte, payer Payer, wrong error) (n int, err error) {
+	if wrong != nil {
+		return 0, wrong
+	}
 	if r.left == nil {
 		if n, err = source.Read(p[:min(len(p), payer.Most())]); n <= 0 {
 			return n, err
@@ -65,9 +69,13 @@ func pay(payer Payer, n int) (paid int, err error) {
 	}
 }
 
-// Write writes p to sink, each piece when it is paid for. What was paid for and not written is given back.
-func Write(sink io.Writer, p []byte, payer Payer) (n int, err error) {
-	if len(p) == 0 {
+// Write writes p to sink, each piece when it is paid for. What was paid for and not written is given back. Wrong is as in
+// Read.
+func Write(sink io.Writer, p []byte, payer Payer, wrong error) (n int, err error) {
+	switch {
+	case wrong != nil:
+		return 0, wrong
+	case len(p) == 0:
 		return sink.Write(p)
 	}
 	for n < len(p) && err == nil {

@@ -60,7 +60,7 @@ func TestPieces(t *testing.T) {
 					err = io.EOF // with the last bytes
 				}
 				return n, err
-			}), p, from)
+			}), p, from, nil)
 			if read.Write(p[:n]); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLater) || read.Len() != from.paid {
 				t.Fatalf("%v, and %d of %d bytes are paid for", err, from.paid, read.Len())
 			}
@@ -75,7 +75,7 @@ func TestPieces(t *testing.T) {
 			n, err := Write(writeFunc(func(p []byte) (int, error) {
 				p = p[:len(p)-r.IntN(2)*r.IntN(len(p)+1)]
 				return wrote.Write(p)
-			}), left[:1+r.IntN(len(left))], to)
+			}), left[:1+r.IntN(len(left))], to, nil)
 			left = left[n:]
 			if err != nil && !errors.Is(err, errLater) && !errors.Is(err, io.ErrShortWrite) || wrote.Len() != to.paid {
 				t.Fatalf("%v, and %d of %d bytes are paid for", err, to.paid, wrote.Len())
