@@ -18,8 +18,9 @@
 // Open makes it with mode 0700, and files with 0600; files that root makes in the directory of a user are the
 // user's. For a group of users, make it yourself, with that group and mode 0770; files then have the group and
 // 0660. Each user must be of the group. Not /tmp itself, in which systems keep users from the files of others,
-// and remove what was idle for days; nor one that another user can make before, since Open uses a directory
-// whoever's it is. Not a file system of a network: see [Options].
+// and remove what was idle for days: Open refuses a directory that is for files of everybody (mode 1777). Nor one
+// that another user can make before, since Open uses a directory whoever's it is. Not a file system of a network:
+// see [Options]. The directory has the files of quotas alone.
 //
 // On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host,
 // nor between them and the host, and no system call tells: use a named volume there.
@@ -70,6 +71,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,8 +117,8 @@ var _ store.Store = (*Store)(nil)
 var errZero = errors.New("filequota: a zero Store, want one that Open has returned")
 
 // Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it:
-// that it cannot be made or written, that locks are known not to hold there, or that it begins with "~/", which
-// only a shell expands. A relative directory is one for each directory in which programs are started: such
+// that it cannot be made or written, that it is for files of everybody, as /tmp is, or has those of another
+// program, that locks are known not to hold there, or that it begins with "~/", which only a shell expands. A relative directory is one for each directory in which programs are started: such
 // programs share nothing. In the first tenth of a second of a directory Open waits for the end of that:
 // processes that have used it, if somebody has removed it, come in that time. With nil Options, the zero
 // Options are used.
@@ -148,8 +150,12 @@ func open(dir string, o *Options) (path string, err error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return "", err
 	}
-	if o != nil && o.AnyFileSystem {
-		return path, nil
+	st, err := os.Stat(path)
+	if err == nil && isForEverybody(st.Mode()) {
+		err = fmt.Errorf("%s is for files of everybody (mode %v), each of whom is kept from those of others: want a directory of your own, such as one in os.UserCacheDir, or a group's of mode 0770", path, st.Mode())
+	}
+	if err != nil || o != nil && o.AnyFileSystem {
+		return path, err
 	}
 	kind, err := fileSystem(path)
 	if err == nil && kind != "" {
@@ -157,6 +163,10 @@ func open(dir string, o *Options) (path string, err error) {
 	}
 	return path, err
 }
+
+// isForEverybody reports whether a directory is one for files of everybody, as /tmp is. Of a group's that has the sticky bit
+// the files can be shared.
+func isForEverybody(dir fs.FileMode) bool { return dir&fs.ModeSticky != 0 && dir&0o002 != 0 }
 
 // prepare makes what a directory needs, and finds out whether files can be written there.
 func (s *Store) prepare() error {

@@ -1,9 +1,11 @@
 package filequota
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -120,17 +122,21 @@ func (s *Store) openNews() (*os.File, error) {
 
 // settle waits until a directory is as old as it has to be for a process that begins, whose buckets are new
 // ones: somebody may have removed the directory, and processes that run come in that time, and take along what
-// was in it. So that no such process waits, it is not for them.
+// was in it. So that no such process waits, it is not for them. A directory with the news of another program, which a
+// step would write into, is an error.
 func (s *Store) settle(ctx context.Context) error {
 	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	var raw [8]byte
-	if err := errors.Join(readAt(f, raw[:], bornAt), f.Close()); err != nil {
+	var raw [bornAt + 8]byte
+	if err := errors.Join(readAt(f, raw[:], 0), f.Close()); err != nil {
 		return err
 	}
-	born := time.Duration(binary.LittleEndian.Uint64(raw[:]))
+	if len(bytes.Trim(raw[:bornAt], "\x00\n")) > 0 { // which tell writes, and nothing else is there
+		return fmt.Errorf("%s is the file of another program: want a directory for quotas alone", s.newsPath())
+	}
+	born := time.Duration(binary.LittleEndian.Uint64(raw[bornAt:]))
 	age := s.clock().now - born
 	if born == 0 || age < 0 || age >= settles { // zero: it is not known
 		return nil
