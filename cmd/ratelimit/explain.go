@@ -145,6 +145,8 @@ func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
 		fmt.Fprintln(w, ". It is not said when that is restored.")
 	case l.Reset.In == 0:
 		fmt.Fprintln(w, ". It is restored now.")
+	case l.Reset.In >= headers.MaxReset:
+		fmt.Fprintf(w, ". It is restored in %v or later: no later reset is read.\n", rounded(l.Reset.In))
 	default:
 		fmt.Fprintf(w, ". It is restored in %v, by %s.\n", rounded(l.Reset.In), a.received.Add(l.Reset.In).UTC().Format("2006-01-02 15:04:05 MST"))
 	}

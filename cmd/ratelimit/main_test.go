@@ -198,6 +198,19 @@ func TestYears(t *testing.T) {
 	}
 }
 
+// TestFarResets does not have a server state a month that has stated more.
+func TestFarResets(t *testing.T) {
+	for text, want := range map[string]string{
+		"2678399": "It is restored in 743h59m59s, by",
+		"2678401": "It is restored in 744h0m0s or later: no later reset is read.\n",
+		"2800000": "It is restored in 744h0m0s or later: no later reset is read.\n",
+	} {
+		if got, err := explained(t, nil, "HTTP/2 200\nratelimit-limit: 9\nratelimit-remaining: 5\nratelimit-reset: "+text+"\n"); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, %v, want %q in it", text, got, err, want)
+		}
+	}
+}
+
 // TestElsewhere says where a redirect goes to, without what may be a secret in it.
 func TestElsewhere(t *testing.T) {
 	got, err := explained(t, nil, "HTTP/1.1 301 Moved\nLocation: https://u:secret@a.test/b?key=secret\n")
