@@ -247,8 +247,8 @@ func (info *requestInfo) check(t *Transport, req *http.Request) error {
 		if why := fields.BareNumber(l.call.MaxWait, time.Millisecond); why != "" {
 			return errors.New("pacer: Call.MaxWait is " + why)
 		}
-		if err := l.call.Mode.check(); err != nil {
-			return fmt.Errorf("%w in a Call", err)
+		if err := l.call.Mode.check("Call.Mode"); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -396,11 +396,11 @@ const (
 	ModeObserve Mode = "observe"
 )
 
-// check returns an error if m is neither zero nor one of the constants.
-func (m Mode) check() error {
+// check returns an error if m, which has a name, is neither zero nor one of the constants.
+func (m Mode) check(name string) error {
 	switch m {
 	case "", ModeWait, ModeReject, ModeDegrade, ModeObserve:
 		return nil
 	}
-	return fmt.Errorf("pacer: Mode is %q, want wait, reject, degrade or observe", string(m))
+	return fmt.Errorf("pacer: %s is %q, want wait, reject, degrade or observe", name, string(m))
 }

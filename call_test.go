@@ -20,12 +20,12 @@ func TestModeIsText(t *testing.T) {
 			t.Errorf("%q is %s, %v", mode, text, err)
 		}
 		var c struct{ Mode Mode }
-		if err := json.Unmarshal(text, &c); err != nil || c.Mode != mode || mode.check() != nil {
-			t.Errorf("%s is %q, %v, %v", text, c.Mode, err, mode.check())
+		if err := json.Unmarshal(text, &c); err != nil || c.Mode != mode || mode.check("Mode") != nil {
+			t.Errorf("%s is %q, %v, %v", text, c.Mode, err, mode.check("Mode"))
 		}
 	}
 	for _, bad := range []Mode{"hold", "Wait", "wait ", "1"} {
-		if err := bad.check(); err == nil || err.Error() != fmt.Sprintf("pacer: Mode is %q, want wait, reject, degrade or observe", string(bad)) {
+		if err := bad.check("Mode"); err == nil || err.Error() != fmt.Sprintf("pacer: Mode is %q, want wait, reject, degrade or observe", string(bad)) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

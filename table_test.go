@@ -174,14 +174,14 @@ func TestTableJSONErrors(t *testing.T) {
 		`{"a/": null}`:         `pacer: Quotas["a/"]: null, want a text`,
 		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: {"N":5}, want a text`,
 		`{"a/": ["5/s", [5]]}`: `pacer: Quotas["a/"][1]: [5], want a text`,
-		`["5/s"]`:              `pacer: Quotas: want an object of patterns`,
-		`"5/s"`:                `pacer: Quotas: want an object of patterns`,
+		` ["5/s"] `:            `pacer: Quotas: ["5/s"], want an object of patterns such as {"api.example.com/": "5/s"}`,
+		`"5/s"`:                `pacer: Quotas: "5/s", want an object of patterns`,
 		``:                     `pacer: Quotas: EOF`,
 		`{"a/": "5/s"`:         `pacer: Quotas: EOF`,
 		`{"a/": "5/s",}`:       `pacer: Quotas: `,
 		`{"a/" "5/s"}`:         `pacer: Quotas: `,
 		`{a: "5/s"}`:           `pacer: Quotas: `,
-		`{"a/": "5/s"} {}`:     `pacer: Quotas: want nothing after the object`,
+		`{"a/": "5/s"} {} `:    `pacer: Quotas: {}, want nothing after the object`,
 	} {
 		table := Table{"old/": nil}
 		err := table.UnmarshalJSON([]byte(text))

@@ -326,13 +326,13 @@ func (t *Transport) init() {
 		bad("%s", why)
 	}
 	degrade := t.Mode == ModeDegrade
-	if err := t.Mode.check(); err != nil {
+	if err := t.Mode.check("Mode"); err != nil {
 		wrong = append(wrong, err)
 	}
 	for _, p := range slices.Sorted(maps.Keys(t.Modes)) {
 		degrade = degrade || t.Modes[p] == ModeDegrade
-		if err := t.Modes[p].check(); err != nil {
-			wrong = append(wrong, fmt.Errorf("%w in Modes[%q]", err, p))
+		if err := t.Modes[p].check(fmt.Sprintf("Modes[%q]", p)); err != nil {
+			wrong = append(wrong, err)
 		}
 	}
 	if degrade && t.Fallback == nil {

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	case first == nil:
 		return nil, nil
 	case first != json.Delim('{'):
-		return nil, errors.New("pacer: Quotas: want an object of patterns")
+		return nil, fmt.Errorf(`pacer: Quotas: %.40s, want an object of patterns such as {"api.example.com/": "5/s"}`, bytes.TrimSpace(data))
 	}
 	read := map[string]quota.Quotas{}
 	var errs []error
@@ -52,8 +51,8 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("pacer: Quotas: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("pacer: Quotas: want nothing after the object")
+	if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) > 0 {
+		return nil, fmt.Errorf("pacer: Quotas: %.40s, want nothing after the object", rest)
 	}
 	return read, errors.Join(errs...)
 }

@@ -355,7 +355,7 @@ func TestACallWithoutAValidModeIsNotSent(t *testing.T) {
 		older := pacer.WithCall(t.Context(), &pacer.Call{Mode: mode})
 		for _, ctx := range []context.Context{older, pacer.WithCall(older, &pacer.Call{Mode: pacer.ModeWait})} {
 			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
-			if want := fmt.Sprintf("pacer: Mode is %q, want wait, reject, degrade or observe in a Call", mode); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("pacer: Call.Mode is %q, want wait, reject, degrade or observe", mode); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}

@@ -107,7 +107,7 @@ func TestModesValidate(t *testing.T) {
 		{&pacer.Transport{Fallback: fallback}, ""}, // a Call may ask for it
 		{&pacer.Transport{Mode: "5"}, `Mode is "5", want wait, reject, degrade or observe`},
 		{&pacer.Transport{Mode: "Wait"}, `Mode is "Wait"`},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": "5"}}, `Mode is "5", want wait, reject, degrade or observe in Modes["a.example/"]`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": "5"}}, `Modes["a.example/"] is "5", want wait, reject, degrade or observe`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example": pacer.ModeWait}}, `Modes["a.example"]`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"http://a.example/": pacer.ModeWait}}, `Modes["http://a.example/"]: want a pattern without a scheme`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.ModeWait}}, `want the host in lower case: "a.example"`},

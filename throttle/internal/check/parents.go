@@ -38,7 +38,7 @@ func New[L any](l *L) *L {
 // Path panics if a path of a Group has no key.
 func Path(path []string) {
 	if len(path) == 0 {
-		panic("throttle: a path without a key")
+		panic("throttle: Group.Limiter of a path without a key, want one or more")
 	}
 }
 
