@@ -76,9 +76,6 @@ type Habits struct {
 type PriceMemory struct {
 	Mean     float64 `json:"mean"`
 	Variance float64 `json:"variance,omitzero"`
-
-	// Kinds has the means of kinds of requests, by digests of these, since a path may contain a credential.
-	Kinds map[string]float64 `json:"kinds,omitempty"`
 }
 
 // longestWindow bounds spans that a file may say: a month, the longest common window.

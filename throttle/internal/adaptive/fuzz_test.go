@@ -291,10 +291,7 @@ func (c *chaos) habits() (h Habits) {
 		BackAfter: pick(c, spans), BackWithin: pick(c, spans), BackConfirmed: pick(c, counts), BehindFailed: pick(c, counts),
 	}
 	if c.next()%2 > 0 {
-		h.Price = &PriceMemory{Mean: pick(c, rates), Variance: pick(c, rates), Kinds: map[string]float64{}}
-		for range c.next() % 40 {
-			h.Price.Kinds[Kind{Path: string(rune('a' + c.next()%40))}.digest()] = pick(c, rates)
-		}
+		h.Price = &PriceMemory{Mean: pick(c, rates), Variance: pick(c, rates)}
 	}
 	return h
 }
@@ -305,12 +302,6 @@ func (c *chaos) sane(m *Memory) bool {
 	for _, w := range m.Windows {
 		if p := w.Price; !finite(w.Refill) || p != nil && (!finite(p.Mean) || !finite(p.Variance)) {
 			return false
-		} else if p != nil {
-			for _, mean := range p.Kinds {
-				if !finite(mean) {
-					return false
-				}
-			}
 		}
 	}
 	return finite(m.Rate) && finite(m.Growth) && finite(m.Former)

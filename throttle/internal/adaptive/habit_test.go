@@ -67,41 +67,27 @@ func TestHabitsOutlastTheReset(t *testing.T) {
 	}
 }
 
-// TestHabitsOfAPrice: what requests cost is known in the next run, by kind.
+// TestHabitsOfAPrice: what requests cost in the mean is known in the next run.
 func TestHabitsOfAPrice(t *testing.T) {
 	p := &price{}
+	if got := p.habit(); got != nil {
+		t.Errorf("a price that is not known: %+v", got)
+	}
 	for range 40 {
 		p.count(&Kind{"POST", "/dear"})
 		p.learn(400, 0)
 		p.count(&Kind{"POST", "/cheap"})
 		p.learn(40, 0)
 	}
-	m := p.memory()
-	if text, err := json.Marshal(m); err != nil || len(m.Kinds) != 2 {
-		t.Fatalf("%s, %v", text, err)
-	}
+	m := p.habit()
 	again := m.price()
-	for path, want := range map[string]float64{"/dear": 400, "/cheap": 40, "/new": p.mean} {
-		kind := Kind{"POST", path}
-		if got := again.of(&kind); math.Abs(got-want) > 1 {
-			t.Errorf("%s costs %v, want %v", path, got, want)
-		}
-		again.count(&kind)
-		if got := again.of(&kind); math.Abs(got-want) > 1 {
-			t.Errorf("%s, counted, costs %v, want %v", path, got, want)
-		}
-	}
-	if twice := again.memory(); !reflect.DeepEqual(twice.Kinds[Kind{"POST", "/dear"}.digest()], m.Kinds[Kind{"POST", "/dear"}.digest()]) {
-		t.Errorf("%+v, want %+v", twice, m)
+	if kind := (Kind{"POST", "/dear"}); !again.known() || again.of(&kind) != p.mean || again.variance != p.variance || *again.habit() != *m {
+		t.Errorf("%+v, want the mean and the variance of %+v", again, p)
 	}
 	for _, bad := range []PriceMemory{{Mean: math.NaN()}, {Mean: -1}, {Mean: math.Inf(1)}, {Variance: math.NaN()}, {Variance: -1}} {
 		if bad.price() != nil {
 			t.Errorf("%+v is a price", bad)
 		}
-	}
-	kind := Kind{"GET", "/"}
-	if got := (&PriceMemory{Mean: 7, Kinds: map[string]float64{kind.digest(): math.NaN()}}).price().of(&kind); got != 7 {
-		t.Errorf("a kind whose price is no number costs %v, want the mean", got)
 	}
 }
 

@@ -1,8 +1,6 @@
 package adaptive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"github.com/gopacer/pacer/throttle/internal/alike"
@@ -48,11 +46,4 @@ func (k *Kind) fits(another *Kind, way int) bool {
 	}
 	path := another.short()
 	return way == byPath && k.Path == path || way != byPath && alike.Fits(k.Path, path, how[way])
-}
-
-// digest names a kind, as byIDs sees it, without saying it.
-func (k Kind) digest() string {
-	k = k.as(byIDs)
-	sum := sha256.Sum256([]byte(k.Verb + " " + k.Path))
-	return hex.EncodeToString(sum[:8])
 }

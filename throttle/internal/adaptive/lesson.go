@@ -36,7 +36,7 @@ func (m *Memory) Lesson(most int) string {
 		h.BackAfter, h.BackWithin = between(h.BackAfter, h.BackWithin)
 		h.BackConfirmed = 0 // it changes with each window
 		if p := h.Price; p != nil {
-			h.Price = &PriceMemory{Mean: rounded(p.Mean), Variance: rounded(p.Variance)}
+			h.Price = &PriceMemory{rounded(p.Mean), rounded(p.Variance)}
 		}
 		l.Windows = append(l.Windows, WindowMemory{Name: w.Name, Counter: w.Counter, Unit: w.Unit, Limit: w.Limit, Habits: h})
 	}

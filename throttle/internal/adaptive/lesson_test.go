@@ -17,7 +17,7 @@ func TestLesson(t *testing.T) {
 	m := Memory{
 		Rate: 4.7512, Growth: 1, Former: 10.04, Burst: 7, FailuresRefuse: true, At: now, Held: now.Add(time.Hour), Members: 2,
 		Windows: []WindowMemory{
-			{Name: "a", Limit: 10, Remaining: 3, Late: now.Add(time.Hour), Habits: Habits{Refill: 1.234, Floors: true, Price: &PriceMemory{Mean: 123, Kinds: map[string]float64{"x": 1}}}},
+			{Name: "a", Limit: 10, Remaining: 3, Late: now.Add(time.Hour), Habits: Habits{Refill: 1.234, Floors: true, Price: &PriceMemory{Mean: 123}}},
 			{Name: "b", Limit: 10, Remaining: 3, Late: now.Add(time.Hour)},
 			{Name: "c", Limit: 10, Late: now.Add(time.Hour), Habits: Habits{BackAfter: 59_900 * time.Millisecond, BackWithin: 60_100 * time.Millisecond, BehindFailed: 2}},
 		},

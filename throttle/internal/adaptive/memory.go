@@ -180,9 +180,6 @@ func (m *WindowMemory) prune(now time.Time, age time.Duration) {
 	if age >= rateKept {
 		m.forgetRates()
 	}
-	if m.Price != nil && len(m.Price.Kinds) > maxPricedKinds {
-		m.Price = nil
-	}
 }
 
 // Any reports whether m has anything.

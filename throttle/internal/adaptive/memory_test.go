@@ -256,15 +256,7 @@ func TestPrune(t *testing.T) {
 	at := now.Add
 	const day = 24 * time.Hour
 	window := WindowMemory{Limit: 10, Late: at(100 * day)}
-	prices := func(n int) Habits {
-		p := &PriceMemory{Kinds: map[string]float64{}}
-		for i := range n {
-			p.Kinds[strconv.Itoa(i)] = 1
-		}
-		return Habits{Price: p}
-	}
-	habits := prices(maxPricedKinds)
-	habits.Floors, habits.Refill, habits.Raises = true, 5, true
+	habits := Habits{Floors: true, Refill: 5, Raises: true, Price: &PriceMemory{Mean: 7}}
 	silent := func(ahead time.Duration) *SilentMemory {
 		return &SilentMemory{Size: 5, Slides: true, Least: 1, Most: 2, Next: at(ahead + 9), Gap: 3, Went: allPast{{At: at(ahead - 5), N: 1}, {At: at(ahead - 4), N: 2}}}
 	}
@@ -282,7 +274,6 @@ func TestPrune(t *testing.T) {
 		"habits":            {Memory{At: at(1 - day), Windows: []WindowMemory{{Remaining: 3, Late: at(0), Habits: habits}}}, Memory{At: at(1 - day), Windows: []WindowMemory{{Habits: habits}}}},
 		"old habits":        {Memory{At: at(-day), Windows: []WindowMemory{{Habits: habits}}}, Memory{At: at(-day), Windows: []WindowMemory{{Habits: Habits{Floors: true}}}}},
 		"habits of a month": {Memory{At: at(-31 * day), Windows: []WindowMemory{{Habits: habits}}}, Memory{}},
-		"too many prices":   {Memory{At: at(-1), Windows: []WindowMemory{{Habits: prices(maxPricedKinds + 1)}}}, Memory{}},
 		"failures":          {Memory{At: at(-1), FailuresRefuse: true}, Memory{At: at(-1), FailuresRefuse: true}},
 		"not a rate":        {Memory{At: at(-1), Rate: -1}, Memory{}},
 		"for years":         {Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}},

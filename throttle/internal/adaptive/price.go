@@ -30,8 +30,6 @@ type price struct {
 	least     int     // that remained, of the answers since at
 	first     float64 // the price before it is known, see enoughPrices; zero if much was missing, perhaps of others
 
-	kept map[string]float64 // means of kinds, by their digests, that an earlier run has learned; nil if there are none
-
 	// The newest answer came at an instant, and stated that so much remains.
 	at        monotime.Time
 	remaining int
@@ -83,8 +81,7 @@ func (p *price) of(kind *Kind) float64 {
 	if i := p.find(kind); i >= 0 {
 		return p.thought(&p.kinds[i])
 	}
-	k := p.recall(kind)
-	return p.thought(&k)
+	return p.mean
 }
 
 // ofLatest is of for the kind that was counted last.
@@ -131,16 +128,12 @@ func (p *price) countPart(kind *Kind, part float64) {
 
 // countOther is count for a kind that was not the latest.
 func (p *price) countOther(kind *Kind, part float64) {
-	var k kindPrice
+	k := kindPrice{kind: kind.as(byIDs)}
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)
-	} else {
-		k = p.recall(kind)
-		k.kind = kind.as(byIDs)
-		if len(p.kinds) == maxPricedKinds {
-			p.kinds = slices.Delete(p.kinds, 0, 1)
-		}
+	} else if len(p.kinds) == maxPricedKinds {
+		p.kinds = slices.Delete(p.kinds, 0, 1)
 	}
 	k.served += part
 	p.kinds = append(p.kinds, k)
@@ -299,6 +292,23 @@ func divisor(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
+}
+
+// habit is what a later run, or another process, begins with; nil if the price is not known. It is not kept by kinds:
+// these are soon known again, and a later run that knew them was refused no less.
+func (p *price) habit() *PriceMemory {
+	if p == nil || !p.known() {
+		return nil
+	}
+	return &PriceMemory{Mean: p.mean, Variance: p.variance}
+}
+
+// price returns a price that begins with what m says; nil if m says what no price can be.
+func (m *PriceMemory) price() *price {
+	if !(m.Mean >= 0 && m.Mean <= maxTokens && m.Variance >= 0 && m.Variance <= maxTokens) {
+		return nil
+	}
+	return &price{mean: m.Mean, variance: m.Variance, learned: enoughPrices}
 }
 
 // clone returns a copy that learns on its own.

@@ -37,8 +37,7 @@ func TestPriceOfKinds(t *testing.T) {
 	}
 }
 
-// Requests whose paths differ in what looks like an ID are of one kind, and so is what an earlier run has
-// learned of others.
+// Requests whose paths differ in what looks like an ID are of one kind.
 func TestPriceOfPathsWithIDs(t *testing.T) {
 	path := func(i int) string { return "/threads/" + strconv.Itoa(10_000+i) + "/runs" }
 	learned := func(p *price) {
@@ -54,12 +53,9 @@ func TestPriceOfPathsWithIDs(t *testing.T) {
 	if len(p.kinds) != 2 {
 		t.Errorf("%d kinds, want 2: %v", len(p.kinds), p.kinds)
 	}
-	again := p.memory().price()
-	for when, p := range map[string]*price{"in this run": &p, "after another run": again} {
-		for verb, want := range map[string]float64{"GET": 10, "POST": 5000} {
-			if got := p.of(&Kind{verb, path(-1)}); got != want {
-				t.Errorf("%s: a %s costs %v, want %v", when, verb, got, want)
-			}
+	for verb, want := range map[string]float64{"GET": 10, "POST": 5000} {
+		if got := p.of(&Kind{verb, path(-1)}); got != want {
+			t.Errorf("a %s costs %v, want %v", verb, got, want)
 		}
 	}
 	another := Kind{"POST", path(1)}
@@ -81,10 +77,8 @@ func TestPriceOfMethods(t *testing.T) {
 		p.count(&large)
 		p.learn(5000, 0)
 	}
-	for when, p := range map[string]*price{"in this run": &p, "after another run": p.memory().price()} {
-		if s, l := p.of(&small), p.of(&large); s != 10 || l != 5000 {
-			t.Errorf("%s: countTokens costs %v, generateContent %v, want 10 and 5000", when, s, l)
-		}
+	if s, l := p.of(&small), p.of(&large); s != 10 || l != 5000 {
+		t.Errorf("countTokens costs %v, generateContent %v, want 10 and 5000", s, l)
 	}
 }
 
