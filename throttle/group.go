@@ -15,6 +15,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/shelf"
 	"github.com/gopacer/pacer/throttle/internal/together"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 )
@@ -56,9 +57,9 @@ type Group struct {
 
 	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
 	buckets tree.Tree[*Limiter]
-	movedAt uint64         // generation of the latest update by which claims belong under other paths
-	loaded  adaptive.Shelf // by digest: what Load read for buckets that are not made yet
-	closed  bool           // Close was called
+	movedAt uint64      // generation of the latest update by which claims belong under other paths
+	loaded  shelf.Shelf // by digest: what Load read for buckets that are not made yet
+	closed  bool        // Close was called
 }
 
 // entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group. Group and node are set by
@@ -512,7 +513,7 @@ func (g *Group) Save(w io.Writer) error {
 		n.Value.saveTo(learned)
 		g.mu.Unlock()
 	}
-	if err := adaptive.Write(w, time.Now(), learned); err != nil {
+	if err := shelf.Write(w, time.Now(), learned); err != nil {
 		return fmt.Errorf("throttle: save: %w", err)
 	}
 	return nil
@@ -524,7 +525,7 @@ func (g *Group) Save(w io.Writer) error {
 // later version of the package wrote what is read, errors.Is finds errors.ErrUnsupported in the error: do not
 // write over that.
 func (g *Group) Load(r io.Reader) error {
-	learned, err := adaptive.Read(r)
+	learned, err := shelf.Read(r)
 	if err != nil {
 		return fmt.Errorf("throttle: load: %w", err)
 	}

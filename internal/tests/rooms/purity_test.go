@@ -29,6 +29,7 @@ var pure = map[string][]string{
 	"throttle/internal/pace":      nil,
 	"throttle/internal/piece":     nil,
 	"throttle/internal/readable":  nil,
+	"throttle/internal/shelf":     nil,
 	"throttle/internal/slot":      nil,
 	"throttle/internal/tree":      nil,
 	"throttle/internal/varint":    nil,

@@ -51,7 +51,7 @@
 //
 // Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a quota),
 // steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go and habit.go
-// have its parts, file.go writes it to a file, lesson.go to a Store), hearsay.go (what is taken over
+// have its parts, lesson.go writes it to a Store, package shelf to a file), hearsay.go (what is taken over
 // of a limit, whoever says it), and state.go and belief.go (what people are told, in numbers and in words).
 package adaptive
 

@@ -86,6 +86,3 @@ func (h *Habits) any() bool { return *h != Habits{} }
 
 // forgetRates forgets what changes: rates and prices.
 func (h *Habits) forgetRates() { h.Refill, h.Raises, h.Price = 0, false, nil }
-
-// maxDigest is twice as many bytes as a digest has.
-const maxDigest = 64

@@ -1,7 +1,9 @@
 package adaptive
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -271,3 +273,50 @@ func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	}
 	return h
 }
+
+// windowMemories, allUsed and allPast are lists of which no more is read than is kept: what is made of an element takes hundreds
+// of times the memory of its text, `{}`.
+type (
+	windowMemories []WindowMemory
+	allUsed        []limit.Used
+	allPast        []PastMemory
+)
+
+func (w *windowMemories) UnmarshalJSON(text []byte) error {
+	return firstOf(text, maxWindows, (*[]WindowMemory)(w))
+}
+
+func (u *allUsed) UnmarshalJSON(text []byte) error {
+	return firstOf(text, limit.MaxUsed, (*[]limit.Used)(u))
+}
+
+func (p *allPast) UnmarshalJSON(text []byte) error {
+	return firstOf(text, pace.MaxPast, (*[]PastMemory)(p))
+}
+
+// firstOf reads the first elements of a list, so many at most. It does not know where in a bucket the list stands.
+func firstOf[T any](text []byte, most int, all *[]T) (err error) {
+	defer func() {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			wrong.Value, wrong.Offset = wrong.Value+" as or in a list of the bucket", 1
+		}
+	}()
+	if len(text) <= shortList || !bytes.HasPrefix(text, []byte("[")) {
+		if err = json.Unmarshal(text, all); len(*all) > most {
+			*all = slices.Clone((*all)[:most])
+		}
+		return err
+	}
+	*all = nil
+	d := json.NewDecoder(bytes.NewReader(text))
+	for _, err = d.Token(); err == nil && d.More() && len(*all) < most; {
+		var one T
+		if err = d.Decode(&one); err == nil {
+			*all = append(*all, one)
+		}
+	}
+	return err
+}
+
+// shortList is how many bytes of a list are read at once, which takes half of the time, and some megabytes at most.
+const shortList = 16 << 10
