@@ -33,6 +33,7 @@ var pure = map[string][]string{
 	"throttle/internal/slot":      nil,
 	"throttle/internal/tree":      nil,
 	"throttle/internal/varint":    nil,
+	"throttle/internal/whose":     nil,
 	"throttle/store":              {"memory.go"}, // a Ledger with a lock and a clock
 	"internal/delay":              nil,
 	"internal/fields":             nil,

@@ -19,7 +19,7 @@
 // counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
 //   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? stray.go: or something in
-//     front of the server? alone.go (with the kinds of kind.go), persistence.go: or one request, or one kind of requests?
+//     front of the server? Package whose: or one request, or one kind of requests?
 //   - learn.go: Learn, with a function for each step. overload.go: is a failure without explanation a refusal?
 //     recurrence.go: do as many get through each time?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
@@ -61,6 +61,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/whose"
 )
 
 // ID tells the Servers of a Site apart.
@@ -86,6 +87,12 @@ const (
 	// Patience is how long requests wait for the answer to one request that went ahead of
 	// them. After it, one more goes ahead.
 	Patience = 5 * time.Second
+)
+
+// Kind is what kind of request a claim is for, and Past what became of a claim that the server has refused.
+type (
+	Kind = whose.Kind
+	Past = whose.Past
 )
 
 // Ticket is what is known at the moment of a grant. The answer to the request is learned

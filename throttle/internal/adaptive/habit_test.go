@@ -74,14 +74,14 @@ func TestHabitsOfAPrice(t *testing.T) {
 		t.Errorf("a price that is not known: %+v", got)
 	}
 	for range 40 {
-		p.count(&Kind{"POST", "/dear"})
+		p.count(&Kind{Verb: "POST", Path: "/dear"})
 		p.learn(400, 0)
-		p.count(&Kind{"POST", "/cheap"})
+		p.count(&Kind{Verb: "POST", Path: "/cheap"})
 		p.learn(40, 0)
 	}
 	m := p.habit()
 	again := m.price()
-	if kind := (Kind{"POST", "/dear"}); !again.known() || again.of(&kind) != p.mean || again.variance != p.variance || *again.habit() != *m {
+	if kind := (Kind{Verb: "POST", Path: "/dear"}); !again.known() || again.of(&kind) != p.mean || again.variance != p.variance || *again.habit() != *m {
 		t.Errorf("%+v, want the mean and the variance of %+v", again, p)
 	}
 	for _, bad := range []PriceMemory{{Mean: math.NaN()}, {Mean: -1}, {Mean: math.Inf(1)}, {Variance: math.NaN()}, {Variance: -1}} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/whose"
 )
 
 // This file says for how long nothing goes after a refusal, by what the hint stands for (hint.go) and what is known of
@@ -24,7 +25,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	mute := (!a.HoldKnown || asked <= 0) && len(s.windows) == 0 // "ask now" says nothing
 	if a.Refused && !s.usedUp(now) {
 		n := s.refusals
-		if s.persistence.suspects() {
+		if s.judge.Suspects() {
 			n = min(n, obeyed)
 		}
 		switch hold = Hold(asked, n); {
@@ -53,8 +54,8 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
 	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {
-		if s.persistence.suspects() && look <= longestStretch {
-			look = min(look, closeLooks)
+		if s.judge.Suspects() && look <= longestStretch {
+			look = min(look, whose.CloseLooks)
 		}
 		return look
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/whose"
 )
 
 // TestSilentHold: a server that says nothing is looked at again as a row of it says, if it has served one,
@@ -161,5 +162,49 @@ func TestSooner(t *testing.T) {
 			t.Errorf("refusal %d in a row: held for %v, want %v", n+1, e.Hold, want)
 		}
 		b.at(b.now.Sub(start) + e.Hold)
+	}
+}
+
+// suspicious is a Judge that has seen one claim be refused twice, while ten others were served.
+func suspicious() (j whose.Judge) {
+	var p Past
+	j.Refuse(1, &p, Kind{}, 1, false, 0, 2)
+	for i := range 10 {
+		j.Served(1, Kind{}, uint64(3+i), nil)
+	}
+	j.Refuse(1, &p, Kind{}, 20, false, 10, 21)
+	return j
+}
+
+// Where some requests may never be taken, a hint is not stretched, however often it is obeyed in vain, and
+// looks at a server that says nothing come after five seconds at most, until nothing was served for five
+// minutes.
+func TestHoldsWhereSomeAreNeverTaken(t *testing.T) {
+	for _, test := range []struct {
+		suspects   bool
+		hint, last time.Duration // after the twelfth refusal in a row, the last one after so long
+		want       time.Duration
+	}{
+		{false, 5 * time.Second, time.Minute, 30 * time.Second},
+		{true, 5 * time.Second, time.Minute, 5 * time.Second},
+		{false, 0, time.Minute, 30 * time.Second},
+		{true, 0, time.Minute, 5 * time.Second},
+		{true, 0, 5 * time.Minute, 150 * time.Second},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(Answer{})
+		var e Effect
+		for i := range 12 {
+			if i == 11 {
+				b.at(test.last)
+			}
+			if b.judge = (whose.Judge{}); test.suspects {
+				b.judge = suspicious()
+			}
+			e = b.exchange(Answer{Refused: true, Hold: test.hint, HoldKnown: test.hint > 0})
+		}
+		if e.Hold != test.want {
+			t.Errorf("%+v: held for %v", test, e.Hold)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // In come served requests (count) and how much was spent meanwhile (learn). Out come the mean cost of a kind of
 // request, and how much must remain so that one may go (need): so much more than the mean that it rarely costs more.
 //
-// Requests are of one kind if they have the same verb, and paths that differ only in what looks like an ID (byIDs).
+// Requests are of one kind if they have the same verb, and paths that differ only in what looks like an ID (Kind.WithoutIDs).
 // Otherwise each thread of a forum, say, would have a price of its own, and none would be known.
 //
 // The mean of each kind is learned by least mean squares. If several requests were served between two answers, what
@@ -36,7 +36,7 @@ type price struct {
 }
 
 type kindPrice struct {
-	kind    Kind // as byIDs sees it
+	kind    Kind // WithoutIDs
 	mean    float64
 	learned int
 	served  float64 // that are counted, and were not learned from; a part of a request whose answer is being read
@@ -118,7 +118,7 @@ func (p *price) count(kind *Kind) { p.countPart(kind, 1) }
 // countPart is count for a part of a request, see streaming.
 func (p *price) countPart(kind *Kind, part float64) {
 	if n := len(p.kinds); n > 0 {
-		if latest := &p.kinds[n-1]; latest.kind == *kind || latest.kind.fits(kind, byIDs) {
+		if latest := &p.kinds[n-1]; latest.kind == *kind || latest.kind.Fits(kind) {
 			latest.served += part
 			return
 		}
@@ -128,7 +128,7 @@ func (p *price) countPart(kind *Kind, part float64) {
 
 // countOther is count for a kind that was not the latest.
 func (p *price) countOther(kind *Kind, part float64) {
-	k := kindPrice{kind: kind.as(byIDs)}
+	k := kindPrice{kind: kind.WithoutIDs()}
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)
@@ -239,7 +239,7 @@ func (p *price) find(kind *Kind) int {
 	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == *kind {
 		return n - 1
 	}
-	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind.fits(kind, byIDs) })
+	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind.Fits(kind) })
 }
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.

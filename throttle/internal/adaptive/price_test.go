@@ -43,7 +43,7 @@ func TestPriceOfPathsWithIDs(t *testing.T) {
 	learned := func(p *price) {
 		for i := range 2 * maxPricedKinds {
 			for verb, spent := range map[string]float64{"GET": 10, "POST": 5000} {
-				p.count(&Kind{verb, path(i)})
+				p.count(&Kind{Verb: verb, Path: path(i)})
 				p.learn(spent, 0)
 			}
 		}
@@ -54,11 +54,11 @@ func TestPriceOfPathsWithIDs(t *testing.T) {
 		t.Errorf("%d kinds, want 2: %v", len(p.kinds), p.kinds)
 	}
 	for verb, want := range map[string]float64{"GET": 10, "POST": 5000} {
-		if got := p.of(&Kind{verb, path(-1)}); got != want {
+		if got := p.of(&Kind{Verb: verb, Path: path(-1)}); got != want {
 			t.Errorf("a %s costs %v, want %v", verb, got, want)
 		}
 	}
-	another := Kind{"POST", path(1)}
+	another := Kind{Verb: "POST", Path: path(1)}
 	if allocs := testing.AllocsPerRun(100, func() {
 		p.count(&another)
 		p.of(&another)
@@ -69,7 +69,7 @@ func TestPriceOfPathsWithIDs(t *testing.T) {
 
 // Two methods of one model, behind a colon, are two kinds.
 func TestPriceOfMethods(t *testing.T) {
-	small, large := Kind{"POST", "/models/gemini-2.5-flash:countTokens"}, Kind{"POST", "/models/gemini-2.5-flash:generateContent"}
+	small, large := Kind{Verb: "POST", Path: "/models/gemini-2.5-flash:countTokens"}, Kind{Verb: "POST", Path: "/models/gemini-2.5-flash:generateContent"}
 	var p price
 	for range 64 {
 		p.count(&small)

@@ -102,7 +102,7 @@ func TestIdlingKeepsWhatLasts(t *testing.T) {
 	b.Refuse(b.now, tk, &Past{}, kind, time.Hour, false)
 	b.done(tk, Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
 	before := b.lasting
-	if b.pace.Fresh() || !before.unserved.any() || before.persistence == nil || before.overload.begun == 0 {
+	if b.pace.Fresh() || before.judge.Settled() || before.overload.begun == 0 {
 		t.Fatal("nothing is known that could be forgotten")
 	}
 	b.at(b.now.Sub(start) + time.Hour)

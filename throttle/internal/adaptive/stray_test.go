@@ -37,7 +37,7 @@ func TestStrays(t *testing.T) {
 			case '-':
 				b.exchange(Answer{})
 			case 'r', 'R':
-				hold, _ := b.Refuse(b.now, b.send(), &Past{}, Kind{"GET", "/"}, 0, c == 'R')
+				hold, _ := b.Refuse(b.now, b.send(), &Past{}, Kind{Verb: "GET", Path: "/"}, 0, c == 'R')
 				got += map[bool]string{true: "s", false: "n"}[hold == firstHold]
 			}
 		}

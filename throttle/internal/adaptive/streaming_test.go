@@ -12,7 +12,7 @@ func TestStreaming(t *testing.T) {
 	for _, part := range []float64{1, 0.5, 0} {
 		for _, grain := range []float64{1, 1000} {
 			random := rand.New(rand.NewPCG(3, 5))
-			kind := &Kind{"POST", "/chat"}
+			kind := &Kind{Verb: "POST", Path: "/chat"}
 			var p price
 			var open []float64
 			left, stated := 1e9, 1e9
@@ -60,7 +60,7 @@ func TestStreamingOwed(t *testing.T) {
 
 // Nobody waits for the end of answers of which all is charged when they begin, until a request is refused.
 func TestStreamingIsWatched(t *testing.T) {
-	kind := &Kind{"POST", "/chat"}
+	kind := &Kind{Verb: "POST", Path: "/chat"}
 	p := price{mean: 100, learned: priceMemory}
 	if p.streams() {
 		t.Error("answers are watched before any was read for a while")

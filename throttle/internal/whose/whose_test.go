@@ -1,10 +1,9 @@
-package adaptive
+package whose
 
 import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Letters are the kinds of those in line: an upper one was refused and not served since.
@@ -31,16 +30,14 @@ func TestAhead(t *testing.T) {
 		{"aXbXc", 3, math.NaN(), 0},
 		{"abc", 3, 0.5, 0}, // the server states a limit that is used up
 	} {
-		var s Server
-		s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return test.luck }})
-		s.refusals = test.refusals
+		var j Judge
 		kind := func(i int) *Kind { return &Kind{Verb: "GET", Path: "/" + strings.ToLower(test.line[i:i+1])} }
 		for i, c := range test.line {
 			if c < 'a' {
-				s.unserved.refuse(1, &Past{}, *kind(i), &Ticket{}, 0, 1)
+				j.unserved.refuse(1, &Past{}, *kind(i), 0, false, 0, 1)
 			}
 		}
-		if got := s.Ahead(len(test.line), kind); got != test.want {
+		if got := j.Ahead(len(test.line), test.refusals, kind, func() float64 { return test.luck }); got != test.want {
 			t.Errorf("%s after %d refusals, luck %v: %d goes, want %d", test.line, test.refusals, test.luck, got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package adaptive
+package whose
 
 import (
 	"strings"
@@ -47,3 +47,9 @@ func (k *Kind) fits(another *Kind, way int) bool {
 	path := another.short()
 	return way == byPath && k.Path == path || way != byPath && alike.Fits(k.Path, path, how[way])
 }
+
+// WithoutIDs is the kind as it is seen where all that looks like an ID is the same. It may be kept.
+func (k Kind) WithoutIDs() Kind { return k.as(byIDs) }
+
+// Fits reports whether k is what another kind is WithoutIDs.
+func (k *Kind) Fits(another *Kind) bool { return k.fits(another, byIDs) }

@@ -1,4 +1,4 @@
-package adaptive
+package whose
 
 import (
 	"math"
@@ -6,31 +6,6 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
-
-// Past is what became of a claim so far, where the server has refused it.
-type Past struct {
-	Behind  monotime.Time // others that came before that go first; zero if the claim has its place
-	yielded bool          // it went behind others, after refusals in a row, since it was refused itself; see Server.Yields
-	strays  int           // how often it was refused by something in front of the server
-	granted uint64        // the latest attempt, if the server refused it; see Ticket.Granted
-	evidence
-}
-
-// PlacedAt is Behind of a claim with this past; zero if it has none.
-func (p *Past) PlacedAt() monotime.Time {
-	if p == nil {
-		return 0
-	}
-	return p.Behind
-}
-
-// Latest is the latest attempt that was refused of a claim with this past, the larger the later; zero if none was.
-func (p *Past) Latest() uint64 {
-	if p == nil {
-		return 0
-	}
-	return p.granted
-}
 
 // evidence tells a server that refuses because too much is asked of it from one that refuses a request whatever
 // happens, or whose limit for such requests is narrower than for the rest: the request is refused again and again,
@@ -103,17 +78,17 @@ type refusedKind struct {
 	kind    Kind          // as in the way
 	heardAt monotime.Time // the latest refusal
 	all     int           // refusals
-	heard   sequence      // the latest refusal that counts: who was granted before it says nothing new
+	heard   uint64        // the latest refusal that counts: who was granted before it says nothing new
 	evidence
 }
 
 // maxUnserved bounds how many kinds are remembered.
 const maxUnserved = 16
 
-// refuse takes in a refusal of a claim for a request of a kind, with ticket t; so many requests have been served, and
-// the latest answer is so far in the sequence. It reports whether that turned out to be the matter of the claim or of a
-// kind.
-func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, t *Ticket, served int, answer sequence) (found bool) {
+// refuse takes in a refusal of a claim for a request of a kind, which was granted at a place in the sequence, and went
+// ahead of all others if first says so; so many requests have been served, and the latest answer is so far in the
+// sequence. It reports whether that turned out to be the matter of the claim or of a kind.
+func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, granted uint64, first bool, served int, answer uint64) (found bool) {
 	known, others := p.alone, math.MaxInt
 	for way := range u {
 		k := u[way].recall(now, kind, way)
@@ -121,7 +96,7 @@ func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, t *Ticket, serv
 		others = min(others, u[way].lucky+k.all)
 	}
 	others -= p.refusals
-	p.refuse(t.First, served, others)
+	p.refuse(first, served, others)
 	p.alone = known || p.firsts >= enoughRounds && p.improbable(served, others)
 	if kind == (Kind{}) {
 		for way := range u {
@@ -130,7 +105,7 @@ func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, t *Ticket, serv
 		return p.alone && !known
 	}
 	for way := range u {
-		u[way].refuse(now, p, kind, way, t, served, answer)
+		u[way].refuse(now, p, kind, way, granted, first, served, answer)
 	}
 	return p.alone && !known
 }
@@ -156,14 +131,14 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 // refuse takes in a refusal of a claim for a request of a kind. Whether that is the matter of the claim, or of some
 // kind, is in p; it is set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was
 // served since its first refusal.
-func (u *unservedKinds) refuse(now monotime.Time, p *Past, kind Kind, way int, t *Ticket, served int, answer sequence) {
+func (u *unservedKinds) refuse(now monotime.Time, p *Past, kind Kind, way int, granted uint64, first bool, served int, answer uint64) {
 	k := u.recall(now, kind, way)
 	if i := u.find(kind, way); i >= 0 {
 		u.kinds = slices.Delete(u.kinds, i, i+1)
 	}
 	u.forget(now)
-	if t.sequence >= k.heard {
-		k.refuse(t.First, served, u.lucky)
+	if granted >= k.heard {
+		k.refuse(first, served, u.lucky)
 		k.heard = answer
 		k.alone = k.alone || k.improbable(served, u.lucky)
 		p.alone = p.alone || k.alone
@@ -196,7 +171,3 @@ func (u *unservedKinds) forget(now monotime.Time) {
 func (u *unservedKinds) find(kind Kind, way int) int {
 	return slices.IndexFunc(u.kinds, func(k refusedKind) bool { return k.kind.fits(&kind, way) })
 }
-
-// severalRefusals is how many refusals in a row may come with claims that go ahead in their order. After the second,
-// those that were refused go behind others, and one is drawn.
-const severalRefusals = 1

@@ -1,10 +1,9 @@
-package adaptive
+package whose
 
 import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -14,32 +13,32 @@ import (
 func TestPersistence(t *testing.T) {
 	ten := strings.Repeat("a", 10)
 	thirty := strings.Repeat(ten, 3)
-	for row, want := range map[string]verdict{
-		"":                                         ofBucket,
-		"B" + ten:                                  ofBucket,   // refused once
-		"B" + ten + "B":                            ofBucket,   // X is refused right after it
-		"B" + ten + "Ba":                           ofBucket,   // one of 12
-		"B" + thirty + "Ba":                        tryAnother, // one of 25 at most
-		"B" + ten + "B" + "BBBa":                   ofBucket,   // nothing was served in between
-		"B" + ten + "B" + ten + "Ba":               tryAnother, // one of 144
-		"B" + ten + "B" + ten + "B":                ofBucket,   // but the latest was in vain
-		"B" + ten + "B" + ten + "B" + ten + "B":    tryAnother, // one of 1728: two may be
-		"B" + ten + "B" + ten + "B" + ten + "Ba":   tryAnother, //
-		"B" + strings.Repeat(ten+"B", 4) + "a":     ofRequest,  // one of 20,736
-		"B" + strings.Repeat(ten+"B", 4):           ofRequest,  // those that are known do not count
-		"B" + strings.Repeat(ten+"B", 4) + "CDEFG": ofBucket,
-		"BC" + strings.Repeat(ten+"BC", 3) + "a":   ofRequest, // of two claims, the other of which is refused beside each
-		"B" + strings.Repeat("Aa", 10) + "B" + strings.Repeat("Aa", 10) + "Ba":  ofBucket,   // half of the others are refused as well
-		"B" + strings.Repeat(ten+"B", 20) + "b":                                 ofBucket,   // it is served in the end
-		"Bb" + "C" + strings.Repeat(ten+"C", 5) + "a":                           tryAnother, // and then it takes more
-		"Bb" + "C" + strings.Repeat(ten+"C", 8) + "a":                           ofRequest,  //
-		"B" + strings.Repeat(ten+"B", 4) + "Cc":                                 ofBucket,   // of another one
-		"B" + strings.Repeat(ten+"B", 99) + "Cc" + "D" + strings.Repeat(ten, 5): ofBucket,
+	for row, want := range map[string]Verdict{
+		"":                                         OfBucket,
+		"B" + ten:                                  OfBucket,   // refused once
+		"B" + ten + "B":                            OfBucket,   // X is refused right after it
+		"B" + ten + "Ba":                           OfBucket,   // one of 12
+		"B" + thirty + "Ba":                        TryAnother, // one of 25 at most
+		"B" + ten + "B" + "BBBa":                   OfBucket,   // nothing was served in between
+		"B" + ten + "B" + ten + "Ba":               TryAnother, // one of 144
+		"B" + ten + "B" + ten + "B":                OfBucket,   // but the latest was in vain
+		"B" + ten + "B" + ten + "B" + ten + "B":    TryAnother, // one of 1728: two may be
+		"B" + ten + "B" + ten + "B" + ten + "Ba":   TryAnother, //
+		"B" + strings.Repeat(ten+"B", 4) + "a":     OfRequest,  // one of 20,736
+		"B" + strings.Repeat(ten+"B", 4):           OfRequest,  // those that are known do not count
+		"B" + strings.Repeat(ten+"B", 4) + "CDEFG": OfBucket,
+		"BC" + strings.Repeat(ten+"BC", 3) + "a":   OfRequest, // of two claims, the other of which is refused beside each
+		"B" + strings.Repeat("Aa", 10) + "B" + strings.Repeat("Aa", 10) + "Ba":  OfBucket,   // half of the others are refused as well
+		"B" + strings.Repeat(ten+"B", 20) + "b":                                 OfBucket,   // it is served in the end
+		"Bb" + "C" + strings.Repeat(ten+"C", 5) + "a":                           TryAnother, // and then it takes more
+		"Bb" + "C" + strings.Repeat(ten+"C", 8) + "a":                           OfRequest,  //
+		"B" + strings.Repeat(ten+"B", 4) + "Cc":                                 OfBucket,   // of another one
+		"B" + strings.Repeat(ten+"B", 99) + "Cc" + "D" + strings.Repeat(ten, 5): OfBucket,
 	} {
 		t.Run(row, func(t *testing.T) {
 			var p persistence
 			sequence, latest := uint64(0), map[rune]uint64{}
-			tell := func(c rune) (v verdict) {
+			tell := func(c rune) (v Verdict) {
 				sequence += 2
 				name := c | 0x20
 				before := latest[name]
@@ -74,13 +73,13 @@ func TestPersistenceCountsAFlightOnce(t *testing.T) {
 			if !together {
 				granted = 100 + 2*i
 			}
-			want := ofRequest
+			want := OfRequest
 			switch {
 			case together || i == 0:
 			case i < 3:
-				want = tryAnother
+				want = TryAnother
 			default:
-				want = ofBucket
+				want = OfBucket
 			}
 			if got, _ := p.refuse(1, 0, granted, 101+2*i, false, false); got != want {
 				t.Errorf("together %v, refusal %d: %v, want %v", together, i, got, want)
@@ -123,7 +122,7 @@ func TestPersistenceGoesOnWhereMostAreRefused(t *testing.T) {
 		}
 		got := 0
 		for granted := uint64(200); ; granted += 2 {
-			if v, _ := p.refuse(1, 0, granted, granted+1, false, false); v == ofBucket {
+			if v, _ := p.refuse(1, 0, granted, granted+1, false, false); v == OfBucket {
 				break
 			}
 			got++
@@ -150,33 +149,12 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Where some requests may never be taken, a hint is not stretched, however often it is obeyed in vain, and
-// looks at a server that says nothing come after five seconds at most, until nothing was served for five
-// minutes.
-func TestHoldsWhereSomeAreNeverTaken(t *testing.T) {
-	for _, test := range []struct {
-		ratio      float64
-		hint, last time.Duration // after the twelfth refusal in a row, the last one after so long
-		want       time.Duration
-	}{
-		{1, 5 * time.Second, time.Minute, 30 * time.Second},
-		{1.01, 5 * time.Second, time.Minute, 5 * time.Second},
-		{1, 0, time.Minute, 30 * time.Second},
-		{1.01, 0, time.Minute, 5 * time.Second},
-		{1.01, 0, 5 * time.Minute, 150 * time.Second},
-	} {
-		b := newBucket(t, Config{})
-		b.exchange(Answer{})
-		var e Effect
-		for i := range 12 {
-			if i == 11 {
-				b.at(test.last)
-			}
-			b.persistence = &persistence{ratio: math.Log(test.ratio)}
-			e = b.exchange(Answer{Refused: true, Hold: test.hint, HoldKnown: test.hint > 0})
-		}
-		if e.Hold != test.want {
-			t.Errorf("%+v: held for %v", test, e.Hold)
+// There is evidence as soon as the ratio is above one.
+func TestSuspects(t *testing.T) {
+	for ratio, want := range map[float64]bool{1: false, 1.01: true} {
+		j := Judge{persistence: &persistence{ratio: math.Log(ratio)}}
+		if got := j.Suspects(); got != want {
+			t.Errorf("a ratio of %v: %v, want %v", ratio, got, want)
 		}
 	}
 }
@@ -219,13 +197,12 @@ func TestOthersFirst(t *testing.T) {
 
 // What became of requests is forgotten ten minutes after the latest refusal.
 func TestPersistenceIsForgotten(t *testing.T) {
-	var s Server
-	s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
-	s.Refuse(1, &Ticket{}, &Past{}, Kind{}, 0, false)
-	if s.Served(monotime.Time(unservedFor), Kind{}, &Ticket{}, nil); s.persistence == nil {
+	var j Judge
+	j.Refuse(1, &Past{}, Kind{}, 0, false, 0, 0)
+	if j.Served(monotime.Time(unservedFor), Kind{}, 0, nil); j.persistence == nil {
 		t.Error("forgotten a nanosecond too early")
 	}
-	if s.Served(monotime.Time(unservedFor).Add(1), Kind{}, &Ticket{}, nil); s.persistence != nil {
+	if j.Served(monotime.Time(unservedFor).Add(1), Kind{}, 0, nil); j.persistence != nil {
 		t.Error("remembered for too long")
 	}
 }
@@ -240,13 +217,11 @@ func TestServedLetsOthersPass(t *testing.T) {
 	}{
 		{1, 1, 0, 0}, {2, 1, 0, 1}, {9, 1, 0, 1}, {2, 1, 1, 0}, {1, triesFrom, 0, math.MaxInt}, {0, triesFrom, 0, 0}, {1, triesFrom, 1, 0},
 	} {
-		var s Server
-		s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
-		s.persistence = &persistence{flights: test.flights, ratio: math.Log(test.ratio), refusedAt: 1}
-		if got := s.Served(2, Kind{}, &Ticket{}, &Past{granted: uint64(test.before)}); got != test.want {
+		j := Judge{persistence: &persistence{flights: test.flights, ratio: math.Log(test.ratio), refusedAt: 1}}
+		if got := j.Served(2, Kind{}, 0, &Past{granted: uint64(test.before)}); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}
-		if got := s.Served(2, Kind{}, &Ticket{}, nil); got != 0 {
+		if got := j.Served(2, Kind{}, 0, nil); got != 0 {
 			t.Errorf("%+v: %d after the next one, want 0", test, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package adaptive
+package whose
 
 import (
 	"math"
@@ -16,7 +16,7 @@ import (
 // So nothing need tell such requests from the others before they are made, as their kind does for alone.go: what
 // counts is what became of all of them.
 //
-// In come refusals (refuse) and what was served (serve). Out comes how a refusal is to be taken (a verdict).
+// In come refusals (refuse) and what was served (serve). Out comes how a refusal is to be taken (a Verdict).
 //
 // The evidence is a likelihood ratio:
 //   - It is multiplied by 1/p when a request is refused again although others were served. Here p is the share that
@@ -47,9 +47,9 @@ type result struct {
 // From each of three ratios on, more is done: the more a mistake costs, the greater is the ratio.
 const (
 	// suspectsAbove is the ratio above which a hint is not stretched, and looks at a server that says nothing come
-	// after closeLooks at most. A mistake costs looks that come a little sooner than they should.
+	// after CloseLooks at most. A mistake costs looks that come a little sooner than they should.
 	suspectsAbove = 1
-	closeLooks    = 5 * time.Second
+	CloseLooks    = 5 * time.Second
 
 	// triesFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
 	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
@@ -78,20 +78,20 @@ const (
 	mostSaid = 3.2
 )
 
-// verdict is how a refusal is to be taken.
-type verdict int
+// Verdict is how a refusal is to be taken.
+type Verdict int
 
 const (
-	ofBucket   verdict = iota // it holds the bucket
-	tryAnother                // another request goes at once, alone: its answer shows whether the bucket is held
-	ofRequest                 // it holds nobody
+	OfBucket   Verdict = iota // it holds the bucket
+	TryAnother                // another request goes at once, alone: its answer shows whether the bucket is held
+	OfRequest                 // it holds nobody
 )
 
 // refuse takes in a refusal of a request, and says how to take it. The places in the sequence are these: granted of
 // its grant, heard of its answer, and before of the grant of its claim the last time, if that was refused, else zero.
 // First says that the request went ahead of all others; known, that its claim is known to hold nobody. Found says
 // that it is this refusal which shows that refusals are the matter of requests.
-func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, first, known bool) (v verdict, found bool) {
+func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, first, known bool) (v Verdict, found bool) {
 	own, anew := math.Log(ownFrom), granted > p.heard
 	if anew {
 		p.heard, p.said = heard, 0
@@ -107,7 +107,7 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 		p.othersFirst = p.othersFirst || first
 	}
 	if p.refusedAt = now; known || before != 0 && p.ratio >= own {
-		return ofRequest, found
+		return OfRequest, found
 	}
 	if p.flights == 0 {
 		if share, ok := p.shareRefused(0); ok {
@@ -120,11 +120,11 @@ func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, f
 	}
 	switch {
 	case p.ratio >= own && p.flights == 1:
-		return ofRequest, found
+		return OfRequest, found
 	case p.flights <= longestRow && p.ratio >= math.Log(triesFrom)+p.row():
-		return tryAnother, found
+		return TryAnother, found
 	}
-	return ofBucket, found
+	return OfBucket, found
 }
 
 // row is the logarithm of how unlikely it is that all flights since a request was served, but the first one,
