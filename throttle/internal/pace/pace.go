@@ -145,32 +145,47 @@ func (r *Rate) Due(t monotime.Time, ahead, n, inFlight int, optimist bool) monot
 	if r.window.known() {
 		return r.window.due(t, ahead+n)
 	}
-	rateAt, from, bits := r.rateAt, r.pacedTo, 64
+	rateAt, from := r.rateAt, r.pacedTo
 	takes := func(d time.Duration) time.Duration { return monotime.Seconds(float64(ahead+n) / rateAt(from.Add(d))) }
 	if r.pacedTo.Add(takes(t.Sub(from))) <= t {
 		return t
 	}
 	if optimist && ahead > 0 {
-		rateAt, from, bits = r.mostAt, max(r.pacedTo, t), 16
+		rateAt, from = r.mostAt, max(r.pacedTo, t)
 	}
-	return max(t, r.pacedTo.Add(soonest(takes, bits)))
+	return max(t, r.pacedTo.Add(soonest(takes)))
 }
 
-// soonest returns the first d that is no less than takes(d), which never grows with d. It is exact, to the nanosecond,
-// or less by no more than its part of so many bits. Takes(d) is a bound from the other side than d: where it changes
-// little, as it mostly does, the bounds meet after few steps; each third step halves what is left between them.
-func soonest(takes func(d time.Duration) time.Duration, bits int) time.Duration {
+// soonest returns the first d that is no less than takes(d), which never grows with d. Takes(d) is a bound from the
+// other side than d: where it changes little, as it mostly does, the bounds meet after two steps. Else each step goes to
+// where a line between the latest points on both sides meets d; the Illinois method (Dowell and Jarratt, 1971): of two
+// steps to one side, the second halves the other side's weight. Each third step halves what is left, whatever takes is.
+func soonest(takes func(d time.Duration) time.Duration) time.Duration {
 	less := time.Duration(-1) // than what is sought; enough is not
 	enough := takes(less)
-	for step, d := 0, enough; enough-less > max(enough>>bits, 1); step++ {
-		if at := takes(d); d < at {
-			less, enough = d, min(enough, at)
-		} else {
-			less, enough = max(less, at-1), d
+	from, to, over, under, last := less, enough, float64(enough-less), float64(enough), 0.0 // takes(from) is over from, takes(to) under to, by so much
+	for step, d := 1, enough; enough-less > 1; step++ {
+		at := takes(d)
+		off := float64(at - d)
+		switch {
+		case off > 0:
+			less, enough, from, over = d, min(enough, at), d, off
+			if last > 0 {
+				under /= 2
+			}
+		default:
+			less, enough, to, under = max(less, at-1), d, d, -off
+			if last < 0 {
+				over /= 2
+			}
 		}
-		d = [...]time.Duration{less + 1, less + (enough-less)/2, enough}[step%3]
+		last, d = off, from+time.Duration(float64(to-from)*over/(over+under))
+		if step%3 == 0 {
+			d = less + (enough-less)/2
+		}
+		d = min(max(d, less+1), enough-1)
 	}
-	return less + 1
+	return enough
 }
 
 // Take counts a grant, now, of n tokens to a request that came at the instant asked.
