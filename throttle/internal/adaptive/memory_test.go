@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
 // wallClock returns a clock that has started.
@@ -241,6 +242,22 @@ func refuseAtRate(b *bucket) {
 		b.exchange(Answer{})
 	}
 	b.exchange(Answer{Refused: true})
+}
+
+// TestSilentLimitIsKept: all that is known of a limit which nobody states is known in a later run, and by a bucket that
+// begins with it: else the next run would ask for more at once, and be refused.
+func TestSilentLimitIsKept(t *testing.T) {
+	clock := wallClock()
+	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Hour + d) }
+	for _, want := range []pace.Limit{
+		{},
+		{Size: 5, Least: 50 * time.Second, Most: time.Minute, Slack: time.Second, Next: at(10 * time.Minute), Gap: 20 * time.Minute, Went: []pace.Past{{At: at(0), N: 3}}},
+		{Size: 20, Slides: true, Least: 1, Most: 2, Slack: 3, Next: at(4), Gap: 5, Went: []pace.Past{{At: at(-6), N: 1}, {At: at(7), N: 2}}},
+	} {
+		if got := silentMemory(&want, clock).limit(clock); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v comes back as %+v", want, got)
+		}
+	}
 }
 
 // TestPrune: each thing that was learned has its time, after which it is left out.
