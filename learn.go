@@ -87,7 +87,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	a.Spent, a.Unsettled = t.costOf(trip, resp, sent)
 	l, b := ofThrottle.Granter(g), bucketOf(ofThrottle.Granter(g))
 	var next *habit.Repeat
-	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
+	if t.short.Load() == t && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
 		next = b.repeats.Next(ofThrottle.Elapsed(g), &b.habit, resp.Header, limits, hint, a.Statements)
 	}
 	o, mark := ofThrottle.Answered(g, a, next != nil)

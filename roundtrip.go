@@ -18,7 +18,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	info := infoOf(ctx)
 	var g *throttle.Grant
-	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && info == nil && // nobody asks for more,
+	if t.short.Load() == t && (t.Base != nil || !t.isAbove()) && t.Trace == nil && info == nil && // nobody asks for more,
 		(req.Cancel == nil || !attempt.Gone(req)) && req.URL != nil && req.Header != nil && t.routes.Load().byHost { //nolint:staticcheck // it is not canceled, and its host says where it belongs
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			g = ofThrottle.AtOnce(ctx, l, req.Method, req.URL.Path)

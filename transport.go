@@ -92,7 +92,8 @@ import (
 )
 
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
-// be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
+// be changed after the first request. A Transport must not be copied: a copy of one that was used would share its buckets
+// without its locks, so that each request returns an error. It is safe for concurrent use.
 //
 // Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
 // Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.
@@ -197,6 +198,7 @@ type Transport struct {
 
 	counts         counts
 	once           sync.Once
+	itself         *Transport // whose init was called; another one is a copy
 	invalid        error
 	routes         atomic.Pointer[routes]
 	buckets        throttle.Group
@@ -204,8 +206,8 @@ type Transport struct {
 	hosts          hosts.Hosts[throttle.Limiter]         // only if Quotas are of hosts and Key is nil
 	paths          hosts.Paths[routes, throttle.Limiter] // only if Quotas are not of hosts alone and Key is nil
 	modes          *pattern.Set[Mode]
-	aboveTransport bool        // there is another Transport in Base
-	short          atomic.Bool // the way of a request that goes at once: init has found no mistake, and nothing is left to do but to send it
+	aboveTransport bool                      // there is another Transport in Base
+	short          atomic.Pointer[Transport] // itself, if there is the way of a request that goes at once: init has found no mistake, and nothing is left to do but to send it
 }
 
 // NoLimit as the value of a field that bounds a number means that there is no bound.
@@ -315,11 +317,18 @@ type Shared struct {
 // later one return the same error.
 func (t *Transport) Validate() error {
 	t.once.Do(t.init)
+	if t.itself != t {
+		return fields.Invalid(errCopied)
+	}
 	return t.invalid
 }
 
+// errCopied says that a Transport is a copy.
+var errCopied = errors.New("pacer: the Transport is a copy of one that was used, want a new one with the same fields")
+
 // init checks the fields, and makes from them what requests look up.
 func (t *Transport) init() {
+	t.itself = t
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf("pacer: "+format, args...)) }
 	for _, why := range t.misset() {
@@ -360,7 +369,9 @@ func (t *Transport) init() {
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	t.invalid = fields.Invalid(errors.Join(append(wrong, err)...))
-	t.short.Store(t.invalid == nil && t.isShort()) // last: who sees that does not wait for init
+	if t.invalid == nil && t.isShort() {
+		t.short.Store(t) // last: who sees that does not wait for init
+	}
 }
 
 // isShort reports whether a request that goes at once needs nothing but to be sent.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/internal/tests/whole"
+	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
@@ -533,4 +535,41 @@ func TestPatternsThatNoRequestHasAreRefused(t *testing.T) {
 	if err := (pacer.Table{"api.example/%2A/x": nil, "api.example/{a}/{b...}": nil}).Validate(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A copy of a Transport that was used has its buckets, and locks of its own: it would count each request as if there were no
+// other. It says so, and sends nothing. A copy of one that was not used is a Transport like any other.
+func TestCopiedTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := pacertest.NewServer(nil, pacertest.Dialect{})
+		defer server.Close()
+		first, copied, unused := &pacer.Transport{Base: server.Transport()}, &pacer.Transport{}, &pacer.Transport{}
+		clone := func(to *pacer.Transport) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(first).Elem()) } // go vet says of an assignment what is wrong with it
+		get := func(tr *pacer.Transport) error {
+			resp, err := (&http.Client{Transport: tr}).Get("http://a.example/")
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			return err
+		}
+		clone(unused)
+		for range 3 { // the later ones go at once
+			if err := errors.Join(get(first), get(unused)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clone(copied)
+		for range 2 {
+			want := "pacer: the Transport is a copy of one that was used, want a new one with the same fields"
+			if err := copied.Validate(); err == nil || err.Error() != want || !errors.Is(err, throttle.ErrInvalid) {
+				t.Errorf("Validate: got %v, want %s", err, want)
+			}
+			if err := get(copied); !errors.Is(err, throttle.ErrInvalid) {
+				t.Errorf("got %v, want ErrInvalid", err)
+			}
+		}
+		if err := get(first); err != nil || server.Stats().Admitted != 7 {
+			t.Errorf("%v, %d requests, want 7", err, server.Stats().Admitted)
+		}
+	})
 }
