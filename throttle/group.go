@@ -513,10 +513,7 @@ func (g *Group) Save(w io.Writer) error {
 		n.Value.saveTo(learned)
 		g.mu.Unlock()
 	}
-	if err := shelf.Write(w, time.Now(), learned); err != nil {
-		return fmt.Errorf("throttle: save: %w", err)
-	}
-	return nil
+	return shelf.Write(w, time.Now(), learned)
 }
 
 // Load reads what Save wrote. Buckets that have learned something already ignore it, and so do quotas that were

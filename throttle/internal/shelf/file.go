@@ -26,7 +26,10 @@ const (
 // Write writes what buckets have learned, by their digests, as JSON. What is out of date is left out, and what is the
 // oldest if there is too much.
 func Write(w io.Writer, now time.Time, learned Shelf) error {
-	return write(w, now, learned, mostBytes)
+	if err := write(w, now, learned, mostBytes); err != nil {
+		return fmt.Errorf("throttle: save: %w", err)
+	}
+	return nil
 }
 
 // write is Write, of so many bytes at most.
