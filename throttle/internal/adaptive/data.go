@@ -2,6 +2,8 @@ package adaptive
 
 import "time"
 
+// This file has what is kept of one limit, as JSON has it, and says how long it is true.
+
 // WindowMemory is what is known of one limit of the server.
 type WindowMemory struct {
 	Name      string `json:"name,omitempty"`

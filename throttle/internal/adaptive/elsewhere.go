@@ -8,9 +8,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// A request may draw on several limits, and is refused by one of which less remains than it costs. Of the others, such
-// a refusal says nothing: a look whether they are restored has not failed. Else a limit of one a second is taken for
-// one of ten minutes, once a limit of ten minutes is used up.
+// This file says of which limits a refusal is. A request may draw on several limits, and is refused by one of which less
+// remains than it costs. Of the others, such a refusal says nothing: a look whether they are restored has not failed. Else
+// a limit of one a second is taken for one of ten minutes, once a limit of ten minutes is used up.
 
 // short looks for limits of which less remains than a refused request of a kind costs: as its answer states, or of a
 // limit of which that does not speak, by our own count. Sure says that one of them was not whole before the request:

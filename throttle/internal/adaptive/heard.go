@@ -6,6 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// This file says whether the server's own count of a limit counts in place of a quota that the user has told so.
+
 // States implements limit.Heard: it reports whether what the server says of a limit of n tokens in per
 // counts in place of a quota that the user has told so. That is the case
 //

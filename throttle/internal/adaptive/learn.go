@@ -9,6 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
+// This file takes in answers, and says what each means for all requests of the bucket.
+
 // Learn takes in what became of a request of a kind, and returns what that means for all requests of the bucket. If
 // this Server granted the request, End must have been called before. If Learn takes a failure for a refusal, or knows
 // better than a hint for how long to wait, it says so in a.

@@ -12,6 +12,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
+// This file says whether a request may go now, and when at the soonest, and counts grants and their ends: it asks the slow
+// start, the pace and each window. cost.go says what is in flight, and learn.go takes in the answers.
+
 // Site is what the Servers of one tree of buckets have in common. The zero Site is new.
 type Site struct {
 	sequence sequence  // of the latest grant or answer
@@ -21,8 +24,6 @@ type Site struct {
 }
 
 // Server is what a bucket has learned of its server. A request must pass the slow start, the pace, and each window.
-// This file has these checks, and counts grants and their ends; cost.go says what is in flight, and learn.go takes in the
-// answers.
 type Server struct {
 	config     Config
 	site       *Site

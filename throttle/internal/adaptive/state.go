@@ -8,6 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// This file says in numbers what people are told of a Server; belief.go says it in words.
+
 // WindowState is what is known of one limit; see throttle.Level.
 type WindowState struct {
 	Name      string

@@ -10,6 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// This file is a shorter way for requests and answers while there is nothing to find out.
+
 // Steady reports whether there is nothing to find out: all that could delay a request is that too little remains of a
 // limit that the server states. Then OpenSteady and TakeSteady do what Open and Take do, and Count does what Learn
 // does, for requests that say no cost in other units. A Server stays Steady until another method is called that
