@@ -6,8 +6,9 @@ type apart struct {
 	whole ID // the Server that heard of all of them; zero if there is only one
 	name  string
 
-	before reset  // what whole knew last of the reset; of whole itself, too, which forgets its windows
-	unit   millis // and of the unit of resets
+	before reset   // what whole knew last of the reset; of whole itself, too, which forgets its windows
+	unit   millis  // and of the unit of resets
+	others float64 // what others use of all counters together for each token of ours
 }
 
 // isPlain reports whether a limit is of requests, and of those to which the server gives no Counter of their own.

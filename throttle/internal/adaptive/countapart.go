@@ -1,18 +1,21 @@
 package adaptive
 
 import (
+	"cmp"
+
 	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with what was
-// said last of the counter, as whole has found that resets are stated, and, where whole knew of the same reset, with when
+// said of the counter, as whole has found that resets are stated, and, where whole knew of the same reset, with when
 // that window began.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st counter.Stated) {
 	if v := whole.find(limitName{name: name}); v != nil {
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}
 	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before, unit: whole.apart.unit}
+	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+whole.inFlight, 1))-1, 0), maxPerOurToken)
 	if st.Heard == 0 || !st.ResetKnown {
 		return
 	}
@@ -24,13 +27,23 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 	if w == nil {
 		return // the reset has passed
 	}
+	w.leastThen, w.heardThen = w.remaining, st.Heard
+	if w.spentSince != 0 {
+		w.restoreLook(0, cmp.Or(st.Spent, st.Heard))
+	}
+	if st.Since != 0 {
+		w.others = others{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}
+	}
 	r := &w.reset
 	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2
-	if early <= before.late && before.early <= late {
-		r.early, r.late, r.opened = max(early, before.early), min(late, before.late), before.opened
-		if w.spentSince != 0 {
-			w.spentSince = r.opened // at the soonest: a part of it may have come back since
-		}
+	same := early <= before.late && before.early <= late
+	// The window of the counter may have begun a little later than that of another one, of which whole heard first. A
+	// look that comes too early would be taken to prove that windows do not last whole steps.
+	if first := st.Since.Add(r.halfRoundTrip); st.Since != 0 && (begun(w.stated, w.stated-bounded(st.AtStart)) || same && first.Sub(before.opened) < r.resolution) {
+		r.opened = first
+	}
+	if same {
+		r.early, r.late, r.opened = max(early, before.early), min(late, before.late), cmp.Or(r.opened, before.opened)
 	}
 	w.scheduleLook(now, now, &s.config)
 }

@@ -311,7 +311,7 @@ func (s *Server) findOrAdd(of limitName) *window {
 	w := &window{limitName: limitName{strings.Clone(of.name), strings.Clone(of.counter), strings.Clone(of.unit)}} // the text of an answer is not kept
 	w.others.siblings = !s.apart.has(of) && (s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared)
 	if s.apart.has(of) {
-		w.reset, w.millis = s.apart.before, s.apart.unit
+		w.reset, w.millis, w.others.perOurToken = s.apart.before, s.apart.unit, s.apart.others
 	}
 	s.recall(w)
 	if len(s.windows) < maxWindows {

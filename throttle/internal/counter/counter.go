@@ -208,6 +208,7 @@ func (r *Router) hear(l *leaf, a *Answer, y *said) {
 		return
 	}
 	r.unit.note(&l.mark, y)
+	l.used.note(y, a.Granted)
 	if c := l.counter; c.isNew && r.split {
 		r.settle(l, y)
 	}

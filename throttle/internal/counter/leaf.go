@@ -25,6 +25,7 @@ type leaf struct {
 	against      uint64 // the answer that counted against it last
 	latest       said
 	mark         said // see unit
+	used         used
 }
 
 // node is a place in the tree of leaves: a verb, or a part of a path.
