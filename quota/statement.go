@@ -7,7 +7,7 @@ import (
 
 // Statement is what a server said in one answer about one of its limits. Package headers reads what
 // servers write, and throttle.Answer hands Statements to a Limiter, which learns from them. A limit of
-// requests at the same time is no Statement: what is used of it comes back when requests end, and not in time.
+// requests at the same time without a reset is no Statement: what is used of it comes back when requests end.
 //
 // The zero Statement says that nothing remains of a limit in requests, and not until when.
 type Statement struct {

@@ -19,11 +19,12 @@ import (
 )
 
 // Statements translates what headers say into what throttle learns from. It leaves out limits that do not bind now, and
-// those of requests at the same time: these come back when requests end, and what throttle learns comes back in time.
+// those of requests at the same time, unless a reset is stated: these come back when requests end, and what throttle
+// learns comes back in time.
 func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
 	for i := range limits {
 		l := &limits[i]
-		if !binds(l) || l.Unit == concurrent {
+		if !binds(l) || l.Unit == concurrent && !l.Reset.Known {
 			continue
 		}
 		s := quota.Statement{

@@ -38,6 +38,8 @@ func TestStatements(t *testing.T) {
 	withBytes, later := is("a", 10, 5), is("a", 10, 5)
 	withBytes.Unit = quota.Bytes
 	later.Reset, later.ResetKnown, later.Resolution, later.Absolute, later.Skew = 9*s, true, s, true, 2*s
+	laterAtOnce := later
+	laterAtOnce.Unit = atOnce.Unit
 	all := later
 	all.Counter, all.Window = "b", time.Minute
 	for name, test := range map[string]struct {
@@ -54,6 +56,7 @@ func TestStatements(t *testing.T) {
 		"0 of an unknown one":              {[]headers.Limit{{Remaining: headers.Count{Known: true}}}, []quota.Statement{is("", 0, 0)}},
 		"of bytes":                         {[]headers.Limit{ofBytes}, []quota.Statement{withBytes}},
 		"of requests at the same time":     {[]headers.Limit{some("a", 10, 5), atOnce}, []quota.Statement{is("a", 10, 5)}},
+		"and one that says when it resets": {[]headers.Limit{resets(atOnce, 9*s)}, []quota.Statement{laterAtOnce}},
 		"more than an int has":             {[]headers.Limit{some("a", 1<<40, 1<<39)}, []quota.Statement{is("a", math.MaxInt32, math.MaxInt32)}},
 		"two":                              {[]headers.Limit{some("a", 10, 5), some("b", 20, 7)}, []quota.Statement{is("a", 10, 5), is("b", 20, 7)}},
 		"two of one name":                  {[]headers.Limit{some("a", 10, 5), some("a", 10, 4)}, []quota.Statement{is("a", 10, 4)}},
