@@ -92,8 +92,8 @@ import (
 )
 
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
-// be changed after the first request. A Transport must not be copied: a copy of one that was used would share its buckets
-// without its locks, so that each request returns an error. It is safe for concurrent use.
+// be changed after the first request. A Transport must not be copied: a copy of one that was used would share
+// its buckets without its locks, so that each request returns an error. It is safe for concurrent use.
 //
 // Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
 // Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.

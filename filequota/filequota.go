@@ -18,9 +18,9 @@
 // Open makes it with mode 0700, and files with 0600; files that root makes in the directory of a user are the
 // user's. For a group of users, make it yourself, with that group and mode 0770; files then have the group and
 // 0660. Each user must be of the group. Not /tmp itself, in which systems keep users from the files of others,
-// and remove what was idle for days: Open refuses a directory that is for files of everybody (mode 1777). Nor one
-// that another user can make before, since Open uses a directory whoever's it is. Not a file system of a network:
-// see [Options]. The directory has the files of quotas alone.
+// and remove what was idle for days: Open refuses a directory that is for files of everybody (mode 1777). Nor
+// one that another user can make before, since Open uses a directory whoever's it is. Not a file system of a
+// network: see [Options]. The directory has the files of quotas alone.
 //
 // On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host,
 // nor between them and the host, and no system call tells: use a named volume there.
@@ -118,10 +118,10 @@ var errZero = errors.New("filequota: a zero Store, want one that Open has return
 
 // Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it:
 // that it cannot be made or written, that it is for files of everybody, as /tmp is, or has those of another
-// program, that locks are known not to hold there, or that it begins with "~/", which only a shell expands. A relative directory is one for each directory in which programs are started: such
-// programs share nothing. In the first tenth of a second of a directory Open waits for the end of that:
-// processes that have used it, if somebody has removed it, come in that time. With nil Options, the zero
-// Options are used.
+// program, that locks are known not to hold there, or that it begins with "~/", which only a shell expands. A
+// relative directory is one for each directory in which programs are started: such programs share nothing. In
+// the first tenth of a second of a directory Open waits for the end of that: processes that have used it, if
+// somebody has removed it, come in that time. With nil Options, the zero Options are used.
 func Open(dir string, o *Options) (*Store, error) {
 	path, err := open(dir, o)
 	if err != nil {
@@ -164,8 +164,8 @@ func open(dir string, o *Options) (path string, err error) {
 	return path, err
 }
 
-// isForEverybody reports whether a directory is one for files of everybody, as /tmp is. Of a group's that has the sticky bit
-// the files can be shared.
+// isForEverybody reports whether a directory is one for files of everybody, as /tmp is. Of a group's that has
+// the sticky bit the files can be shared.
 func isForEverybody(dir fs.FileMode) bool { return dir&fs.ModeSticky != 0 && dir&0o002 != 0 }
 
 // prepare makes what a directory needs, and finds out whether files can be written there.

@@ -122,8 +122,8 @@ func (s *Store) openNews() (*os.File, error) {
 
 // settle waits until a directory is as old as it has to be for a process that begins, whose buckets are new
 // ones: somebody may have removed the directory, and processes that run come in that time, and take along what
-// was in it. So that no such process waits, it is not for them. A directory with the news of another program, which a
-// step would write into, is an error.
+// was in it. So that no such process waits, it is not for them. A directory with the news of another program,
+// which a step would write into, is an error.
 func (s *Store) settle(ctx context.Context) error {
 	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
 	if err != nil {

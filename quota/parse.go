@@ -147,8 +147,8 @@ func (p *parser) quota() (Quota, error) {
 	return q, nil
 }
 
-// spanAfter returns the span that a proposal needs in place of an amount or a unit: none before a slash, nor before other
-// words of the quota, but that of a rate in bytes.
+// spanAfter returns the span that a proposal needs in place of an amount or a unit: none before a slash, nor
+// before other words of the quota, but that of a rate in bytes.
 func (p *parser) spanAfter(word string, slash bool) string {
 	_, suffix := cutNumber(word)
 	rest := strings.TrimLeft(p.text, blanks)

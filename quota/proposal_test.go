@@ -12,8 +12,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
-// Nothing that an error of Parse proposes is refused in its turn: with it in the place of the word, the text is read,
-// or what is wrong is a later word. An error says nothing in a form that this test does not know.
+// Nothing that an error of Parse proposes is refused in its turn: with it in the place of the word, the text is
+// read, or what is wrong is a later word. An error says nothing in a form that this test does not know.
 func TestParseProposesNothingRefused(t *testing.T) {
 	texts := []string{
 		"5months", "5months in flight", "5 months", "5s", "10tokens", "10tokens fast", "10KBps", "10 KBps", "10 MBPS", "10 mbPS/s", "10KBps streamed", "10 KBps, 5/s",
@@ -76,7 +76,8 @@ func obeyed(t *testing.T, text string, err error) {
 	t.Errorf("%q: %s: a form that this test does not know", text, message)
 }
 
-// isLater reports whether an error is about a word that stands behind an offset of a text; or nothing does, and that may be so.
+// isLater reports whether an error is about a word that stands behind an offset of a text; or nothing does, and
+// that may be so.
 func isLater(text string, end int, e *syntaxError, mayEnd bool) bool {
 	at := e.column - 1
 	return at >= end && (mayEnd || strings.Trim(text[end:at], blanks) != "" || e.word != "" && e.word != ",")
@@ -88,8 +89,8 @@ type edit struct {
 	by       string
 }
 
-// forms are all forms in which an error says what was expected or meant, and how somebody follows it, who has a text with a
-// word at an offset that cannot be read.
+// forms are all forms in which an error says what was expected or meant, and how somebody follows it, who has a
+// text with a word at an offset that cannot be read.
 var forms = []struct {
 	text   *regexp.Regexp
 	follow func(text string, at int, word string, said []string) []edit

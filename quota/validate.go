@@ -11,8 +11,8 @@ import (
 )
 
 // Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of another
-// one ("token" beside "tokens", see [Quotas.Misspelled]) is invalid too, and so is one that is there twice: another
-// number or another span was meant, since the second one changes nothing.
+// one ("token" beside "tokens", see [Quotas.Misspelled]) is invalid too, and so is one that is there twice:
+// another number or another span was meant, since the second one changes nothing.
 func (qs Quotas) Validate() error {
 	for i, q := range qs {
 		if err := q.Validate(); err != nil {

@@ -16,8 +16,8 @@ const prefix = "quota: "
 // afterNumber is what may follow a number without a slash.
 const afterNumber = `a span such as /m, a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 
-// wantedNumber says what was expected in place of s at the beginning of a quota. Span is what a proposal has to have
-// behind it: see parser.spanAfter.
+// wantedNumber says what was expected in place of s at the beginning of a quota. Span is what a proposal has to
+// have behind it: see parser.spanAfter.
 func wantedNumber(s, span string) string {
 	const want = "a whole number from 1, or bytes such as 500kB or 1MiB"
 	if s != "" && strings.Trim(s, "0") == "" {

@@ -96,7 +96,8 @@ func (l *Limiter) Allow(n int) bool {
 	return true
 }
 
-// Acquire blocks like Wait and returns a Grant, which must be ended by Answered, Done or Cancel. It panics if ctx is nil.
+// Acquire blocks like Wait and returns a Grant, which must be ended by Answered, Done or Cancel. It panics if
+// ctx is nil.
 func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }

@@ -105,8 +105,8 @@ func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
 
 // Mistakes returns a sentence for each field of a policy of package backoff, or of one to which policy points,
 // that is a duration below 1 ms, which is a number without a unit, or an unknown jitter; and one for a nil
-// pointer or a nil Func, whose Delay would panic. Name is that of the field in which policy is. What the fields of other
-// policies mean is not known.
+// pointer or a nil Func, whose Delay would panic. Name is that of the field in which policy is. What the fields
+// of other policies mean is not known.
 func Mistakes(name string, policy backoff.Backoff) (sentences []string) {
 	v := reflect.ValueOf(policy)
 	if f, ok := policy.(backoff.Func); ok && f == nil || v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Implements(reflect.TypeFor[backoff.Backoff]()) {

@@ -537,8 +537,9 @@ func TestPatternsThatNoRequestHasAreRefused(t *testing.T) {
 	}
 }
 
-// A copy of a Transport that was used has its buckets, and locks of its own: it would count each request as if there were no
-// other. It says so, and sends nothing. A copy of one that was not used is a Transport like any other.
+// A copy of a Transport that was used has its buckets, and locks of its own: it would count each request as if
+// there were no other. It says so, and sends nothing. A copy of one that was not used is a Transport like any
+// other.
 func TestCopiedTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := pacertest.NewServer(nil, pacertest.Dialect{})

@@ -89,11 +89,11 @@ const (
 	Patience = 5 * time.Second
 )
 
-// Kind is what kind of request a claim is for, and Past what became of a claim that the server has refused.
-type (
-	Kind = whose.Kind
-	Past = whose.Past
-)
+// Kind is what kind of request a claim is for.
+type Kind = whose.Kind
+
+// Past is what became of a claim that the server has refused.
+type Past = whose.Past
 
 // Ticket is what is known at the moment of a grant. The answer to the request is learned
 // together with its Ticket.

@@ -49,8 +49,8 @@ func Outage[O ~string](o O) lease.Outage { return outages[string(o)] }
 // Spend returns what a throttle.Spend stands for.
 func Spend[S ~string](s S) adaptive.Spend { return spends[string(s)] }
 
-// Stream returns what a throttle.Reader or Writer lacks, which has a name: where its bytes come from or go, which a field
-// has, or the Limiter.
+// Stream returns what a throttle.Reader or Writer lacks, which has a name: where its bytes come from or go,
+// which a field has, or the Limiter.
 func Stream(name, field string, hasEnd, hasLimiter bool) error {
 	var wrong []error
 	if !hasEnd {

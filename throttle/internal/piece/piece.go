@@ -28,8 +28,8 @@ type Reader struct {
 	err  error  // what the source returned with it
 }
 
-// Read reads a piece of source into p. What cannot be paid for is kept for the next Read: nothing is lost. If something is
-// wrong with source or payer, which must not be used then, Read returns that.
+// Read reads a piece of source into p. What cannot be paid for is kept for the next Read: nothing is lost. If
+// something is wrong with source or payer, which must not be used then, Read returns that.
 func (r *Reader) Read(source io.Reader, p []byte, payer Payer, wrong error) (n int, err error) {
 	if wrong != nil {
 		return 0, wrong
@@ -69,8 +69,8 @@ func pay(payer Payer, n int) (paid int, err error) {
 	}
 }
 
-// Write writes p to sink, each piece when it is paid for. What was paid for and not written is given back. Wrong is as in
-// Read.
+// Write writes p to sink, each piece when it is paid for. What was paid for and not written is given back.
+// Wrong is as in Read.
 func Write(sink io.Writer, p []byte, payer Payer, wrong error) (n int, err error) {
 	switch {
 	case wrong != nil:

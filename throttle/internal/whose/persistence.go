@@ -81,6 +81,7 @@ const (
 // Verdict is how a refusal is to be taken.
 type Verdict int
 
+// The ways to take a refusal.
 const (
 	OfBucket   Verdict = iota // it holds the bucket
 	TryAnother                // another request goes at once, alone: its answer shows whether the bucket is held
