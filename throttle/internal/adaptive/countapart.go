@@ -28,7 +28,7 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 		return // the reset has passed
 	}
 	w.leastThen, w.heardThen = w.remaining, st.Heard
-	if w.spentSince != 0 {
+	if w.usedUpSince != 0 {
 		w.restoreLook(0, cmp.Or(st.Spent, st.Heard))
 	}
 	if st.Since != 0 {

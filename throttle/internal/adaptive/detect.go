@@ -20,15 +20,15 @@ func (r *refill) detect(o *outcome, after *reset) {
 		perToken := float64(o.limit) / float64(missing)
 		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
 		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
-	case o.limit < fewTokens && o.look && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:
+	case o.limit < fewTokens && o.look && o.usedUpSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		full := o.sent.Sub(since)
-		if since != o.spentSince { // it is known to a round trip alone
+		if since != o.usedUpSince { // it is known to a round trip alone
 			since, full = min(since, o.sent), max(full, o.now.Sub(o.sent))
 		}
 		r.start(o, since, full, 0)
 		r.beginRaise(o)
-	case !o.look || o.spentSince == 0 || o.whole() || o.vain():
+	case !o.look || o.usedUpSince == 0 || o.whole() || o.vain():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell
 		// apart is no shorter than that.
@@ -98,7 +98,7 @@ func (r *refill) seeMore(o *outcome) {
 // It was, if a look found far more than can have come back. Where no others are known, an estimated window looks like
 // that.
 func (r *refill) sawWindow(o *outcome, after *reset) bool {
-	if o.others > 0 && o.look && !o.refused && o.spentSince != 0 && o.farMore(after) {
+	if o.others > 0 && o.look && !o.refused && o.usedUpSince != 0 && o.farMore(after) {
 		r.windows = windowsIfMore
 	}
 	return r.windows > 0

@@ -16,7 +16,7 @@ func TestSawWindow(t *testing.T) {
 		end := start.Add(11 * s)
 		return &outcome{
 			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, look: true,
-			spentSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end, soonestBefore: end,
+			usedUpSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end, soonestBefore: end,
 		}, &reset{late: end.Add(11 * s)}
 	}
 	for _, test := range []struct {
@@ -26,7 +26,7 @@ func TestSawWindow(t *testing.T) {
 	}{
 		{"half of a window", func(*outcome, *reset) {}, true},
 		{"nobody else uses it", func(o *outcome, _ *reset) { o.others = 0 }, false},
-		{"something had remained", func(o *outcome, _ *reset) { o.spentSince = 0 }, false},
+		{"something had remained", func(o *outcome, _ *reset) { o.usedUpSince = 0 }, false},
 		{"few are there", func(o *outcome, _ *reset) { o.remaining = 3 }, false},
 		{"the next reset is near", func(o *outcome, after *reset) { after.late = o.lateBefore.Add(60 * ms) }, false},
 		{"the next reset has come", func(o *outcome, after *reset) { after.late = o.soonestBefore }, false},

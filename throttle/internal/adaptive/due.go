@@ -68,7 +68,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		return t // the answers to what is in flight may leave something over
 	}
 	at := w.nextLook
-	if optimist && w.spentSince == 0 {
+	if optimist && w.usedUpSince == 0 {
 		at = min(at, earliestLook(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps, w.sooner()))
 	}
 	at = w.others.unseen(t, max(t, w.oneFirst(at, crowded)), crowded)

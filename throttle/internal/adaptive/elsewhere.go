@@ -29,15 +29,15 @@ func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 		}
 	}
 	for _, w := range s.windows {
-		if w.spentAt(t.Sent) && !w.isStated(a.Statements) {
+		if w.usedUpAt(t.Sent) && !w.isStated(a.Statements) {
 			short, sure = true, true
 		}
 	}
 	return short, sure
 }
 
-// spentAt reports whether nothing remained of the limit at an instant, as far as is known.
-func (w *window) spentAt(t monotime.Time) bool {
+// usedUpAt reports whether nothing remained of the limit at an instant, as far as is known.
+func (w *window) usedUpAt(t monotime.Time) bool {
 	return w.remaining <= 0 && (w.reset.late == 0 || w.reset.late > t)
 }
 
@@ -49,7 +49,7 @@ func (w *window) isStated(statements []quota.Statement) bool {
 // refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this
 // one.
 func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Config) {
-	if !a.Refused || a.named || len(a.Statements) == 0 || !t.looks || !w.looking || w.seek.from == 0 || !w.spentAt(t.Sent) {
+	if !a.Refused || a.named || len(a.Statements) == 0 || !t.looks || !w.looking || w.seek.from == 0 || !w.usedUpAt(t.Sent) {
 		return
 	}
 	w.missedLooks++

@@ -49,9 +49,9 @@ type refillSigns struct {
 
 // earlyLook returns when a look may go, and on which guess, if nothing remains since an instant.
 // Tried is what became of guessWholeSteps before, and by so much sooner a look goes on it.
-func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tried proof, sooner time.Duration) (at monotime.Time, basis guess) {
-	wait := r.late.Sub(spentSince)
-	uncertain := r.late.Sub(max(r.early, spentSince)) // the part of the wait in which the reset may be
+func earlyLook(limit int, usedUpSince monotime.Time, r *reset, f refillSigns, tried proof, sooner time.Duration) (at monotime.Time, basis guess) {
+	wait := r.late.Sub(usedUpSince)
+	uncertain := r.late.Sub(max(r.early, usedUpSince)) // the part of the wait in which the reset may be
 	if f.open && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
 		after := (wait + r.resolution) / time.Duration(limit)
 		if limit < fewTokens {
@@ -62,10 +62,10 @@ func earlyLook(limit int, spentSince monotime.Time, r *reset, f refillSigns, tri
 			after = min(after, f.spacing) // the user says so
 		}
 		if after < wait {
-			return spentSince.Add(after), guessRefill
+			return usedUpSince.Add(after), guessRefill
 		}
 	}
-	if at := r.ends(); tried != wrong && at > max(r.least(), spentSince) {
+	if at := r.ends(); tried != wrong && at > max(r.least(), usedUpSince) {
 		at = at.Add(r.halfRoundTrip - sooner)
 		return min(max(at, r.least()), r.late), guessWholeSteps
 	}

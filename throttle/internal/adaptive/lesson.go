@@ -178,7 +178,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	w.lower(left)
-	if left == 0 && w.spentSince == 0 {
+	if left == 0 && w.usedUpSince == 0 {
 		w.restoreLook(0, now)
 	}
 	w.scheduleLook(now, now, &s.config)

@@ -210,8 +210,8 @@ func TestOverhearNextReset(t *testing.T) {
 	if !w.reset.roundsDown || w.reset.early != b.now.Add(5*time.Second) || w.reset.late != b.now.Add(6*time.Second) {
 		t.Errorf("rounds down %v, reset in [%v, %v]; want true, [5s, 6s]", w.reset.roundsDown, w.reset.early.Sub(b.now), w.reset.late.Sub(b.now))
 	}
-	if w.spentSince != 0 || w.missedLooks != 0 {
-		t.Errorf("spent since %v, %d missed looks, and 4 remain", w.spentSince, w.missedLooks)
+	if w.usedUpSince != 0 || w.missedLooks != 0 {
+		t.Errorf("spent since %v, %d missed looks, and 4 remain", w.usedUpSince, w.missedLooks)
 	}
 	if w.reset.count != count+1 || w.overlap.lastHeardBy != nil {
 		t.Error("it does not count as another reset")
@@ -221,8 +221,8 @@ func TestOverhearNextReset(t *testing.T) {
 	w.missedLooks = 3
 	heard.Remaining = 0
 	b.Overhear(b.now, &heard)
-	if w.spentSince != b.now || w.missedLooks != 3 {
-		t.Errorf("spent since %v, %d missed looks; want now, and 3: nothing has come back", w.spentSince.Sub(start), w.missedLooks)
+	if w.usedUpSince != b.now || w.missedLooks != 3 {
+		t.Errorf("spent since %v, %d missed looks; want now, and 3: nothing has come back", w.usedUpSince.Sub(start), w.missedLooks)
 	}
 }
 

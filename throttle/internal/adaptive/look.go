@@ -9,10 +9,10 @@ import (
 // look is when one request may go although nothing remains, to find out whether the limit is back (a look), and what
 // became of the looks before.
 //
-// In come outcomes (noteSpent, judgeLook) and hints (takeHint); out comes nextLook, which scheduleLook sets.
+// In come outcomes (noteUsedUp, judgeLook) and hints (takeHint); out comes nextLook, which scheduleLook sets.
 type look struct {
 	idle        int           // if so much remains, it is for others alone, and counts as nothing: what is reserved
-	spentSince  monotime.Time // when nothing remained first; zero while something remains
+	usedUpSince monotime.Time // when nothing remained first; zero while something remains
 	nextLook    monotime.Time // while nothing remains, one request may go at this instant
 	cutBy       time.Duration // by how much MaxHold has nextLook be before the instant that the server says
 	guess       guess         // why nextLook is before the reset, if it is
@@ -32,7 +32,7 @@ type look struct {
 }
 
 // steady reports whether there is nothing to look for.
-func (l *look) steady() bool { return !l.looking && l.spentSince == 0 && l.missedLooks == 0 }
+func (l *look) steady() bool { return !l.looking && l.usedUpSince == 0 && l.missedLooks == 0 }
 
 // forget forgets the looks that came in vain: the limit that they looked at is back, was another, or was misread.
 func (l *look) forget() { l.missedLooks, l.rare = 0, rare{} }
@@ -40,8 +40,8 @@ func (l *look) forget() { l.missedLooks, l.rare = 0, rare{} }
 // restoreLook takes in that so much remains, as is known elsewhere of an instant. If it is anything, it has come back
 // since the latest look.
 func (l *look) restoreLook(remaining int, at monotime.Time) {
-	if l.spentSince = at; remaining > 0 {
-		l.spentSince, l.missedLooks, l.rare = 0, 0, rare{}
+	if l.usedUpSince = at; remaining > 0 {
+		l.usedUpSince, l.missedLooks, l.rare = 0, 0, rare{}
 	}
 }
 
@@ -71,14 +71,14 @@ func (l *look) answered(o *outcome, t *Ticket, answer sequence) {
 	o.quick = l.quick
 }
 
-// noteSpent notes since when nothing remains. That begins anew where a look takes all that it finds, as at a limit of
+// noteUsedUp notes since when nothing remains. That begins anew where a look takes all that it finds, as at a limit of
 // one, and rounding hides when that comes back.
-func (w *window) noteSpent(o *outcome) {
+func (w *window) noteUsedUp(o *outcome) {
 	switch {
 	case w.remaining > w.idle:
-		w.spentSince = 0
-	case w.spentSince == 0, o.look && !o.refused && o.limit < fewTokens && w.rounded(o.now):
-		w.spentSince = o.now
+		w.usedUpSince = 0
+	case w.usedUpSince == 0, o.look && !o.refused && o.limit < fewTokens && w.rounded(o.now):
+		w.usedUpSince = o.now
 		w.refill.doubtEarly.occasion()
 		w.reset.soonerDoubt.occasion()
 		w.tryStepsAgain()
@@ -129,7 +129,7 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		// The reset came and brought nothing, and the server states the next one. Either other
 		// clients took all of it, or the limit comes back token by token from now on. That
 		// emptyReset is never cleared costs little: doubtEarly makes wrong looks ever rarer.
-		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
+		w.refill.emptyReset, w.refill.doubtEarly.skip, w.usedUpSince = true, 0, o.now
 	default:
 		w.missedLooks++
 	}
@@ -172,16 +172,16 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
 	switch missed := w.missedLooks; {
-	case w.renewal.renews && w.spentSince != 0:
+	case w.renewal.renews && w.usedUpSince != 0:
 		until = max(until, w.renewal.next(c.Random))
-	case w.spentSince != 0 && w.overtaken.knows(&w.reset):
+	case w.usedUpSince != 0 && w.overtaken.knows(&w.reset):
 		until, w.guess = w.overtaken.next(now), guessNext
 	case until == 0, missed > 0 && w.seek.from != 0:
 		until = w.seek.next(said, missed, w.span)
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
-	case w.spentSince != 0 && !w.instances:
-		until, w.guess = earlyLook(w.limitInRequests(), w.spentSince, &w.reset, w.refill.signs(), w.wholeSteps, w.sooner())
+	case w.usedUpSince != 0 && !w.instances:
+		until, w.guess = earlyLook(w.limitInRequests(), w.usedUpSince, &w.reset, w.refill.signs(), w.wholeSteps, w.sooner())
 	}
 	until = max(until, w.soonestLook())
 	hold := max(until.Sub(now), 0)
@@ -190,7 +190,7 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	}
 	jitter := time.Duration(0)
 	// While something remains, the next answer sets nextLook anew: a random number for each would be wasted.
-	if w.spentSince != 0 && w.guess != guessNext {
+	if w.usedUpSince != 0 && w.guess != guessNext {
 		jitter = c.jitter(min(hold, c.MaxHold))
 	}
 	cut := c.within(hold, jitter)
@@ -224,7 +224,7 @@ func (w *window) takeHint(now monotime.Time, a *Answer) {
 // soonestLook returns the instant before which no look goes since looks are rare; zero if there is none. Where it is
 // known just when to look (overtaken), looks come then, and end by themselves if they find nothing.
 func (w *window) soonestLook() monotime.Time {
-	if w.spentSince == 0 || w.guess == guessNext {
+	if w.usedUpSince == 0 || w.guess == guessNext {
 		return 0
 	}
 	return w.rare.from

@@ -50,7 +50,7 @@ func (r *refill) measureRate(o *outcome) {
 		r.share(o)
 		return
 	}
-	if o.spentSince != 0 {
+	if o.usedUpSince != 0 {
 		r.seeFaster(o)
 	}
 	if o.limit < fewTokens {
@@ -126,7 +126,7 @@ func (r *refill) seeFaster(o *outcome) {
 		r.resetLooks = 0
 		return
 	}
-	explained := 2*(r.rate*o.now.Sub(o.spentSince).Seconds()+1) > float64(o.limit)
+	explained := 2*(r.rate*o.now.Sub(o.usedUpSince).Seconds()+1) > float64(o.limit)
 	if o.found() < o.limit || o.limit >= fewTokens && explained {
 		r.resetLooks = 0
 		return
@@ -147,7 +147,7 @@ func (r *refill) beginRaise(o *outcome) {
 	switch r.raise.by = firstRaise; {
 	case o.limit != 1:
 		r.raise.by = gentleRaise
-	case o.sent.Sub(o.spentSince) < firstRaise*r.spacing:
+	case o.sent.Sub(o.usedUpSince) < firstRaise*r.spacing:
 		r.rate = measuredShare / r.spacing.Seconds()
 		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter, best: r.rate}
 	default:

@@ -55,7 +55,7 @@ type outcome struct {
 	sooner                  bool          // looks went a round trip sooner before the answer, see reset.sooner
 	lasts                   time.Duration // how long the window before the answer lasted at the most, see reset.ends
 	mayLast                 time.Duration // and how many whole steps, by what is stated alone
-	spentSince              monotime.Time // when nothing remained first; zero if something remained
+	usedUpSince             monotime.Time // when nothing remained first; zero if something remained
 	farIn                   time.Duration // the farthest reset that was stated of late
 }
 
@@ -140,8 +140,8 @@ const manyResets = 4
 // farthest reset was away, and two of the steps in which resets are stated.
 func (o *outcome) missingSince(step time.Duration) monotime.Time {
 	far := o.farIn + 2*step
-	if o.spentSince == 0 || far <= 0 || o.lateBefore.Sub(o.spentSince)/manyResets < far {
-		return o.spentSince
+	if o.usedUpSince == 0 || far <= 0 || o.lateBefore.Sub(o.usedUpSince)/manyResets < far {
+		return o.usedUpSince
 	}
 	return o.lateBefore.Add(-far)
 }

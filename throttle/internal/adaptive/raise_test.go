@@ -199,7 +199,7 @@ func TestRefillBeginsRaise(t *testing.T) {
 		r := refill{spacing: test.spacing}
 		sent := start.Add(test.in)
 		r.observe(&outcome{
-			sent: sent, now: sent.Add(ms), n: 1, limit: test.limit, remaining: test.limit - 1, look: true, guess: guessRefill, spentSince: start,
+			sent: sent, now: sent.Add(ms), n: 1, limit: test.limit, remaining: test.limit - 1, look: true, guess: guessRefill, usedUpSince: start,
 			earlyBefore: start, lateBefore: start.Add(time.Second),
 		}, &reset{}, time.Minute)
 		if !r.refills || math.Abs(r.rate-test.want) > 1e-9 || r.raise.by != test.by {

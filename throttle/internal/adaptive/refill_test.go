@@ -629,7 +629,7 @@ func TestRefillSpans(t *testing.T) {
 		at := start.Add(20 * s) // of the reset
 		o := outcome{
 			sent: at, now: at, n: 1, limit: 10, remaining: 2, span: test.span, look: true,
-			earlyBefore: at, lateBefore: at, spentSince: start, farIn: test.far,
+			earlyBefore: at, lateBefore: at, usedUpSince: start, farIn: test.far,
 		}
 		r.detect(&o, &reset{late: at.Add(test.next), resolution: test.resolution})
 		if want := test.full + test.full/20; r.fullSpan != want || r.provisionalSpan != test.provisional {
@@ -732,7 +732,7 @@ func TestEarlyLook(t *testing.T) {
 // is refused ends that. What is there after the reset says nothing.
 func TestFoundAll(t *testing.T) {
 	o := func(refused, look bool, g guess, remaining int) *outcome {
-		return &outcome{sent: start, now: start, n: 1, limit: 10, remaining: remaining, refused: refused, look: look, guess: g, newest: true, spentSince: start.Add(-1)}
+		return &outcome{sent: start, now: start, n: 1, limit: 10, remaining: remaining, refused: refused, look: look, guess: g, newest: true, usedUpSince: start.Add(-1)}
 	}
 	var r refill
 	for i, test := range []struct {
@@ -889,7 +889,7 @@ func TestRefillWithinARoundTrip(t *testing.T) {
 	sent := start.Add(time.Second)
 	o := &outcome{
 		sent: sent, now: sent.Add(50 * ms), n: 1, limit: 6, remaining: 2, look: true, newest: true,
-		spentSince: sent.Add(-ms), earlyBefore: sent.Add(2 * ms), lateBefore: sent.Add(2 * ms),
+		usedUpSince: sent.Add(-ms), earlyBefore: sent.Add(2 * ms), lateBefore: sent.Add(2 * ms),
 	}
 	var r refill
 	r.observe(o, &reset{late: o.now.Add(10 * ms)}, time.Minute)
@@ -975,7 +975,7 @@ func TestRefillOfOneIsNoFasterThanARoundTrip(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	o := &outcome{
 		sent: start.Add(9980 * ms), now: start.Add(10080 * ms), n: 1, limit: 1, look: true, guess: guessRefill,
-		earlyBefore: start.Add(10 * s), lateBefore: start.Add(10101 * ms), spentSince: start.Add(s), farIn: 20 * ms,
+		earlyBefore: start.Add(10 * s), lateBefore: start.Add(10101 * ms), usedUpSince: start.Add(s), farIn: 20 * ms,
 	}
 	r := refill{maxHold: time.Minute}
 	if r.detect(o, &reset{resolution: ms, early: o.earlyBefore, late: o.lateBefore}); r.fullSpan != 100*ms || r.pacedFrom < o.sent {

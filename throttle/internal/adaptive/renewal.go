@@ -59,7 +59,7 @@ func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
 	case look && !o.refused:
 		r.row, r.late = 0, 0
 	}
-	if o.remaining <= 0 && o.spentSince == 0 {
+	if o.remaining <= 0 && o.usedUpSince == 0 {
 		r.took, r.from = o.now.Sub(began), o.now
 	}
 }
@@ -81,8 +81,8 @@ func (r *renewal) refuse(o *outcome, look, whole bool) {
 			r.late = min(r.late+1, mostLate)
 		}
 	}
-	if r.from = o.now; r.row == 1 && o.spentSince != 0 {
-		r.from = max(r.from, o.spentSince.Add(r.whole)) // others were refused then, and look a window later, too
+	if r.from = o.now; r.row == 1 && o.usedUpSince != 0 {
+		r.from = max(r.from, o.usedUpSince.Add(r.whole)) // others were refused then, and look a window later, too
 	}
 }
 

@@ -45,7 +45,7 @@ func TestRenewal(t *testing.T) {
 		r.note(&outcome{now: now, resetIn: test.whole, resetStep: test.step, remainingBefore: 1, lateBefore: reset}, false, !test.apart, start)
 		for _, l := range test.looks {
 			now = reset.Add(l.late)
-			o := outcome{sent: now, now: now, refused: true, resetIn: l.told, resetStep: test.step, lateBefore: reset, spentSince: start.Add(40 * ms)}
+			o := outcome{sent: now, now: now, refused: true, resetIn: l.told, resetStep: test.step, lateBefore: reset, usedUpSince: start.Add(40 * ms)}
 			if l.other {
 				o.remainingBefore = 1
 			}
@@ -66,7 +66,7 @@ func TestRenewalReserved(t *testing.T) {
 		r.note(&outcome{now: start, resetIn: 4 * s, resetStep: s, remaining: 10, remainingBefore: 11}, false, true, start)
 		now := reset.Add(ms)
 		r.note(&outcome{
-			sent: now, now: now, refused: true, idle: idle, remainingBefore: 1, resetIn: 4 * s, resetStep: s, lateBefore: reset, spentSince: start.Add(40 * ms),
+			sent: now, now: now, refused: true, idle: idle, remainingBefore: 1, resetIn: 4 * s, resetStep: s, lateBefore: reset, usedUpSince: start.Add(40 * ms),
 		}, true, true, start)
 		if row := r.row; row != idle {
 			t.Errorf("%d reserved: %d looks, want %d", idle, row, idle)
@@ -91,7 +91,7 @@ func TestRenewalNext(t *testing.T) {
 		}
 	}
 	r := renewal{renews: true, whole: s, late: mostLate, row: 7}
-	refused := outcome{sent: start, now: start, refused: true, resetIn: s, resetStep: time.Second, lateBefore: start, spentSince: start}
+	refused := outcome{sent: start, now: start, refused: true, resetIn: s, resetStep: time.Second, lateBefore: start, usedUpSince: start}
 	r.note(&refused, true, true, start)
 	if r.late != mostLate {
 		t.Errorf("%d, want %d at most", r.late, mostLate)

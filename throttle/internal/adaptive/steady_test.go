@@ -20,7 +20,7 @@ func (s *Server) counted() string {
 	for _, w := range s.windows {
 		refill := w.refill
 		refill.drip, refill.blind = drip{}, blind{}
-		text += fmt.Sprint("; ", w.name, w.unit, w.stated, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.looking, refill)
+		text += fmt.Sprint("; ", w.name, w.unit, w.stated, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.usedUpSince, w.looking, refill)
 		if w.price != nil {
 			text += fmt.Sprint(*w.price)
 		}

@@ -81,7 +81,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	// The outcome is complete.
 	w.observe(&o, a, c)
 	w.leaveLast(&o, inFlight)
-	w.noteSpent(&o)
+	w.noteUsedUp(&o)
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
@@ -113,7 +113,7 @@ func (w *window) before(o *outcome, t *Ticket) {
 	if o.remainingBefore = w.remaining; t.spares {
 		o.idle = w.idle
 	}
-	o.leastThen, o.heardThen, o.spentSince = w.leastThen, w.heardThen, w.spentSince
+	o.leastThen, o.heardThen, o.usedUpSince = w.leastThen, w.heardThen, w.usedUpSince
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
 	o.lasts, o.sooner = w.reset.ends().Sub(w.reset.opened), w.sooner() > 0
 	o.mayLast = w.reset.late.Sub(w.reset.opened).Truncate(w.reset.resolution)
