@@ -30,6 +30,25 @@ type unreliable struct {
 	mu     sync.Mutex
 	r      *rand.Rand
 	faults []int // one of them happens to each call; none if it was mended
+	before map[string]said
+}
+
+// said is a request of a member, and the reply.
+type said struct {
+	request store.Request
+	reply   *store.Reply
+}
+
+// remember returns what was said to a member before, and remembers what is said now.
+func (s *unreliable) remember(r *store.Request, reply *store.Reply) (before said) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.before == nil {
+		s.before = map[string]said{}
+	}
+	of := r.Bucket + " " + r.Member
+	before, s.before[of] = s.before[of], said{*r, reply}
+	return before
 }
 
 var errUnreliable = errors.New("connection reset")
@@ -50,7 +69,9 @@ func (s *unreliable) mend() {
 	close(s.hung)
 }
 
-const faultLost = 9
+// The first faults are of what is between a process and a store. The others are of the store itself, which then may
+// have handed out more than it knows.
+const faultsBetween, faults = 10, 13
 
 // Exchange implements store.Store.
 func (s *unreliable) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
@@ -78,10 +99,30 @@ func (s *unreliable) Exchange(ctx context.Context, r *store.Request) (*store.Rep
 		reply, err := s.Memory.Exchange(ctx, r)
 		time.Sleep(call.OverdueAfter + 100*time.Millisecond)
 		return reply, err
-	case faultLost:
+	case 9: // it fails, and answers
+		reply, _ := s.Memory.Exchange(ctx, r)
+		return reply, errUnreliable
+	case 11:
 		s.Lose()
 	}
-	return s.Memory.Exchange(ctx, r)
+	reply, err := s.Memory.Exchange(ctx, r)
+	before := s.remember(r, reply)
+	switch {
+	case err != nil || before.reply == nil:
+	case fault == 10: // an older request comes late, and then this one once more
+		if _, err := s.Memory.Exchange(ctx, &before.request); err != nil {
+			return nil, err
+		}
+		return s.Memory.Exchange(ctx, r)
+	case fault == 12: // it answers what was asked before
+		return before.reply, nil
+	case fault == 13: // its time has gone back
+		reply.Ahead, reply.Next, reply.Hold, reply.Known = reply.Ahead-time.Second, reply.Next-time.Second, reply.Hold-time.Second, reply.Known-time.Second
+		for i := range reply.Slots {
+			reply.Slots[i].In -= time.Second
+		}
+	}
+	return reply, err
 }
 
 // Listen implements store.Store.
@@ -123,7 +164,6 @@ type program struct {
 	moved  atomic.Int32   // by so much claims belong under other paths
 	like   Limiter        // fields that all buckets have
 	still  bool           // quotas are not changed, nothing charged is lost, nor may go beyond a quota
-	bare   atomic.Bool    // something went, and nobody knows what
 	claims int
 	closed atomic.Bool
 
@@ -146,7 +186,10 @@ func drawProgram(t *testing.T, r *rand.Rand) *program {
 	local := []string{"", "20/s burst 5", "40/s even", "10/500ms sliding", "3 in flight", "20/s burst 4, 200 tokens/s burst 60", "4 unanswered", "30/s burst 6 queue 40", "20/s estimate"}
 	shared := []string{"20/s burst 5", "20/s window", "10/500ms log", "20/s burst 9, 200 tokens/s log", "40/s burst 8, 3 in flight", "20/s estimate", "20/s window grid"}
 	above := []string{"20/s window", "10/500ms log", "20/s window, 200 tokens/s log", "20/s estimate", "20/s sliding"} // one token of a bucket would have to come within SlotLife
-	several := r.IntN(3)
+	several, kinds := r.IntN(3), faults
+	if p.still {
+		kinds = faultsBetween
+	}
 	for i := range p.texts {
 		from := local
 		if r.IntN(2) == 0 || i == 2 && several > 0 {
@@ -156,7 +199,7 @@ func drawProgram(t *testing.T, r *rand.Rand) *program {
 				from = above
 			}
 			for n := r.IntN(6); n > 0; n-- {
-				p.stores[i].faults = append(p.stores[i].faults, 0, 1+r.IntN(9-btoi(p.still)))
+				p.stores[i].faults = append(p.stores[i].faults, 0, 1+r.IntN(kinds))
 			}
 			p.late[i].Store(!p.still && r.IntN(4) == 0)
 		}
@@ -225,7 +268,7 @@ func (p *program) run(r *rand.Rand) {
 		r, at := rand.New(rand.NewPCG(r.Uint64(), 1)), time.Duration(r.IntN(60))*50*time.Millisecond
 		wg.Go(func() {
 			time.Sleep(at)
-			p.meddle(r)
+			p.meddle(r, start)
 		})
 	}
 	time.Sleep(mended)
@@ -259,7 +302,7 @@ func (p *program) run(r *rand.Rand) {
 			}
 		}
 	}
-	if p.still && !p.bare.Load() {
+	if p.still {
 		p.checkSent(start)
 	}
 }
@@ -338,14 +381,17 @@ func (p *program) claim(patient context.Context, r *rand.Rand, start time.Time) 
 	}
 }
 
+// note notes what was sent at an instant.
+func (p *program) note(at, start time.Time, n int, g *Group, path []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, claimSent{definition.Sent{At: at.Sub(start), N: n}, g, strings.Join(path, "/")})
+}
+
 // end ends a grant in some way, and reports whether the claim is to be made again.
 func (p *program) end(r *rand.Rand, g *Grant, c *Claim, group *Group, path []string, start time.Time) (again bool) {
-	at := time.Since(start)
-	note := func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.sent = append(p.sent, claimSent{definition.Sent{At: at, N: max(c.N, 1)}, group, strings.Join(path, "/")})
-	}
+	granted := time.Now()
+	note := func() { p.note(granted, start, max(c.N, 1), group, path) }
 	time.Sleep(time.Duration(r.IntN(4)) * 20 * time.Millisecond)
 	switch r.IntN(8) {
 	case 0:
@@ -389,9 +435,10 @@ func (p *program) end(r *rand.Rand, g *Grant, c *Claim, group *Group, path []str
 }
 
 // meddle does something with a Group, or with a bucket.
-func (p *program) meddle(r *rand.Rand) {
+func (p *program) meddle(r *rand.Rand, start time.Time) {
 	g := p.groups[r.IntN(2)]
-	l := g.Limiter([]string{"abc"[r.IntN(3):][:1], "xy"[r.IntN(2):][:1], "12"[r.IntN(2):][:1]}[:1+r.IntN(3)]...)
+	path := []string{"abc"[r.IntN(3):][:1], "xy"[r.IntN(2):][:1], "12"[r.IntN(2):][:1]}[:1+r.IntN(3)]
+	l := g.Limiter(path...)
 	switch k := r.IntN(12); {
 	case k == 0:
 		l.Pause(time.Duration(r.IntN(300)) * time.Millisecond)
@@ -409,8 +456,9 @@ func (p *program) meddle(r *rand.Rand) {
 			p.t.Error(err)
 		}
 	case k == 4:
-		l.Allow(1)
-		p.bare.Store(true)
+		if l.Allow(1) {
+			p.note(time.Now(), start, 1, g, path)
+		}
 	case p.still: // what follows changes what is charged
 		return
 	case k == 5:
