@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -18,8 +19,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/readable"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // standing is a bucket in which nothing goes for longer than two minutes, or not.
@@ -720,6 +723,81 @@ func TestForecastOfAStandstill(t *testing.T) {
 		}
 		if _, f := l.Observe(Claim{}); !errors.Is(f.Err, ErrStandstill) {
 			t.Errorf("observed %+v", f)
+		}
+	})
+}
+
+// mistakenStore says that all slots are far ahead, or that there are none until then.
+type mistakenStore struct {
+	store.Memory
+	far     time.Duration
+	members int
+	slots   bool
+}
+
+// Exchange implements store.Store.
+func (s *mistakenStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	reply, err := s.Memory.Exchange(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	reply.Ahead, reply.Next, reply.Members = s.far, s.far, max(reply.Members, s.members)
+	for i := range reply.Slots {
+		reply.Slots[i].In = s.far
+	}
+	if !s.slots {
+		reply.Slots = nil
+	}
+	return reply, nil
+}
+
+// TestStandstillOfAStoreThatIsMistaken: what a Store says to be further ahead than the slots of others may be is a
+// standstill. So a Store that is mistaken, or was given back the debt of another bucket, does not hold one for years.
+func TestStandstillOfAStoreThatIsMistaken(t *testing.T) {
+	const years, day = 20 * 365 * 24 * time.Hour, 24 * time.Hour
+	for text, others := range map[string]time.Duration{"10/s burst 5": 2 * 500 * time.Millisecond, "10/s log": 2 * time.Second, "5/m window": 2 * time.Minute, "10/s burst 5 debt": day} {
+		for _, members := range []int{1, 7, math.MaxInt} {
+			for _, slots := range []bool{true, false} {
+				// Three Horizons, SlotLife, and two claims of each, of all that goes at once.
+				explained := min(1500*time.Millisecond+lease.DefaultSlotLife(quotas(t, text).Explicit())+time.Duration(min(members, 1e5))*others, day)
+				for far, want := range map[time.Duration]bool{years: true, explained + standstill: false, explained + standstill + 1: true} {
+					synctest.Test(t, func(t *testing.T) {
+						l := &Limiter{Name: "api", Quotas: quotas(t, text), MaxStandstill: standstill, Shared: Shared{Store: &mistakenStore{far: far, members: members, slots: slots}}}
+						ctx, cancel := context.WithCancel(t.Context())
+						time.AfterFunc(100*time.Millisecond, cancel)
+						start := time.Now()
+						if err := l.Wait(ctx, 1); errors.Is(err, ErrStandstill) != want || time.Since(start) != 0 && want {
+							t.Errorf("%s, %d members, %v ahead, slots %v: %v after %v, want a standstill: %v", text, members, far, slots, err, time.Since(start), want)
+						}
+						l.Close()
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestStandstillOfOthersInAStore: what many others have got of a Store, each of them as much as goes at once, is no
+// standstill: the line moves.
+func TestStandstillOfOthersInAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := new(store.Memory)
+		var wg sync.WaitGroup
+		var went atomic.Int32
+		for range 12 {
+			l := &Limiter{Name: "api", Quotas: quotas(t, "1/s burst 60"), MaxStandstill: 2 * time.Second, Shared: Shared{Store: shared}}
+			for range 3 {
+				wg.Go(func() {
+					if err := l.Wait(t.Context(), 60); err != nil {
+						t.Error(err)
+					}
+					went.Add(1)
+				})
+			}
+		}
+		wg.Wait()
+		if n := went.Load(); n != 36 {
+			t.Errorf("%d went", n)
 		}
 	})
 }

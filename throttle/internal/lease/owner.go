@@ -116,14 +116,31 @@ func (l *Lease) Away(now monotime.Time, d *limit.Demand, urgent bool) bool {
 }
 
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
-// for. While the store cannot be reached, nobody knows for how long: then it counts for how long that has
-// lasted.
+// for, but for others that go before. While the store cannot be reached, nobody knows for how long: then it counts
+// for how long that has lasted.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
 	since, near := l.DownSince(), d.At.Sub(now) <= bound
 	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &Waiter{Demand: demand, Urgent: urgent}) {
 		return limit.Due{At: now, Cause: limit.Store}, now.Sub(since) >= bound
 	}
-	return d, min(d.At.Sub(now), l.longestGap(d.Quota)) > bound
+	wait := d.At.Sub(now)
+	return d, min(wait, max(l.longestGap(d.Quota), wait-l.othersAhead())) > bound
+}
+
+// longestAhead bounds for how long a line is waited for of which a store alone tells, as a hold of a store is bounded.
+const longestAhead = 24 * time.Hour
+
+// othersAhead is how far ahead the slots of other processes may be. All get a Horizon of work together, and each one
+// claim more, of all that a quota grants at once; twice, if what each has in hand is of no use to its first claim; and
+// what is within a quarter of the Horizon (see store.Ask). Nobody knows what a claim with Debt costs. What is farther
+// ahead is a debt, or the mistake of a store, and no line that moves.
+func (l *Lease) othersAhead() time.Duration {
+	claim := time.Duration(0)
+	for i := range l.quotas {
+		q := &l.quotas[i]
+		claim = max(claim, monotime.Scale(q.Per, int64(slot.Most(q)), int64(q.N)))
+	}
+	return min(3*Horizon+l.slotLife+monotime.Times(2, monotime.Times(int64(max(l.last.members, 1)), claim)), longestAhead)
 }
 
 // longestGap bounds the time between two slots of a quota, given by its name: whatever the distance of the next
