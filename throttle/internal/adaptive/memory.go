@@ -214,7 +214,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	}
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
 	m.FailuresRefuse, m.Members = s.overload.belief == meanRefusal, s.members
-	if p, known := s.pace.Memory(); known {
+	if p, known := s.pace.Memory(s.inFlight); known {
 		for _, w := range s.windows {
 			p.At = max(p.At, w.heardAt) // what remains is of then, see Remember
 		}

@@ -25,7 +25,7 @@ func TestBurstThatIsRefused(t *testing.T) {
 	}
 	r.serve(now)
 	r.Refuse(now, false)
-	if m, _ := r.Memory(); m.Burst != 0 || r.burst.left != 0 || r.Due(now, 0, 1, 0, false) == now {
+	if m, _ := r.Memory(0); m.Burst != 0 || r.burst.left != 0 || r.Due(now, 0, 1, 0, false) == now {
 		t.Errorf("a burst of %d is known although it was refused, and %d may go", m.Burst, r.burst.left)
 	}
 }

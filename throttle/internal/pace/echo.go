@@ -225,10 +225,14 @@ func (e *echo) refuse(now monotime.Time) {
 	}
 }
 
-// memory is what is kept for a later run, if the latest request went at an instant.
-func (e *echo) memory(latest monotime.Time) Limit {
-	m := Limit{Size: e.size, Slides: true, Least: e.span, Most: e.longest, Next: e.next, Gap: e.gap}
-	for _, c := range e.served[:e.cells] {
+// memory is what is kept for a later run, if so many are in flight and the latest went at an instant: each of these may
+// have been served, and is back a span after that at the latest.
+func (e *echo) memory(latest monotime.Time, inFlight int) Limit {
+	m, kept := Limit{Size: e.size, Slides: true, Least: e.span, Most: e.longest, Next: e.next, Gap: e.gap}, *e
+	if inFlight > 0 {
+		kept.open(cell{latest, inFlight})
+	}
+	for _, c := range kept.served[:kept.cells] {
 		if c.n > 0 && c.at.Add(e.span) > latest {
 			m.Went = append(m.Went, Past{c.at, c.n})
 		}

@@ -75,12 +75,12 @@ type State struct {
 // Sane reports whether a rate can be computed with: no NaN, nothing infinite.
 func Sane(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
 
-// Memory returns what is to be kept, and whether a rate is known.
-func (r *Rate) Memory() (m Memory, known bool) {
+// Memory returns what is to be kept, and whether a rate is known. So many tokens are in flight.
+func (r *Rate) Memory(inFlight int) (m Memory, known bool) {
 	rate, limit := r.seen(), Limit{}
 	switch {
 	case r.echo.proven():
-		limit = r.echo.memory(r.lastGrant)
+		limit = r.echo.memory(r.lastGrant, inFlight)
 		if !Sane(rate) { // none was measured before the log was known
 			rate = float64(limit.Size) / limit.Least.Seconds()
 		}

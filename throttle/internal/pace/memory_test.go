@@ -88,7 +88,7 @@ func TestLimitIsKept(t *testing.T) {
 		turn: turn{from: start, granted: 3, served: 3},
 	}}
 	for name, r := range map[string]*Rate{"log": &log, "window": &window} {
-		m, known := r.Memory()
+		m, known := r.Memory(0)
 		if !known || m.Rate <= 0 || m.Limit.Size != 5 {
 			t.Fatalf("%s: %+v is kept", name, m)
 		}
@@ -135,10 +135,37 @@ func TestLimitIsKept(t *testing.T) {
 	}
 }
 
+// TestLogKeepsWhatIsInFlight: what is in flight when a log is kept may have been served, and is back when it would have been
+// in that run; or if as many have been served as can be kept one by one, when two of these are.
+func TestLogKeepsWhatIsInFlight(t *testing.T) {
+	const s = time.Second
+	for _, size := range []int{5, echoCells + 4} {
+		r := Rate{lastGrant: start.Add(40 * s), echo: echo{size: size, top: size, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
+		for i := range size - 4 {
+			r.echo.serve(start.Add(time.Duration(i)*s/10), 1)
+		}
+		for inFlight := range 5 {
+			m, _ := r.Memory(inFlight)
+			for _, later := range []time.Duration{41 * s, 59 * s, 65 * s, 3 * time.Minute} {
+				now := start.Add(later)
+				var next Rate
+				if next.Resume(now, &m, 1./900); !next.echo.on() {
+					t.Fatalf("of %d, %d in flight: nothing is known", size, inFlight)
+				}
+				for n := range size {
+					if got, want := next.Due(now, 0, n+1, 0, false), r.Due(now, 0, n+1, inFlight, false); got != want && (inFlight == 0 || size <= echoCells || got < want || got > want.Add(s/10)) {
+						t.Errorf("of %d, %d in flight, %v later: %d go in %v, want %v", size, inFlight, later, n+1, got.Sub(now), want.Sub(now))
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestTrialIsKept: more is tried when the earlier run would have tried it, also if each run is short.
 func TestTrialIsKept(t *testing.T) {
 	r := Rate{rate: 8, setAt: start, lastGrant: start, former: formerRate{rate: 8, up: true, upGap: 4 * time.Minute, next: start.Add(3 * time.Minute)}}
-	m, _ := r.Memory()
+	m, _ := r.Memory(0)
 	for later, want := range map[time.Duration]time.Duration{0: 3 * time.Minute, 2 * time.Minute: 3 * time.Minute, time.Hour: time.Hour, -time.Hour: -time.Hour + 4*time.Minute} {
 		var next Rate
 		next.Resume(start.Add(later), &m, 1./900)
