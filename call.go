@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/payment"
@@ -365,7 +366,7 @@ func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
 	}
-	tm.claim.Costs, tm.countsBytes = waits.Over(tm.claim.Costs, quota.Costs{quota.Bytes: int(max(req.ContentLength, 1))}), true
+	tm.claim.Costs, tm.countsBytes = waits.Over(tm.claim.Costs, quota.Costs{quota.Bytes: body.Cost(max(req.ContentLength, 1))}), true
 }
 
 // firstSent returns when the request was sent for the first time. After Acquire, the request is sent later

@@ -104,7 +104,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	switch {
 	case v.Kind.Again(): // the request is sent again, so nobody will read this answer's body
 		if a.Unsettled {
-			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(trip.req, sent))})
+			g.Settle(quota.Costs{quota.Bytes: body.Cost(body.Sent(trip.req, sent))})
 		}
 		g.Done()
 	case o.Open:
@@ -132,11 +132,11 @@ func (t *Transport) costOf(trip *trip, resp *http.Response, sent *atomic.Int64) 
 	if _, known := spent[quota.Bytes]; known {
 		return spent, false
 	}
-	n := body.Sent(trip.req, sent)
+	var answer int64
 	if unsettled = body.Has(trip.req, resp); unsettled {
-		n += max(resp.ContentLength, 0)
+		answer = resp.ContentLength
 	}
-	return waits.Over(spent, quota.Costs{quota.Bytes: int(n)}), unsettled
+	return waits.Over(spent, quota.Costs{quota.Bytes: body.Cost(body.Sent(trip.req, sent), answer)}), unsettled
 }
 
 // countsReading reports whether answers count as in flight while they are read.
@@ -148,7 +148,7 @@ func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Gr
 	kept := ofThrottle.Keep(g)
 	return body.Watch(req.Context(), resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {
 		if counts {
-			kept.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)})
+			kept.Settle(quota.Costs{quota.Bytes: body.Cost(body.Sent(req, sent), read)})
 		}
 		kept.Done()
 	})

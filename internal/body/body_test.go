@@ -3,6 +3,7 @@ package body
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -231,6 +232,21 @@ func TestWritable(t *testing.T) {
 			}
 			if b.Close(); !c.closed() {
 				t.Errorf("%s: not closed", name)
+			}
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	const most = math.MaxInt
+	for want, lengths := range map[int][][]int64{
+		0:    {nil, {0}, {-1}, {math.MinInt64, -1}},
+		5:    {{5}, {2, 3}, {-7, 5}, {5, -1}},
+		most: {{most}, {most, 1}, {1, most}, {math.MaxInt64, math.MaxInt64}, {math.MaxInt64, 10, -5}},
+	} {
+		for _, l := range lengths {
+			if got := Cost(l...); got != want {
+				t.Errorf("%v: %d, want %d", l, got, want)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package body
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"sync/atomic"
 )
@@ -16,6 +17,16 @@ func Sent(req *http.Request, counted *atomic.Int64) int64 {
 		return counted.Load()
 	}
 	return max(req.ContentLength, 0)
+}
+
+// Cost returns what bodies of these lengths cost together in bytes, where a negative length is none: what is more than an
+// int has is the largest one, so that it comes to nothing on no machine.
+func Cost(lengths ...int64) int {
+	sum := 0
+	for _, n := range lengths {
+		sum += int(min(max(n, 0), int64(math.MaxInt-sum)))
+	}
+	return sum
 }
 
 // counted is a body that counts what is read of it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -509,5 +510,31 @@ func TestBytesOfFilesBeyondTheQuota(t *testing.T) {
 		if _, err := tr.RoundTrip(upload(t, 1e6, true)); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}
+	}
+}
+
+// A length that a server states is charged until it is known what is read of the answer, also where it is so large that
+// the length of the request cannot be added to it: such an answer once cost nothing.
+func TestBytesOfAHugeAnswer(t *testing.T) {
+	for _, length := range []int64{1 << 32, math.MaxInt64 - 9, math.MaxInt64} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &pacer.Transport{Quotas: lab.All(perSecond), Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				resp := lab.Answer(req, 200, "x")
+				resp.ContentLength = length
+				return resp, nil
+			})}
+			resp, err := tr.RoundTrip(upload(t, 10, true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			available := func() int { return tr.State()[0].Limits[0].Available }
+			if got := available(); got != 0 {
+				t.Errorf("%d bytes are announced, and %d may go beside them, want none", length, got)
+			}
+			lab.Read(t, resp)
+			if got := available(); got != mebi-11 {
+				t.Errorf("%d bytes are left after 11, want %d", got, mebi-11)
+			}
+		})
 	}
 }
