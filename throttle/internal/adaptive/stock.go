@@ -23,9 +23,9 @@ import (
 //	rate · part · e^((there − limit/2)/(rate · round trip))
 //
 // That begins once others are certain. Each token that is used moves the reset on by the time in which one
-// comes back; a reset that has moved on by more than our tokens explain was moved by others. Coarse and uneven
-// resets do not show that, nor do any to a process that has much under way: there it begins once others are
-// likely, see refill.othersLikely.
+// comes back; a reset that is later than our tokens explain was moved by others. Coarse and uneven resets do not
+// show that, nor do any to a process that has much under way: there it begins once others are likely, see
+// refill.othersLikely.
 //
 // In come answers (note) and requests (take); out comes when a request may go (due).
 type stock struct {
@@ -118,30 +118,32 @@ func (s *stock) note(o *reading, least, most float64) (others bool) {
 	return others
 }
 
-// seesOthers reports whether the reset has moved on by more than our tokens explain. What is in flight may have
-// been counted. A limit that may have been full meanwhile, if all was ours, says nothing: then the reset has
-// moved on with time.
+// seesOthers reports whether the reset is later than our tokens explain: those that were answered since the answer
+// before, and those in flight, which may have been counted. They move on the reset that was explained before (alone);
+// or, if the limit was full meanwhile, the instant at which the request came to the server, by whose clock that was as
+// long before the reset at least as what is missing takes to come back.
 func (s *stock) seesOthers(o *reading) (others bool) {
-	flight := max(o.flight-o.n, 0)
 	if o.resetLate == 0 {
 		return false
 	}
+	flight := max(o.flight-o.n, 0)
 	s.refute(o, flight)
-	if s.alone != 0 && o.limit-o.remaining > s.used+flight+1 {
-		s.alone = s.alone.Add(s.time(float64(s.used)))
-		others = o.resetEarly > s.alone.Add(s.time(float64(flight+stockSure)))
-		if !others {
-			s.alone = min(s.alone, o.resetLate)
-		}
-	} else {
-		s.alone = 0
+	late, came := o.sent, s.came(o)
+	if o.inLeast != o.inMost { // an instant, by the clock of the server
+		late = o.resetLate.Add(-monotime.Seconds(float64(max(o.limit-o.remaining-1, 0)) / s.most))
+		came = late
 	}
-	if others || s.alone == 0 {
-		s.alone = o.resetLate
+	others = s.alone != 0 && o.resetEarly > max(s.alone, late).Add(s.time(float64(s.used+flight+stockSure)))
+	ours := max(s.alone, came).Add(s.time(float64(s.used)))
+	if s.alone == 0 || others {
+		ours = o.resetLate
 	}
-	s.used = 0
+	s.alone, s.used = min(ours, o.resetLate), 0
 	return others && s.pricing.none(o.limit)
 }
+
+// came is about when the request came to the server: an answer that was written then would have come so soon.
+func (s *stock) came(o *reading) monotime.Time { return min(o.now, o.sent.Add(s.trip)) }
 
 // refute finds out which prices do not explain by how much the reset has moved on since the answer before.
 // Where the limit may have been full meanwhile, if all was ours, that says nothing.
@@ -168,7 +170,7 @@ func (s *stock) rate() float64 { return math.Sqrt(s.least * s.most) }
 
 // hear takes in the newest answer. What was there is known to a token, and where the reset is known, to a part of one.
 func (s *stock) hear(o *reading) {
-	rate, came := s.rate(), min(o.now, o.sent.Add(s.trip))
+	rate, came := s.rate(), s.came(o)
 	low, high := float64(o.remaining), float64(min(o.remaining+1, o.limit))
 	if o.resetLate != 0 && o.inMost > 0 {
 		least, most := float64(o.limit)-o.inMost.Seconds()*rate, float64(o.limit)-o.inLeast.Seconds()*rate

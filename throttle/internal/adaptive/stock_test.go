@@ -62,7 +62,6 @@ func TestStockSeesOthers(t *testing.T) {
 		{"it may be the one on its way", func(o *reading) { o.flight = 2 }, 12*s + ms, false},
 		{"two tokens more", func(o *reading) { o.flight = 2 }, 13*s + ms, true},
 		{"refused", func(o *reading) { o.refused = true }, 11*s + ms, true},
-		{"it may have been full", func(o *reading) { o.remaining = 18 }, 12*s + ms, false},
 		{"an answer that was overtaken", func(o *reading) { o.newest = false }, 12*s + ms, false},
 		{"no reset", func(o *reading) { o.resetLate = 0 }, 12*s + ms, false},
 	} {
@@ -77,6 +76,38 @@ func TestStockSeesOthers(t *testing.T) {
 		}
 	}
 
+	// It was full half a second ago, if all was ours: so one of ours explains a reset in a second.
+	for reset, want := range map[time.Duration]bool{3 * s: false, 3*s + ms: true} {
+		k := stock{pricing: oneToken}
+		k.note(read(0, 19, s/2), 1, 1)
+		if got := k.note(read(s, 18, reset), 1, 1); got != want {
+			t.Errorf("it was full, and the reset is at %v: others %v, want %v", reset, got, want)
+		}
+	}
+
+	// By an instant it is not known when the limit was full. Of two tokens that are missing, and a part of one, one may be
+	// ours, and one is left open; of three, others have taken one.
+	for _, test := range []struct {
+		remaining int
+		reset     time.Duration
+		want      bool
+	}{{17, 20 * s, false}, {16, 7 * s, false}, {16, 7*s + ms, true}} {
+		k := stock{pricing: oneToken}
+		for _, o := range []*reading{read(0, 19, 5*s), read(s, test.remaining, test.reset)} {
+			o.inLeast, o.inMost = 0, time.Minute
+			if got := k.note(o, 1, 1); got != (test.want && o.sent > start) {
+				t.Errorf("%d remain, and the reset is an instant, %v: others %v, want %v", test.remaining, test.reset, got, test.want)
+			}
+		}
+	}
+
+	// What was used while no rate was known is not known to be ours.
+	k := stock{pricing: oneToken}
+	k.note(read(0, 10, 10*s), 0, 0)
+	if k.note(read(s, 6, 15*s), 1, 1) || k.alone != start.Add(15*s) {
+		t.Errorf("the first answer since the rate is known shows others, or is not what the next ones count from: %v", k.alone)
+	}
+
 	stale := stock{pricing: oneToken, stale: true}
 	for i, reset := range []time.Duration{10 * s, 13 * s} {
 		o := read(time.Duration(i)*s, 10, reset)
@@ -88,7 +119,7 @@ func TestStockSeesOthers(t *testing.T) {
 
 	// At half a token a second at least, one of ours explains two seconds. What it has not moved the reset by
 	// is not left for others to use.
-	k := stock{pricing: oneToken}
+	k = stock{pricing: oneToken}
 	k.note(read(0, 10, 10*s), 0.5, 0.7)
 	k.note(read(s, 9, 11*s), 0.5, 0.7)
 	if !k.note(read(2*s, 6, 15*s+ms), 0.5, 0.7) {
