@@ -26,8 +26,10 @@ import (
 
 // machine is a machine with clocks that a test sets.
 type machine struct {
-	t     *testing.T
-	dir   string
+	t   *testing.T
+	dir string
+
+	mu    sync.Mutex // protects clock where a Store listens
 	clock reading
 }
 
@@ -40,13 +42,22 @@ func newMachine(t *testing.T) *machine {
 
 func machineOf(t *testing.T, dir string) *machine {
 	t.Helper()
-	return &machine{t, dir, reading{now: time.Hour, wall: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), boot: bootID{1}}}
+	return &machine{t: t, dir: dir, clock: reading{now: time.Hour, wall: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), boot: bootID{1}}}
 }
 
 // pass has time pass.
 func (m *machine) pass(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.clock.now += d
 	m.clock.wall += int64(d)
+}
+
+// read reads the clocks.
+func (m *machine) read() reading {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.clock
 }
 
 func (m *machine) path() string { return filepath.Join(m.dir, fileName("api")) }
@@ -66,7 +77,7 @@ func (m *machine) process(name, quotas string) *process {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	s.clock = func() reading { return m.clock }
+	s.clock = m.read
 	return &process{Store: s, m: m, quotas: quota.MustParse(quotas).Explicit(), name: name}
 }
 
