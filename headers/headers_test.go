@@ -165,6 +165,7 @@ func TestParseTooManyFields(t *testing.T) {
 
 // TestParseHuge reads values as long as net/http lets pass. None of them may recurse as deep.
 func TestParseHuge(t *testing.T) {
+	whole.Alone(t)
 	size := whole.Or(1<<20, 10<<20)
 	for i, s := range []string{
 		"-", "--5", "1,", `"`, "(", " ", "9", "1s",

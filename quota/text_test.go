@@ -17,6 +17,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
 func TestParse(t *testing.T) {
@@ -419,6 +421,7 @@ func writtenAndRead(t *testing.T, q Quota) (valid bool) {
 // TestQuotaStringRandom writes and reads quotas whose fields have any valid values, in all
 // combinations.
 func TestQuotaStringRandom(t *testing.T) {
+	whole.Alone(t)
 	r := rand.New(rand.NewPCG(0, 6))
 	some := func(n int) int { return (1 + r.IntN(n)) * r.IntN(2) * r.IntN(2) }
 	const tries = 20_000

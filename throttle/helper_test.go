@@ -30,10 +30,10 @@ var within inner
 // With it the models below try more histories, as in go test ./throttle -args -times 20.
 var times = flag.Uint64("times", 1, "how many times as many seeds the models try")
 
-// seeds returns how many seeds a test tries that has n of them: usually half.
+// seeds returns how many seeds a test tries that has n of them: usually a third.
 func seeds(n uint64) uint64 {
 	if *times == 1 {
-		return whole.Or((n+1)/2, n)
+		return whole.Or((n+2)/3, n)
 	}
 	return n * *times
 }

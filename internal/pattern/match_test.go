@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
 // named are patterns that are kept under their own text.
@@ -298,6 +300,7 @@ func plainly(pattern, method, host, escaped string) (rank, values string, ok boo
 // Of random patterns and requests, what is found is the most specific of all that match, and its values
 // are those in the path, of requests that a ServeMux would redirect as of all others.
 func TestMatchIsTheMostSpecific(t *testing.T) {
+	whole.Alone(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	pattern := func() string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -73,6 +74,7 @@ func TestAgainOfSmallerAsks(t *testing.T) {
 // TestAgainIsBounded: what is remembered for requests that may come again takes little room, whatever is asked
 // for by however many members; and each gets the same again, also from a Ledger that was written and read.
 func TestAgainIsBounded(t *testing.T) {
+	whole.Alone(t)
 	for _, c := range []struct {
 		quotas  string
 		members int

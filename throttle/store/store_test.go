@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 )
 
@@ -625,6 +626,7 @@ func TestStoreSharing(t *testing.T) {
 
 // TestLedgerMembersBounded: of members that never leave, those that were silent for longest are forgotten.
 func TestLedgerMembersBounded(t *testing.T) {
+	whole.Alone(t)
 	qs := quotas(t, "1000000/d sliding").Explicit()
 	var ledger Ledger
 	ask := func(i int, serial int64) *Reply {

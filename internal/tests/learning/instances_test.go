@@ -120,10 +120,11 @@ func TestInstances(t *testing.T) {
 		{5, "sticky", 0.75, one}, // what others hold is out of reach
 		{2, "random", 0.9, []int{20, 100, 500}},
 	} {
-		if w.n == 3 && !whole.Wanted() {
+		name := fmt.Sprintf("%d, %s, %d", w.n, w.how, w.limits)
+		if !whole.Part(3, name) {
 			continue
 		}
-		t.Run(fmt.Sprintf("%d, %s, %d", w.n, w.how, w.limits), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			var shares, refusals []float64
 			failed := 0
 			for seed := range uint64(*instanceSeeds) {
@@ -151,6 +152,9 @@ func TestTwoInstances(t *testing.T) {
 	sum, n := time.Duration(0), 0
 	for begin := 0; begin < 1000; begin += 100 {
 		for probed := 50; probed < 1000; probed += 200 {
+			if !whole.Part(2, fmt.Sprint("two", begin, probed)) {
+				continue
+			}
 			sum, n = sum+twoInstances(t, begin, probed, 0, 300), n+1
 			if took := twoInstances(t, begin, probed, 100, 150); took > 2100*time.Millisecond {
 				t.Errorf("begun at %d ms of a second, the other instance asked %d ms before, 150 requests after idling took %v, and not 2.1 s", begin+probed, probed, took)

@@ -256,6 +256,9 @@ func TestLearnLiesAboutTime(t *testing.T) {
 		{"Retry-After 1 for ever", 503, lie("Retry-After", "1"), 24 * time.Hour, 132, 121},
 		{"429 for ever", 429, nil, 24 * time.Hour, 18, 4},
 	} {
+		if !whole.Part(2, l.name) {
+			continue
+		}
 		t.Run(l.name, func(t *testing.T) {
 			pause := time.Second
 			if l.span > time.Hour {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -281,6 +282,9 @@ func TestTenRunsOfADay(t *testing.T) {
 		"even":            {[]string{"60/h even"}, false},
 		"bucket, changed": {[]string{"60/h burst 30", "50/h burst 30", "40/h burst 30"}, false},
 	} {
+		if !whole.Part(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(*daySeeds) {
 				synctest.Test(t, func(t *testing.T) { day(t, rand.New(rand.NewPCG(seed, 20)), test.runs, test.exact, name == "spread") })

@@ -175,7 +175,11 @@ func TestAPoisonRequestThatStatesALimitLetsOthersAhead(t *testing.T) {
 		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "10"},
 		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "10", "Retry-After", "10"},
 	} {
-		t.Run(fmt.Sprint(header[4:]), func(t *testing.T) {
+		name := fmt.Sprint(header[4:])
+		if !whole.Part(2, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
 			p := poisoned{header: header}
 			p.configure = func(t *pacer.Transport) { t.Rand = func() float64 { return 0.5 } }
 			if got := p.run(t); got.longest > 35*time.Second { // three resets; if the poison request went first after each of ten, 100 s
@@ -248,7 +252,11 @@ func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 		"ModeObserve":    func(t *pacer.Transport) { t.Modes = map[string]pacer.Mode{"a.example/poison": pacer.ModeObserve} },
 	} {
 		for _, hint := range []string{"", "1", "2", "5"} {
-			t.Run(name+" hint "+hint, func(t *testing.T) {
+			name := name + " hint " + hint
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				p := poisoned{every: time.Second, configure: configure}
 				if hint != "" {
 					p.header = []string{"Retry-After", hint}
@@ -270,7 +278,11 @@ func TestPoisonRequestsOfManyFlowsDoNotShutTheirHost(t *testing.T) {
 		"good ones'": func(i int) string { return fmt.Sprint("/good?", i) },
 	} {
 		for _, header := range [][]string{nil, {"Retry-After", "1"}} {
-			t.Run(fmt.Sprint(name, header), func(t *testing.T) {
+			name := fmt.Sprint(name, header)
+			if !whole.Part(2, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				p := poisoned{burst: 20, poison: poison, header: header, goods: 2400}
 				p.configure = func(t *pacer.Transport) { t.Line.Flow = func(req *http.Request) string { return req.URL.RawQuery } }
 				got := p.run(t)
@@ -346,7 +358,7 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 // among a hundred that are refused, may come later, and where the server says nothing, not at all.
 func TestFewGoodRequestsBehindBatchesOfPoisonRequests(t *testing.T) {
 	for _, header := range [][]string{{"Retry-After", "5"}, nil} {
-		for seed := range uint64(5) {
+		for seed := range whole.Or[uint64](2, 5) {
 			t.Run(fmt.Sprint(header, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var mu sync.Mutex
@@ -562,7 +574,7 @@ func TestANarrowSilentLimitThatNothingTellsApart(t *testing.T) {
 // is first: so a seed goes the same way each time.
 func TestALimitIsNoticedBesidePoisonRequests(t *testing.T) {
 	for _, hint := range []string{"", "30"} {
-		for seed := range whole.Or[uint64](6, 60) {
+		for seed := range whole.Or[uint64](3, 60) {
 			t.Run(fmt.Sprint(hint, "-", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var mu sync.Mutex

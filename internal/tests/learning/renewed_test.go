@@ -67,6 +67,9 @@ func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 		{"honest, decimals", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 11 * s},
 		{"honest, ten processes", &pacertest.FixedWindow{Limit: 100, Window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 600, 50 * ms, 50 * s, 57 * s},
 	} {
+		if !whole.Part(2, test.name) {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			var sum time.Duration
 			var refused int

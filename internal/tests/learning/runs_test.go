@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 )
 
@@ -30,6 +31,9 @@ func TestManyShortRuns(t *testing.T) {
 		{"bucket of eight, hints", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.RetryAfterOnly},
 		{"bucket of eight, silent", &pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.NoHeaders},
 	} {
+		if !whole.Part(2, test.name) {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			run := func(lasts time.Duration) (served, refused int) {
 				server := instances{Dialect: test.dialect, counters: []pacertest.Algorithm{test.algorithm.Fresh()}, random: rand.New(rand.NewPCG(1, 2))}

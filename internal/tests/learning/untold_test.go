@@ -161,6 +161,9 @@ func TestUntoldLimits(t *testing.T) {
 		kinds = append(kinds[:len(kinds):len(kinds)], kinds[0], kinds[0]) // and a log that says 503, and one whose answers take long
 	}
 	for k, kind := range kinds {
+		if *courses == 1 && !whole.Part(3, fmt.Sprint(kind.name, k)) {
+			continue
+		}
 		each(t, func(seed uint64) {
 			r := rand.New(rand.NewPCG(seed, uint64(k)))
 			draw := func(least, most float64) float64 { return least * math.Pow(most/least, r.Float64()) }
@@ -191,6 +194,9 @@ func TestUntoldLimits(t *testing.T) {
 // more courses, the load and where the clock stands are drawn.
 func TestUntoldFew(t *testing.T) {
 	for k, kind := range untoldKinds {
+		if *courses == 1 && !whole.Part(3, kind.name) {
+			continue
+		}
 		each(t, func(seed uint64) {
 			limits, later, share := []int{5, 7, 10, 20}, 0.0, 0.0
 			for _, limit := range limits {
@@ -275,7 +281,7 @@ func (u *untold) asks(t *testing.T, server http.RoundTripper, file *bytes.Buffer
 func TestUntoldFewAgain(t *testing.T) {
 	for k, kind := range untoldKinds {
 		for i, limit := range []int{5, 7, 10, 20} {
-			if i%3 != 0 && !whole.Wanted() {
+			if !whole.Part(4, fmt.Sprint(kind.name, limit)) {
 				continue
 			}
 			synctest.Test(t, func(t *testing.T) {

@@ -121,7 +121,7 @@ func TestQuotasThatChangeToAndFro(t *testing.T) {
 // longer than by a plain bucket.
 func TestQuotasThatChangeAtRandom(t *testing.T) {
 	texts := []string{"60/m burst 4", "6000/m burst 4", "6/m burst 4", "1200/m even", "60/m even", "6000/m burst 40", "600/m burst 10", "1000/m burst 4"}
-	for seed := range whole.Or[uint64](60, 150) {
+	for seed := range whole.Or[uint64](30, 150) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 9))
 			one := func() string { return texts[r.IntN(len(texts))] }

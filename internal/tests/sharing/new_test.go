@@ -68,7 +68,7 @@ func TestNothingButTheFirstTokenIsEarly(t *testing.T) {
 				q := quota.MustParse(text).Explicit()[0]
 				span := q.Per
 				if *outages <= few {
-					span = min(span, whole.Or(8*time.Hour, 3*24*time.Hour)) // in a month, the store is asked half a million times
+					span = min(span, whole.Or(3*time.Hour, 3*24*time.Hour)) // in a month, the store is asked half a million times
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), span)
 				defer cancel()

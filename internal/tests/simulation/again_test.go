@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	againCells  = flag.Int("again", whole.Or(8, 12), "cells of each class of which the second run is watched")
+	againCells  = flag.Int("again", whole.Or(5, 12), "cells of each class of which the second run is watched")
 	againSeed   = flag.Uint64("againseed", 31, "seed of these cells")
 	againTraced = flag.String("againtrace", "", "name of a cell to trace")
 )

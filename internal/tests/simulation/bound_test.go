@@ -18,9 +18,10 @@ import (
 // its way. Half of them are next to never refused; but where fewer tokens are there at once than processes, one
 // of three requests is, and more.
 func TestCellBound(t *testing.T) {
+	whole.Alone(t)
 	for _, column := range whole.Or([]string{"1-long", "3-long"}, []string{"1-long", "3-long", "10-long"}) {
 		var all, few []float64
-		for seed := range uint64(2) {
+		for seed := range whole.Or[uint64](1, 2) {
 			for i := range 48 {
 				c, err := drawCell(100+seed, fmt.Sprintf("%s/%s/%d", classExact, column, i))
 				if err != nil {
@@ -52,9 +53,10 @@ func TestCellBound(t *testing.T) {
 // window and burst, and not how many others there are: one alone is next to never refused, and several are,
 // since they hear of each other by nothing else.
 func TestCellSearch(t *testing.T) {
+	whole.Alone(t)
 	cells := 48
 	if *simulations <= usual {
-		cells = 16
+		cells = 10
 	}
 	for _, tt := range []struct {
 		column                string
@@ -83,6 +85,7 @@ func TestCellSearch(t *testing.T) {
 // who read what remains, and not how many others there are: how much of the limit their part is, and who goes
 // first.
 func TestCellRead(t *testing.T) {
+	whole.Alone(t)
 	for _, tt := range []struct {
 		column        string
 		slowest, most float64 // in half of the cells
@@ -93,7 +96,7 @@ func TestCellRead(t *testing.T) {
 		for _, class := range []string{classExact, classCoarse} {
 			for member := range readers {
 				var took, refused []float64
-				for i := range whole.Or(12, 24) {
+				for i := range whole.Or(6, 24) {
 					o := boundOfMember(t, member, fmt.Sprintf("%s/%s/%d", class, tt.column, i))
 					took, refused = append(took, o.Just), append(refused, o.Refused)
 				}
@@ -111,9 +114,10 @@ func TestCellRead(t *testing.T) {
 // TestCellUntold shows what the numbers of a limit cost those who have to read them in what is stated: how
 // often three of them are refused.
 func TestCellUntold(t *testing.T) {
+	whole.Alone(t)
 	for _, class := range []string{classExact, classCoarse} {
 		var took, refused []float64
-		for i := range 24 {
+		for i := range whole.Or(12, 24) {
 			o := boundOfMember(t, memberUntold, fmt.Sprintf("%s/3-long/%d", class, i))
 			took, refused = append(took, o.Just), append(refused, o.Refused)
 		}
@@ -129,6 +133,7 @@ func TestCellUntold(t *testing.T) {
 // TestCellGuess shows that one process that has to guess the numbers of a server never takes the truth for
 // impossible, and how many of its requests were on their way when it heard the first refusal.
 func TestCellGuess(t *testing.T) {
+	whole.Alone(t)
 	for _, class := range []string{classHint, classSilent} {
 		var refused, first []float64
 		for i := range whole.Or(4, 48) {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 )
 
@@ -75,6 +76,7 @@ func named(t *testing.T, seed uint64, n int) (list []cell) {
 // The matrix has cells everywhere in its ranges and none outside of them, and a seed always has
 // the same.
 func TestCellDraw(t *testing.T) {
+	whole.Alone(t)
 	all := named(t, 7, 200)
 	if again := named(t, 7, 200); !reflect.DeepEqual(all, again) {
 		t.Error("the same seed has other cells")

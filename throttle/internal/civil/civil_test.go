@@ -51,6 +51,7 @@ func windows(zone *time.Location) map[string]struct {
 // in every way: by an hour, half an hour, two hours, over midnight in both directions, over a whole day.
 // Windows begin where, and only where, clocks show the first date of a window for the first time.
 func TestWindowsAgainstTheCalendar(t *testing.T) {
+	whole.Alone(t)
 	for name, years := range map[string][2]int{
 		"UTC":                 {1996, 2004}, // leap years
 		"America/Los_Angeles": {2005, 2013}, // the rule changed

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 var (
-	worlds = flag.Int("worlds", 100, "how many worlds of each class are tried")
+	worlds = flag.Int("worlds", whole.Or(50, 100), "how many worlds of each class are tried")
 	first  = flag.Uint64("first", 0, "the seed of the first one")
 )
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -46,6 +47,7 @@ func near(r *rand.Rand, q quota.Quota) quota.Quota {
 // TestRedundantNeverBinds sends through pairs of quotas of which one is said to be
 // redundant, in bursts, evenly, at random, late: it never delays what the other grants.
 func TestRedundantNeverBinds(t *testing.T) {
+	whole.Alone(t)
 	needs64(t)
 	r := rand.New(rand.NewPCG(0, 8))
 	pairs := map[string]int{}

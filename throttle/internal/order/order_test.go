@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -57,7 +58,7 @@ func TestSpares(t *testing.T) {
 
 // TestAgainstASortedList inserts and removes at random, and compares all looks at a Queue with a sorted list.
 func TestAgainstASortedList(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range whole.Or[uint64](20, 50) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var q Queue[*guest]
 		var all []*guest
