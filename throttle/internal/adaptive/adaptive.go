@@ -140,6 +140,8 @@ type Answer struct {
 	named bool // one of them is stated
 	dear  bool // it may have cost more than what remains of a limit in another unit
 
+	unshared bool // what was used of a limit that is stated was ours: so are the limits that are not stated
+
 	underway int // requests of the Server that are
 
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its

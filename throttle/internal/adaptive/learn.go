@@ -216,7 +216,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 		s.doubted = s.sequence
 	}
 	if s.silent > 0 || !explained {
-		s.pace.Answered(now.Sub(t.Sent))
+		s.pace.Answered(now.Sub(t.Sent), a.unshared)
 		s.pace.Refuse(now, a.HoldKnown)
 		s.pace.Hint(now, asked, a.HoldResolution)
 	}

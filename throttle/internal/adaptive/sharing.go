@@ -39,6 +39,16 @@ func (r *refill) joinCrowd(o *outcome, back float64) {
 	}
 }
 
+// unshared reports whether what was used of the limit so far was ours, however much has come back meanwhile. Few missing
+// tokens say nothing: others may have used what came back.
+func (r *refill) unshared(o *outcome) bool {
+	back := r.rate
+	if _, most := r.drip.bounds(o.now); pace.Sane(most) {
+		back = most
+	}
+	return o.requests && o.used.all >= maxPerOurToken && o.used.part(o.now, back) >= stockAway
+}
+
 // seeOthers joins the crowd that shows when nothing remains first: too little was used to tell when the belief
 // began. What is missing was used, whatever came back meanwhile.
 func (r *refill) seeOthers(o *outcome) {

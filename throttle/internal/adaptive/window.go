@@ -76,6 +76,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	if !o.unpriced {
 		o.used = w.others.used(&o, inFlight)
+		a.unshared = a.unshared || w.refill.unshared(&o)
 	}
 
 	// The outcome is complete.

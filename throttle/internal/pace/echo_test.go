@@ -244,7 +244,7 @@ func TestEchoCounted(t *testing.T) {
 		{"nobody knows when it went", -time.Duration(start), 2 * s, 8 * s},
 	} {
 		var r Rate
-		r.Answered(test.took)
+		r.Answered(test.took, false)
 		if r.Serve(at(8*s), 1, Went{Sent: at(test.sent)}); r.echo.served[0].at != at(test.want) {
 			t.Errorf("%s: counted after %v, want %v", test.name, r.echo.served[0].at.Sub(start), test.want)
 		}
@@ -257,7 +257,7 @@ func TestEchoTurn(t *testing.T) {
 	var r Rate
 	r.echo.most = 100
 	serve := func(sent, now time.Duration, n int) { r.Serve(at(now), n, Went{Sent: at(sent)}) }
-	r.Answered(time.Second)
+	r.Answered(time.Second, false)
 	serve(0, 3*time.Second, 2) // counted after 1 s
 	serve(0, 4*time.Second, 3)
 	r.Refuse(at(5*time.Second), false)

@@ -91,9 +91,10 @@ func (s *episodes) next(e episode) {
 	s.extra = 0
 }
 
-// goesOn reports whether a refusal that comes now belongs to the latest episode.
-func (s *episodes) goesOn(now monotime.Time) bool {
-	few := s.extra < maxExtraRefusals && now.Sub(s.latest().lastRefusal) < longEpisode
+// goesOn reports whether a refusal that comes now belongs to the latest episode. Where nobody else takes what comes back
+// (unshared), what was served since the refusal before is all that did, however few that were.
+func (s *episodes) goesOn(now monotime.Time, unshared bool) bool {
+	few := !unshared && s.extra < maxExtraRefusals && now.Sub(s.latest().lastRefusal) < longEpisode
 	return s.servedSince < sameEpisode && (s.servedSince == 0 || few)
 }
 

@@ -45,6 +45,7 @@ type Rate struct {
 	episodes    episodes
 	rose        bool // the pace had risen when the latest refusal came
 	provisional bool // the rate is from less than an episode
+	unshared    bool // nobody else used what the server allows when the latest refusal came
 	useless     int  // how often in a row the pace was lowered and soon refused again, maxUseless at most
 
 	row     row        // what is served in a row, and the hold after it
@@ -76,6 +77,10 @@ const (
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
 	acceleration = 0.15
+	// unsharedGrowth is by which share the pace grows at most per token where nobody else uses the limit: by a tenth
+	// while sameEpisode are served. Then a fifth per second is far too much of a limit of few a minute. Where others
+	// use it as well, who has little would come back too slowly.
+	unsharedGrowth = 0.1 / sameEpisode
 	// longestDebt bounds for how long nothing goes because more went before than the rate.
 	longestDebt = 10 * time.Second
 	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than
@@ -250,22 +255,25 @@ func (r *Rate) try(now monotime.Time) {
 
 // Serve counts n tokens that were served. A request that was on its way when the latest refusal came belongs to the
 // row before (serveLate); or, where the server said for how long it refuses, counts only if something else is served as
-// well before the next refusal.
+// well before the next refusal; or, if it went no later than the refused request and took more than twice as long, so that
+// the server had surely counted it before, not at all (overtaken).
 func (r *Rate) Serve(now monotime.Time, n int, went Went) {
-	late := went.BeforeRefusal
+	counted := r.echo.counted(now, went.Sent)
+	overtaken := counted <= r.meter.from && counted.Add(r.echo.took) < now
+	late := went.BeforeRefusal || overtaken
+	went.BeforeRefusal = late
 	r.burst.serve(n)
 	r.meter.serve(n, late)
 	if !late {
 		r.first.serve(now)
 	}
-	counted := r.echo.counted(now, went.Sent)
 	if from := r.window.turn.from; !r.echo.on() {
 		if r.window.serve(now, n, went); r.window.turn.from != from {
 			r.echo.begins(counted)
 		}
 	}
 	r.echo.serve(counted, n)
-	if late && !r.former.trial && r.episodes.serveLate(now) {
+	if late && !r.former.trial && (r.episodes.serveLate(now) || overtaken) {
 		return
 	}
 	r.row.serve(now, n)
@@ -335,8 +343,9 @@ func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time
 	return r.row.look(now, n, later, token, others)
 }
 
-// Answered takes in how long the latest refusal took to come, before Refuse.
-func (r *Rate) Answered(took time.Duration) { r.echo.took = took }
+// Answered takes in how long the latest refusal took to come, before Refuse, and whether limits that the server states
+// show that nobody else uses what it allows.
+func (r *Rate) Answered(took time.Duration, unshared bool) { r.echo.took, r.unshared = took, unshared }
 
 // Refuse takes in a refusal: it is the first of all, or belongs to the latest episode, or ends
 // that and begins the next. Hinted says that the server said for how long it would refuse.
@@ -363,7 +372,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 		fallthrough
 	case r.episodes.count == 0:
 		r.episodes.begin(next)
-	case r.episodes.goesOn(now):
+	case r.episodes.goesOn(now, r.unshared && r.rate > 0):
 		r.continueEpisode(now)
 	case now > r.episodes.latest().start:
 		r.measure(now)
@@ -372,6 +381,9 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.episodes.measuredFrom, r.episodes.servedSince = now, 0
 	r.meter.refuse(now)
 	r.catchUp.refuse(now, hinted && r.rate > 0, since)
+	if r.unshared && !r.provisional {
+		r.growth = min(r.growth, unsharedGrowth*r.rate)
+	}
 }
 
 // Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now. It may stand for

@@ -527,3 +527,40 @@ func TestRateTry(t *testing.T) {
 		}
 	}
 }
+
+// TestRateOvertaken: refusals come at once, and answers may take seconds. What the server had counted when it refused is no
+// part of what it serves after that, though it is answered later.
+func TestRateOvertaken(t *testing.T) {
+	const ms, took = time.Millisecond, 60 * time.Millisecond
+	for sent, want := range map[time.Duration]float64{-took - ms: 1, -took: 1, -took + ms: 2} {
+		var r Rate
+		r.Answered(took, false)
+		r.Refuse(start, true)
+		r.Serve(start.Add(300*ms), 1, Went{Sent: start.Add(sent)})
+		r.Serve(start.Add(1000*ms), 1, Went{Sent: start.Add(700 * ms)})
+		r.Answered(took, false)
+		r.Refuse(start.Add(2000*ms), true)
+		if want *= paceShare / 2; r.rate != want {
+			t.Errorf("one that went %v after the refusal: %v/s, want %v", sent, r.rate, want)
+		}
+	}
+}
+
+// TestRateUnshared: where nobody else uses what the server allows, few that were served between two refusals are all that
+// came back: so each refusal ends an episode, and the growth falls with it, to less than a tenth in an episode.
+func TestRateUnshared(t *testing.T) {
+	for _, unshared := range []bool{false, true} {
+		r, now := refusedAtRate(), start.Add(3*time.Second)
+		r.serve(now)
+		before := r.episodes.count
+		r.Answered(0, unshared)
+		r.Refuse(now, false)
+		more, growth := 0, maxGrowth
+		if unshared {
+			more, growth = 1, 0.1/8*r.rate
+		}
+		if r.episodes.count != before+more || r.growth != growth {
+			t.Errorf("unshared %v: %d episodes and not %d, a growth of %v, want %v", unshared, r.episodes.count, before+more, r.growth, growth)
+		}
+	}
+}
