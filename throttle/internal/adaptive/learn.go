@@ -116,7 +116,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if !a.MayRefuse { // a server that refuses so serves nothing with it
 			s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 		}
-		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() && s.pace.Fresh() || s.pace.Open())
+		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
 	}
 }
 

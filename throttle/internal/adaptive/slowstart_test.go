@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
@@ -113,28 +112,5 @@ func TestIdlingKeepsWhatLasts(t *testing.T) {
 	before.overload.begun = 0
 	if !reflect.DeepEqual(b.lasting, before) {
 		t.Errorf("%+v, want %+v", b.lasting, before)
-	}
-}
-
-// TestSlowStartAfterAnUnexplainedRefusal: headers say how much is allowed, unless the server has refused although enough
-// remained: then the slow start that begins again goes on.
-func TestSlowStartAfterAnUnexplainedRefusal(t *testing.T) {
-	for remaining, want := range map[int]int{900: 3, 0: 0} {
-		b := newBucket(t, Config{SlowStart: true})
-		b.Restart(true)
-		says := func(n int) Answer {
-			return Answer{Statements: []quota.Statement{{Limit: 1000, Remaining: n, Reset: time.Second, ResetKnown: true, Resolution: time.Millisecond}}}
-		}
-		if b.exchange(says(901)); b.SlowStart() != 0 {
-			t.Fatalf("%d in the slow start although a limit is stated", b.SlowStart())
-		}
-		refused := says(remaining)
-		refused.Refused = true
-		b.exchange(refused)
-		b.at(2 * time.Second).exchange(says(899))
-		b.exchange(says(898))
-		if got := b.SlowStart(); got != want {
-			t.Errorf("refused while %d remained: %d in the slow start, want %d", remaining, got, want)
-		}
 	}
 }
