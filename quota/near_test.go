@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -115,6 +116,8 @@ func TestQuotasAreNotThereTwice(t *testing.T) {
 		"5/s, 9/m, 5 requests/second":        `quota: column 11: "5/s" is there twice, want each quota once`,
 		"5/m burst 5, 5/1m burst 5":          `quota: column 14: "5/m burst 5" is there twice, want each quota once`,
 		"9 tokens/m as a, 9 tokens/60s as a": `quota: column 18: "a" is there twice, want each quota once`,
+		"5/month as a, 5/month from 1 as a":  `quota: column 15: "a" is there twice, want each quota once`, // as Explicit says
+		"5/s, 5/s as 5/s":                    `quota: column 6: "5/s" is there twice, want each quota once`, // a quota without a name has that one
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v\nwant %s", text, err, want)
@@ -125,7 +128,8 @@ func TestQuotasAreNotThereTwice(t *testing.T) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	for _, fine := range []string{"5/s, 5/m", "5/s, 5 tokens/s", "5/s, 5/s overall", "5/s, 5/s window", "5/s as a, 5/s as b", "no limit, no limit"} {
-		if _, err := Parse(fine); err != nil {
+		qs, err := Parse(fine)
+		if err := errors.Join(err, qs.Explicit().Validate()); err != nil {
 			t.Errorf("%q: %v", fine, err)
 		}
 	}

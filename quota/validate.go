@@ -30,8 +30,9 @@ func (q Quota) checkBeside(before Quotas) error {
 	if meant, ok := before.Misspelled(q.Unit); ok && q.N > 0 {
 		return fmt.Errorf("%q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.label(), named(q.unit()), named(meant.unit()), meant.label(), Quota{Unit: q.Unit})
 	}
+	explicit := q.explicit()
 	for _, o := range before {
-		if q.N > 0 && q.N == o.N && q.Name == o.Name && q.String() == o.String() {
+		if q.N > 0 && q.N == o.N && o.explicit() == explicit {
 			return fmt.Errorf("%q is there twice, want each quota once", q.label())
 		}
 	}
