@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -158,8 +159,8 @@ func (s *secondsCell) run(t *testing.T, r *rand.Rand) (share, refusals float64) 
 			}
 			v := a.Take(now, 1)
 			if s.set(resp.Header, v, now); s.lies && now.Sub(start) < long/4 {
-				for name, values := range resp.Header {
-					if n, err := strconv.ParseInt(values[0], 10, 64); err == nil {
+				for _, name := range slices.Sorted(maps.Keys(resp.Header)) { // in the same order in each run
+					if n, err := strconv.ParseInt(resp.Header.Get(name), 10, 64); err == nil {
 						resp.Header.Set(name, strconv.FormatInt(max(n+r.Int64N(20)-10, 0), 10))
 					}
 				}
