@@ -3,7 +3,6 @@ package throttle
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"time"
@@ -20,7 +19,7 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests. Zero means 1. Negative panics.
+	// N is the cost in requests. Zero means 1. Above quota.MaxN it counts as that. Negative panics.
 	N int
 
 	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a
@@ -87,7 +86,7 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 // one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c, g := Claim{N: n, MaxWait: -1, bare: true}, Grant{}
-	if ctx := context.Background(); !g.begin(l, &c) || g.grantAtOnce(ctx, max(c.N, 1)) == nil {
+	if ctx := context.Background(); !g.begin(l, &c) || g.grantAtOnce(ctx, check.N(c.N)) == nil {
 		if w, err := l.join(ctx, &c, place{}, &g, nil); err != nil || w != nil && !w.abandon(&g) {
 			return false
 		}
@@ -105,7 +104,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 // acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the
 // bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
-	if check.Context(ctx); g.begin(l, c) && g.grantAtOnce(ctx, max(c.N, 1)) != nil {
+	if check.Context(ctx); g.begin(l, c) && g.grantAtOnce(ctx, check.N(c.N)) != nil {
 		return g, nil
 	}
 	var p place
@@ -208,10 +207,7 @@ func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path:
 
 // need returns what the claim needs of each bucket, which asks l. It panics if N is negative.
 func (c *Claim) need(l *Limiter) (need need) {
-	if c.N < 0 {
-		panic(fmt.Sprintf("throttle: Claim.N is %d, want 0 or more", c.N))
-	}
-	need.Claims, need.N, need.bare, need.answers = 1, max(c.N, 1), c.bare, c.answers
+	need.Claims, need.N, need.bare, need.answers = 1, check.N(c.N), c.bare, c.answers
 	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
 	need.Hasty = adaptive.Hasty(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of others, see enqueue
 	if len(c.Costs) > 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,35 @@ func TestSettleAboveMaxN(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestClaimAboveMaxN: an N above quota.MaxN counts as that, whichever way a claim is granted, and no sum overflows.
+func TestClaimAboveMaxN(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("no int is above quota.MaxN")
+	}
+	for _, q := range []quota.Quotas{nil, quotas(t, "10/s burst 10"), quotas(t, "10 in flight")} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: q}
+			var all []*Grant
+			for range 2 {
+				g, _ := l.Observe(Claim{N: math.MaxInt})
+				all = append(all, g)
+			}
+			if q == nil {
+				all = append(all, grant(t, l, Claim{N: math.MaxInt}), grant(t, l, Claim{N: math.MaxInt, Priority: Urgent}))
+			}
+			if got, want := int64(l.State().InFlight), int64(len(all))*quota.MaxN; got != want {
+				t.Errorf("%v: %d are in flight, want %d", q, got, want)
+			}
+			for _, g := range all {
+				g.Done()
+			}
+			if got := l.State().InFlight; got != 0 {
+				t.Errorf("%v: %d are in flight in the end, want none", q, got)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -36,6 +37,18 @@ func ClaimsOr(ofClaim, ofLimiter time.Duration) time.Duration {
 	}
 	return ofLimiter
 }
+
+// N returns what a claim costs in requests, of which its N is n: one at least, and quota.MaxN at most, so that no sum of
+// costs overflows. It panics if n is negative.
+func N(n int) int {
+	if n < 0 {
+		panicNegative(n)
+	}
+	return int(min(int64(max(n, 1)), quota.MaxN))
+}
+
+// panicNegative is not a part of N, so that N is inlined.
+func panicNegative(n int) { panic(fmt.Sprintf("throttle: Claim.N is %d, want 0 or more", n)) }
 
 // Bounds are what bounds the wait of a claim. Its instants are of the clock that stands still while the machine
 // sleeps: see [monotime.Clock.Awake].
