@@ -116,7 +116,7 @@ func TestQuotasAreNotThereTwice(t *testing.T) {
 		"5/s, 9/m, 5 requests/second":        `quota: column 11: "5/s" is there twice, want each quota once`,
 		"5/m burst 5, 5/1m burst 5":          `quota: column 14: "5/m burst 5" is there twice, want each quota once`,
 		"9 tokens/m as a, 9 tokens/60s as a": `quota: column 18: "a" is there twice, want each quota once`,
-		"5/month as a, 5/month from 1 as a":  `quota: column 15: "a" is there twice, want each quota once`, // as Explicit says
+		"5/month as a, 5/month from 1 as a":  `quota: column 15: "a" is there twice, want each quota once`,  // as Explicit says
 		"5/s, 5/s as 5/s":                    `quota: column 6: "5/s" is there twice, want each quota once`, // a quota without a name has that one
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {
