@@ -10,11 +10,12 @@ import (
 )
 
 // Used is what went of a quota and is not back yet, as data: it may be written as JSON, and charged in a later
-// run of the program to a quota of the same unit. It says nothing of how much the quota grants.
+// run of the program to a quota of the same unit.
 type Used struct {
 	Unit string        `json:"unit,omitempty"`
 	Kind string        `json:"kind"`
-	Span time.Duration `json:"span"` // in which all that is granted comes back
+	N    int           `json:"n,omitzero"` // of the quota, which tells it from others of its kind and span; zero in older texts
+	Span time.Duration `json:"span"`       // in which all that is granted comes back
 
 	At time.Time `json:"at"` // when something went last
 
@@ -104,7 +105,7 @@ func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 		if !e.remembers() || e.all.Idle(now) || len(all) == MaxUsed {
 			continue
 		}
-		u := Used{Unit: e.quota.Unit, Kind: e.quota.Kind.String(), Span: spanOf(e.quota)}
+		u := Used{Unit: e.quota.Unit, Kind: e.quota.Kind.String(), N: e.quota.N, Span: spanOf(e.quota)}
 		cs := e.all.(remembering).charges(now)
 		last := cs[len(cs)-1].at
 		u.At = clock.Date(last).UTC()
@@ -116,11 +117,15 @@ func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 	return all
 }
 
-// Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one
-// of the same unit, kind and span; else to one of the same unit and kind; else to one of the same unit. Charge
-// reports whether there was any.
+// Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one of the
+// same unit, kind, span and N, since the file has none that was idle, which another one might be taken for; else to one
+// of the same unit, kind and span; else to one of the same unit and kind; else to one of the same unit. Charge reports
+// whether there was any.
 func (s Stack) Charge(now monotime.Time, all []Used, clock *monotime.Clock) (any bool) {
 	alike := [...]func(u *Used, q *quota.Quota) bool{
+		func(u *Used, q *quota.Quota) bool {
+			return u.Kind == q.Kind.String() && u.Span == spanOf(q) && u.N == q.N
+		},
 		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind.String() && u.Span == spanOf(q) },
 		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind.String() },
 		func(*Used, *quota.Quota) bool { return true },

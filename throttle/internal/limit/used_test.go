@@ -98,22 +98,26 @@ func outlives(t *testing.T, q quota.Quota, r *rand.Rand) {
 	}
 }
 
-// What went is charged to the quota that is most alike: first of the same unit, kind and span, last of the same unit.
+// What went is charged to the quota that is most alike: first of the same unit, kind, span and N, last of the same
+// unit. Nothing is written of a quota that is idle again, and what went of another one is not taken for that of it.
 func TestChargeOfChangedQuotas(t *testing.T) {
 	for _, test := range []struct {
 		old, new string
+		later    time.Duration
 		left     []int // of the new quotas
 	}{
-		{"10/h", "20/h", []int{13}},
-		{"10/h", "5/h", []int{0}},
-		{"10/h, 100/d window grid", "50/d window grid, 12/h", []int{43, 5}},
-		{"10/h, 100/d", "100/2d, 10/h", []int{93, 3}},
-		{"10/h window", "10/h", []int{3}},
-		{"10/month", "10/d window grid in Asia/Tokyo", []int{3}},
-		{"10/h", "10 tokens/h, 10/m", []int{10, 10}},
-		{"10/h, 20/h", "30/h", []int{23}},
-		{"10/h burst 10", "20/h burst 20", []int{13}},
-		{"10/m, 10 in flight", "10/h, 10 in flight", []int{10, 10}},
+		{"10/h", "20/h", 0, []int{13}},
+		{"10/h", "5/h", 0, []int{0}},
+		{"10/h, 100/d window grid", "50/d window grid, 12/h", 0, []int{43, 5}},
+		{"10/h, 100/d", "100/2d, 10/h", 0, []int{93, 3}},
+		{"10/h window", "10/h", 0, []int{3}},
+		{"10/month", "10/d window grid in Asia/Tokyo", 0, []int{3}},
+		{"10/h", "10 tokens/h, 10/m", 0, []int{10, 10}},
+		{"10/h, 20/h", "30/h", 0, []int{23}},
+		{"10/h burst 10", "20/h burst 20", 0, []int{13}},
+		{"10/m, 10 in flight", "10/h, 10 in flight", 0, []int{10, 10}},
+		{"60/h burst 60, 10/h burst 10", "60/h burst 60, 10/h burst 10", 10 * time.Minute, []int{60, 4}},
+		{"60/h burst 60, 10/h burst 10", "90/h burst 90, 10/h burst 10", 10 * time.Minute, []int{90, 4}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var clock monotime.Clock
@@ -126,6 +130,7 @@ func TestChargeOfChangedQuotas(t *testing.T) {
 			for range 7 {
 				a.Take(clock.Now(), clock.Now(), &Demand{Claims: 1, N: 1}, false)
 			}
+			time.Sleep(test.later)
 			b := made(test.new)
 			used := a.Used(clock.Now(), &clock)
 			b.Charge(clock.Now(), used, &clock)
