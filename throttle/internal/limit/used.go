@@ -156,12 +156,13 @@ func (e *entry) remembers() bool {
 	return ok && spanOf(e.quota) > shortest
 }
 
-// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a
-// bucket may owe as much as it holds.
+// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a bucket
+// may owe what comes back in two of its spans, which is for how long Pruned keeps it.
 func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 	last, left := clock.At(u.At), min(int64(math.MaxInt), quota.MaxN)
 	if e.quota.Kind == quota.TokenBucket {
-		left = min(2*int64(Most(e.quota)), left)
+		n, burst := int64(e.quota.N), int64(Most(e.quota))
+		left = min(burst-1+2*max(n, burst), left)
 	}
 	ns := make([]int64, len(u.Went)/2)
 	for i := len(ns) - 1; i >= 0; i-- {

@@ -144,7 +144,39 @@ func TestChargeOfChangedQuotas(t *testing.T) {
 	}
 }
 
-// What a hostile file says is left out, or has a quota grant nothing for its span at most.
+// A bucket owes in the next run what it owes in this one, for two spans at most: a claim may have cost more than it was
+// expected to.
+func TestChargeOfDebts(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		cost int
+		wait time.Duration
+	}{
+		{"30/h even", 3, 6 * time.Minute},
+		{"30/h even", 60, 2 * time.Hour},
+		{"30/h even", 600, 2 * time.Hour},
+		{"10/h burst 5 debt", 14, time.Hour},
+		{"10/h burst 5 debt", 400, 2 * time.Hour},
+		{"10/h burst 20", 59, 4 * time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var clock monotime.Clock
+			clock.Start()
+			made := func() (s Stack) {
+				s.Set(clock.Now(), quota.MustParse(test.text).Explicit(), 0, clock.Wall(), func(int, time.Duration) Spread { return Spread{} })
+				return s
+			}
+			a, b := made(), made()
+			a.Take(clock.Now(), clock.Now(), &Demand{Claims: 1, N: test.cost}, false)
+			b.Charge(clock.Now(), a.Used(clock.Now(), &clock), &clock)
+			if at, _ := b[0].all.When(clock.Now(), 0, 1); at.Sub(clock.Now()) != test.wait {
+				t.Errorf("%s, of which %d are used: the next one goes after %v, want %v", test.text, test.cost, at.Sub(clock.Now()), test.wait)
+			}
+		})
+	}
+}
+
+// What a hostile file says is left out, or has a quota grant nothing for two of its spans at most.
 func TestUsedIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	fine := Used{Kind: "plain", Span: time.Hour, At: now, Went: []int64{5, 1, 0, 3}}
