@@ -81,6 +81,49 @@ func TestLeaseOutage(t *testing.T) {
 	}
 }
 
+// TestLeaseOutageNewcomers: a process that lost the store before others came divides the quota by those of whom it knows.
+// So n processes of which each lost the store before the next one came send 9/10·(1 + 1/2 + … + 1/n) of a quota while
+// nobody reaches the store; and up to 9/10 and all of it while the second one does.
+func TestLeaseOutageNewcomers(t *testing.T) {
+	const s = time.Second
+	for _, text := range []string{"20/s burst 5", "20/s sliding", "20/s window"} {
+		for _, c := range []struct {
+			lost       []time.Duration // when each process loses the store; it comes ten seconds after the one before
+			alone, all int             // what goes in five seconds while the last one reaches the store, and while nobody does
+		}{
+			{[]time.Duration{30 * s, 30 * s}, 100, 90},
+			{[]time.Duration{5 * s, 30 * s}, 190, 135},
+			{[]time.Duration{5 * s, 15 * s, 30 * s}, 235, 165},
+		} {
+			t.Run(fmt.Sprint(text, c.lost), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := &fleet{t: t, start: time.Now(), each: make([]int, len(c.lost))}
+					shared, end := new(store.Memory), until(t, f.start.Add(60*s))
+					for i, lost := range c.lost {
+						time.Sleep(time.Until(f.start.Add(time.Duration(i) * 10 * s)))
+						near := nearStore()
+						near.Store, near.silent = shared, true // else it would hear of others after it has lost the store
+						near.away(time.Until(f.start.Add(lost)), time.Hour)
+						l := member(t, near, text)
+						for range 4 {
+							f.worker(end, i, l, func() time.Duration { return 0 })
+						}
+					}
+					f.wait.Wait()
+					alone, all := 0, 0
+					for _, o := range f.sends {
+						alone += btoi(o.at >= 25*s && o.at < 30*s)
+						all += btoi(o.at >= 45*s && o.at < 50*s)
+					}
+					if alone != c.alone || all != c.all {
+						t.Errorf("%d go while the last one reaches the store, want %d; and %d while nobody does, want %d", alone, c.alone, all, c.all)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestLeaseNeverReached: nobody knows how many share a store that was never reached.
 func TestLeaseNeverReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
