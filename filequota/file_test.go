@@ -647,19 +647,21 @@ func TestOpen(t *testing.T) {
 	if err := errors.Join(os.Mkdir(sticky, 0o700), os.Chmod(sticky, 0o777|fs.ModeSticky), os.Mkdir(foreign, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(foreign, "news"), []byte("of today"), 0o600); err != nil {
+	news := filepath.Join(foreign, "news")
+	if err := errors.Join(os.Chmod(foreign, 0o770), os.WriteFile(news, []byte("of today"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { // what is refused is as it was
-		text, err := os.ReadFile(filepath.Join(foreign, "news"))
-		made, err2 := os.ReadDir(sticky)
-		if err != nil || err2 != nil || string(text) != "of today" || len(made) > 0 {
-			t.Errorf("%q, %v; %v, %v", text, err, made, err2)
+		text, err := os.ReadFile(news)
+		st, err2 := os.Stat(news)
+		made, err3 := os.ReadDir(sticky)
+		if err := errors.Join(err, err2, err3); err != nil || string(text) != "of today" || st.Mode() != 0o600 || len(made) > 0 {
+			t.Errorf("%v; %q, %v; %v", err, text, st, made)
 		}
 	}()
 	for path, want := range map[string]string{
 		sticky:                           "filequota: " + sticky + " is for files of everybody (mode dtrwxrwxrwx), each of whom is kept from those of others: want a directory of your own, such as",
-		foreign:                          "filequota: " + filepath.Join(foreign, "news") + " is the file of another program: want a directory for quotas alone",
+		foreign:                          "filequota: " + news + " is the file of another program: want a directory for quotas alone",
 		"":                               "filequota: no directory is given",
 		"~":                              "filequota: ~: only a shell knows what ~ is; want a directory such as one in os.UserCacheDir or os.UserHomeDir, or ./~ for one of that name",
 		"~/.cache/q":                     "filequota: ~/.cache/q: only a shell knows what ~ is; want",

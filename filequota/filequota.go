@@ -128,6 +128,9 @@ func Open(dir string, o *Options) (*Store, error) {
 		return nil, fmt.Errorf("filequota: %w", err)
 	}
 	s := &Store{dir: path, clock: clock, watch: watch, making: make(chan struct{}, 1), buckets: map[string]*bucket{}, ears: map[string]*ear{}}
+	if err := s.checkNews(); err != nil {
+		return nil, fmt.Errorf("filequota: %w", err)
+	}
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("filequota: %w", err)
 	}

@@ -120,23 +120,39 @@ func (s *Store) openNews() (*os.File, error) {
 	}
 }
 
+// checkNews returns an error if the news are those of another program, which steps would write into, and to which
+// prepare would let in a group. It is for Open: a process that runs needs nothing that is in the news.
+func (s *Store) checkNews() error {
+	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var raw [bornAt]byte
+	if err := errors.Join(readAt(f, raw[:], 0), f.Close()); err != nil {
+		return err
+	}
+	if len(bytes.Trim(raw[:], "\x00\n")) > 0 { // tell writes a line feed, and nothing else stands there
+		return fmt.Errorf("%s is the file of another program: want a directory for quotas alone", s.newsPath())
+	}
+	return nil
+}
+
 // settle waits until a directory is as old as it has to be for a process that begins, whose buckets are new
 // ones: somebody may have removed the directory, and processes that run come in that time, and take along what
-// was in it. So that no such process waits, it is not for them. A directory with the news of another program,
-// which a step would write into, is an error.
+// was in it. So that no such process waits, it is not for them.
 func (s *Store) settle(ctx context.Context) error {
 	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	var raw [bornAt + 8]byte
-	if err := errors.Join(readAt(f, raw[:], 0), f.Close()); err != nil {
+	var raw [8]byte
+	if err := errors.Join(readAt(f, raw[:], bornAt), f.Close()); err != nil {
 		return err
 	}
-	if len(bytes.Trim(raw[:bornAt], "\x00\n")) > 0 { // which tell writes, and nothing else is there
-		return fmt.Errorf("%s is the file of another program: want a directory for quotas alone", s.newsPath())
-	}
-	born := time.Duration(binary.LittleEndian.Uint64(raw[bornAt:]))
+	born := time.Duration(binary.LittleEndian.Uint64(raw[:]))
 	age := s.clock().now - born
 	if born == 0 || age < 0 || age >= settles { // zero: it is not known
 		return nil

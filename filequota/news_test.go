@@ -134,3 +134,22 @@ func (w *busy) wait(time.Duration) bool {
 	w.waits.Add(1)
 	return w.poller.wait(time.Millisecond)
 }
+
+// TestNewsOverwritten: a process goes on where somebody else has written into the file of news, with buckets that
+// are new, too; Open refuses such a directory.
+func TestNewsOverwritten(t *testing.T) {
+	m := newMachine(t)
+	p := m.process("a", "10/m log")
+	if err := os.WriteFile(p.newsPath(), []byte("of today"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.ask(3); n != 3 {
+		t.Errorf("%d of 3", n)
+	}
+	if err := p.Save(t.Context(), &text{word: "a"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(m.dir, nil); err == nil {
+		t.Error("no error")
+	}
+}
