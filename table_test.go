@@ -176,12 +176,13 @@ func TestTableJSONErrors(t *testing.T) {
 		`{"a/": ["5/s", [5]]}`: `pacer: Quotas["a/"][1]: [5], want a text`,
 		` ["5/s"] `:            `pacer: Quotas: ["5/s"], want an object of patterns such as {"api.example.com/": "5/s"}`,
 		`"5/s"`:                `pacer: Quotas: "5/s", want an object of patterns`,
-		``:                     `pacer: Quotas: EOF`,
-		`{"a/": "5/s"`:         `pacer: Quotas: EOF`,
-		`{"a/": "5/s",}`:       `pacer: Quotas: `,
-		`{"a/" "5/s"}`:         `pacer: Quotas: `,
-		`{a: "5/s"}`:           `pacer: Quotas: `,
-		`{"a/": "5/s"} {} `:    `pacer: Quotas: {}, want nothing after the object`,
+		"[\n\t\"5/s\",\n\t\"50000 an hour, and no more than that\"\n]": `pacer: Quotas: [ "5/s", "50000 an hour, and no more tha…, want an object of patterns`,
+		``:                  `pacer: Quotas: EOF`,
+		`{"a/": "5/s"`:      `pacer: Quotas: EOF`,
+		`{"a/": "5/s",}`:    `pacer: Quotas: `,
+		`{"a/" "5/s"}`:      `pacer: Quotas: `,
+		`{a: "5/s"}`:        `pacer: Quotas: `,
+		`{"a/": "5/s"} {} `: `pacer: Quotas: {}, want nothing after the object`,
 	} {
 		table := Table{"old/": nil}
 		err := table.UnmarshalJSON([]byte(text))

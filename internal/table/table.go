@@ -27,7 +27,7 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	case first == nil:
 		return nil, nil
 	case first != json.Delim('{'):
-		return nil, fmt.Errorf(`pacer: Quotas: %.40s, want an object of patterns such as {"api.example.com/": "5/s"}`, bytes.TrimSpace(data))
+		return nil, fmt.Errorf(`pacer: Quotas: %s, want an object of patterns such as {"api.example.com/": "5/s"}`, beginning(data))
 	}
 	read := map[string]quota.Quotas{}
 	var errs []error
@@ -51,8 +51,8 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("pacer: Quotas: %w", err)
 	}
-	if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) > 0 {
-		return nil, fmt.Errorf("pacer: Quotas: %.40s, want nothing after the object", rest)
+	if rest := beginning(data[d.InputOffset():]); rest != "" {
+		return nil, fmt.Errorf("pacer: Quotas: %s, want nothing after the object", rest)
 	}
 	return read, errors.Join(errs...)
 }
@@ -103,4 +103,13 @@ func written(value any) string {
 		return string(b)
 	}
 	return strings.TrimSpace(fmt.Sprint(value))
+}
+
+// beginning returns the first 40 characters of a text, in one line.
+func beginning(text []byte) string {
+	s := strings.Join(strings.Fields(string(text)), " ")
+	if first := fmt.Sprintf("%.40s", s); first != s {
+		return first + "…"
+	}
+	return s
 }
