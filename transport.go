@@ -265,8 +265,8 @@ type Learn struct {
 	Spend throttle.Spend
 
 	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request looks.
-	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket, and a request that is refused is
-	// sent again at once, MaxRefusals times.
+	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket: only the request that is refused
+	// waits, out of line, for as long as its answer asks for, or for a backoff.
 	MaxHold time.Duration
 
 	// IdleAfter is how long a bucket must be idle before it starts slowly again. Zero means a minute. If

@@ -63,12 +63,13 @@ type Outcome struct {
 	mark    *inside.Mark  // see inner.Answered
 
 	// Backoff is for how long the refused request is not to be made again; see Claim.After. Zero means that the
-	// line alone says when. It is above zero in two cases:
+	// line alone says when. It is above zero in three cases:
 	//   - The refusal is a matter of this request, or of its kind, and does not hold the bucket: others like it
 	//     were refused again and again, while others were served in between (docs/learning-rules.md says how that
 	//     is told), or something in front of the server has refused it.
 	//   - The bucket is held, the refusal does not say for how long, and others were served between three refusals
 	//     of the request.
+	//   - No server can hold the bucket (a negative Limiter.MaxHold). Then it is no shorter than the answer asks for.
 	Backoff time.Duration
 }
 
@@ -170,6 +171,9 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		l.server.End(&g.ticket, g.extra.Claimed())
 		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.class) {
 			o.Refused = true
+		}
+		if o.Refused && o.Backoff == 0 {
+			o.Backoff = l.server.Unheld(&g.place.past, told.hold().For, told.Statements)
 		}
 		l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {

@@ -475,3 +475,29 @@ func TestLooksOfAWindowThatWaitersShare(t *testing.T) {
 		})
 	}
 }
+
+// TestUnheldBackoff: where nothing that a server says holds the bucket, a refusal that was told by something in front of
+// the server, and a failure that is taken for a refusal, have their claims wait by themselves.
+func TestUnheldBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter, MaxHold: -1}
+		grant(t, l, Claim{}).Answered(says(5, time.Hour))
+		first := grant(t, l, Claim{})
+		o := first.Answered(Answer{Refused: true})
+		again := grant(t, l, Claim{After: first}).Answered(Answer{Refused: true})
+		if want := (Outcome{Refused: true, Backoff: 100 * time.Millisecond}); o != want || again.Backoff != 2*want.Backoff {
+			t.Errorf("a stray: %+v and %+v, want %+v, and then twice as long", o, again, want)
+		}
+
+		l, o = &Limiter{Rand: noJitter, MaxHold: -1}, Outcome{}
+		for range 20 {
+			grant(t, l, Claim{}).Answered(Answer{})
+			if o = grant(t, l, Claim{}).Answered(Answer{MayRefuse: true}); o.Refused {
+				break
+			}
+		}
+		if want := (Outcome{Refused: true, Backoff: 100 * time.Millisecond}); o != want {
+			t.Errorf("a failure: %+v, want %+v", o, want)
+		}
+	})
+}

@@ -186,7 +186,8 @@ type Limiter struct {
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
 	// away. After it, one request goes to find out: up to a second before it, by chance, so that several
 	// processes do not go in the same instant. Zero means 15 minutes, and Forever no bound. If negative, it is
-	// zero: nothing that a server says holds the bucket.
+	// zero: nothing that a server says holds the bucket, and a claim that was refused waits by itself, see
+	// Outcome.Backoff.
 	MaxHold time.Duration
 
 	// Shared says by which Store processes share the Quotas. Zero means that the Quotas are of this Limiter alone.

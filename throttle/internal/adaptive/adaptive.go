@@ -75,7 +75,7 @@ type sequence uint64
 // Config is what the user of a bucket says about learning. All values are effective ones, with
 // defaults filled in.
 type Config struct {
-	MaxHold       time.Duration  // bounds every hold that a server asks for
+	MaxHold       time.Duration  // bounds every hold that a server asks for; if zero, refused claims wait by themselves, see Unheld
 	MaxStandstill time.Duration  // how far away a reset is that may be waited for; zero if there is no bound
 	Spend         Spend          // how what remains of a limit is spent
 	SlowStart     bool           // after a refusal, and when the bucket is new or has idled

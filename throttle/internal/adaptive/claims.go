@@ -1,8 +1,10 @@
 package adaptive
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 	"github.com/gopacer/pacer/throttle/internal/whose"
@@ -30,6 +32,22 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 		s.Restart(false)
 	}
 	return s.alone(asked, p.Refusals()), v != whose.OfBucket
+}
+
+// Unheld takes in an answer that refuses a claim, and returns for how long the claim waits by itself, if no server can
+// hold the bucket (Config.MaxHold is zero); else zero. Asked is for how long the server wants no requests. If it does not
+// say, that is until the limits that it says are used up come back.
+func (s *Server) Unheld(p **Past, asked time.Duration, stated []quota.Statement) time.Duration {
+	if s.config.MaxHold > 0 {
+		return 0
+	}
+	for i := 0; asked <= 0 && i < len(stated); i++ {
+		if st := &stated[i]; st.Remaining <= 0 && st.ResetKnown {
+			asked = st.Reset
+		}
+	}
+	*p = cmp.Or(*p, new(Past))
+	return s.alone(asked, (*p).Stray())
 }
 
 // stray takes in a refusal, and reports whether it comes from something in front of the server. Stated says that the

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -108,7 +109,7 @@ func (s *Server) punctual() bool {
 // longestStretch at most, and a random part of up to half of it more: without that, claims of a narrow limit that
 // were refused together would be refused together again.
 func (s *Server) alone(asked time.Duration, n int) time.Duration {
-	hold := min(Hold(asked, n), s.config.MaxHold)
+	hold := min(Hold(asked, n), cmp.Or(s.config.MaxHold, monotime.Longest)) // where no server holds the bucket, the hint counts
 	if asked > 0 {
 		return hold
 	}

@@ -18,7 +18,7 @@ import (
 type Past struct {
 	Behind  monotime.Time // others that came before that go first; zero if the claim has its place
 	yielded bool          // it went behind others, after refusals in a row, since it was refused itself; see Judge.Yields
-	strays  int           // how often it was refused by something in front of the server
+	strays  int           // how often it was refused by something in front of the server, or where no refusal holds the bucket
 	granted uint64        // the latest attempt, if the server refused it
 	evidence
 }
@@ -39,7 +39,8 @@ func (p *Past) Latest() uint64 {
 	return p.granted
 }
 
-// Stray takes in that something in front of the server has refused the claim, and returns how often that was so.
+// Stray takes in that the claim was refused by something in front of the server, or where no refusal holds the bucket, and
+// returns how often that was so.
 func (p *Past) Stray() int {
 	p.strays++
 	p.yielded = false
