@@ -120,20 +120,21 @@ func (s *stock) note(o *reading, least, most float64) (others bool) {
 
 // seesOthers reports whether the reset is later than our tokens explain: those that were answered since the answer
 // before, and those in flight, which may have been counted. They move on the reset that was explained before (alone);
-// or, if the limit was full meanwhile, the instant at which the request came to the server, by whose clock that was as
-// long before the reset at least as what is missing takes to come back.
+// or, if the limit was full meanwhile, the latest instant at which the request came to the server: that of its answer,
+// since it may have been held up on its way; by the clock of the server, as long before the reset at least as what is
+// missing takes to come back.
 func (s *stock) seesOthers(o *reading) (others bool) {
 	if o.resetLate == 0 {
 		return false
 	}
 	flight := max(o.flight-o.n, 0)
 	s.refute(o, flight)
-	late, came := o.sent, s.came(o)
-	if o.inLeast != o.inMost { // an instant, by the clock of the server
-		late = o.resetLate.Add(-monotime.Seconds(float64(max(o.limit-o.remaining-1, 0)) / s.most))
-		came = late
+	from, came := o.sent, o.now // as resetEarly and resetLate count from
+	if o.inLeast != o.inMost {  // an instant, by the clock of the server
+		came = o.resetLate.Add(-monotime.Seconds(float64(max(o.limit-o.remaining-1, 0)) / s.most))
+		from = came
 	}
-	others = s.alone != 0 && o.resetEarly > max(s.alone, late).Add(s.time(float64(s.used+flight+stockSure)))
+	others = s.alone != 0 && o.resetEarly > max(s.alone, from).Add(s.time(float64(s.used+flight+stockSure)))
 	ours := max(s.alone, came).Add(s.time(float64(s.used)))
 	if s.alone == 0 || others {
 		ours = o.resetLate
@@ -141,9 +142,6 @@ func (s *stock) seesOthers(o *reading) (others bool) {
 	s.alone, s.used = min(ours, o.resetLate), 0
 	return others && s.pricing.none(o.limit)
 }
-
-// came is about when the request came to the server: an answer that was written then would have come so soon.
-func (s *stock) came(o *reading) monotime.Time { return min(o.now, o.sent.Add(s.trip)) }
 
 // refute finds out which prices do not explain by how much the reset has moved on since the answer before.
 // Where the limit may have been full meanwhile, if all was ours, that says nothing.
@@ -170,7 +168,7 @@ func (s *stock) rate() float64 { return math.Sqrt(s.least * s.most) }
 
 // hear takes in the newest answer. What was there is known to a token, and where the reset is known, to a part of one.
 func (s *stock) hear(o *reading) {
-	rate, came := s.rate(), s.came(o)
+	rate, came := s.rate(), min(o.now, o.sent.Add(s.trip))
 	low, high := float64(o.remaining), float64(min(o.remaining+1, o.limit))
 	if o.resetLate != 0 && o.inMost > 0 {
 		least, most := float64(o.limit)-o.inMost.Seconds()*rate, float64(o.limit)-o.inLeast.Seconds()*rate

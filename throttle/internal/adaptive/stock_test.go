@@ -398,6 +398,41 @@ func TestStockInACrowd(t *testing.T) {
 	}
 }
 
+// TestStockWhereRequestsAreHeldUp: requests that are held up on their way to a limit that is full are counted when they
+// come. That moves the reset on from then, and shows nobody else.
+func TestStockWhereRequestsAreHeldUp(t *testing.T) {
+	const ms, back = time.Millisecond, 20 * time.Millisecond // an answer is on its way for so long
+	b, k := newBucket(t, Config{}), &tank{limit: 10}
+	count := func(ticket *Ticket, after time.Duration) { // and the answer comes
+		b.now = b.now.Add(after)
+		a := k.take(b.now)
+		b.now = b.now.Add(back)
+		b.done(ticket, a)
+	}
+	for range 100 { // the limit is used up, and comes back token by token
+		for !b.Open(b.now, of(1), nil, 0) {
+			b.now = b.now.Add(10 * ms)
+		}
+		count(b.send(), back)
+	}
+	for range 2 {
+		b.now = b.now.Add(time.Minute)
+		count(b.send(), back)
+	}
+	b.now = b.now.Add(time.Minute)
+	first, held := b.send(), []*Ticket{b.send(), b.send(), b.send()}
+	count(first, back)
+	held = append(held, b.send()) // the answer to this one is known to be written later than the first
+	b.now = b.now.Add(5 * time.Second)
+	for _, ticket := range held {
+		count(ticket, 0)
+	}
+	count(b.send(), back)
+	if r := &b.window1().refill; !r.refills || !r.stock.even || r.stock.on {
+		t.Errorf("refills %v at an even rate %v, shared with others %v", r.refills, r.stock.even, r.stock.on)
+	}
+}
+
 // TestStockSteady: what goes at a glance has gone as well; what costs more than a token does not go at the pace
 // of single ones; and a limit that does not come back token by token is no stock.
 func TestStockSteady(t *testing.T) {
