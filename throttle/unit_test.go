@@ -55,7 +55,7 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 	})
 }
 
-// Settle cannot fail. A claim does not fit a quota counts, since it would else be a pass without a limit.
+// Settle cannot fail. A cost in the wrong unit counts, since it would else be a pass without a limit.
 func TestSettleCountsMisspelledUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){
