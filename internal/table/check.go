@@ -20,17 +20,20 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 	for _, p := range slices.Sorted(maps.Keys(t)) {
 		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
 		_, above := OfHost(t, p)
+		valid := t[p].Validate() == nil // at once, not one after the other: each quota is compared with all before it
 		var fine quota.Quotas
 		for _, q := range t[p] {
 			bare := fields.BareNumbers(&q, time.Millisecond) // first: Validate asks for less, and who does what it says would be told another thing next
 			for _, why := range bare {
 				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
 			}
-			if err := append(fine, q).Validate(); err != nil { // which is that of q
-				if len(bare) == 0 {
-					bad(err)
+			if !valid {
+				if err := append(fine, q).Validate(); err != nil { // which is that of q
+					if len(bare) == 0 {
+						bad(err)
+					}
+					continue
 				}
-				continue
 			}
 			meant, nearly := slices.Concat(above, fine).Misspelled(q.Unit)
 			fine = append(fine, q)
