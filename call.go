@@ -29,7 +29,8 @@ import (
 //
 // A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the
 // value of the Call that was added last counts, among those that set the field; of Costs, of each unit. All of
-// the Calls are told how the call went.
+// the Calls are told how the call went. A nil *Call is one to which no request belongs: Settle does nothing, and the other
+// methods return zero.
 type Call struct {
 	// Mode says what happens if the request cannot go now. Zero means not set: the matching entry of
 	// Transport.Modes, else Transport.Mode, else ModeWait.
@@ -72,6 +73,9 @@ type sends struct {
 	attempts int
 }
 
+// noCall is what a nil *Call stands for.
+var noCall Call
+
 // WithCall returns a context whose requests belong to c, and to the Calls of ctx. If c is nil, it returns ctx.
 func WithCall(ctx context.Context, c *Call) context.Context {
 	if c == nil {
@@ -80,7 +84,7 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 	return withInfo(ctx, func(i *requestInfo) { i.calls = &calls{c, i.calls.without(c)} })
 }
 
-// CallFrom returns the Call that was added last to a context, nil if there is none.
+// CallFrom returns the Call that was added last to a context, nil if there is none. Its methods may be called all the same.
 func CallFrom(ctx context.Context) *Call {
 	if l := known(ctx).calls; l != nil {
 		return l.call
@@ -90,6 +94,7 @@ func CallFrom(ctx context.Context) *Call {
 
 // Attempts returns how often a request was sent for the call.
 func (c *Call) Attempts() (n int) {
+	c = cmp.Or(c, &noCall)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.sends {
@@ -105,11 +110,11 @@ func (c *Call) Waited() time.Duration {
 
 // Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what
 // Waited returns, exactly.
-func (c *Call) Waits() []throttle.Wait { return c.account.Waits() }
+func (c *Call) Waits() []throttle.Wait { return cmp.Or(c, &noCall).account.Waits() }
 
 // BackedOff returns for how long the requests of the call backed off, in total: out of line, after failures mostly. See
 // Retrying. What is left of the time that the call took is that of the attempts.
-func (c *Call) BackedOff() time.Duration { return c.account.BackedOff() }
+func (c *Call) BackedOff() time.Duration { return cmp.Or(c, &noCall).account.BackedOff() }
 
 // GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
 // error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
@@ -117,7 +122,7 @@ func (c *Call) BackedOff() time.Duration { return c.account.BackedOff() }
 // 404, say), and of a Call with Once, or in ModeObserve. docs/retrying.md has the tables. Of two Transports one above
 // the other, it is the reason of the one that retries, and never ReasonNested.
 func (c *Call) GaveUp() (why Reason, because error) {
-	reason, because := c.account.GaveUp()
+	reason, because := cmp.Or(c, &noCall).account.GaveUp()
 	return Reason(reason), because
 }
 
@@ -125,6 +130,7 @@ func (c *Call) GaveUp() (why Reason, because error) {
 // throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body
 // was read. Before the first request is sent, it does nothing.
 func (c *Call) Settle(spent quota.Costs) {
+	c = cmp.Or(c, &noCall)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.sends {

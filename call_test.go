@@ -72,3 +72,22 @@ func TestBoundsOfARequestGoByTheMonotonicClock(t *testing.T) {
 		t.Errorf("first sent at %v, want %v with the monotonic clock", first, ofThrottle.Time(g))
 	}
 }
+
+// TestNilCall: where no Call was added to a context, each method of what CallFrom returns does nothing, and returns zero.
+func TestNilCall(t *testing.T) {
+	call := reflect.ValueOf(CallFrom(t.Context()))
+	for i := range call.NumMethod() {
+		m, in := call.Method(i), []reflect.Value(nil)
+		if m.Type().NumIn() > 0 {
+			in = append(in, reflect.ValueOf(quota.Costs{"tokens": 1})) // Settle
+		}
+		for _, got := range m.Call(in) {
+			if !got.IsZero() {
+				t.Errorf("%s returned %v, want zero", call.Type().Method(i).Name, got)
+			}
+		}
+	}
+	if call.NumMethod() < 6 {
+		t.Errorf("there are %d methods, want 6 at least", call.NumMethod())
+	}
+}
