@@ -299,3 +299,41 @@ func TestNamedSplitInFlight(t *testing.T) {
 		}
 	})
 }
+
+// TestNamedSplitBeforeWaiters has more requests be under way than the narrower limit has left, when the server is found
+// to count some on their own. What is under way may draw on that limit, so that those that come then wait; but no longer
+// than until it is answered, which the bucket that has sent it hears, and not they.
+func TestNamedSplitBeforeWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := github()
+		server.limits[""], server.limits["search"] = 5000, 60
+		c := &http.Client{Transport: &pacer.Transport{Base: slowRepos{server}, Rand: lab.Zero, Learn: pacer.Learn{IdleAfter: -1}}}
+		var wg sync.WaitGroup
+		get := func(path string, n int) {
+			for range n {
+				wg.Go(func() { lab.Get(t, c, "http://api.test"+path) })
+			}
+		}
+		for range 10 { // until the slow start is over
+			get("/repos/1", 20)
+			wg.Wait()
+		}
+		get("/repos/2", 50) // answered in a second
+		time.Sleep(100 * time.Millisecond)
+		server.lag = 100 * time.Millisecond
+		get("/search/a", 11) // say that they are counted on their own
+		time.Sleep(200 * time.Millisecond)
+		get("/search/b", 59)
+		wg.Wait()
+		got := map[string]int{}
+		for _, line := range server.got {
+			if strings.HasPrefix(line, "/search/") {
+				got[line]++
+			}
+		}
+		want := map[string]int{"/search/a 11s": 11, "/search/b 12s": 49, "/search/b 1m11s": 10} // 60 in a minute
+		if !maps.Equal(got, want) {
+			t.Errorf("the server saw %v, want %v", got, want)
+		}
+	})
+}
