@@ -7,7 +7,6 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
-	"github.com/gopacer/pacer/throttle/internal/whose"
 )
 
 // This file says for how long nothing goes after a refusal, by what the hint stands for (hint.go) and what is known of
@@ -49,6 +48,9 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	return s.config.within(hold, jitter)
 }
 
+// closeLooks is after how long looks come at most at a server that says nothing where some requests may never be taken.
+const closeLooks = 5 * time.Second
+
 // silentHold returns for how long nothing goes at a server that says nothing, and that has served something
 // before: until the look that what was served in a row calls for, see pace.Rate.Look; or as long as unsaid
 // says. So many others wait to look in turns.
@@ -56,7 +58,7 @@ func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
 	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {
 		if s.judge.Suspects() && look <= longestStretch {
-			look = min(look, whose.CloseLooks)
+			look = min(look, closeLooks)
 		}
 		return look
 	}

@@ -47,9 +47,8 @@ type result struct {
 // From each of three ratios on, more is done: the more a mistake costs, the greater is the ratio.
 const (
 	// suspectsAbove is the ratio above which a hint is not stretched, and looks at a server that says nothing come
-	// after CloseLooks at most. A mistake costs looks that come a little sooner than they should.
+	// soon. A mistake costs looks that come a little sooner than they should.
 	suspectsAbove = 1
-	CloseLooks    = 5 * time.Second
 
 	// triesFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
 	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
