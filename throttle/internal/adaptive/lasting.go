@@ -11,7 +11,7 @@ type lasting struct {
 	overload overload    // are failures without explanation refusals
 	strays   strays      // refusals that are not the server's
 	hinted   skew        // the clock by which hints are instants
-	judge    whose.Judge // whose matter are refusals
+	judge    whose.Judge // whose matter refusals are
 }
 
 // refusalsSettled reports whether nothing of that waits for the answer to a request that is served.

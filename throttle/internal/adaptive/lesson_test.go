@@ -211,7 +211,7 @@ func TestOverhearNextReset(t *testing.T) {
 		t.Errorf("rounds down %v, reset in [%v, %v]; want true, [5s, 6s]", w.reset.roundsDown, w.reset.early.Sub(b.now), w.reset.late.Sub(b.now))
 	}
 	if w.usedUpSince != 0 || w.missedLooks != 0 {
-		t.Errorf("spent since %v, %d missed looks, and 4 remain", w.usedUpSince, w.missedLooks)
+		t.Errorf("used up since %v, %d missed looks, and 4 remain", w.usedUpSince, w.missedLooks)
 	}
 	if w.reset.count != count+1 || w.overlap.lastHeardBy != nil {
 		t.Error("it does not count as another reset")
@@ -222,7 +222,7 @@ func TestOverhearNextReset(t *testing.T) {
 	heard.Remaining = 0
 	b.Overhear(b.now, &heard)
 	if w.usedUpSince != b.now || w.missedLooks != 3 {
-		t.Errorf("spent since %v, %d missed looks; want now, and 3: nothing has come back", w.usedUpSince.Sub(start), w.missedLooks)
+		t.Errorf("used up since %v, %d missed looks; want now, and 3: nothing has come back", w.usedUpSince.Sub(start), w.missedLooks)
 	}
 }
 

@@ -274,8 +274,8 @@ func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	return h
 }
 
-// windowMemories, allUsed and allPast are lists of which no more is read than is kept: what is made of an element takes hundreds
-// of times the memory of its text, `{}`.
+// windowMemories, allUsed and allPast are lists of which no more is read than is kept: what is made of an element
+// takes hundreds of times the memory of its text, `{}`.
 type (
 	windowMemories []WindowMemory
 	allUsed        []limit.Used

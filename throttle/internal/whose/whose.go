@@ -55,7 +55,7 @@ func (p *Past) Refusals() int { return p.refusals }
 // refused as often as it may be within seconds, each time after the short hold of the bucket.
 func (p *Past) WaitsAlone() bool { return p.rounds >= patientRounds }
 
-// patientRounds is how often that is.
+// patientRounds is how often others must be served for that.
 const patientRounds = 2
 
 // Judge is what is known of the refusals of a server. The zero Judge has heard of none.
