@@ -172,8 +172,8 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.class) {
 			o.Refused = true
 		}
-		if o.Refused && o.Backoff == 0 {
-			o.Backoff = l.server.Unheld(&g.place.past, told.hold().For, told.Statements)
+		if o.Refused {
+			o.Backoff = l.server.Unheld(alone, &g.place.past, told.hold().For, told.Statements)
 		}
 		l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {

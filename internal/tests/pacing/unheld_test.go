@@ -50,7 +50,7 @@ func TestUnheld(t *testing.T) {
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					time.Sleep(ms)
-					if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/other", "")); err != nil || resp.StatusCode != 200 {
+					if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/other", "")); err != nil || resp.StatusCode != http.StatusOK {
 						t.Errorf("the other one: %v, %v", resp, err)
 					}
 				})

@@ -34,12 +34,12 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	return s.alone(asked, p.Refusals()), v != whose.OfBucket
 }
 
-// Unheld takes in an answer that refuses a claim, and returns for how long the claim waits by itself, if no server can
-// hold the bucket (Config.MaxHold is zero); else zero. Asked is for how long the server wants no requests. If it does not
-// say, that is until the limits that it says are used up come back.
-func (s *Server) Unheld(p **Past, asked time.Duration, stated []quota.Statement) time.Duration {
-	if s.config.MaxHold > 0 {
-		return 0
+// Unheld takes in an answer that refuses a claim, and returns for how long the claim waits by itself: alone, if Refuse
+// has said so already, or if servers can hold the bucket. Where none can (Config.MaxHold is zero), that is for how long
+// the server asks, else until the limits that it says are used up come back, else a backoff.
+func (s *Server) Unheld(alone time.Duration, p **Past, asked time.Duration, stated []quota.Statement) time.Duration {
+	if alone > 0 || s.config.MaxHold > 0 {
+		return alone
 	}
 	for i := 0; asked <= 0 && i < len(stated); i++ {
 		if st := &stated[i]; st.Remaining <= 0 && st.ResetKnown {
