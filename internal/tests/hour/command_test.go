@@ -119,6 +119,21 @@ func hasTest(t *testing.T, dir, name string) (found bool) {
 	return found
 }
 
+// A newcomer who comes to the page of a nested module by a link learns there how to get the module, before the
+// first release too.
+func TestModulesSayHowToGetThem(t *testing.T) {
+	for _, p := range pages(t) {
+		if p.module == "" {
+			continue
+		}
+		get := "go get github.com/gopacer/pacer/" + p.module
+		replace := "-replace github.com/gopacer/pacer/" + p.module + "=../pacer/" + p.module
+		if !strings.Contains(p.text, get+"`") || !strings.Contains(p.text, replace+" ") {
+			t.Errorf("%s does not say %q, and %q until the first release", p.path, get, replace)
+		}
+	}
+}
+
 // Every example that a newcomer may run is named in README.md.
 func TestExamplesAreNamed(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(root, "examples", "*"))
