@@ -82,7 +82,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
 	limits, hint := t.read(trip, g, resp, few[:0])
-	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Reading: t.countsReading() && body.Has(trip.req, resp)}
+	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Concurrency: stated.Concurrency(limits), Reading: t.countsReading() && body.Has(trip.req, resp)}
 	stated.Refusal(&a, resp, limits, hint)
 	a.Spent, a.Unsettled = t.costOf(trip, resp, sent)
 	l, b := ofThrottle.Granter(g), bucketOf(ofThrottle.Granter(g))

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Statement is what a server said in one answer about one of its limits. Package headers reads what
-// servers write, and throttle.Answer hands Statements to a Limiter, which learns from them. A limit of
-// requests at the same time without a reset is no Statement: what is used of it comes back when requests end.
+// Statement is what a server said in one answer about one of its limits. Package headers reads what servers
+// write, and throttle.Answer hands Statements to a Limiter, which learns from them. A limit of requests at the
+// same time is no Statement, unless it has a reset, but a Concurrency.
 //
 // The zero Statement says that nothing remains of a limit in requests, and not until when.
 type Statement struct {
@@ -66,6 +66,21 @@ func (s *Statement) Doubt() time.Duration {
 	}
 	return max(min(s.Resolution, math.MaxInt64-apart), 0) + apart
 }
+
+// Concurrency is what a server said in one answer of how many requests may be under way at the same time. What
+// is used of that comes back when requests end, and not in time. The zero Concurrency says nothing.
+type Concurrency struct {
+	// Limit is how many may be. Zero or a negative number means that the server did not say.
+	Limit int
+
+	// Remaining is how many more might have been, when the request came or when the answer was written. A
+	// negative number counts as zero. RemainingKnown reports whether the server said it.
+	Remaining      int
+	RemainingKnown bool
+}
+
+// UsedUp reports whether the server said that no more requests may be under way.
+func (c Concurrency) UsedUp() bool { return c.RemainingKnown && c.Remaining <= 0 }
 
 // Hold is for how long a server wants no requests, as a Retry-After says.
 type Hold struct {

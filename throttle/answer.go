@@ -50,9 +50,10 @@ type Answer struct {
 	// their own; see Group. Empty if the server does not say.
 	Counter string
 
-	Statements []quota.Statement // what the server said about its limits
-	instances  bool              // one of the Statements is of several instances of the server
-	repeats    bool              // Outcome.mark is wanted
+	Statements  []quota.Statement // what the server said about its limits
+	Concurrency quota.Concurrency // what it said of requests at the same time
+	instances   bool              // one of the Statements is of several instances of the server
+	repeats     bool              // Outcome.mark is wanted
 }
 
 // Outcome is what an answer means for the requests that follow.
@@ -151,13 +152,13 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	if refused {
 		var rest *quota.Hold
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
-			a = &Answer{Lost: true, Hold: rest, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements}
+			a = &Answer{Lost: true, Hold: rest, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Counter: a.Counter, Statements: a.Statements, Concurrency: a.Concurrency}
 		}
 	}
 	told := a
 	if l.entry.group != nil && (a.Counter != "" || l.contradicted.Load()) {
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
-			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
+			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Concurrency: a.Concurrency}
 		}
 	}
 	o.Refused, o.Backoff = o.Refused || refused, alone
@@ -217,7 +218,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	now := l.lock()
 	defer l.unlock()
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
-	if adaptive.UsedUp(a.Statements) {
+	if adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp() {
 		return 0, nil, false
 	}
 	l.luck = luck
@@ -253,7 +254,7 @@ func (a *Answer) hold() quota.Hold { return *cmp.Or(a.Hold, new(quota.Hold)) }
 
 // informative reports whether there is anything to learn from the answer.
 func (a *Answer) informative() bool {
-	return a.Refused || a.MayRefuse || a.Hold != nil || a.Counter != "" || len(a.Statements) > 0
+	return a.Refused || a.MayRefuse || a.Hold != nil || a.Counter != "" || len(a.Statements) > 0 || a.Concurrency != quota.Concurrency{}
 }
 
 // forward passes an answer to the bucket for what the request drew on, if that is known, unless it is the one
@@ -347,7 +348,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
 	hold := a.hold()
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: hold.For, HoldKnown: a.Hold != nil, HoldResolution: hold.Resolution, HoldAbsolute: hold.Absolute, HoldSkew: hold.Skew, Statements: a.Statements, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: hold.For, HoldKnown: a.Hold != nil, HoldResolution: hold.Resolution, HoldAbsolute: hold.Absolute, HoldSkew: hold.Skew, Statements: a.Statements, Concurrency: a.Concurrency, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)
@@ -406,7 +407,7 @@ func (l *Limiter) quietAbove() bool {
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {
-	case h == nil || a.Refused && adaptive.UsedUp(a.Statements):
+	case h == nil || a.Refused && (adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp()):
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))

@@ -19,8 +19,7 @@ import (
 )
 
 // Statements translates what headers say into what throttle learns from. It leaves out limits that do not bind now, and
-// those of requests at the same time, unless a reset is stated: these come back when requests end, and what throttle
-// learns comes back in time.
+// those of requests at the same time, unless a reset is stated: see Concurrency.
 func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
 	for i := range limits {
 		l := &limits[i]
@@ -44,6 +43,24 @@ func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 		}
 	}
 	return to
+}
+
+// Concurrency returns what is stated of requests at the same time. Of several such limits, the tightest numbers
+// count. One that has a reset comes back in time, whatever its unit is called: that is a Statement.
+func Concurrency(limits []headers.Limit) (c quota.Concurrency) {
+	for i := range limits {
+		l := &limits[i]
+		if l.Unit != concurrent || l.Advisory || l.Reset.Known {
+			continue
+		}
+		if n := count(l.Limit); n > 0 && (c.Limit == 0 || n < c.Limit) {
+			c.Limit = n
+		}
+		if n := count(l.Remaining); binds(l) && (!c.RemainingKnown || n < c.Remaining) {
+			c.Remaining, c.RemainingKnown = n, true
+		}
+	}
+	return c
 }
 
 // concurrent is the unit in draft-ietf-httpapi-ratelimit-headers, section 9.4, of limits of requests at the same time.

@@ -76,6 +76,38 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+func TestConcurrency(t *testing.T) {
+	of := func(l headers.Limit) headers.Limit {
+		l.Unit = "concurrent-requests"
+		return l
+	}
+	alone, advisory, left := of(some("a", 10, 0)), of(some("a", 10, 5)), of(some("a", 0, 5))
+	alone.Remaining.Known, advisory.Advisory, left.Limit.Known = false, true, false
+	reset := of(some("a", 10, 5))
+	reset.Reset = headers.Reset{In: 9 * time.Second, Known: true}
+	for name, test := range map[string]struct {
+		limits []headers.Limit
+		want   quota.Concurrency
+	}{
+		"nothing":              {nil, quota.Concurrency{}},
+		"one over time":        {[]headers.Limit{some("a", 10, 5)}, quota.Concurrency{}},
+		"one":                  {[]headers.Limit{of(some("a", 10, 5))}, quota.Concurrency{Limit: 10, Remaining: 5, RemainingKnown: true}},
+		"the limit alone":      {[]headers.Limit{alone}, quota.Concurrency{Limit: 10}},
+		"what remains alone":   {[]headers.Limit{left}, quota.Concurrency{Remaining: 5, RemainingKnown: true}},
+		"two":                  {[]headers.Limit{of(some("a", 10, 5)), of(some("b", 50, 4))}, quota.Concurrency{Limit: 10, Remaining: 4, RemainingKnown: true}},
+		"an advisory one":      {[]headers.Limit{advisory}, quota.Concurrency{}},
+		"one with a reset":     {[]headers.Limit{reset}, quota.Concurrency{}},
+		"0 of 0":               {[]headers.Limit{of(some("a", 0, 0))}, quota.Concurrency{}},
+		"more than an int has": {[]headers.Limit{of(some("a", 1<<60, 1<<60))}, quota.Concurrency{Limit: math.MaxInt32, Remaining: math.MaxInt32, RemainingKnown: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Concurrency(test.limits); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
 func TestCounter(t *testing.T) {
 	for _, test := range []struct {
 		names []string

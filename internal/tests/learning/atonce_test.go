@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -12,53 +13,187 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestStatedConcurrency: a server that serves ten requests at a time, for a second each, and states that, is sent as many
-// at a time as ask to go, up to ten. When nothing remains of such a limit, no time is to pass: a request has to end. Only
-// the slow start takes time: from one at a time to five it takes 0.75 s longer than five at a time from the beginning, and
-// to ten 1 s.
-func TestStatedConcurrency(t *testing.T) {
-	for workers, want := range map[int]time.Duration{5: 80*time.Second + 750*time.Millisecond, 10: 41 * time.Second} {
-		for _, also := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var busy, sent, refused int
-				count := func(n int) int {
-					mu.Lock()
-					defer mu.Unlock()
-					busy += n
-					return busy
-				}
-				tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-					at := count(1)
-					defer count(-1)
-					status := http.StatusOK
-					if time.Sleep(time.Second); at > 10 {
-						refused++
-						status = http.StatusTooManyRequests
-					}
-					header := []string{"X-Concurrency-Limit", "10", "X-Concurrency-Remaining", strconv.Itoa(max(10-at, 0))}
-					if also { // Zuora's
-						header = append(header, "RateLimit-Limit", "50000", "RateLimit-Remaining", "49990", "RateLimit-Reset", "60")
-					}
-					return lab.Answer(r, status, "", header...), nil
-				})}
-				c, start := &http.Client{Transport: tr}, time.Now()
-				var all sync.WaitGroup
-				for range workers {
-					all.Go(func() {
-						for range 400 / workers {
-							lab.Get(t, c, "http://a.example/")
-							mu.Lock()
-							sent++
-							mu.Unlock()
-						}
-					})
-				}
-				all.Wait()
-				if got := time.Since(start); sent != 400 || refused != 0 || got != want {
-					t.Errorf("%d workers, a window too %v: %d in %v, %d refused, want 400 in %v, none refused", workers, also, sent, got, refused, want)
+// states are the headers of an answer: of so many at a time, so many more might have been under way when the
+// request came, and so many more may be when its answer goes.
+type states func(limit, came, goes int) []string
+
+// atOnce is a server that serves so many requests at a time, and states that. Requests and answers travel for
+// 10 ms each.
+type atOnce struct {
+	limit  func(sent int) int // after so many requests
+	header states
+	takes  time.Duration // to serve one
+
+	mu                  sync.Mutex
+	busy, sent, refused int
+	early               int // of the first 100, how many were refused
+}
+
+// take answers a request; at once if it refuses it.
+func (s *atOnce) take(r *http.Request) (*http.Response, error) {
+	time.Sleep(10 * time.Millisecond)
+	defer time.Sleep(10 * time.Millisecond)
+	s.mu.Lock()
+	s.sent++
+	sent, limit := s.sent, s.limit(s.sent)
+	came := limit - s.busy - 1
+	if came < 0 {
+		s.refused++
+		if sent <= 100 {
+			s.early++
+		}
+		defer s.mu.Unlock()
+		return lab.Answer(r, http.StatusTooManyRequests, "", s.header(limit, 0, 0)...), nil
+	}
+	s.busy++
+	s.mu.Unlock()
+	time.Sleep(s.takes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	goes := max(limit-s.busy, 0)
+	s.busy--
+	return lab.Answer(r, http.StatusOK, "", s.header(limit, came, goes)...), nil
+}
+
+func whenItComes(limit, came, _ int) []string {
+	return []string{"X-Concurrency-Limit", strconv.Itoa(limit), "X-Concurrency-Remaining", strconv.Itoa(came)}
+}
+
+func whenItGoes(limit, _, goes int) []string { return whenItComes(limit, goes, 0) }
+
+// crowd has so many workers of each of several Transports send until so many requests were served, and returns
+// how many of these each Transport sent, and how long that took.
+func (s *atOnce) crowd(t *testing.T, processes, workers, requests int) (served []int, took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	served = make([]int, processes)
+	left := requests
+	next := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		left--
+		return left >= 0
+	}
+	var all sync.WaitGroup
+	for p := range processes {
+		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(s.take)}}
+		for range workers {
+			all.Go(func() {
+				for next() {
+					lab.Get(t, c, "http://a.example/")
+					s.mu.Lock()
+					served[p]++
+					s.mu.Unlock()
 				}
 			})
 		}
+	}
+	all.Wait()
+	return served, time.Since(start)
+}
+
+func ten(int) int { return 10 }
+
+// TestStatedConcurrency: a server that serves ten requests at a time, and states that, is sent as many at a
+// time as ask to go, up to ten, and refuses none. When nothing remains of such a limit, no time is to pass: a
+// request has to end. Only the slow start takes time, until the first answer.
+func TestStatedConcurrency(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		workers     int
+		takes, want time.Duration
+	}{
+		{5, 200 * ms, 81 * 220 * ms},
+		{10, 200 * ms, 41 * 220 * ms},
+		{40, 200 * ms, 41 * 220 * ms},
+		{5, 900 * ms, 80*920*ms + 750*ms}, // five go within three steps of the slow start
+		{10, 900 * ms, 41 * 920 * ms},
+		{40, 900 * ms, 41 * 920 * ms},
+	} {
+		for name, header := range map[string]states{
+			"when it comes": whenItComes,
+			"when it goes":  whenItGoes,
+			"the limit alone": func(limit, _, _ int) []string {
+				return []string{"RateLimit-Policy", fmt.Sprintf(`"a";q=%d;qu="concurrent-requests"`, limit)}
+			},
+			"what is under way": func(limit, _, goes int) []string { // that of ElevenLabs
+				return []string{"Current-Concurrent-Requests", strconv.Itoa(limit - goes), "Maximum-Concurrent-Requests", strconv.Itoa(limit)}
+			},
+			"with a window": func(limit, came, goes int) []string { // that of Zuora
+				return append(whenItGoes(limit, came, goes), "RateLimit-Limit", "50000", "RateLimit-Remaining", "49990", "RateLimit-Reset", "60")
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, %d workers, %v", name, test.workers, test.takes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &atOnce{limit: ten, header: header, takes: test.takes}
+					_, took := s.crowd(t, 1, test.workers, 400)
+					if s.sent != 400 || s.refused != 0 || took != test.want {
+						t.Errorf("%d sent, %d refused, in %v, want 400, none refused, in %v", s.sent, s.refused, took, test.want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestStatedConcurrencyOfOthers: two processes use all that the server allows at a time, and neither starves.
+// Which of two goes that ask in one instant is left to chance.
+func TestStatedConcurrencyOfOthers(t *testing.T) {
+	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &atOnce{limit: ten, header: header, takes: 900 * time.Millisecond}
+				served, took := s.crowd(t, 2, 20, 800)
+				if best := 80 * 920 * time.Millisecond; min(served[0], served[1]) < 200 || s.refused > 60 || took > best+2*time.Second {
+					t.Errorf("%v served, %d refused, in %v, want 200 each at least, 60 refused at most, in little more than %v", served, s.refused, took, best)
+				}
+			})
+		})
+	}
+}
+
+// TestStatedConcurrencyFallsAndRises: of a limit that falls, the first request too many shows it. One that
+// rises is used a round trip later.
+func TestStatedConcurrencyFallsAndRises(t *testing.T) {
+	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &atOnce{header: header, takes: 900 * time.Millisecond, limit: func(sent int) int {
+					if sent > 100 && sent <= 200 {
+						return 4
+					}
+					return 10
+				}}
+				_, took := s.crowd(t, 1, 40, 400)
+				if best := (10 + 25 + 20) * 920 * time.Millisecond; s.refused != 1 || took > best+3*920*time.Millisecond {
+					t.Errorf("%d refused, in %v, want 1, in %v and three round trips at most", s.refused, took, best)
+				}
+			})
+		})
+	}
+}
+
+// TestStatedConcurrencyOfNothing: whatever a server states, one request may always go. Without a limit that
+// makes sense, all go that ask.
+func TestStatedConcurrencyOfNothing(t *testing.T) {
+	const ms = time.Millisecond
+	state := func(names ...string) states { return func(_, _, _ int) []string { return names } }
+	for name, test := range map[string]struct {
+		header states
+		want   time.Duration
+	}{
+		"none at a time": {state("X-Concurrency-Limit", "0", "X-Concurrency-Remaining", "0"), 43 * 220 * ms},
+		"no limit":       {state("X-Concurrency-Limit", "0"), 43 * 220 * ms},
+		"1 << 60":        {state("X-Concurrency-Limit", "1152921504606846976", "X-Concurrency-Remaining", "1152921504606846976"), 41 * 220 * ms},
+		"nothing ever":   {state("X-Concurrency-Limit", "10", "X-Concurrency-Remaining", "0"), 400 * 220 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &atOnce{limit: func(int) int { return 1000 }, header: test.header, takes: 200 * ms}
+				if _, took := s.crowd(t, 1, 10, 400); s.refused != 0 || took != test.want {
+					t.Errorf("%d refused, in %v, want none, in %v", s.refused, took, test.want)
+				}
+			})
+		})
 	}
 }

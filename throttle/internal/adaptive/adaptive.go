@@ -15,8 +15,8 @@
 // A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go), because
 // several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
 //
-// A request that wants to go asks server.go, which asks slowstart.go, package pace, and each window. The latest instant
-// counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
+// A request that wants to go asks server.go, which asks concurrency.go, slowstart.go, package pace, and each window. The
+// latest instant counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
 //   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? stray.go: or something in
 //     front of the server? Package whose: or one request, or one kind of requests?
@@ -30,6 +30,7 @@
 //   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request? dropped.go: is
 //     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
+//   - concurrency.go: how many requests may be under way at a time, if the server states that.
 //   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it.
 //     streaming.go: when is it charged, if answers stream?
 //   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our look?
@@ -128,6 +129,7 @@ type Answer struct {
 	HoldAbsolute   bool          // it said that as an instant by its clock
 	HoldSkew       time.Duration // by how much the local clock was ahead of the Date of the answer when the request was granted
 	Statements     []quota.Statement
+	Concurrency    quota.Concurrency // the zero one if the answer does not state it
 
 	Waiting int // claims in line now, without one for the same request
 
@@ -142,7 +144,8 @@ type Answer struct {
 
 	unshared bool // what was used of a limit that is stated was ours: so are the limits that are not stated
 
-	underway int // requests of the Server that are
+	underway int  // requests of the Server that are
+	crowded  bool // it was refused because too many were under way
 
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its
 	// Ticket, and nothing in other units.

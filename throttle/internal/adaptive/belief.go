@@ -13,12 +13,15 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// Beliefs says in words what is believed of the server, and why: first of its pace and of failures, then of each limit,
+// Beliefs says in words what is believed of the server, and why: first of its pace, of requests at the same time and of failures, then of each limit,
 // by unit and name. Instants are by the wall clock of this machine, in UTC. What is not known is left out. There are no
-// more than maxWindows + 4 texts, and names are cut as everywhere.
+// more than maxWindows + 5 texts, and names are cut as everywhere.
 func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string) {
 	if p := s.pace.State(now); p.Rate > 0 || p.Slides {
 		all = append(all, paceBelief(&p, now, clock))
+	}
+	if n := s.concurrency.most; n > 0 && n < maxTokens {
+		all = append(all, "states how many requests may be under way at a time: "+strconv.Itoa(n)+" of ours now")
 	}
 	switch s.overload.belief {
 	case meanFailure:

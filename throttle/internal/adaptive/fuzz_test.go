@@ -200,6 +200,9 @@ func (c *chaos) step() {
 			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}
 		}
 		a.Reading = flags&32 > 0
+		if flags&64 > 0 {
+			a.Concurrency = quota.Concurrency{Limit: pick(c, counts), Remaining: pick(c, counts), RemainingKnown: flags&128 > 0}
+		}
 		e := s.Learn(c.now, &f.ticket, Kind{}, &a)
 		if f.ticket.Reading {
 			c.reading[i] = append(c.reading[i], f.ticket)
@@ -326,6 +329,9 @@ func (c *chaos) check() {
 		if s.reading != reading {
 			c.t.Fatalf("answers to %d are being read, want %d", s.reading, reading)
 		}
+		if s.concurrency.most < 0 || !s.concurrency.open(0, math.MaxInt) {
+			c.t.Fatalf("not even one may go: %+v", s.concurrency)
+		}
 		if len(s.windows) > maxWindows || len(c.site.compared) > maxCompared || len(s.otherUnits) > len(units) {
 			c.t.Fatalf("%d windows, %d compared, %d units", len(s.windows), len(c.site.compared), len(s.otherUnits))
 		}
@@ -404,6 +410,9 @@ func (c *chaos) finish() {
 		for len(c.flying[i]) > 0 {
 			f := c.end(i)
 			s.LookOver(&f.ticket)
+		}
+		for j := range c.reading[i] {
+			s.EndReading(&c.reading[i][j], &Kind{})
 		}
 		if s.InFlight() != 0 || len(s.otherUnits) != 0 {
 			c.t.Fatalf("in flight: %d, %v", s.InFlight(), s.otherUnits)

@@ -27,6 +27,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	asked := a.readHint(s.refusals + 1)
 	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
+	a.crowded = s.hearConcurrency(t, a)
 	s.hear(now, t, kind, a)
 	if t.Reading {
 		s.reading += t.N
@@ -37,6 +38,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	e.Refused, e.Contradicted = a.Refused, s.contradicted
 	switch {
+	case a.crowded && !a.HoldKnown && s.underway() > 0: // the next goes when one of these has ended
 	case a.Refused || a.HoldKnown:
 		e.PushedBack = s.refused(now, t, a, asked)
 		e.Hold, e.Said = s.hold(now, a, asked), min(a.Hold, monotime.Longest)
@@ -116,8 +118,23 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if !a.MayRefuse { // a server that refuses so serves nothing with it
 			s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 		}
-		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.pace.Open())
+		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.most > 0 || s.pace.Open())
 	}
+}
+
+// hearConcurrency takes in what an answer says of how many requests may be under way, and reports whether the
+// request was refused because too many were.
+func (s *Server) hearConcurrency(t *Ticket, a *Answer) (explains bool) {
+	c := &s.concurrency
+	switch {
+	case t.another:
+	case a.Concurrency != quota.Concurrency{}:
+		explains = c.learn(&a.Concurrency, t.sequence, s.sequence, s.underway()+t.N, a.Refused)
+	case c.most > 0 && !a.Refused && !a.Lost:
+		c.passOver(maxSilent)
+	}
+	t.Reading = t.Reading || a.Reading && c.most > 0
+	return explains
 }
 
 // UsedUp reports whether one of the statements says that nothing remains of a limit.
@@ -211,7 +228,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 	s.refusalHeard = s.sequence
 	// A used-up window explains the refusal, or one of which too little remains. But if the server states limits only
 	// when it refuses (silent), nothing shows how much remains after the reset: then the pace is needed as well.
-	explained := a.dear || s.usedUp(now)
+	explained := a.dear || a.crowded || s.usedUp(now)
 	if !explained {
 		s.doubted = s.sequence
 	}

@@ -23,7 +23,8 @@ type Site struct {
 	unheard  int       // Servers whose first request has not ended: nobody knows yet on what it was counted
 }
 
-// Server is what a bucket has learned of its server. A request must pass the slow start, the pace, and each window.
+// Server is what a bucket has learned of its server. A request must pass what is stated of requests at the
+// same time, the slow start, the pace, and each window.
 type Server struct {
 	config     Config
 	site       *Site
@@ -40,7 +41,8 @@ type Server struct {
 
 	sequence sequence // of the latest grant or answer of this Server
 
-	slowStart slowStart
+	slowStart   slowStart
+	concurrency concurrency
 
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
@@ -87,6 +89,9 @@ func (s *Server) Space(d time.Duration) { s.config.spacing = d }
 // InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
 
+// underway returns the cost, in requests, of those that the server is taken to count as under way.
+func (s *Server) underway() int { return s.inFlight + s.reading }
+
 // Sequence is the place of the latest grant or answer among all grants and answers of the Site. It is no time.
 func (s *Server) Sequence() uint64 { return uint64(s.site.sequence) }
 
@@ -124,7 +129,7 @@ func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.concurrency.open(s.underway(), d.N) || !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -139,7 +144,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 // OpenForAll is Open for several requests that cost d together: it reports whether the server allows all of them now.
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
-	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims))
+	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims) && s.concurrency.fits(s.underway()+d.N))
 }
 
 // Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is negative. If
@@ -160,6 +165,9 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 // false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
 // (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
+	if s.concurrency.most > 0 {
+		s.concurrency.due(due, s.underway()+ahead.N, d.N, optimist)
+	}
 	if s.slowStart.allowed > 0 {
 		s.slowStart.due(due, ahead.N, d.Hasty, optimist)
 	}
@@ -224,6 +232,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		}
 	}
 	s.inFlight += d.N
+	s.concurrency.take(s.underway())
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
@@ -275,7 +284,7 @@ func (s *Server) LookOver(t *Ticket) {
 // request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow start
 // and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
+	return s.slowStart.allowed == 0 && s.concurrency.most == 0 && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

@@ -1,0 +1,152 @@
+package adaptive
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+)
+
+// convoy is a bucket that has granted requests which are under way.
+type convoy struct {
+	*bucket
+	flying []*Ticket
+}
+
+// goes grants as many of n requests as may go, and returns how many that were.
+func (c *convoy) goes(n int) (went int) {
+	for ; went < n && c.Open(c.now, of(1), &Kind{}, 0); went++ {
+		t := &Ticket{Sent: c.now, N: 1}
+		c.Take(c.now, c.now, of(1), &Kind{}, 0, t)
+		c.flying = append(c.flying, t)
+	}
+	return went
+}
+
+// answer ends the oldest request.
+func (c *convoy) answer(a Answer) (e Effect, t *Ticket) {
+	t, c.flying = c.flying[0], c.flying[1:]
+	c.End(t, nil)
+	return c.Learn(c.now, t, Kind{}, &a), t
+}
+
+// atATime is an answer which states that so many may be under way, of which so many are left.
+func atATime(most, left int) Answer {
+	return Answer{Concurrency: quota.Concurrency{Limit: most, Remaining: left, RemainingKnown: true}}
+}
+
+func refusedAs(a Answer) Answer {
+	a.Refused = true
+	return a
+}
+
+func (c *convoy) want(n int) {
+	c.t.Helper()
+	if got := c.goes(1000); got != n {
+		c.t.Errorf("%d go, want %d: %+v", got, n, c.concurrency)
+	}
+}
+
+// TestConcurrency: of what a server allows at a time, as much is ours as others leave.
+func TestConcurrency(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(2)
+	c.answer(atATime(10, 5)) // two of ours, so three of others
+	c.want(6)
+	for range 7 {
+		c.answer(atATime(10, 3)) // seven of ours and nobody else, by all answers of a round trip
+	}
+	c.want(7)
+	c.answer(atATime(10, 3))
+	c.want(4)
+	for range 3 { // whatever is under way by now
+		c.answer(atATime(10, 0))
+	}
+	c.want(3)
+	c.answer(atATime(4, 0))
+	c.want(0)
+	for len(c.flying) > 0 {
+		c.answer(atATime(0, -1))
+	}
+	if got := c.Beliefs(c.now, nil); len(got) != 1 || !strings.HasPrefix(got[0], "states how many requests may be under way at a time: ") {
+		t.Errorf("%q is believed", got)
+	}
+}
+
+// TestConcurrencyRefused: a refusal leaves one request less to us. It teaches no pace, and holds nothing unless
+// nothing else of ours is under way.
+func TestConcurrencyRefused(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(1)
+	c.answer(atATime(10, 9))
+	c.want(10)
+	if e, _ := c.answer(refusedAs(atATime(10, 0))); !e.Refused || e.Hold != 0 || e.PushedBack {
+		t.Errorf("%+v, want a refusal without a hold", e)
+	}
+	c.want(0)
+	c.answer(Answer{})
+	c.want(1)
+	for len(c.flying) > 1 {
+		c.answer(Answer{Lost: true})
+	}
+	if e, _ := c.answer(refusedAs(atATime(10, 0))); e.Hold == 0 || c.pace.Known() {
+		t.Errorf("%+v, want a hold, and no pace: others have all that there is", e)
+	}
+	c.want(1)
+}
+
+// TestConcurrencyUnexplained: what something remains of is no reason for a refusal.
+func TestConcurrencyUnexplained(t *testing.T) {
+	for _, a := range []Answer{atATime(10, 1), {Concurrency: quota.Concurrency{Limit: 10}}} {
+		c := &convoy{bucket: newBucket(t, Config{})}
+		c.goes(3)
+		if e, _ := c.answer(refusedAs(a)); e.Hold == 0 || !e.PushedBack {
+			t.Errorf("%+v after %+v, want a hold", e, a.Concurrency)
+		}
+	}
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(11)
+	if e, _ := c.answer(refusedAs(Answer{Concurrency: quota.Concurrency{Limit: 10}})); e.Hold != 0 {
+		t.Errorf("%+v of eleven, want no hold", e)
+	}
+	c.want(0)
+}
+
+// TestConcurrencyStatedNoMore: a few answers may not state it.
+func TestConcurrencyStatedNoMore(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(10)
+	c.answer(atATime(5, 0))
+	for range maxSilent {
+		c.want(0)
+		c.answer(Answer{})
+	}
+	c.want(0)
+	if c.Unknown() || c.Steady() {
+		t.Error("nothing is known")
+	}
+	c.answer(Answer{})
+	c.want(1000)
+}
+
+// TestConcurrencyReading: a request is under way until its answer was read.
+func TestConcurrencyReading(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(1)
+	a := atATime(1, 0)
+	a.Reading = true
+	_, ticket := c.answer(a)
+	c.want(0)
+	d := limit.Due{At: c.now}
+	c.Due(&d, of(0), of(1), &Kind{}, 0, true)
+	if d.At != c.now || d.Cause != limit.InFlight {
+		t.Errorf("%+v, want at an answer", d)
+	}
+	if c.Due(&d, of(0), of(1), &Kind{}, 0, false); d.At < c.now.Add(24*time.Hour) {
+		t.Errorf("%+v, want at no instant", d)
+	}
+	c.EndReading(ticket, &Kind{})
+	c.want(1)
+}
