@@ -255,11 +255,11 @@ func (r *Rate) try(now monotime.Time) {
 
 // Serve counts n tokens that were served. A request that was on its way when the latest refusal came belongs to the
 // row before (serveLate); or, where the server said for how long it refuses, counts only if something else is served as
-// well before the next refusal; or, if it went no later than the refused request and took more than twice as long, so that
-// the server had surely counted it before, not at all (overtaken).
+// well before the next refusal. Of others, one that went no later than the refused request and took more than twice as
+// long does not count at all (overtaken): the server had surely counted it before.
 func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	counted := r.echo.counted(now, went.Sent)
-	overtaken := counted <= r.meter.from && counted.Add(r.echo.took) < now
+	overtaken := !went.BeforeRefusal && counted <= r.meter.from && counted.Add(r.echo.took) < now
 	late := went.BeforeRefusal || overtaken
 	went.BeforeRefusal = late
 	r.burst.serve(n)

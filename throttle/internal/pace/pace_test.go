@@ -529,19 +529,31 @@ func TestRateTry(t *testing.T) {
 }
 
 // TestRateOvertaken: refusals come at once, and answers may take seconds. What the server had counted when it refused is no
-// part of what it serves after that, though it is answered later.
+// part of what it serves after that, though it is answered later. But where the request is known to have been on its way,
+// it counts if something else is served as well, however long it took: all of a window goes at once.
 func TestRateOvertaken(t *testing.T) {
 	const ms, took = time.Millisecond, 60 * time.Millisecond
-	for sent, want := range map[time.Duration]float64{-took - ms: 1, -took: 1, -took + ms: 2} {
+	for _, test := range []struct {
+		sent   time.Duration
+		before bool
+		want   float64
+	}{
+		{-took - ms, false, 1},
+		{-took, false, 1},
+		{-took + ms, false, 2},
+		{-took - ms, true, 2},
+		{-took, true, 2},
+		{-took + ms, true, 2},
+	} {
 		var r Rate
 		r.Answered(took, false)
 		r.Refuse(start, true)
-		r.Serve(start.Add(300*ms), 1, Went{Sent: start.Add(sent)})
+		r.Serve(start.Add(300*ms), 1, Went{Sent: start.Add(test.sent), BeforeRefusal: test.before})
 		r.Serve(start.Add(1000*ms), 1, Went{Sent: start.Add(700 * ms)})
 		r.Answered(took, false)
 		r.Refuse(start.Add(2000*ms), true)
-		if want *= paceShare / 2; r.rate != want {
-			t.Errorf("one that went %v after the refusal: %v/s, want %v", sent, r.rate, want)
+		if want := test.want * paceShare / 2; r.rate != want {
+			t.Errorf("one that went %v after the refusal, known to be on its way %v: %v/s, want %v", test.sent, test.before, r.rate, want)
 		}
 	}
 }
