@@ -112,6 +112,22 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 	return tokens(math.Ceil(float64(n)*p.of(kind) + priceMargin*math.Sqrt(variance*(k+k*k/m))))
 }
 
+// most bounds what each of k requests needs, of whatever kinds, of which some are in flight and the others are to go;
+// it is one token at least. All of them together need k times as much at most: k + k²/m ≤ k²·(1 + 1/m) ≤ 2k², and no
+// price is above that of the dearest kind.
+func (p *price) most() float64 {
+	most := p.mean
+	for i := range p.kinds {
+		if mean := p.thought(&p.kinds[i]); mean > most {
+			most = mean
+		}
+	}
+	if most += priceMargin * math.Sqrt(2*p.variance); most > 1 {
+		return most
+	}
+	return 1
+}
+
 // count takes in that a request of a kind was served.
 func (p *price) count(kind *Kind) { p.countPart(kind, 1) }
 

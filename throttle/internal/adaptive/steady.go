@@ -55,14 +55,25 @@ func (s *Server) findRoom() {
 }
 
 // room returns how many requests may go at least before w delays one, if so many are in flight: none of them makes
-// due say that something is missing. It is unknownRoom where what one request needs is learned, or where something is
-// kept for others.
+// due say that something is missing. It is unknownRoom where nothing bounds what one request needs, or where
+// something is kept for others.
 func (w *window) room(inFlight int) int {
-	if w.unit != "" || w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd.on() {
+	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd.on() {
 		return unknownRoom
 	}
-	return w.remaining - min(w.spread.Below, maxTokens) - inFlight // which is at least what remains
+	left := w.remaining - min(w.spread.Below, maxTokens) // which is at least what remains
+	if w.unit != "" {
+		if w.price == nil || !w.price.known() {
+			return unknownRoom
+		}
+		left = int(float64(left-roundings) / w.price.most())
+	}
+	return left - inFlight
 }
+
+// roundings is by how many tokens the sum of what is in flight and of what further requests need may be too large,
+// since both are rounded up.
+const roundings = 2
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
@@ -189,20 +200,27 @@ func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, 
 	return true
 }
 
-// countTimed takes in what depends on when an answer came that is counted. The newest answer is that which the server
-// wrote after all others (see remains).
+// countTimed takes in what depends on when an answer came that is counted.
 func (s *Server) countTimed(left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) {
 	for i, w := range s.marked {
-		n, newest, cost := left[i&(maxCounted-1)], w.nextSince == s.sequence, t.N
-		w.heardAt = now
-		if p := w.price; p != nil {
-			if p.count(kind); w.refill.refills { // before another price is learned
-				cost = product(t.N, p.ofLatest())
-			}
-			w.learnSpent(t, now, n, s.inFlight, true, kind, false, newest)
+		if w.heardAt = now; w.price != nil || w.refill.refills {
+			w.countTimed(now, t, kind, left[i&(maxCounted-1)], s.inFlight, w.nextSince == s.sequence)
+			s.room = min(s.room, w.room(s.inFlight)) // the price has changed; if it leaves more room, findRoom finds that
 		}
-		if w.refill.refills {
-			w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, flight: s.inFlight + t.N, remaining: n, newest: newest, requests: w.unit == "", unpriced: w.price != nil, limit: w.limit()})
+	}
+}
+
+// countTimed is countTimed of a Server, for one limit. Newest says that the server wrote the answer after all others
+// (see remains).
+func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFlight int, newest bool) {
+	cost := t.N
+	if p := w.price; p != nil {
+		if p.count(kind); w.refill.refills { // before another price is learned
+			cost = product(t.N, p.ofLatest())
 		}
+		w.learnSpent(t, now, left, inFlight, true, kind, false, newest)
+	}
+	if w.refill.refills {
+		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, flight: inFlight + t.N, remaining: left, newest: newest, requests: w.unit == "", unpriced: w.price != nil, limit: w.limit()})
 	}
 }
