@@ -31,7 +31,10 @@ type resources struct {
 // RoundTrip implements http.RoundTripper.
 func (s *resources) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp := s.answer(req)
-	time.Sleep(s.lag)
+	s.mu.Lock()
+	lag := s.lag
+	s.mu.Unlock()
+	time.Sleep(lag)
 	return resp, nil
 }
 
@@ -320,7 +323,9 @@ func TestNamedSplitBeforeWaiters(t *testing.T) {
 		}
 		get("/repos/2", 50) // answered in a second
 		time.Sleep(100 * time.Millisecond)
+		server.mu.Lock()
 		server.lag = 100 * time.Millisecond
+		server.mu.Unlock()
 		get("/search/a", 11) // say that they are counted on their own
 		time.Sleep(200 * time.Millisecond)
 		get("/search/b", 59)
