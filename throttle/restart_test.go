@@ -196,6 +196,8 @@ func (p *restart) run(r *rand.Rand) {
 
 // check tells which quota, hold or limit does not hold over both runs.
 func (p *restart) check(at time.Time, was []State, two *Group, learned map[string]adaptive.Memory) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	slices.SortStableFunc(p.sent, func(a, b claimSent) int { return cmp.Compare(a.At, b.At) })
 	for i, path := range p.paths {
 		name := strings.Join(path, "/")
