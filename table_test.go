@@ -93,15 +93,6 @@ func TestTableValidate(t *testing.T) {
 			},
 		},
 		{
-			table: Table{"h/": {{N: 5}, {N: 5, Per: time.Second}, {N: 5, Per: time.Second, Name: "b"}}, "GET h/x": q("5/s")},
-			want:  []string{p + `["h/"]: quota: "5/s" is there twice, want each quota once`},
-			redundant: []string{
-				`Quotas["GET h/x"] beside those of "h/": 5/s never binds: 5/s above admits at most 5 in each window of 1s`,
-				`Quotas["h/"]: 5/s never binds: 5/s admits the same`,
-				`Quotas["h/"]: 5/s as b never binds: 5/s admits the same`,
-			},
-		},
-		{
 			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
 			want:      []string{p + `["https://h/"]: want a pattern without a scheme, since it is for all of them: "h/"`},
 			redundant: []string{`Quotas["h/"]: 10/s never binds: 5/s admits at most 5 in each window of 1s`},

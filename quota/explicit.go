@@ -1,6 +1,9 @@
 package quota
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Explicit returns the quotas with all defaults filled in, for those who enforce quotas: Name, Per,
 // the Kind and the Burst of a TokenBucket, Cells and ColdFactor. The Unit of requests becomes empty. Per beside
@@ -20,4 +23,28 @@ func (qs Quotas) Explicit() Quotas {
 		explicit[i] = e
 	}
 	return explicit
+}
+
+// explicit returns what Explicit makes of a quota.
+func (q Quota) explicit() Quota {
+	q.Name, q.Unit = q.label(), q.unit()
+	if q.N == 0 || q.Kind.Concurrent() {
+		return q
+	}
+	q.Per = cmp.Or(q.Per, q.per())
+	if q.Months > 0 {
+		q.From = cmp.Or(q.From, 1)
+	}
+	switch {
+	case q.WarmUp > 0:
+		q.ColdFactor = cmp.Or(q.ColdFactor, defaultColdFactor)
+	case q.isBucket():
+		q.Burst = cmp.Or(q.Burst, q.defaultBurst())
+	case q.Kind == SlidingWindow:
+		q.Cells = cmp.Or(q.Cells, defaultCells)
+	}
+	if q.isBucket() {
+		q.Kind = TokenBucket
+	}
+	return q
 }

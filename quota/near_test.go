@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
@@ -106,31 +105,5 @@ func TestParseRefusesTwoSpellingsOfAUnit(t *testing.T) {
 	_, err := Parse("5/s, 10 tokens/s,  100 token/m")
 	if want := `quota: column 20: "100 token/m": Unit is "token", want "tokens" as in "10 tokens/s"; if both are meant, "no limit of token" before it says so`; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
-	}
-}
-
-// Who writes a quota twice has mistyped one of them: the second does nothing.
-func TestQuotasAreNotThereTwice(t *testing.T) {
-	for text, want := range map[string]string{
-		"5/s, 5/s":                           `quota: column 6: "5/s" is there twice, want each quota once`,
-		"5/s, 9/m, 5 requests/second":        `quota: column 11: "5/s" is there twice, want each quota once`,
-		"5/m burst 5, 5/1m burst 5":          `quota: column 14: "5/m burst 5" is there twice, want each quota once`,
-		"9 tokens/m as a, 9 tokens/60s as a": `quota: column 18: "a" is there twice, want each quota once`,
-		"5/month as a, 5/month from 1 as a":  `quota: column 15: "a" is there twice, want each quota once`,  // as Explicit says
-		"5/s, 5/s as 5/s":                    `quota: column 6: "5/s" is there twice, want each quota once`, // a quota without a name has that one
-	} {
-		if _, err := Parse(text); err == nil || err.Error() != want {
-			t.Errorf("%q: got %v\nwant %s", text, err, want)
-		}
-	}
-	want := `quota: "5/s" is there twice, want each quota once`
-	if err := (Quotas{{N: 5}, {N: 9}, {N: 5, Per: 1e9, Unit: Requests}}).Validate(); err == nil || err.Error() != want {
-		t.Errorf("got %v\nwant %s", err, want)
-	}
-	for _, fine := range []string{"5/s, 5/m", "5/s, 5 tokens/s", "5/s, 5/s overall", "5/s, 5/s window", "5/s as a, 5/s as b", "no limit, no limit"} {
-		qs, err := Parse(fine)
-		if err := errors.Join(err, qs.Explicit().Validate()); err != nil {
-			t.Errorf("%q: %v", fine, err)
-		}
 	}
 }

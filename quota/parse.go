@@ -106,7 +106,7 @@ func parse(s string) (Quotas, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := q.checkBeside(qs); err != nil {
+		if err := q.checkSpelling(qs); err != nil {
 			return nil, fmt.Errorf(prefix+"column %d: %w", column, err)
 		}
 		qs = append(qs, q)

@@ -237,30 +237,6 @@ func (q *Quota) defaultBurst() int {
 // piece is how long a quota takes, at most, to bring what is read or written of a stream at once.
 const piece = time.Second / 20
 
-// explicit returns what Explicit makes of a quota.
-func (q Quota) explicit() Quota {
-	q.Name, q.Unit = q.label(), q.unit()
-	if q.N == 0 || q.Kind.Concurrent() {
-		return q
-	}
-	q.Per = cmp.Or(q.Per, q.per())
-	if q.Months > 0 {
-		q.From = cmp.Or(q.From, 1)
-	}
-	switch {
-	case q.WarmUp > 0:
-		q.ColdFactor = cmp.Or(q.ColdFactor, defaultColdFactor)
-	case q.isBucket():
-		q.Burst = cmp.Or(q.Burst, q.defaultBurst())
-	case q.Kind == SlidingWindow:
-		q.Cells = cmp.Or(q.Cells, defaultCells)
-	}
-	if q.isBucket() {
-		q.Kind = TokenBucket
-	}
-	return q
-}
-
 // unit returns Unit, which is empty for requests.
 func (q *Quota) unit() string { return canonical(q.Unit) }
 

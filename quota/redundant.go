@@ -17,8 +17,8 @@ import (
 //
 //	100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
 //
-// Of two that differ in their names alone, the later one is redundant. If all redundant quotas are removed, the
-// rest admits exactly the same requests.
+// Of two equal quotas, the later one is redundant. If all redundant quotas are removed, the rest
+// admits exactly the same requests.
 //
 // Redundant proves this from what the Kind of a quota admits at most. It does not search: every
 // quota that it finds is redundant, but it does not find every redundant quota. The proof holds

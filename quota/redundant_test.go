@@ -34,7 +34,7 @@ func TestRedundant(t *testing.T) {
 		{quotas: "100/s, 65/s", want: "100/s never binds: 65/s admits at most 65 in each window of 1s"},
 		{quotas: "65/s, 64/s"}, // the one counts cells, the other tokens
 		{quotas: "10/s even, 5/s even", want: "10/s even never binds: 5/s even admits at most 1 at once, and no more than 5/s from then on"},
-		{quotas: "5/s, 5/s as b", want: "5/s as b never binds: 5/s admits the same"},
+		{quotas: "5/s, 5/s", want: "5/s never binds: 5/s admits the same"},
 		{quotas: "5/s as a, 6/s as b, 5/s as c", want: "6/s as b never binds: 5/s as a admits at most 5 in each window of 1s\n" +
 			"5/s as c never binds: 5/s as a admits the same"},
 		{quotas: "5/s, 300/m"},
@@ -93,7 +93,7 @@ func TestRedundant(t *testing.T) {
 		{quotas: "5/s overall, 10/s", want: "10/s never binds: 5/s overall admits at most 5 in each window of 1s"},
 		{quotas: "5/s, 10/s overall"},
 		{quotas: "5/s, 5/s overall", want: "5/s never binds: 5/s overall admits at most 5 in each window of 1s"},
-		{quotas: "5/s overall, 5/s overall as b", want: "5/s overall as b never binds: 5/s overall admits the same"},
+		{quotas: "5/s overall, 5/s overall", want: "5/s overall never binds: 5/s overall admits the same"},
 		{quotas: "65/s overall, 65/s"}, // the cells may begin at other instants
 		{quotas: "9/s window overall, 9/s window"},
 		{quotas: "9 in flight overall, 9 in flight", want: "9 in flight never binds: 9 in flight overall admits at most 9 at a time"},

@@ -11,30 +11,23 @@ import (
 )
 
 // Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of another
-// one ("token" beside "tokens", see [Quotas.Misspelled]) is invalid too, and so is one that is there twice:
-// another number or another span was meant, since the second one changes nothing.
+// one ("token" beside "tokens", see [Quotas.Misspelled]) is invalid too.
 func (qs Quotas) Validate() error {
 	for i, q := range qs {
 		if err := q.Validate(); err != nil {
 			return err
 		}
-		if err := q.checkBeside(qs[:i]); err != nil {
+		if err := q.checkSpelling(qs[:i]); err != nil {
 			return fmt.Errorf(prefix+"%w", err)
 		}
 	}
 	return nil
 }
 
-// checkBeside returns an error if the Unit of q is nearly that of a quota before it, or if q is one of these.
-func (q Quota) checkBeside(before Quotas) error {
+// checkSpelling returns an error if the Unit of q is nearly that of a quota before it.
+func (q Quota) checkSpelling(before Quotas) error {
 	if meant, ok := before.Misspelled(q.Unit); ok && q.N > 0 {
 		return fmt.Errorf("%q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.label(), named(q.unit()), named(meant.unit()), meant.label(), Quota{Unit: q.Unit})
-	}
-	explicit := q.explicit()
-	for _, o := range before {
-		if q.N > 0 && q.N == o.N && o.explicit() == explicit {
-			return fmt.Errorf("%q is there twice, want each quota once", q.label())
-		}
 	}
 	return nil
 }

@@ -20,23 +20,18 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 	for _, p := range slices.Sorted(maps.Keys(t)) {
 		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
 		_, above := OfHost(t, p)
-		valid := t[p].Validate() == nil // at once, not one after the other: each quota is compared with all before it
-		var fine quota.Quotas
-		for _, q := range t[p] {
+		for i, q := range t[p] {
+			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
 			bare := fields.BareNumbers(&q, time.Millisecond) // first: Validate asks for less, and who does what it says would be told another thing next
 			for _, why := range bare {
 				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
 			}
-			if !valid {
-				if err := append(fine, q).Validate(); err != nil { // which is that of q
-					if len(bare) == 0 {
-						bad(err)
-					}
-					continue
+			if err := q.Validate(); err != nil {
+				if len(bare) == 0 {
+					bad(err)
 				}
+				continue
 			}
-			meant, nearly := slices.Concat(above, fine).Misspelled(q.Unit)
-			fine = append(fine, q)
 			if _, ok := pattern.HostOnly(p); q.Overall && !ok {
 				bad(fmt.Errorf("quota: %q: Overall is true, want it under the pattern of a host alone, such as %q: other patterns are split by Key", q.String(), "api.example.com/"))
 			}
