@@ -150,3 +150,18 @@ func TestConcurrencyReading(t *testing.T) {
 	c.EndReading(ticket, &Kind{})
 	c.want(1)
 }
+
+// TestConcurrencyExplains: a refusal because too many requests were under way teaches no pace, whatever the server
+// states else, and says nothing against limits that it does not speak of.
+func TestConcurrencyExplains(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{MaxHold: time.Minute})}
+	c.goes(8)
+	c.answer(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 50, Reset: time.Hour, ResetKnown: true}}})
+	c.answer(Answer{})
+	c.windows[0].dropped.row = 1
+	a := refusedAs(atATime(6, 0))
+	a.HoldKnown, a.Hold = true, time.Second
+	if e, _ := c.answer(a); e.Hold != time.Second || !c.pace.Fresh() || c.windows[0].dropped.wronged > 0 {
+		t.Errorf("%+v, %+v, want a hold, no pace, and no doubt", e, c.windows[0].dropped)
+	}
+}

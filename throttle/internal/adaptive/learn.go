@@ -180,11 +180,11 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			w.charge(n)
 			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
 		}
-		if a.Refused && (!a.short || !a.named) { // else a limit that is stated is the reason
+		if a.Refused && !a.crowded && (!a.short || !a.named) { // else a limit that is stated is the reason
 			w.dropped.heard(true)
 		}
 		switch {
-		case !a.Refused:
+		case !a.Refused || a.crowded:
 		case w.refill.raise.on() && !a.named:
 			w.refill.slowDown() // no limit is known to have refused the request, so the rate may have been too high
 		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.meter.from && len(a.Statements) == 0:
@@ -227,12 +227,13 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 	s.refusals++
 	s.refusalHeard = s.sequence
 	// A used-up window explains the refusal, or one of which too little remains. But if the server states limits only
-	// when it refuses (silent), nothing shows how much remains after the reset: then the pace is needed as well.
+	// when it refuses (silent), nothing shows how much remains after the reset: then the pace is needed as well. Not so
+	// where too many were under way: how many go then is no matter of time.
 	explained := a.dear || a.crowded || s.usedUp(now)
 	if !explained {
 		s.doubted = s.sequence
 	}
-	if s.silent > 0 || !explained {
+	if !a.crowded && (s.silent > 0 || !explained) {
 		s.pace.Answered(now.Sub(t.Sent), a.unshared)
 		s.pace.Refuse(now, a.HoldKnown)
 		s.pace.Hint(now, asked, a.HoldResolution)
