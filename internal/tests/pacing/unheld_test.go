@@ -29,6 +29,7 @@ func TestUnheld(t *testing.T) {
 		"no hint":                     {lab.Status(429, ""), 0, doubled},
 		"as soon as it likes":         {lab.Status(429, "", "Retry-After", "0"), 0, doubled},
 		"a limit used up":             {lab.Status(429, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 0, []time.Duration{0, 50 * s, 100 * s, 150 * s, 200 * s}},
+		"two limits used up":          {lab.Status(429, "", "RateLimit-Policy", `"a";q=10;w=5, "b";q=100;w=100`, "RateLimit", `"a";r=0;t=2, "b";r=0;t=50`), 0, []time.Duration{0, 50 * s, 100 * s, 150 * s, 200 * s}},
 		"a limit used up, and a hint": {lab.Status(429, "", "Retry-After", "20", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 0, []time.Duration{0, 20 * s, 40 * s, 60 * s, 90 * s}},
 		"a limit that is named":       {lab.Status(429, "", "Retry-After", "50", "X-RateLimit-Resource", "core", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "5", "X-RateLimit-Reset", "70"), 0, []time.Duration{0, 50 * s, 100 * s, 150 * s, 200 * s}},
 		"a limit with something left": {lab.Status(429, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "5", "X-RateLimit-Reset", "50"), 0, doubled},

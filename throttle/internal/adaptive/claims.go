@@ -41,9 +41,10 @@ func (s *Server) Unheld(alone time.Duration, p **Past, asked time.Duration, stat
 	if alone > 0 || s.config.MaxHold > 0 {
 		return alone
 	}
-	for i := 0; asked <= 0 && i < len(stated); i++ {
-		if st := &stated[i]; st.Remaining <= 0 && st.ResetKnown {
-			asked = st.Reset
+	said := asked > 0
+	for i := range stated {
+		if st := &stated[i]; !said && st.Remaining <= 0 && st.ResetKnown {
+			asked = max(asked, st.Reset)
 		}
 	}
 	*p = cmp.Or(*p, new(Past))
