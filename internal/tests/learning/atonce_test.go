@@ -3,6 +3,7 @@ package learning
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // states are the headers of an answer: of so many at a time, so many more might have been under way when the
-// request came, and so many more may be when its answer goes.
+// request came (fewer than none if it is refused), and so many more may be when its answer goes.
 type states func(limit, came, goes int) []string
 
 // atOnce is a server that serves so many requests at a time, and states that. Requests and answers travel for
@@ -43,7 +44,7 @@ func (s *atOnce) take(r *http.Request) (*http.Response, error) {
 			s.early++
 		}
 		defer s.mu.Unlock()
-		return lab.Answer(r, http.StatusTooManyRequests, "", s.header(limit, 0, 0)...), nil
+		return lab.Answer(r, http.StatusTooManyRequests, "", s.header(limit, came, 0)...), nil
 	}
 	s.busy++
 	s.mu.Unlock()
@@ -56,7 +57,7 @@ func (s *atOnce) take(r *http.Request) (*http.Response, error) {
 }
 
 func whenItComes(limit, came, _ int) []string {
-	return []string{"X-Concurrency-Limit", strconv.Itoa(limit), "X-Concurrency-Remaining", strconv.Itoa(came)}
+	return []string{"X-Concurrency-Limit", strconv.Itoa(limit), "X-Concurrency-Remaining", strconv.Itoa(max(came, 0))}
 }
 
 func whenItGoes(limit, _, goes int) []string { return whenItComes(limit, goes, 0) }
@@ -196,4 +197,81 @@ func TestStatedConcurrencyOfNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStatedConcurrencyInRefusals: where refusals alone state it, as many go as may. A few are refused at first,
+// and no caller is given a refusal.
+func TestStatedConcurrencyInRefusals(t *testing.T) {
+	const ms = time.Millisecond
+	limit := []string{"X-Concurrency-Limit", "10"}
+	for name, test := range map[string]struct {
+		refusal []string
+		want    time.Duration
+	}{
+		"the limit":             {limit, 41 * 920 * ms},
+		"and what remains":      {append(limit, "X-Concurrency-Remaining", "0"), 41 * 920 * ms},
+		"and when to ask again": {append(limit, "X-Concurrency-Remaining", "0", "Retry-After", "1"), 41*920*ms + 1270*ms}, // held for 1 s once
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &atOnce{limit: ten, takes: 900 * ms, header: func(_, came, _ int) []string {
+					if came < 0 {
+						return test.refusal
+					}
+					return nil
+				}}
+				_, took := s.crowd(t, 1, 40, 400)
+				if s.sent-s.refused != 400 || s.refused > 9 || took != test.want {
+					t.Errorf("%d served, %d refused, in %v, want 400, 9, in %v", s.sent-s.refused, s.refused, took, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestStatedConcurrencyBesideAStream: while a long answer of ours is under way, others take all the rest, and end.
+// Who waits finds that out within Patience, though no request of ours ends.
+func TestStatedConcurrencyBesideAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var mu sync.Mutex
+		var sent []time.Duration
+		busy := 9 // of others
+		tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, time.Since(start))
+			left := 9 - busy
+			header := whenItComes(10, max(left, 0), 0)
+			if left < 0 {
+				return lab.Answer(r, http.StatusTooManyRequests, "", header...), nil
+			}
+			busy++
+			mu.Unlock()
+			if r.URL.Path == "/long" {
+				time.Sleep(time.Hour)
+			}
+			mu.Lock()
+			busy--
+			return lab.Answer(r, http.StatusOK, "", header...), nil
+		})}
+		c := &http.Client{Transport: tr}
+		var all sync.WaitGroup
+		all.Go(func() { lab.Get(t, c, "http://a.example/long") })
+		time.Sleep(10 * time.Second)
+		all.Go(func() {
+			time.Sleep(10 * time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			busy -= 9
+		})
+		for range 2 { // looks come after 5 s and 10 s more
+			lab.Get(t, c, "http://a.example/")
+		}
+		all.Wait()
+		const s = time.Second
+		if want := []time.Duration{0, 10 * s, 15 * s, 25 * s, 25 * s}; !slices.Equal(sent, want) {
+			t.Errorf("sent after %v, want %v", sent, want)
+		}
+	})
 }

@@ -151,6 +151,39 @@ func TestConcurrencyReading(t *testing.T) {
 	c.want(1)
 }
 
+// TestConcurrencyLooks: while others have the rest, one more goes now and then, and ever more seldom, but never
+// beside as many as the server allows in all.
+func TestConcurrencyLooks(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(1)
+	c.answer(atATime(3, 2))
+	c.want(3)
+	c.answer(refusedAs(atATime(3, 0)))
+	c.want(0)
+	for _, in := range []time.Duration{5, 10, 20, 40, 80, 120, 120} {
+		c.now = c.now.Add(in*time.Second - 1)
+		c.want(0)
+		d := limit.Due{At: c.now}
+		if c.Due(&d, of(0), of(1), &Kind{}, 0, false); d.At != c.now+1 || d.Cause != limit.InFlight {
+			t.Errorf("due at %v, want a nanosecond after %v: %+v", d.At, c.now, d)
+		}
+		c.now++
+		c.want(1)
+		c.flying = append(c.flying[2:], c.flying[:2]...) // the look ends first
+		c.answer(refusedAs(atATime(3, 0)))
+	}
+	c.now = c.now.Add(rarestLook / 2)
+	c.Take(c.now, c.now, of(1), &Kind{}, 0, new(Ticket)) // it is observed, and no look
+	c.Add(-1)
+	c.now = c.now.Add(rarestLook / 2)
+	c.want(1)
+	c.now = c.now.Add(time.Hour)
+	c.want(0)                                        // three are under way
+	c.flying = append(c.flying[2:], c.flying[:2]...) // it is served
+	c.answer(atATime(3, 0))
+	c.want(1)
+}
+
 // TestConcurrencyExplains: a refusal because too many requests were under way teaches no pace, whatever the server
 // states else, and says nothing against limits that it does not speak of.
 func TestConcurrencyExplains(t *testing.T) {
@@ -163,5 +196,22 @@ func TestConcurrencyExplains(t *testing.T) {
 	a.HoldKnown, a.Hold = true, time.Second
 	if e, _ := c.answer(a); e.Hold != time.Second || !c.pace.Fresh() || c.windows[0].dropped.wronged > 0 {
 		t.Errorf("%+v, %+v, want a hold, no pace, and no doubt", e, c.windows[0].dropped)
+	}
+}
+
+// TestConcurrencyOfRefusals: what refusals alone state is not forgotten since served requests do not state it, but
+// when the bucket has idled.
+func TestConcurrencyOfRefusals(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{SlowStart: true})}
+	c.concurrency.learn(c.now, &quota.Concurrency{Limit: 7}, &ended{n: 1, underway: 8, refused: true})
+	for range 10 {
+		c.goes(1)
+		c.answer(Answer{})
+	}
+	if c.concurrency.most != 7 {
+		t.Errorf("%+v, want seven at a time", c.concurrency)
+	}
+	if c.Restart(true); c.concurrency.most != 0 {
+		t.Errorf("%+v, want nothing", c.concurrency)
 	}
 }

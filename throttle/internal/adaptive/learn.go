@@ -27,7 +27,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	asked := a.readHint(s.refusals + 1)
 	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
-	a.crowded = s.hearConcurrency(t, a)
+	a.crowded = s.hearConcurrency(now, t, a)
 	s.hear(now, t, kind, a)
 	if t.Reading {
 		s.reading += t.N
@@ -124,14 +124,15 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 
 // hearConcurrency takes in what an answer says of how many requests may be under way, and reports whether the
 // request was refused because too many were.
-func (s *Server) hearConcurrency(t *Ticket, a *Answer) (explains bool) {
-	c := &s.concurrency
+func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (explains bool) {
+	c, served := &s.concurrency, !a.Refused && !a.Lost
+	f := ended{granted: t.sequence, latest: s.sequence, n: t.N, underway: s.underway() + t.N, refused: a.Refused, served: served}
 	switch {
 	case t.another:
 	case a.Concurrency != quota.Concurrency{}:
-		explains = c.learn(&a.Concurrency, t.sequence, s.sequence, s.underway()+t.N, a.Refused)
-	case c.most > 0 && !a.Refused && !a.Lost:
-		c.passOver(maxSilent)
+		explains = c.learn(now, &a.Concurrency, &f)
+	case c.most > 0 && served:
+		c.passOver(maxSilent, &f)
 	}
 	t.Reading = t.Reading || a.Reading && c.most > 0
 	return explains

@@ -118,6 +118,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, strict: refused || !forget}
 	if forget {
 		s.overload.again()
+		s.concurrency.forget()
 		forgot = s.pace.Idle()
 	}
 	return forgot
@@ -129,7 +130,7 @@ func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.concurrency.open(s.underway(), d.N) || !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.concurrency.open(now, s.underway(), d.N) || !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -232,7 +233,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		}
 	}
 	s.inFlight += d.N
-	s.concurrency.take(s.underway())
+	s.concurrency.take(now, s.sequence, s.underway(), d.N)
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
