@@ -160,8 +160,8 @@ func TestConcurrencyLooks(t *testing.T) {
 	c.want(3)
 	c.answer(refusedAs(atATime(3, 0)))
 	c.want(0)
-	for _, in := range []time.Duration{5, 10, 20, 40, 80, 120, 120} {
-		c.now = c.now.Add(in*time.Second - 1)
+	for _, in := range []int{5, 10, 20, 40, 80, 120, 120} {
+		c.now = c.now.Add(time.Duration(in)*time.Second - 1)
 		c.want(0)
 		d := limit.Due{At: c.now}
 		if c.Due(&d, of(0), of(1), &Kind{}, 0, false); d.At != c.now+1 || d.Cause != limit.InFlight {
