@@ -218,7 +218,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	now := l.lock()
 	defer l.unlock()
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
-	if adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp() {
+	if a.usedUp() {
 		return 0, nil, false
 	}
 	l.luck = luck
@@ -402,12 +402,15 @@ func (l *Limiter) quietAbove() bool {
 	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
 }
 
+// usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time.
+func (a *Answer) usedUp() bool { return adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp() }
+
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that
 // mu is held.
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {
-	case h == nil || a.Refused && (adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp()):
+	case h == nil || a.Refused && a.usedUp():
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))
