@@ -243,8 +243,8 @@ type Line struct {
 	// Zero means none.
 	Reserve float64
 
-	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas limit
-	// what is in flight. Zero means 5 minutes. If negative, an answer counts only until it is returned.
+	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas or the
+	// server limit what is in flight. Zero means 5 minutes. If negative, an answer counts only until it is returned.
 	// Whatever the bound, it counts no longer than until the context of its request ends.
 	MaxUnread time.Duration
 }

@@ -49,7 +49,7 @@ const (
 	CausePace            Cause = "pace"              // a configured quota
 	CauseSpread          Cause = "spread"            // a share of what remains, for the time until a far reset; see Spend
 	CauseWarmUp          Cause = "warm_up"           // a configured quota that warms up
-	CauseInFlight        Cause = "in_flight"         // a configured quota that bounds what is under way
+	CauseInFlight        Cause = "in_flight"         // a quota that bounds what is under way, or such a limit of the server
 	CauseHold            Cause = "hold"              // the server refused, and said for how long or did not; or Pause was called
 	CauseWindowUsedUp    Cause = "window_used_up"    // the server says that nothing remains of a limit
 	CauseSlowStart       Cause = "slow_start"        // one request goes first, and others when its answer has come

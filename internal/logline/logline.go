@@ -264,7 +264,7 @@ var advice = map[throttle.Cause]string{
 	throttle.CausePace:            "a configured quota: raise it if the provider allows more",
 	throttle.CauseSpread:          "a limit that is spread until its reset: see Spend",
 	throttle.CauseWarmUp:          "a configured warm-up",
-	throttle.CauseInFlight:        "a configured bound of what is in flight: are all answers read and closed?",
+	throttle.CauseInFlight:        "a bound of what is in flight, configured or stated by the server: are all answers read and closed?",
 	throttle.CauseHold:            "the server refused: it said for how long, or the hold doubles with each refusal",
 	throttle.CauseWindowUsedUp:    "the server says that its limit is used up: send less, or ask the provider for more",
 	throttle.CauseSlowStart:       "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",

@@ -729,7 +729,7 @@ func TestInFlightAsksForForgottenAnswers(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
-		const advice = `advice="a configured bound of what is in flight: are all answers read and closed?"`
+		const advice = `advice="a bound of what is in flight, configured or stated by the server: are all answers read and closed?"`
 		if !strings.Contains(log.String(), advice) {
 			t.Errorf("log:\n%s\nwant %s", &log, advice)
 		}
