@@ -98,13 +98,21 @@ func (c *concurrency) allow(most int, f *ended) {
 	}
 }
 
-// passOver takes in that a request was served, and that the answer does not state how many may be under way. A
-// few such answers may come from a cache. But where refusals alone state it, each served request allows one
-// more, up to what the server allows in all.
-func (c *concurrency) passOver(few int, f *ended) {
+// passOver takes in that a request was served, and that the answer does not state how many may be under way. Such
+// answers may come from a cache, so what was stated before stays. Where none has stated it for a while, it may be no
+// more: then each round trip allows one more if all were used, and once twice as many as were stated are, there is no
+// limit. But where refusals alone state it, each served request allows one more, up to what the server allows in all.
+func (c *concurrency) passOver(now monotime.Time, f *ended) {
 	if !c.served {
 		c.allow(min(c.most+1, c.limit), f)
-	} else if c.silent++; c.silent > few {
+		return
+	}
+	c.silent++
+	switch {
+	case c.silent < droppedAfter || now < c.heardAt.Add(Patience) || max(f.underway, c.peak, c.before) < c.most:
+	case c.most < 2*c.limit:
+		c.allow(c.most+1, f)
+	default:
 		*c = concurrency{}
 	}
 }

@@ -114,19 +114,44 @@ func TestConcurrencyUnexplained(t *testing.T) {
 	c.want(0)
 }
 
-// TestConcurrencyStatedNoMore: a few answers may not state it.
+// TestConcurrencyStatedNoMore: some answers may not state it. When none has for Patience, each round trip in which all
+// were used allows one more; what has doubled so is no limit.
 func TestConcurrencyStatedNoMore(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{})}
 	c.goes(10)
 	c.answer(atATime(5, 0))
-	for range maxSilent {
-		c.want(0)
+	for len(c.flying) > 4 {
 		c.answer(Answer{})
 	}
-	c.want(0)
+	roundTrip := func(want int) {
+		t.Helper()
+		for range len(c.flying) {
+			c.answer(Answer{})
+		}
+		c.want(want)
+	}
+	c.want(1)
+	roundTrip(5)
+	roundTrip(5)
+	c.now = c.now.Add(Patience - 1)
+	roundTrip(5)
 	if c.Unknown() || c.Steady() {
 		t.Error("nothing is known")
 	}
+	c.now++
+	roundTrip(5) // what was stated is of this round trip, too
+	for n := 6; n < 10; n++ {
+		roundTrip(n)
+	}
+	for len(c.flying) > 0 {
+		c.answer(Answer{})
+	}
+	c.goes(1)
+	for range 3 { // what is not used proves nothing
+		c.answer(Answer{})
+		c.goes(1)
+	}
+	c.want(9)
 	c.answer(Answer{})
 	c.want(1000)
 }

@@ -132,7 +132,7 @@ func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (expla
 	case a.Concurrency != quota.Concurrency{}:
 		explains = c.learn(now, &a.Concurrency, &f)
 	case c.most > 0 && served:
-		c.passOver(maxSilent, &f)
+		c.passOver(now, &f)
 	}
 	t.Reading = t.Reading || a.Reading && c.most > 0
 	return explains
