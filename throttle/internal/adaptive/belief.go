@@ -20,8 +20,8 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 	if p := s.pace.State(now); p.Rate > 0 || p.Slides {
 		all = append(all, paceBelief(&p, now, clock))
 	}
-	if n := s.concurrency.most; n > 0 && n < maxTokens {
-		all = append(all, "states how many requests may be under way at a time: "+strconv.Itoa(n)+" of ours now")
+	if text := s.concurrency.belief(); text != "" {
+		all = append(all, text)
 	}
 	switch s.overload.belief {
 	case meanFailure:

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -122,6 +123,20 @@ func (c *concurrency) forget() {
 	if !c.served {
 		*c = concurrency{}
 	}
+}
+
+// belief says in words how many may be under way; nothing if that is not known.
+func (c *concurrency) belief() string {
+	const text = "states how many requests may be under way at a time: "
+	switch {
+	case c.most == 0, c.most >= maxTokens:
+		return ""
+	case c.limit < c.most || c.limit >= maxTokens:
+		return text + strconv.Itoa(c.most) + " of ours now"
+	case c.limit == c.most:
+		return text + strconv.Itoa(c.limit) + ", all of them ours now"
+	}
+	return text + strconv.Itoa(c.limit) + ", of which " + strconv.Itoa(c.most) + " are ours now"
 }
 
 // open reports whether n requests that go together may go beside those that are under way.

@@ -70,8 +70,18 @@ func TestConcurrency(t *testing.T) {
 	for len(c.flying) > 0 {
 		c.answer(atATime(0, -1))
 	}
-	if got := c.Beliefs(c.now, nil); len(got) != 1 || !strings.HasPrefix(got[0], "states how many requests may be under way at a time: ") {
-		t.Errorf("%q is believed", got)
+	for c, want := range map[concurrency]string{
+		{}: "", {most: maxTokens, limit: maxTokens}: "",
+		{most: 6, limit: 10}:        "10, of which 6 are ours now",
+		{most: 10, limit: 10}:       "10, all of them ours now",
+		{most: 6, limit: maxTokens}: "6 of ours now",
+		{most: 11, limit: 10}:       "11 of ours now", // it is stated no more
+	} {
+		b := newBucket(t, Config{})
+		b.concurrency = c
+		if got := strings.Join(b.Beliefs(b.now, nil), "; "); strings.TrimPrefix(got, "states how many requests may be under way at a time: ") != want {
+			t.Errorf("%+v: %q is believed, want %q", c, got, want)
+		}
 	}
 }
 
