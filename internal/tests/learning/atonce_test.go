@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -312,5 +313,43 @@ func TestStatedConcurrencyInSomeAnswers(t *testing.T) {
 				t.Errorf("%d refused, in %v, want none, in %v", s.refused, took, most)
 			}
 		})
+	})
+}
+
+// TestStatedConcurrencyTakenByOthers: who comes when others have all is not sent away for ever longer, and has some of
+// it in the end, though the others leave each place for 20 ms alone.
+func TestStatedConcurrencyTakenByOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &atOnce{limit: ten, header: whenItComes, takes: 4980 * time.Millisecond}
+		client := func() *http.Client {
+			return &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(s.take)}}
+		}
+		var all sync.WaitGroup
+		others, start := client(), time.Now()
+		for i := range 20 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 490 * time.Millisecond) // so that they do not end together
+				for time.Since(start) < 10*time.Minute {
+					lab.Get(t, others, "http://a.example/")
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		ours, served, first := client(), 0, time.Duration(0)
+		for time.Since(start) < 10*time.Minute {
+			resp, err := ours.Get("http://a.example/")
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			if resp.Body.Close(); resp.StatusCode == http.StatusOK {
+				served++
+				first = cmp.Or(first, time.Since(start)-time.Minute)
+			}
+		}
+		all.Wait()
+		if first == 0 || first > 2*time.Minute || served < 60 {
+			t.Errorf("the first one was served after %v, and %d in all, want within two minutes, and 60", first, served)
+		}
 	})
 }

@@ -234,6 +234,18 @@ func TestConcurrencyExplains(t *testing.T) {
 	}
 }
 
+// TestConcurrencyBesideOthers: who has none under way looks again and again, however often others had all, and
+// teaches no pace: they may end at any time.
+func TestConcurrencyBesideOthers(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{MaxHold: time.Hour})}
+	for i, want := range []int{100, 200, 400, 800, 1000, 1000, 1000} {
+		c.goes(1)
+		if e, _ := c.answer(refusedAs(atATime(10, 0))); e.Hold != time.Duration(want)*time.Millisecond || !c.pace.Fresh() {
+			t.Errorf("refusal %d: %+v, want a hold of %d ms and no pace", i, e, want)
+		}
+	}
+}
+
 // TestConcurrencyOfRefusals: what refusals alone state is not forgotten since served requests do not state it, but
 // when the bucket has idled.
 func TestConcurrencyOfRefusals(t *testing.T) {

@@ -29,6 +29,8 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 			n = min(n, obeyed)
 		}
 		switch hold = Hold(asked, n); {
+		case a.crowded && asked <= 0:
+			hold = beyond(s.refusals)
 		case asked > 0 || s.successes == 0:
 		case mute:
 			hold = s.silentHold(now, a.Waiting)
