@@ -353,3 +353,30 @@ func TestStatedConcurrencyTakenByOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestStatedConcurrencyOfNames: a server that names what requests draw on states one limit of requests at the same time
+// for all names. What was learned of that before there were several buckets holds in each.
+func TestStatedConcurrencyOfNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &atOnce{limit: ten, header: whenItComes, takes: 900 * time.Millisecond}
+		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := s.take(r)
+			for name, value := range map[string]string{"Resource": r.URL.Path, "Limit": "5000", "Remaining": "4000", "Reset": "60"} {
+				resp.Header.Set("X-RateLimit-"+name, value)
+			}
+			return resp, err
+		})}}
+		var all sync.WaitGroup
+		for w := range 40 {
+			all.Go(func() {
+				for range 11 {
+					lab.Get(t, c, fmt.Sprint("http://a.example/", w%2))
+				}
+			})
+		}
+		all.Wait()
+		if s.early > 20 {
+			t.Errorf("%d of the first 100 refused, want 20 at most", s.early)
+		}
+	})
+}

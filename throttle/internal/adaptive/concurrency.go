@@ -139,6 +139,15 @@ func (c *concurrency) belief() string {
 	return text + strconv.Itoa(c.limit) + ", of which " + strconv.Itoa(c.most) + " are ours now"
 }
 
+// begin begins with what another bucket of the same server has learned, of whose requests so many are under way.
+func (c *concurrency) begin(of *concurrency, underway int) {
+	if of.most > 0 {
+		*c = *of
+		c.most = max(of.most-underway, 1)
+		c.least, c.peak, c.before = c.most, 0, 0
+	}
+}
+
 // open reports whether n requests that go together may go beside those that are under way.
 func (c *concurrency) open(now monotime.Time, underway, n int) bool {
 	return underway == 0 || c.fits(underway+n) || now >= c.nextLook(underway+n)

@@ -246,6 +246,20 @@ func TestConcurrencyBesideOthers(t *testing.T) {
 	}
 }
 
+// TestConcurrencySplit: what another bucket of the server has learned holds from the start, beside what is under way
+// there.
+func TestConcurrencySplit(t *testing.T) {
+	for underway, want := range map[int]int{0: 10, 4: 6, 10: 1} {
+		c := &convoy{bucket: newBucket(t, Config{})}
+		c.goes(1)
+		c.answer(atATime(10, 9))
+		c.goes(underway)
+		to := &convoy{bucket: newBucketOf(t, c.site, Config{})}
+		c.SplitOff("x", to.Server)
+		to.want(want)
+	}
+}
+
 // TestConcurrencyOfRefusals: what refusals alone state is not forgotten since served requests do not state it, but
 // when the bucket has idled.
 func TestConcurrencyOfRefusals(t *testing.T) {

@@ -257,8 +257,9 @@ func (s *Server) Leave() {
 // SplitOff moves the windows of a Statement.Counter to another Server of the Site, because only some
 // of the requests of s were found to draw on them. What s has in flight is taken to draw on them
 // as well, until it is answered: most of it may draw on another window, which may be far wider. It reports whether
-// there was such a window.
+// there was such a window. How many requests may be under way at a time is taken to be of both.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
+	to.concurrency.begin(&s.concurrency, s.underway())
 	kept := s.windows[:0]
 	for _, w := range s.windows {
 		if w.counter != bucket || len(to.windows) >= maxWindows {
