@@ -272,6 +272,7 @@ var rules = map[string][]ruleCase{
 		{"none, and their first drafts", []string{"RateLimit-Limit", "10", "RateLimit-Remaining", "0", "RateLimit-Policy", "10;w=1", "RateLimit-Reset", "3000"}, `"" 0/10 in 50m0s per 1s`},
 		{"none, a lone reset beyond the window of a name", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "3000"}, `"minute" 7/60 per 1m0s`},
 		{"none, a lone reset beyond a window by three digits", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "300"}, `"minute" 7/60 per 1m0s`},
+		{"none, of which nothing else is known", []string{"X-RateLimit-Reset-Minute", "300"}, `nothing`},
 		{"Knack, beyond any reset", []string{"X-PlanLimit-Limit", "75000", "X-PlanLimit-Remaining", "37501", "X-PlanLimit-Reset", "57413141"}, `"plan" 37501/75000 in 15h56m53.141s`},
 		{"none, half a year", []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "15768000"}, `"" 0/? in 744h0m0s`},
 		{"none, of a year", []string{"X-RateLimit-Yearly-Remaining", "1", "X-RateLimit-Yearly-Reset", "15768001"}, `"yearly" 1/? in 744h0m0s`},
@@ -359,6 +360,7 @@ var rules = map[string][]ruleCase{
 	"9 lists": {
 		{"Brave", []string{"X-RateLimit-Limit", "1, 2000", "X-RateLimit-Policy", "1;w=1, 2000;w=2592000", "X-RateLimit-Remaining", "0, 1543", "X-RateLimit-Reset", "1, 1419704"}, `"second" 0/1 in 1s per 1s, "month" 1543/2000 in 394h21m44s per 720h0m0s`},
 		{"CryptoCompare", []string{"X-RateLimit-Limit", "1000, 20;window=1, 300;window=60", "X-RateLimit-Remaining", "900, 19;window=1, 299;window=60"}, `"" 900/1000, "second" 19/20 per 1s, "minute" 299/300 per 1m0s`},
+		{"more left than there is", []string{"X-RateLimit-Limit", `50, "b";q=20;w=2`, "X-RateLimit-Remaining", "10, 1000"}, `"" 10/50, "b" 20/20 per 2s`},
 		{"Zuora", []string{"RateLimit-Limit", "50000, 50000;window=60, 2250000;window=86400", "RateLimit-Remaining", "49990", "RateLimit-Reset", "29", "Concurrency-Limit-Type", "Default", "Concurrency-Limit-Limit", "40", "Concurrency-Limit-Remaining", "39"}, `"" 49990/50000 in 29s per 1m0s, "concurrency" 39/40 concurrent-requests, "" ?/2250000 per 24h0m0s`},
 		{"Polar", []string{"RateLimit-Usage", "5, 100", "RateLimit-Limit", "500, 5000", "RateLimit-Reset", "800, 80000"}, `"" 495/500 in 13m20s, "" 4900/5000 in 22h13m20s`},
 		{"of other lengths", []string{"X-RateLimit-Limit", "10", "X-RateLimit-Policy", "10;w=1, 2000;w=86400", "X-RateLimit-Remaining", "9", "X-RateLimit-Reset", "1"}, `"" 9/10 in 1s per 1s, "" ?/2000 per 24h0m0s`},

@@ -19,8 +19,12 @@ func settle(limits []Limit, from []*name.Meaning, h *hints) int {
 		n = mergeAll(limits[:n], from)
 		n = complement(limits[:n], from)
 	}
-	for i := range limits[:n] {
-		limits[i].settle(from[i], h)
+	for i := 0; i < n; {
+		if limits[i].settle(from[i], h); limits[i].uncounted() && !limits[i].Reset.Known {
+			n = remove(limits[:n], from, i)
+			continue
+		}
+		i++
 	}
 	if n > 1 {
 		order(limits[:n])

@@ -87,6 +87,7 @@ func pair(limits, policies []Limit) []Limit {
 		if l.Name == "" {
 			l.Name = cmp.Or(p.Name, value.WindowName(p.Window))
 		}
+		complete(l, Count{})
 	}
 	return limits
 }
