@@ -139,6 +139,27 @@ func TestParseNoClock(t *testing.T) {
 	}
 }
 
+// TestHintsInAnyOrder: what several hints come to does not depend on the order of the map, which is another one each time.
+func TestHintsInAnyOrder(t *testing.T) {
+	left := []string{"X-RateLimit-Limit", "300", "X-RateLimit-Remaining", "299", "X-RateLimit-ToWait-Sec", "0"}
+	for _, tt := range []struct {
+		name string
+		in   []string
+		want Retry
+	}{
+		{"the other one says nothing", append(left, "X-Retry-In", "soon"), Retry{}},
+		{"the other one says to come back now", append(left, "X-Retry-In", "0"), Retry{Known: true, Resolution: time.Second}},
+		{"a delay, and an instant", []string{"Date", "Mon, 02 Mar 2026 12:00:00 GMT", "X-Retry-In", "5", "X-RateLimit-ToWait-Sec", "Mon, 02 Mar 2026 12:00:05 GMT"}, Retry{Known: true, After: 5 * time.Second, Resolution: time.Second}},
+	} {
+		for range 64 {
+			if got := Parse(fields(tt.in...), noon).Retry; got != tt.want {
+				t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+				break
+			}
+		}
+	}
+}
+
 // TestRetryOfAnInstant: an instant is told apart from a delay, and how far the clocks were apart.
 func TestRetryOfAnInstant(t *testing.T) {
 	h := fields("Date", "Mon, 02 Mar 2026 12:00:00 GMT", "Retry-After", "Mon, 02 Mar 2026 12:00:45 GMT")

@@ -16,7 +16,7 @@ type hints struct {
 	millis        value.Delay     // in Retry-After-Ms and the like
 	standard      value.Delay     // in Retry-After
 	other         value.Delay     // in headers of single vendors
-	idle          bool            // other is of a header that is zero as long as something is left
+	idle          bool            // other is of headers that are zero as long as something is left, and of no others
 	body          value.Delay     // in the body
 	fallback      value.Delay     // counts if no other is known
 	never, should bool            // whether to try again, as an Advice
@@ -101,9 +101,9 @@ func (h *hints) addDelay(m *name.Meaning, d value.Delay) {
 		h.millis = h.millis.Longer(d)
 	case m.Standard(): // Retry-After, and what a user says is like it
 		h.standard = h.standard.Longer(d)
-	default:
+	case d.Known:
+		h.idle = m.MayBeIdle && (h.idle || !h.other.Known)
 		h.other = h.other.Longer(d)
-		h.idle = m.MayBeIdle
 	}
 }
 

@@ -14,9 +14,15 @@ type Delay struct {
 	Skew       time.Duration // by how much the local clock was ahead of Date then
 }
 
-// Longer returns the longer of two delays, of two of the same length the finer one.
+// Longer returns the longer of two delays, of two of the same length the finer one, and of two that are as fine the one
+// that is no instant: it needs no Date. So the order of the two does not matter.
 func (d Delay) Longer(e Delay) Delay {
-	if e.Known && (!d.Known || e.In > d.In || e.In == d.In && e.Resolution < d.Resolution) {
+	switch {
+	case !e.Known || d.Known && e.In < d.In:
+		return d
+	case !d.Known || e.In > d.In:
+		return e
+	case e.Resolution < d.Resolution || e.Resolution == d.Resolution && d.Absolute:
 		return e
 	}
 	return d

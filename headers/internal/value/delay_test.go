@@ -66,12 +66,16 @@ func TestParseDelay(t *testing.T) {
 
 func TestDelayLonger(t *testing.T) {
 	coarse, fine, long := Delay{In: 65 * time.Second, Resolution: time.Second, Known: true}, Delay{In: 65 * time.Second, Resolution: time.Millisecond, Known: true}, Delay{In: time.Hour, Resolution: time.Hour, Known: true}
+	dated := Delay{In: 65 * time.Second, Resolution: time.Second, Known: true, Absolute: true}
 	for _, tt := range []struct{ a, b, want Delay }{
 		{Delay{}, coarse, coarse},
 		{coarse, Delay{}, coarse},
 		{coarse, fine, fine},
 		{fine, coarse, fine},
 		{fine, long, long},
+		{coarse, dated, coarse},
+		{dated, coarse, coarse},
+		{dated, fine, fine},
 	} {
 		if got := tt.a.Longer(tt.b); got != tt.want {
 			t.Errorf("%+v.Longer(%+v) = %+v, want %+v", tt.a, tt.b, got, tt.want)
