@@ -101,13 +101,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	if o.Refused = a.Refused || o.Refused; o.Refused {
 		t.counts.refused.Add(1)
 	}
-	switch {
-	case v.Kind.Again(): // the request is sent again, so nobody will read this answer's body
-		if a.Unsettled {
-			g.Settle(quota.Costs{quota.Bytes: body.Cost(body.Sent(trip.req, sent))})
-		}
-		g.Done()
-	case o.Open:
+	if o.Open {
 		resp.Body = t.watch(trip.req, resp, g, a.Unsettled, sent)
 	}
 	if !a.Refused && v.Success(resp, hint) {

@@ -157,11 +157,11 @@ func TestBytesOfHEAD(t *testing.T) {
 	})
 }
 
-// Each attempt sends its body, and pays for it.
+// Each attempt sends its body, and pays for it and for its answer.
 func TestBytesOfRetries(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(429, ""), download(2000, known)}}
+			base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, strings.Repeat("x", 200)), lab.Status(429, strings.Repeat("x", 300)), download(2000, known)}}
 			tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(lab.Hoard())}
 			req := upload(t, 1000, known)
 			resp, err := tr.RoundTrip(req)
@@ -170,8 +170,8 @@ func TestBytesOfRetries(t *testing.T) {
 			}
 			lab.Read(t, resp)
 			resp.Body.Close()
-			if got := used(t, tr, req); got != 5000 {
-				t.Errorf("%d are charged, want 5000: three times 1000 sent, and 2000 received", got)
+			if got := used(t, tr, req); got != 5500 {
+				t.Errorf("%d are charged, want 5500: three times 1000 sent, and 2500 received", got)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -288,8 +289,61 @@ func TestUnanswered(t *testing.T) {
 	})
 }
 
-// The answer of an attempt that is made again holds no slot: with one in flight the
-// next attempt would wait for it for ever.
+// A failure that the caller gets holds its slot while he reads it, and one that he does not get while it comes, for a
+// second at most: then it is closed, since the next attempt may wait for that very slot.
+func TestInFlightUntilAFailureEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		attempts int
+		body     time.Duration // from when the answer begins until its end
+		want     []time.Duration
+	}{
+		"returned": {-1, time.Minute, []time.Duration{0, time.Minute + 1}},
+		// The retry backs off for a second, from one nanosecond on, and comes after the second request.
+		"made again":        {2, time.Second / 2, []time.Duration{0, time.Second/2 + 1, time.Second + 1}},
+		"made again, stuck": {2, time.Hour, []time.Duration{0, time.Second + 1, time.Second + 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var sent []time.Duration
+				base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					sent = append(sent, time.Since(start))
+					time.Sleep(1)
+					if len(sent) > 1 {
+						return lab.Answer(r, 200, ""), nil
+					}
+					pr, pw := io.Pipe()
+					time.AfterFunc(test.body, func() { pw.Close() })
+					resp := lab.Answer(r, 503, "")
+					resp.Body, resp.ContentLength = pr, -1
+					return resp, nil
+				})
+				tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(1)), Retry: pacer.Retry{MaxAttempts: test.attempts, Backoff: lab.Steady{}}, Rand: lab.Zero, Learn: pacer.Learn{IdleAfter: -1}}
+				var wg sync.WaitGroup
+				for range 2 {
+					wg.Go(func() {
+						resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						lab.Read(t, resp)
+						resp.Body.Close()
+					})
+					synctest.Wait()
+				}
+				wg.Wait()
+				if !slices.Equal(sent, test.want) {
+					t.Errorf("sent at %v, want %v", sent, test.want)
+				}
+				time.Sleep(time.Hour) // until bodies have ended
+			})
+		})
+	}
+}
+
+// The answer of an attempt that is made again does not hold its slot for ever: with one in flight, the next attempt
+// waits for it.
 func TestInFlightOfOneRetries(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.InFlight, quota.Unanswered} {
 		for name, test := range map[string]struct {
@@ -428,8 +482,8 @@ func TestInFlightNeverMore(t *testing.T) {
 			defer seen.add(-1)
 			time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
 			status := []int{200, 200, 200, 204, 404, 429, 503}[rand.IntN(7)]
-			if r.Method == http.MethodHead || status == http.StatusNoContent || status == 429 || status == 503 {
-				w.WriteHeader(status) // and it has ended
+			w.WriteHeader(status)
+			if r.Method == http.MethodHead || status == http.StatusNoContent {
 				return
 			}
 			for range rand.IntN(4) {
@@ -537,10 +591,6 @@ func TestInFlightNeverMoreOfRudeCallers(t *testing.T) {
 				return nil, lab.ErrBroken
 			}
 			resp := lab.Answer(r, []int{200, 404, 503, 429}[rand.IntN(4)], "some text")
-			if resp.StatusCode > 404 { // it will be asked again, and has ended
-				seen.add(-1)
-				return resp, nil
-			}
 			b := &countedEnd{ReadCloser: resp.Body, end: sync.OnceFunc(func() { seen.add(-1) })}
 			resp.Body, resp.ContentLength = b, -1
 			return resp, nil
