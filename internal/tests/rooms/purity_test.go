@@ -26,6 +26,7 @@ var pure = map[string][]string{
 	"throttle/internal/limit":     nil,
 	"throttle/internal/order":     nil,
 	"throttle/internal/outbox":    nil,
+	"throttle/internal/overload":  nil,
 	"throttle/internal/pace":      nil,
 	"throttle/internal/piece":     nil,
 	"throttle/internal/readable":  nil,

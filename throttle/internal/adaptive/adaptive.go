@@ -20,8 +20,7 @@
 //
 //   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? stray.go: or something in
 //     front of the server? Package whose: or one request, or one kind of requests?
-//   - learn.go: Learn, with a function for each step. overload.go: is a failure without explanation a refusal?
-//     recurrence.go: do as many get through each time?
+//   - learn.go: Learn, with a function for each step. Package overload: is a failure without explanation a refusal?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
 //   - window.go: what is known of it. remains.go: what remains. due.go: when a request may go. look.go: when to look if
 //     nothing remains. rare.go: and if many looks found nothing. An outcome goes to the parts of a window in the order

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
@@ -23,11 +24,11 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 	if text := s.concurrency.belief(); text != "" {
 		all = append(all, text)
 	}
-	switch s.overload.belief {
-	case meanFailure:
-	case onTrial:
+	switch s.overload.Belief() {
+	case overload.MeanFailure:
+	case overload.OnTrial:
 		all = append(all, "failures without explanation, such as a 503, may be refusals: that is being tried")
-	case meanRefusal:
+	case overload.MeanRefusal:
 		all = append(all, "failures without explanation, such as a 503, are refusals: they end when requests go more slowly")
 	}
 	windows := slices.Clone(s.windows)

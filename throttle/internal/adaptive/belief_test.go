@@ -70,7 +70,7 @@ func TestBeliefs(t *testing.T) {
 				b.at(time.Duration(turn)*3*time.Second + 2*time.Second).exchange(refuses())
 			}
 		}, []string{"serves 8 in each window of 3s, all at once; tries more at " + date(36*time.Second)}},
-		"failures": {func(b *bucket) { b.overload.believe() }, []string{"failures without explanation, such as a 503, are refusals: they end when requests go more slowly"}},
+		"failures": {func(b *bucket) { b.overload.Believe() }, []string{"failures without explanation, such as a 503, are refusals: they end when requests go more slowly"}},
 		"an earlier run": {func(b *bucket) {
 			b.Remember(b.now, &Memory{Windows: []WindowMemory{{Name: "a", Habits: Habits{Floors: true}}}}, clock)
 		}, []string{"1 limit that the server has not stated yet is known from an earlier run"}},

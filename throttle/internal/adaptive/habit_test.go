@@ -148,7 +148,7 @@ func TestBurstIsLent(t *testing.T) {
 // TestFailuresAreKnownToRefuse: a run begins with what an earlier one has found out about a 503 without a word.
 func TestFailuresAreKnownToRefuse(t *testing.T) {
 	b := newBucket(t, Config{})
-	b.overload.believe()
+	b.overload.Believe()
 	later := again(t, b, time.Hour)
 	if !later.MayRefuse(nil) {
 		t.Fatal("it is not known that failures refuse")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/overload"
 )
 
 // This file says for how long nothing goes after a refusal, by what the hint stands for (hint.go) and what is known of
@@ -37,8 +38,8 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		default:
 			hold = unsaid(s.refusals)
 		}
-		if _, _, windowed := s.pace.Window(); asked <= 0 && !windowed && s.overload.belief != meanFailure {
-			hold = min(hold, longestHold)
+		if _, _, windowed := s.pace.Window(); asked <= 0 && !windowed && s.overload.Belief() != overload.MeanFailure {
+			hold = min(hold, overload.LongestHold)
 		}
 	}
 	jitter := s.config.jitter(min(hold, s.config.MaxHold))
@@ -58,7 +59,7 @@ const closeLooks = 5 * time.Second
 // says. So many others wait to look in turns.
 func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	// A trial of failures counts on the looks for buckets.
-	if look, ok := s.pace.Look(now, s.refusals, s.overload.belief == meanFailure, others); ok {
+	if look, ok := s.pace.Look(now, s.refusals, s.overload.Belief() == overload.MeanFailure, others); ok {
 		if s.judge.Suspects() && look <= longestStretch {
 			look = min(look, closeLooks)
 		}

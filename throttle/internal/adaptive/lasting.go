@@ -1,6 +1,9 @@
 package adaptive
 
-import "github.com/gopacer/pacer/throttle/internal/whose"
+import (
+	"github.com/gopacer/pacer/throttle/internal/overload"
+	"github.com/gopacer/pacer/throttle/internal/whose"
+)
 
 // lasting is what a server that refuses is known by when its bucket has idled: Server.Restart forgets the pace
 // as a whole, unless a window is known or used up, and nothing of this. A long hold counts as idling. So what a
@@ -8,10 +11,10 @@ import "github.com/gopacer/pacer/throttle/internal/whose"
 // function has a line for each field, as those of parts have, and a test finds the line that is left out.
 // Restart is given no instant: what is to be done after idling at one is done by the next Server.Take.
 type lasting struct {
-	overload overload    // are failures without explanation refusals
-	strays   strays      // refusals that are not the server's
-	hinted   skew        // the clock by which hints are instants
-	judge    whose.Judge // whose matter refusals are
+	overload overload.Judge // are failures without explanation refusals
+	strays   strays         // refusals that are not the server's
+	hinted   skew           // the clock by which hints are instants
+	judge    whose.Judge    // whose matter refusals are
 }
 
 // refusalsSettled reports whether nothing of that waits for the answer to a request that is served.
@@ -26,5 +29,5 @@ func (l *lasting) refusalsSettled() bool {
 func (l *lasting) neverRefused() bool {
 	// strays: counts only where windows are known.
 	// hinted: a clock is no refusal.
-	return l.judge.Settled() && l.overload.failed == 0 && !l.overload.recurrence.known()
+	return l.judge.Settled() && l.overload.Unseen()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
@@ -54,14 +55,14 @@ func (s *Server) mayBeOver(a *Answer) bool {
 	if a.MayRefuse {
 		return UsedUp(a.Statements)
 	}
-	return s.overload.belief != meanFailure || s.overload.failed > 0
+	return s.overload.Heeds()
 }
 
 // mayRefuse takes in an answer without explanation, served or failed, and reports whether the
 // failure is taken for a refusal.
 func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
-	a := attempt{granted: t.sequence, failed: failed, paced: s.pace.Measured()}
-	refused, over := s.overload.take(now, a, s.sequence, s.config.MaxHold)
+	a := overload.Attempt{Granted: uint64(t.sequence), Failed: failed, Paced: s.pace.Measured()}
+	refused, over := s.overload.Take(now, a, uint64(s.sequence), s.config.MaxHold)
 	if over { // the failures were no refusals, and say nothing about a pace
 		s.pace, s.refusals = pace.Rate{}, 0
 	}
@@ -72,9 +73,7 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 // is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
 	s.pace.Count(now, n)
-	if n > 0 && s.overload.belief == meanFailure {
-		s.overload.serve(now, n)
-	}
+	s.overload.Serve(now, n)
 }
 
 // hear takes in what an answer states about limits, and that a request was served.
@@ -253,5 +252,5 @@ func (s *Server) ServedBelow() {
 // MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial or
 // since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
 func (s *Server) MayRefuse(statements []quota.Statement) bool {
-	return s.overload.belief != meanFailure && (len(s.windows) == 0 || UsedUp(statements))
+	return s.overload.Belief() != overload.MeanFailure && (len(s.windows) == 0 || UsedUp(statements))
 }

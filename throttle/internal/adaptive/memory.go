@@ -9,6 +9,7 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
@@ -213,7 +214,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 		m.Windows = append(m.Windows, wm)
 	}
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
-	m.FailuresRefuse, m.Members = s.overload.belief == meanRefusal, s.members
+	m.FailuresRefuse, m.Members = s.overload.Belief() == overload.MeanRefusal, s.members
 	if p, known := s.pace.Memory(s.inFlight); known {
 		for _, w := range s.windows {
 			p.At = max(p.At, w.heardAt) // what remains is of then, see Remember
@@ -248,7 +249,7 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (
 		s.restore(now, h)
 	}
 	if m.FailuresRefuse {
-		s.overload.believe()
+		s.overload.Believe()
 	}
 	if len(s.windows) > 0 {
 		return false

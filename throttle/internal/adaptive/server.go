@@ -9,6 +9,7 @@ import (
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
@@ -117,7 +118,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	refused := s.refusals > 0
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, strict: refused || !forget}
 	if forget {
-		s.overload.again()
+		s.overload.Again()
 		s.concurrency.forget()
 		forgot = s.pace.Idle()
 	}
@@ -207,11 +208,11 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	if s.contact == noContact {
 		s.contact = unheard
 		s.site.unheard++
-		s.overload.meet(now)
+		s.overload.Meet(now)
 	}
 	// The row has as many requests as the one before, so that more would be refused: a slow start begins. While
 	// failures are taken for refusals, flights are left as they were.
-	if len(s.windows) == 0 && s.overload.belief == meanFailure && s.pace.RowOver(s.inFlight) {
+	if len(s.windows) == 0 && s.overload.Belief() == overload.MeanFailure && s.pace.RowOver(s.inFlight) {
 		s.Restart(false)
 	}
 	if s.pace.Alone(now, d.N, s.inFlight) {

@@ -97,19 +97,19 @@ func TestIdlingKeepsWhatLasts(t *testing.T) {
 		b.at(b.now.Add(time.Second).Sub(start))
 	}
 	b.strays.slow = 2
-	b.overload.believe()
+	b.overload.Believe()
 	tk := b.send()
 	b.Refuse(b.now, tk, &Past{}, kind, time.Hour, false)
 	b.done(tk, Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
 	before := b.lasting
-	if b.pace.Fresh() || before.judge.Settled() || before.overload.begun == 0 {
+	if b.pace.Fresh() || before.judge.Settled() {
 		t.Fatal("nothing is known that could be forgotten")
 	}
 	b.at(b.now.Sub(start) + time.Hour)
 	if b.Restart(true); !b.pace.Fresh() {
 		t.Error("the pace is not forgotten")
 	}
-	before.overload.begun = 0
+	before.overload.Again()
 	if !reflect.DeepEqual(b.lasting, before) {
 		t.Errorf("%+v, want %+v", b.lasting, before)
 	}

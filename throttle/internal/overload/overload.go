@@ -1,4 +1,12 @@
-package adaptive
+// Package overload finds out whether a failure without explanation is a refusal. By default nginx answers 503, and nothing
+// else, to requests over its limit; but a broken server answers 503 as well. The difference: refusals end when requests go
+// more slowly, and failures do not.
+//
+// In come answers without explanation ([Judge.Take]), served or failed, while the server states no limit. One that states
+// limits is taken to say when it refuses: there, only failures count that say that nothing remains. Out comes whether a
+// failure is taken for a refusal ([Judge.Belief]). overload.go has the trials that find it out, and recurrence.go looks
+// whether as many requests get through each time. What is done about a refusal is a matter of packages adaptive and pace.
+package overload
 
 import (
 	"time"
@@ -6,26 +14,21 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// overload finds out whether a failure without explanation (Answer.MayRefuse) is a refusal. By default nginx answers
-// 503, and nothing else, to requests over its limit; but a broken server answers 503 as well. The difference:
-// refusals end when requests go more slowly, and failures do not.
-//
-// In come answers without explanation (take), served or failed, while the server states no limit. One that states
-// limits is taken to say when it refuses: there, only failures count that say that nothing remains. Out comes whether a
-// failure is taken for a refusal. That depends on the belief:
+// Judge is what was seen of the failures of one bucket. The zero Judge has seen nothing. Its belief is what the failures
+// mean:
 //
 //	belief        ends when                                                           then
-//	meanFailure   a good part of the answers fail, and others are served (suspect)    onTrial
-//	              far more fail than in a trial that failed (helped)                  onTrial
-//	              as many are served between two long failures again (recurrence)     onTrial
-//	onTrial       many are served at a pace, and few fail (trialServed)               meanRefusal
-//	onTrial, or   more fail at a pace (trialFailed, laterFailed), and not far fewer   meanFailure
-//	meanRefusal   than without one (helps)
-//	              nothing is served any more (unserved)                               meanFailure
+//	MeanFailure   a good part of the answers fail, and others are served (suspect)    OnTrial
+//	              far more fail than in a trial that failed (helped)                  OnTrial
+//	              as many are served between two long failures again (recurrence)     OnTrial
+//	OnTrial       many are served at a pace, and few fail (trialServed)               MeanRefusal
+//	OnTrial, or   more fail at a pace (trialFailed, laterFailed), and not far fewer   MeanFailure
+//	MeanRefusal   than without one (helps)
+//	              nothing is served any more (unserved)                               MeanFailure
 //	              some fail at a pace for a minute or longer, and less than half is
-//	              served of what was usual (harms)                                   meanFailure
+//	              served of what was usual (harms)                                   MeanFailure
 //
-// Failures are taken for refusals unless the belief is meanFailure, so that requests are paced.
+// Failures are taken for refusals unless the belief is MeanFailure, so that requests are paced.
 //
 // Where others use the limit too, some requests fail however slowly ours go. So a trial goes on while far fewer fail
 // than before it.
@@ -35,12 +38,12 @@ import (
 // pace served is usual from then on.
 //
 // While a window is used up, nothing is served either, so that nobody can tell it from a broken server at first. A
-// trial in which nothing is served ends soon (Patience, or laterUnserved), but for two cases. Where requests have
+// trial in which nothing is served ends soon (patience, or laterUnserved), but for two cases. Where requests have
 // only begun, a limit is more likely than a server that breaks in this very minute: the trial goes on for
 // newUnserved. Where something was served after such failures, the trial goes on for more than twice the longest time
 // of late for which they lasted (missed), or for four times that (inTurn), up to newUnserved.
-type overload struct {
-	belief belief
+type Judge struct {
+	belief Belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
 	// ended well. From the trial on, failures in a row count as one.
 	served, failed int
@@ -52,9 +55,9 @@ type overload struct {
 	since         counted       // answers since a trial failed
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time
-	trialFrom     sequence      // requests granted later are part of the trial
+	trialFrom     uint64        // requests granted later are part of the trial
 	unserved      time.Duration // for how long nothing may be served in the trial
-	failureHeard  sequence      // the latest failure that counted
+	failureHeard  uint64        // the latest failure that counted
 	broken        bool          // nothing was served
 	unsuccessful  int           // trials in which something was served
 	begun         monotime.Time // the first answer, or the first one after idling
@@ -103,7 +106,7 @@ func (s *counted) add(failed bool) {
 //
 // If nothing was served in that trial, there may be an outage. Then what failed counts only from when something is
 // served again (broken).
-func (o *overload) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
+func (o *Judge) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
 
 // fewer reports whether the odds of a failure with a pace are a quarter of those without one, or less.
 func fewer(paced, unpaced *counted) bool {
@@ -113,10 +116,13 @@ func fewer(paced, unpaced *counted) bool {
 // helps reports whether far fewer fail since requests are paced: the odds are a quarter of those before, or less. At
 // a server that fails at random, pacing changes nothing. At a limit that others use as well, many are refused however
 // slowly ours go, but not nearly as many as before.
-func (o *overload) helps() bool { return fewer(&o.paced, &o.unpaced) }
+func (o *Judge) helps() bool { return fewer(&o.paced, &o.unpaced) }
 
-// serve counts n requests that were served while failures mean failure.
-func (o *overload) serve(now monotime.Time, n int) {
+// Serve counts n requests that were served, if failures mean failure: trials count for themselves.
+func (o *Judge) Serve(now monotime.Time, n int) {
+	if n == 0 || o.belief != MeanFailure {
+		return
+	}
 	if o.serving.served += n; now.Sub(o.serving.from) >= time.Minute {
 		o.usual, o.serving = o.serving.rate(now), tally{from: now}
 	}
@@ -125,13 +131,13 @@ func (o *overload) serve(now monotime.Time, n int) {
 // harms takes in an answer of a trial. It reports whether the pace does harm: some requests fail at it, although
 // less than half is served of what was usual. If too few fail within harmsWithin to tell, nothing is wrong with the
 // pace.
-func (o *overload) harms(now monotime.Time, a attempt) bool {
+func (o *Judge) harms(now monotime.Time, a Attempt) bool {
 	s := &o.serving
 	lasted := now.Sub(s.from)
-	if s.from == 0 || !a.paced || lasted > harmsWithin {
+	if s.from == 0 || !a.Paced || lasted > harmsWithin {
 		*s, lasted = tally{from: now}, 0
 	}
-	if !a.failed {
+	if !a.Failed {
 		s.served++
 		return false
 	}
@@ -147,15 +153,16 @@ func (o *overload) harms(now monotime.Time, a attempt) bool {
 }
 
 // mostFail reports whether, without a pace, three of four fail.
-func (o *overload) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
+func (o *Judge) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
 
-// belief is what failures are thought to mean.
-type belief int
+// Belief is what failures are thought to mean.
+type Belief int
 
+// What failures mean. They are taken for refusals unless that is MeanFailure.
 const (
-	meanFailure belief = iota
-	onTrial            // they are taken for refusals, and that is being tested
-	meanRefusal
+	MeanFailure Belief = iota
+	OnTrial            // they are taken for refusals, and that is being tested
+	MeanRefusal
 )
 
 const (
@@ -176,6 +183,10 @@ const (
 	trialServed = 32
 	trialFailed = 6
 	laterFailed = 4
+
+	// patience is for how long nothing is served in a trial before it fails, where nothing else says so. After as long
+	// a pause in asking, answers are counted anew.
+	patience = 5 * time.Second
 
 	// harmsWithin is within which time so many must fail at a pace that does harm, see harms.
 	harmsWithin = 10 * time.Minute
@@ -199,28 +210,28 @@ const (
 	nextTrial = 30 * time.Second
 )
 
-// attempt is one answer without explanation.
-type attempt struct {
-	granted sequence // of the request
-	failed  bool
-	paced   bool // the served rate was known
+// Attempt is one answer without explanation.
+type Attempt struct {
+	Granted uint64 // the place of the grant of the request among all grants and answers
+	Failed  bool
+	Paced   bool // the rate was known at which the server serves
 }
 
-// take takes in an answer, which has a number in the sequence. Refused says that the answer is taken for a refusal.
+// Take takes in an answer, which has a place among all grants and answers. Refused says that the answer is taken for a refusal.
 // Over says that failures are failures after all: the trial has failed, or had ended well by chance. When the next
 // trial may begin is for after to say.
-func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold time.Duration) (refused, over bool) {
+func (o *Judge) Take(now monotime.Time, a Attempt, answer uint64, maxHold time.Duration) (refused, over bool) {
 	if o.begun == 0 {
 		o.begun = now
 	}
-	if again := o.recurrence.take(now, a.failed); o.belief == meanFailure {
+	if again := o.recurrence.take(now, a.Failed); o.belief == MeanFailure {
 		if again {
 			o.try(now, answer)
 			return true, false
 		}
-		return o.suspect(now, a.failed, answer), false
+		return o.suspect(now, a.Failed, answer), false
 	}
-	if now.Sub(o.lastAnswer) > Patience {
+	if now.Sub(o.lastAnswer) > patience {
 		o.served, o.failed, o.lastServed = 0, 0, now // after a pause in asking, the pace has to be found anew
 	}
 	o.lastAnswer = now
@@ -228,64 +239,64 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	switch {
 	case o.harms(now, a):
 		o.usual, over = o.serving.rate(now), true
-	case a.failed && now.Sub(o.lastServed) > o.patience():
+	case a.Failed && now.Sub(o.lastServed) > o.mayGoUnserved():
 		o.broken, over = true, true
-	case a.granted < o.trialFrom || !a.paced:
-		return a.failed, false // granted before the trial, or while the pace is still searched for
-	case !a.failed:
+	case a.Granted < o.trialFrom || !a.Paced:
+		return a.Failed, false // granted before the trial, or while the pace is still searched for
+	case !a.Failed:
 		if o.served++; o.served >= trialServed {
-			o.belief, o.served, o.failed = meanRefusal, 0, 0
+			o.belief, o.served, o.failed = MeanRefusal, 0, 0
 			o.paced.half()
 		}
-	case !o.lastFailed && a.granted >= o.failureHeard: // one that was under way when another failed says nothing new
+	case !o.lastFailed && a.Granted >= o.failureHeard: // one that was under way when another failed says nothing new
 		o.failureHeard = answer
 		o.failed++
-		over = (o.failed > trialFailed || o.failed > laterFailed && o.belief == meanRefusal) && !o.helps()
+		over = (o.failed > trialFailed || o.failed > laterFailed && o.belief == MeanRefusal) && !o.helps()
 	}
 	if over {
 		*o = o.after(now, maxHold)
 		return false, true
 	}
-	o.lastFailed = a.failed
-	return a.failed, false
+	o.lastFailed = a.Failed
+	return a.Failed, false
 }
 
-// patience is for how long nothing may be served in a trial.
-func (o *overload) patience() time.Duration {
-	return max(o.unserved, missed*o.recurrence.longest/2, min(inTurn*o.recurrence.longest, newUnserved), Patience)
+// mayGoUnserved is for how long nothing may be served in a trial.
+func (o *Judge) mayGoUnserved() time.Duration {
+	return max(o.unserved, missed*o.recurrence.longest/2, min(inTurn*o.recurrence.longest, newUnserved), patience)
 }
 
 // score counts an answer in a trial.
-func (o *overload) score(now monotime.Time, a attempt) {
-	inTrial := a.granted >= o.trialFrom
-	if !a.failed {
+func (o *Judge) score(now monotime.Time, a Attempt) {
+	inTrial := a.Granted >= o.trialFrom
+	if !a.Failed {
 		if o.lastServed = now; inTrial {
 			o.unserved = min(o.unserved, laterUnserved)
 		}
 	}
 	switch {
 	case !inTrial:
-		o.unpaced.add(a.failed)
-	case a.paced:
-		o.paced.add(a.failed)
+		o.unpaced.add(a.Failed)
+	case a.Paced:
+		o.paced.add(a.Failed)
 	}
 }
 
 // suspect counts answers from the first failure on, and one that was served before it, which shows that the server
 // serves. It begins a trial if enough of these answers are failures, and reports whether it did.
-func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool {
-	if now.Sub(o.countingSince) > Patience {
+func (o *Judge) suspect(now monotime.Time, failed bool, answer uint64) bool {
+	if now.Sub(o.countingSince) > patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
 	}
 	if failed {
 		o.failed++
 	} else {
-		o.serve(now, 1)
+		o.Serve(now, 1)
 		if o.failed > 0 || o.served == 0 {
 			o.served++
 		}
 		if o.broken {
-			o.broken, o.since, o.noTrialBefore = false, counted{}, min(o.noTrialBefore, now.Add(doubled(Patience, o.unsuccessful)))
+			o.broken, o.since, o.noTrialBefore = false, counted{}, min(o.noTrialBefore, now.Add(doubled(patience, o.unsuccessful)))
 		}
 	}
 	if o.failed > 0 {
@@ -300,13 +311,13 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 }
 
 // try begins a trial.
-func (o *overload) try(now monotime.Time, answer sequence) {
-	unserved := Patience
+func (o *Judge) try(now monotime.Time, answer uint64) {
+	unserved := patience
 	if now.Sub(o.begun) < newFor || o.helped() && o.served > 0 {
 		unserved = newUnserved
 	}
-	*o = overload{
-		belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
+	*o = Judge{
+		belief: OnTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
 		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced, paced: o.paced,
 		unserved: unserved, usual: max(o.usual, o.serving.rate(now)),
 	}
@@ -314,31 +325,43 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 
 // after returns what is left of a trial that failed. If nothing was served any more (broken), the next trial begins
 // after maxHold at the soonest, or soon after something is served again. If something was served, the pace may have
-// been wrong. Then the next trial begins after nextTrial at the soonest, or after Patience if most fail without a
+// been wrong. Then the next trial begins after nextTrial at the soonest, or after patience if most fail without a
 // pace; both double with each trial.
-func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
-	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
+func (o *Judge) after(now monotime.Time, maxHold time.Duration) Judge {
+	next := Judge{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
 	if o.broken {
 		next.noTrialBefore = now.Add(maxHold)
 		return next
 	}
 	gap := nextTrial
 	if o.mostFail() {
-		gap = Patience
+		gap = patience
 	}
 	next.noTrialBefore = now.Add(min(doubled(gap, next.unsuccessful), maxHold))
 	return next
 }
 
-// meet notes that the first request of the bucket goes.
-func (o *overload) meet(now monotime.Time) { o.serving.from = now }
+// Meet notes that the first request of the bucket goes.
+func (o *Judge) Meet(now monotime.Time) { o.serving.from = now }
 
-// again notes that requests begin again, after idling: they have only begun.
-func (o *overload) again() { o.begun = 0 }
+// Again notes that requests begin again, after idling: they have only begun.
+func (o *Judge) Again() { o.begun = 0 }
 
-// longestHold bounds a hold after a failure that is taken for a refusal and has no hint: while nothing is served,
+// LongestHold bounds a hold after a failure that is taken for a refusal and has no hint: while nothing is served,
 // requests must go often enough for the trial to go on.
-const longestHold = Patience / 2
+const LongestHold = patience / 2
 
-// believe takes failures for refusals, as an earlier run has found.
-func (o *overload) believe() { o.belief = meanRefusal }
+// Belief returns what failures are thought to mean.
+func (o *Judge) Belief() Belief { return o.belief }
+
+// Heeds reports whether answers that are served tell anything: failures are counted, or taken for refusals.
+func (o *Judge) Heeds() bool { return o.belief != MeanFailure || o.failed > 0 }
+
+// Unseen reports whether no failure makes a difference that was seen.
+func (o *Judge) Unseen() bool { return o.failed == 0 && !o.recurrence.known() }
+
+// Believe takes failures for refusals, as an earlier run has found.
+func (o *Judge) Believe() { o.belief = MeanRefusal }
+
+// doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
+func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }
