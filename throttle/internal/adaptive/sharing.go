@@ -80,12 +80,11 @@ func (r *refill) seeStock(o *outcome) {
 	if !r.crowd.on() {
 		r.stock.on = false
 	}
-	a := reading{o.sent, o.now, o.n, o.flight, o.limit, o.remaining, o.refused, o.newest, o.resetEarly, o.resetLate, o.inLeast, o.inMost}
 	least, most := r.evenRate(o.now, o.limit)
 	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
 		least, most = r.crowd.most, r.crowd.most
 	}
-	if certain := r.stock.note(&a, least, most); (certain || r.stock.even && r.othersLikely(o)) && !r.stock.on {
+	if certain := r.stock.note(o, least, most); (certain || r.stock.even && r.othersLikely(o)) && !r.stock.on {
 		r.stock.begin(o.now)
 		r.crowd.stay()
 	}

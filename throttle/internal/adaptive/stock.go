@@ -51,16 +51,6 @@ type stock struct {
 	used        int           // by us since
 }
 
-// reading is what an answer says of the limit, as outcome has it.
-type reading struct {
-	sent, now             monotime.Time
-	n, flight             int
-	limit, remaining      int
-	refused, newest       bool
-	resetEarly, resetLate monotime.Time
-	inLeast, inMost       time.Duration
-}
-
 // The numbers are those of the careful readers of buckets in internal/tests/simulation/read_test.go, as a
 // search has found them.
 const (
@@ -90,7 +80,7 @@ const (
 
 // note takes in an answer, and between which bounds the rate is. It reports whether others are certain to use
 // the limit.
-func (s *stock) note(o *reading, least, most float64) (others bool) {
+func (s *stock) note(o *outcome, least, most float64) (others bool) {
 	if !o.refused {
 		s.ours, s.used = min(s.ours+o.n, maxTokens), min(s.used+o.n, maxTokens)
 	}
@@ -123,7 +113,7 @@ func (s *stock) note(o *reading, least, most float64) (others bool) {
 // or, if the limit was full meanwhile, the latest instant at which the request came to the server: that of its answer,
 // since it may have been held up on its way; by the clock of the server, as long before the reset at least as what is
 // missing takes to come back.
-func (s *stock) seesOthers(o *reading) (others bool) {
+func (s *stock) seesOthers(o *outcome) (others bool) {
 	if o.resetLate == 0 {
 		return false
 	}
@@ -145,7 +135,7 @@ func (s *stock) seesOthers(o *reading) (others bool) {
 
 // refute finds out which prices do not explain by how much the reset has moved on since the answer before.
 // Where the limit may have been full meanwhile, if all was ours, that says nothing.
-func (s *stock) refute(o *reading, flight int) {
+func (s *stock) refute(o *outcome, flight int) {
 	fewest, all := 0, s.used+flight
 	if !o.refused {
 		fewest = o.n
@@ -167,7 +157,7 @@ func (s *stock) time(n float64) time.Duration { return monotime.Seconds(n / s.le
 func (s *stock) rate() float64 { return math.Sqrt(s.least * s.most) }
 
 // hear takes in the newest answer. What was there is known to a token, and where the reset is known, to a part of one.
-func (s *stock) hear(o *reading) {
+func (s *stock) hear(o *outcome) {
 	rate, came := s.rate(), min(o.now, o.sent.Add(s.trip))
 	low, high := float64(o.remaining), float64(min(o.remaining+1, o.limit))
 	if o.resetLate != 0 && o.inMost > 0 {

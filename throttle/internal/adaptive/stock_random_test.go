@@ -45,7 +45,7 @@ func TestStockAtRandom(t *testing.T) {
 				if random.IntN(8) == 0 {
 					n = limits[random.IntN(len(limits))]
 				}
-				o := &reading{
+				o := &outcome{
 					sent: now.Add(-min(span(), time.Hour)), now: now, n: n, flight: inFlight + n, limit: limit, remaining: random.IntN(limit + 2),
 					refused: random.IntN(4) == 0, newest: random.IntN(4) > 0,
 				}

@@ -35,8 +35,8 @@ func TestStockPace(t *testing.T) {
 
 // read is an answer of a limit of 20 that comes back in 20 seconds: so much remains of it, and the reset comes
 // at an instant.
-func read(at time.Duration, remaining int, reset time.Duration) *reading {
-	return &reading{
+func read(at time.Duration, remaining int, reset time.Duration) *outcome {
+	return &outcome{
 		sent: start.Add(at), now: start.Add(at), n: 1, flight: 1, limit: 20, remaining: remaining, newest: true,
 		resetEarly: start.Add(reset), resetLate: start.Add(reset), inLeast: reset - at, inMost: reset - at,
 	}
@@ -51,19 +51,19 @@ func TestStockSeesOthers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
 		name   string
-		change func(*reading)
+		change func(*outcome)
 		reset  time.Duration
 		want   bool
 	}{
-		{"one token, which was ours", func(*reading) {}, 11 * s, false},
-		{"a token more", func(*reading) {}, 12*s + ms, true},
-		{"not quite", func(*reading) {}, 12 * s, false},
-		{"the step leaves it open", func(o *reading) { o.resetEarly -= monotime.Time(2 * ms) }, 12*s + ms, false},
-		{"it may be the one on its way", func(o *reading) { o.flight = 2 }, 12*s + ms, false},
-		{"two tokens more", func(o *reading) { o.flight = 2 }, 13*s + ms, true},
-		{"refused", func(o *reading) { o.refused = true }, 11*s + ms, true},
-		{"an answer that was overtaken", func(o *reading) { o.newest = false }, 12*s + ms, false},
-		{"no reset", func(o *reading) { o.resetLate = 0 }, 12*s + ms, false},
+		{"one token, which was ours", func(*outcome) {}, 11 * s, false},
+		{"a token more", func(*outcome) {}, 12*s + ms, true},
+		{"not quite", func(*outcome) {}, 12 * s, false},
+		{"the step leaves it open", func(o *outcome) { o.resetEarly -= monotime.Time(2 * ms) }, 12*s + ms, false},
+		{"it may be the one on its way", func(o *outcome) { o.flight = 2 }, 12*s + ms, false},
+		{"two tokens more", func(o *outcome) { o.flight = 2 }, 13*s + ms, true},
+		{"refused", func(o *outcome) { o.refused = true }, 11*s + ms, true},
+		{"an answer that was overtaken", func(o *outcome) { o.newest = false }, 12*s + ms, false},
+		{"no reset", func(o *outcome) { o.resetLate = 0 }, 12*s + ms, false},
 	} {
 		k := stock{pricing: oneToken}
 		if k.note(read(0, 10, 10*s), 1, 1) {
@@ -93,7 +93,7 @@ func TestStockSeesOthers(t *testing.T) {
 		want      bool
 	}{{17, 20 * s, false}, {16, 7 * s, false}, {16, 7*s + ms, true}} {
 		k := stock{pricing: oneToken}
-		for _, o := range []*reading{read(0, 19, 5*s), read(s, test.remaining, test.reset)} {
+		for _, o := range []*outcome{read(0, 19, 5*s), read(s, test.remaining, test.reset)} {
 			o.inLeast, o.inMost = 0, time.Minute
 			if got := k.note(o, 1, 1); got != (test.want && o.sent > start) {
 				t.Errorf("%d remain, and the reset is an instant, %v: others %v, want %v", test.remaining, test.reset, got, test.want)
@@ -137,8 +137,8 @@ func TestStockSeesOthers(t *testing.T) {
 // nobody says. Others are certain once no price explains it.
 func TestStockPricing(t *testing.T) {
 	const s = time.Second
-	type change = func(*reading)
-	of4 := func(at time.Duration, remaining int, reset time.Duration, changes ...change) *reading {
+	type change = func(*outcome)
+	of4 := func(at time.Duration, remaining int, reset time.Duration, changes ...change) *outcome {
 		o := read(at, remaining, reset)
 		o.limit = 4
 		for _, change := range changes {
@@ -146,23 +146,23 @@ func TestStockPricing(t *testing.T) {
 		}
 		return o
 	}
-	refused, two, unknown := func(o *reading) { o.refused = true }, func(o *reading) { o.flight = 2 }, func(o *reading) { o.limit = 2 }
+	refused, two, unknown := func(o *outcome) { o.refused = true }, func(o *outcome) { o.flight = 2 }, func(o *outcome) { o.limit = 2 }
 	for _, test := range []struct {
 		name    string
-		answers []*reading // after one at zero, by which the limit is full in 2 s
+		answers []*outcome // after one at zero, by which the limit is full in 2 s
 		open    []int      // prices that explain them
 		others  bool
 	}{
-		{"two tokens for one of ours", []*reading{of4(s, 1, 4*s), of4(2*s, 0, 6*s)}, []int{2}, false},
-		{"and then three", []*reading{of4(s, 1, 4*s), of4(2*s, 0, 6*s), of4(5*s, 0, 9*s)}, nil, true},
-		{"one", []*reading{of4(s, 2, 3*s)}, nil, false},
-		{"one, and then three", []*reading{of4(s, 2, 3*s), of4(2*s, 0, 6*s)}, nil, true},
-		{"four, of two at the most", []*reading{of4(2*s, 0, 6*s, two)}, []int{2, 4}, false},
-		{"two, by clocks that are not exact", []*reading{of4(s, 0, 4*s+30*time.Millisecond)}, []int{2}, false},
-		{"two, but a refused request has cost none", []*reading{of4(s, 1, 4*s, refused)}, nil, true},
-		{"it may have been full meanwhile", []*reading{of4(30*s, 2, 32*s)}, []int{2, 3, 4}, false},
-		{"it may have been, but more is missing than two", []*reading{of4(30*s, 1, 33*s)}, []int{3, 4}, false},
-		{"the rate was not known meanwhile", []*reading{of4(s, 1, 3*s, unknown), of4(s, 1, 3*s)}, []int{2, 3, 4}, false},
+		{"two tokens for one of ours", []*outcome{of4(s, 1, 4*s), of4(2*s, 0, 6*s)}, []int{2}, false},
+		{"and then three", []*outcome{of4(s, 1, 4*s), of4(2*s, 0, 6*s), of4(5*s, 0, 9*s)}, nil, true},
+		{"one", []*outcome{of4(s, 2, 3*s)}, nil, false},
+		{"one, and then three", []*outcome{of4(s, 2, 3*s), of4(2*s, 0, 6*s)}, nil, true},
+		{"four, of two at the most", []*outcome{of4(2*s, 0, 6*s, two)}, []int{2, 4}, false},
+		{"two, by clocks that are not exact", []*outcome{of4(s, 0, 4*s+30*time.Millisecond)}, []int{2}, false},
+		{"two, but a refused request has cost none", []*outcome{of4(s, 1, 4*s, refused)}, nil, true},
+		{"it may have been full meanwhile", []*outcome{of4(30*s, 2, 32*s)}, []int{2, 3, 4}, false},
+		{"it may have been, but more is missing than two", []*outcome{of4(30*s, 1, 33*s)}, []int{3, 4}, false},
+		{"the rate was not known meanwhile", []*outcome{of4(s, 1, 3*s, unknown), of4(s, 1, 3*s)}, []int{2, 3, 4}, false},
 	} {
 		var k stock
 		k.note(of4(0, 2, 2*s), 1, 1)
@@ -247,7 +247,7 @@ func TestStockPart(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name        string
-		o           *reading
+		o           *outcome
 		level, part float64
 	}{
 		{"as many were ours as came back", read(s, 9, 0), 10, 1},
@@ -267,7 +267,7 @@ func TestStockPart(t *testing.T) {
 	}
 	k := stock{part: 0.5, level: 10, at: start, credited: start}
 	for range 40 {
-		k.note(&reading{n: maxTokens}, 1, 1)
+		k.note(&outcome{n: maxTokens}, 1, 1)
 	}
 	if k.note(read(s, 9, 0), 1, 1); k.part < 0.99 {
 		t.Errorf("a part of %v where far more was ours than there is", k.part)
