@@ -13,7 +13,7 @@ import (
 func (r *refill) detect(o *outcome, after *reset) {
 	since := o.missingSince(after.resolution)
 	switch {
-	case o.resetMoved && o.remaining <= o.remainingBefore && (o.requests || o.remaining < o.limit):
+	case o.change == laterReset && o.remaining <= o.remainingBefore && (o.requests || o.remaining < o.limit):
 		// full = time to full · limit/(limit − remaining). Of requests, the one that was answered is missing; what
 		// remains of another unit may be rounded up to the limit.
 		missing := max(o.limit-o.remaining, 1)

@@ -153,7 +153,7 @@ func (w *window) countVain(o *outcome, random func() float64) {
 // missGuess draws the conclusions from the answer to a look on guessWholeSteps that has found nothing.
 func (w *window) missGuess(o *outcome) {
 	switch {
-	case o.resetMoved:
+	case o.change == laterReset:
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
 	case o.sooner:
 		w.reset.soonerDoubt.fail(0) // it came a moment too soon: one goes again

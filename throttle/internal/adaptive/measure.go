@@ -94,10 +94,10 @@ func (r *refill) measureRefused(o *outcome) {
 		r.resetLooks, r.pacedFrom = r.resetLooks-1, o.now
 		return
 	}
-	if taken := o.taken(); o.limit >= fewTokens && (o.resetMoved || taken) { // others took what came back, or what was left
+	if taken := o.taken(); o.limit >= fewTokens && (o.change == laterReset || taken) { // others took what came back, or what was left
 		r.crowd.refuse(refusalFactor*r.rate, taken)
 	}
-	if !o.resetMoved {
+	if o.change != laterReset {
 		r.doubt()
 	}
 	r.slowDown()

@@ -38,13 +38,12 @@ type outcome struct {
 	resetEarly, resetLate monotime.Time
 	inLeast, inMost       time.Duration
 
-	otherLimit      bool // the limit was another number before the answer: what was known says nothing about this one
-	otherSpan       bool // likewise, the window
-	limitBefore     int  // window.stated before the answer
-	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
-	nextWindow      bool // likewise, and it is the one of the next window, of which others have taken all, see overtaken
-	resetBack       bool // likewise, but an earlier one
-	foundRoundsDown bool // the answer is the first to show that the server rounds resets down
+	otherLimit      bool        // the limit was another number before the answer: what was known says nothing about this one
+	otherSpan       bool        // likewise, the window
+	limitBefore     int         // window.stated before the answer
+	nextWindow      bool        // the answer states the reset of the next window, of which others have taken all, see overtaken
+	change          resetChange // what the answer says of the reset, beside what was known before
+	foundRoundsDown bool        // the answer is the first to show that the server rounds resets down
 
 	leastThen               int           // the least Remaining of the round trip before
 	heardThen               monotime.Time // when its latest answer came

@@ -175,7 +175,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 		r.start(o, o.now, full, full/2)
 		return
 	}
-	if !r.sawWindow(o, after) && !o.nextWindow && (!o.refused || o.resetMoved && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && !o.otherLimit && o.lateBefore != 0 {
+	if !r.sawWindow(o, after) && !o.nextWindow && (!o.refused || o.change == laterReset && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && !o.otherLimit && o.lateBefore != 0 {
 		r.detect(o, after)
 	}
 }

@@ -400,7 +400,7 @@ func TestRefillEmptiedInSilence(t *testing.T) {
 func TestRefillLeastInCrowd(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
 	for range 20 {
-		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, resetMoved: true})
+		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, change: laterReset})
 	}
 	if want := crowdLeast * refusalFactor * 10; math.Abs(r.rate-want) > 1e-9 {
 		t.Errorf("%v per second after 20 refusals, want %v", r.rate, want)
@@ -470,7 +470,7 @@ func TestRefillCrowdLeaves(t *testing.T) {
 func TestRefillCrowdIsSearched(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
 	for _, most := range []float64{8, 8} {
-		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, resetMoved: true})
+		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, change: laterReset})
 		for range 20 {
 			r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, remaining: 10})
 		}

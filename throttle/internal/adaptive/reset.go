@@ -37,11 +37,14 @@ type reset struct {
 const tripGrows = 32
 
 // resetChange is what a statement says about a reset, compared with what was known.
-type resetChange struct {
-	another bool // the statement is about another reset
-	moved   bool // the known reset has not come yet: it has moved on
-	back    bool // likewise, and it has moved back
-}
+type resetChange int
+
+const (
+	sameReset    resetChange = iota
+	anotherReset             // the known one has come, or one of the clocks was set
+	laterReset               // the known one has not come yet, and has moved on
+	earlierReset             // likewise, and it has moved back
+)
 
 // narrow takes in a statement about a limit of so many tokens. The request was sent at the instant
 // sent, and its answer came now.
@@ -65,7 +68,13 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early || r.follows(early, now) {
 		moved := r.hasMoved(early, now, limit, passed)
-		change.another, change.moved, change.back = true, moved && !set, !set && late < r.early && now < r.early
+		switch change = anotherReset; {
+		case set:
+		case moved:
+			change = laterReset
+		case late < r.early && now < r.early:
+			change = earlierReset
+		}
 		r.halfRoundTrip = now.Sub(sent) / 2
 		r.begin(early, late, now.Add(-r.halfRoundTrip))
 		return change

@@ -101,7 +101,7 @@ func (r *refill) othersLikely(o *outcome) bool {
 	case r.coarse() || r.uneven(o.limit):
 		return true
 	case r.stock.stale:
-		return o.refused && o.resetMoved
+		return o.refused && o.change == laterReset
 	}
 	return o.limit >= leastLikely
 }
@@ -170,7 +170,7 @@ func (r *refill) shareStock(o *outcome) {
 // bit, and reports whether that is believed still.
 func (r *refill) believe(o *outcome) bool {
 	switch {
-	case o.refused && !o.resetMoved:
+	case o.refused && o.change != laterReset:
 		r.doubt()
 	case !o.refused:
 		r.find(o)

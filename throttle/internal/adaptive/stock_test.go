@@ -510,7 +510,7 @@ func TestStockGuess(t *testing.T) {
 	const s = time.Second
 	r := refill{refills: true, rate: 1, crowd: crowd{crowdFor, true, 2}, step: s, fullSpan: 20 * s, maxHold: time.Minute}
 	answer := func(at time.Duration, remaining int, refused, newest bool) {
-		o := &outcome{sent: start.Add(at), now: start.Add(at), n: 1, flight: 1, limit: 40, remaining: remaining, remainingBefore: 1, refused: refused, newest: newest, requests: true, resetMoved: true}
+		o := &outcome{sent: start.Add(at), now: start.Add(at), n: 1, flight: 1, limit: 40, remaining: remaining, remainingBefore: 1, refused: refused, newest: newest, requests: true, change: laterReset}
 		r.measure(o)
 	}
 	for i, test := range []struct {
@@ -548,14 +548,14 @@ func TestStockDoubts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		step  time.Duration
-		moved bool
+		moved resetChange
 		found int
 		want  bool
 	}{
-		{"whole seconds", s, false, 0, false},
-		{"the reset has moved on", s, true, 0, true},
-		{"something was found before", s, false, 4, true},
-		{"milliseconds", ms, false, 0, true},
+		{"whole seconds", s, sameReset, 0, false},
+		{"the reset has moved on", s, laterReset, 0, true},
+		{"something was found before", s, sameReset, 4, true},
+		{"milliseconds", ms, sameReset, 0, true},
 	} {
 		r := refill{
 			refills: true, rate: 1, crowd: crowd{crowdFor, true, 1}, step: test.step, fullSpan: 20 * s, maxHold: time.Minute, finds: test.found,
@@ -563,7 +563,7 @@ func TestStockDoubts(t *testing.T) {
 		}
 		for i := range 2 {
 			at := start.Add(time.Duration(i) * s)
-			r.measure(&outcome{sent: at, now: at, n: 1, flight: 1, limit: 20, refused: true, newest: true, requests: true, resetMoved: test.moved})
+			r.measure(&outcome{sent: at, now: at, n: 1, flight: 1, limit: 20, refused: true, newest: true, requests: true, change: test.moved})
 		}
 		if r.refills != test.want {
 			t.Errorf("%s: after two refusals, refills %v, want %v", test.name, r.refills, test.want)

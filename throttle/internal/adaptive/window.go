@@ -67,11 +67,12 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.last.note(t.Sent)
 	}
 	w.hearOf(&o, t, answer)
-	another := w.narrow(&o, st)
+	w.narrow(&o, st)
+	another := o.change != sameReset
 	w.learnPrice(&o, t, kind, another, a)
 	a.dear = a.dear || w.tooDear(&o, &kind)
 	w.seeNext(&o, another, a.Instances)
-	if o.resetBack || o.newest && o.rises() {
+	if o.change == earlierReset || o.newest && o.rises() {
 		w.contradictions.note(answer)
 	}
 	if !o.unpriced {
@@ -208,8 +209,8 @@ func (w *window) leaveLast(o *outcome, inFlight int) {
 	}
 }
 
-// narrow takes in what a statement says about the reset, and reports whether that is another one than before.
-func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
+// narrow takes in what a statement says about the reset.
+func (w *window) narrow(o *outcome, st *quota.Statement) {
 	if st.ResetKnown && !st.Absolute {
 		o.resetIn, o.resetStep = min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
 	}
@@ -217,11 +218,9 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	if o.atEnd() {
 		w.reset.come(o.sent) // else the next reset would be taken for this one where the two are a second apart
 	}
-	change := w.reset.narrow(o.sent, o.now, st, o.limit)
+	o.change = w.reset.narrow(o.sent, o.now, st, o.limit)
 	w.instants(o, st)
-	o.resetMoved = change.moved
-	o.resetBack = change.back
-	if change.another {
+	if o.change != sameReset {
 		w.overlap.lastHeardBy = nil
 		w.seen.note(o, &w.reset)
 	}
@@ -229,7 +228,6 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 		w.wholeSteps = untried // the guess was computed for a reset that is rounded up
 		w.overtaken = overtaken{}
 	}
-	return change.another
 }
 
 // instants takes in a reset that is stated in milliseconds, or as an instant by the server's clock, which may be

@@ -367,7 +367,11 @@ func TestJudgeLook(t *testing.T) {
 		if strings.HasSuffix(test.name, "as long") {
 			mayLast = w.reset.lasts
 		}
-		w.judgeLook(&outcome{sent: start, now: start, look: true, lasts: w.reset.lasts, mayLast: mayLast, refused: test.refused, lateBefore: start, resetMoved: strings.HasSuffix(test.name, "used up"), sooner: strings.HasSuffix(test.name, "too soon")}, nil)
+		change := sameReset
+		if strings.HasSuffix(test.name, "used up") {
+			change = laterReset
+		}
+		w.judgeLook(&outcome{sent: start, now: start, look: true, lasts: w.reset.lasts, mayLast: mayLast, refused: test.refused, lateBefore: start, change: change, sooner: strings.HasSuffix(test.name, "too soon")}, nil)
 		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedLooks != test.missed {
 			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedLooks)
 		}
