@@ -88,7 +88,7 @@ func TestBlindGrow(t *testing.T) {
 // TestBlindGrowsToWhatCanBeComputedWith: answers that come within a nanosecond do not raise the rate beyond all
 // bounds: what is no sane rate would not be saved.
 func TestBlindGrowsToWhatCanBeComputedWith(t *testing.T) {
-	r := refill{refills: true, rate: math.MaxInt32 - 1, fullSpan: time.Hour, maxHold: time.Hour, blind: blind{on: true}}
+	r := refill{refills: true, rate: math.MaxInt32 - 1, span: time.Hour, maxHold: time.Hour, blind: blind{on: true}}
 	o := trips(time.Second, 1, 20, 19)
 	r.observe(o, &reset{}, time.Hour)
 	if r.rate != math.MaxInt32 {
@@ -108,7 +108,7 @@ func TestRaiseBeginsWhereAllIsFound(t *testing.T) {
 		step              time.Duration
 		want              float64
 	}{{"all", 1, 0, s, gentleRaise * gentleRaise}, {"a part", 0, 0, s, 1}, {"paced by what remains", 1, 1, s, 1}, {"in milliseconds", 1, 0, ms, 1}} {
-		r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Hour}
+		r := refill{refills: true, rate: 1, span: time.Hour, maxHold: time.Hour}
 		for n := range 3 {
 			o := trips(time.Duration(n+1)*s, ms, 2, test.remaining)
 			o.remainingBefore, o.resetStep = test.before, test.step

@@ -94,11 +94,11 @@ func TestEvenRate(t *testing.T) {
 		if got := least > 0; got != test.want || got && (least > 1.001 || most < 0.999) {
 			t.Errorf("%s: from %v to %v, want %v", test.name, least, most, test.want)
 		}
-		if r.fullSpan = 356 * s; test.want {
+		if r.span = 356 * s; test.want {
 			if least, _ := r.evenRate(start.Add(time.Hour), 20); least != 0 {
 				t.Errorf("%s: at least %v, where all comes back more than 16 times sooner than was found; want none", test.name, least)
 			}
-			r.fullSpan = 355 * s
+			r.span = 355 * s
 			if least, _ := r.evenRate(start.Add(time.Hour), 20); least == 0 {
 				t.Errorf("%s: no rate, where all comes back less than 16 times sooner than was found", test.name)
 			}
@@ -181,7 +181,7 @@ func TestRefillWithin(t *testing.T) {
 // each answer when eight in a row were served.
 func TestRefillFollows(t *testing.T) {
 	const ms = time.Millisecond
-	r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Minute}
+	r := refill{refills: true, rate: 1, span: time.Hour, maxHold: time.Minute}
 	at := time.Second
 	serve := func() {
 		at += 10 * ms
@@ -226,7 +226,7 @@ func TestRefillFollows(t *testing.T) {
 // stated for as long as the first of them was to come.
 func TestRefillNoFasterThanResetsSay(t *testing.T) {
 	const ms = time.Millisecond
-	r := refill{refills: true, rate: 68, fullSpan: time.Hour, maxHold: time.Minute}
+	r := refill{refills: true, rate: 68, span: time.Hour, maxHold: time.Minute}
 	for i, want := range []float64{68, measuredShare * 64} {
 		r.observe(drops(time.Duration(i)*1000*ms, 128, 64, false, 1000*ms, 0), &reset{}, time.Minute)
 		if math.Abs(r.rate-want) > 1e-9 {

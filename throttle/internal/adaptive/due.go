@@ -53,7 +53,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
 		// not waited for again.
 		in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
-		if crowded && w.limit() >= leastUnseen && w.refill.fullSpan >= surelySteps*w.reset.resolution { // else all that wait would go at once
+		if crowded && w.limit() >= leastUnseen && w.refill.span >= surelySteps*w.reset.resolution { // else all that wait would go at once
 			since = max(since, w.last.at)
 		}
 		if ahead == 0 {

@@ -114,7 +114,7 @@ func (w *window) judgeLook(o *outcome, random func() float64) {
 		w.missedLooks = 0
 		switch {
 		case w.guess == guessWholeSteps && o.whole():
-			w.wholeSteps, w.doubtSteps, w.reset.lasts = right, doubt{}, o.lasts
+			w.wholeSteps, w.doubtSteps, w.reset.spanMost = right, doubt{}, o.spanBefore
 		case w.guess == guessNext && !w.overtaken.on():
 			w.wholeSteps = untried // the window began with our request
 		}
@@ -157,10 +157,10 @@ func (w *window) missGuess(o *outcome) {
 		w.wholeSteps = right // the window ended when it was thought to, and others have taken all of the next one
 	case o.sooner:
 		w.reset.soonerDoubt.fail(0) // it came a moment too soon: one goes again
-	case w.span == 0 && w.reset.lasts > 0 && w.reset.lasts < o.mayLast:
-		w.reset.lasts = 0 // the window may be longer than it was, by whole steps
+	case w.span == 0 && w.reset.spanMost > 0 && w.reset.spanMost < o.stepsBefore:
+		w.reset.spanMost = 0 // the window may be longer than it was, by whole steps
 	default:
-		w.wholeSteps, w.reset.lasts = wrong, 0
+		w.wholeSteps, w.reset.spanMost = wrong, 0
 		w.doubtSteps.failAgain(3) // most windows in which it is wrong begin by the clock
 	}
 }

@@ -70,11 +70,11 @@ func (r *refill) measureRate(o *outcome) {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
 		r.wrong()
 	case o.unpriced: // the price was learned from this rate
-	case took >= r.fullSpan/2:
+	case took >= r.span/2:
 		r.measured(back, took)
 	case o.moreThanWindows(back) && r.isShorter(back, took):
 		r.measured(back, took)
-		r.fullSpan, r.resetLooks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
+		r.span, r.resetLooks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
 		r.remeasure(o.now, o.remaining)
 	}
 }
@@ -112,7 +112,7 @@ func (r *refill) measureRefused(o *outcome) {
 // as much in half of its span, and answers at one instant show no rate. The span of a fast one is known too roughly:
 // coarse resets make it longer.
 func (r *refill) isShorter(back int, took time.Duration) bool {
-	return took < r.fullSpan/2 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
+	return took < r.span/2 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
 }
 
 // seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there, though not
@@ -131,7 +131,7 @@ func (r *refill) seeFaster(o *outcome) {
 		r.resetLooks = 0
 		return
 	}
-	if r.resetLooks = mostResetLooks; o.now.Sub(r.meter.from) >= r.fullSpan/2 {
+	if r.resetLooks = mostResetLooks; o.now.Sub(r.meter.from) >= r.span/2 {
 		r.remeasure(o.now, o.remaining)
 	}
 }

@@ -95,8 +95,8 @@ func TestMillisForgetSeconds(t *testing.T) {
 		if full := monotime.Seconds(20 / w.refill.rate); !w.refill.refills || full < 5*time.Second || full > 15*time.Second {
 			t.Errorf("steps of %v: refills %v, in %v; want true, in 5s to 15s", step, w.refill.refills, full)
 		}
-		if w.renewal.whole > 5*time.Second {
-			t.Errorf("steps of %v: a window is %v, want 5s at most", step, w.renewal.whole)
+		if w.renewal.span > 5*time.Second {
+			t.Errorf("steps of %v: a window is %v, want 5s at most", step, w.renewal.span)
 		}
 	}
 	b := newBucket(t, Config{})

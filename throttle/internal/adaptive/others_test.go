@@ -19,7 +19,7 @@ func TestOthersOfARefill(t *testing.T) {
 		w := b.window1()
 		w.others.perOurToken, w.others.unseenUntil, w.reset.resolution = 2, 0, s
 		r := &w.refill
-		r.refills, r.rate, r.atMost, r.fullSpan, r.maxHold, r.pacedFrom = true, 1, 1, test.back, time.Minute, start
+		r.refills, r.rate, r.atMost, r.span, r.maxHold, r.pacedFrom = true, 1, 1, test.back, time.Minute, start
 		b.at(10 * s)
 		for b.InFlight() < 100 && b.Open(b.now, of(1), nil, 0) {
 			b.send()

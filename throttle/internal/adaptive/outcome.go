@@ -52,8 +52,8 @@ type outcome struct {
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	soonestBefore           monotime.Time // when that came at the soonest, see reset.soonest
 	sooner                  bool          // looks went a round trip sooner before the answer, see reset.sooner
-	lasts                   time.Duration // how long the window before the answer lasted at the most, see reset.ends
-	mayLast                 time.Duration // and how many whole steps, by what is stated alone
+	spanBefore              time.Duration // how long the window before the answer lasted at the most, see reset.ends
+	stepsBefore             time.Duration // and how many whole steps, by what is stated alone
 	usedUpSince             monotime.Time // when nothing remained first; zero if something remained
 	farIn                   time.Duration // the farthest reset that was stated of late
 }

@@ -226,7 +226,7 @@ func TestRaiseIsBounded(t *testing.T) {
 // raised. So none of its requests was counted to find out how many are on their way: the answer raises the rate
 // by a quarter, and not without bounds.
 func TestRaiseOfALimitThatGrew(t *testing.T) {
-	r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Hour, raise: raise{by: gentleRaise}}
+	r := refill{refills: true, rate: 1, span: time.Hour, maxHold: time.Hour, raise: raise{by: gentleRaise}}
 	r.observe(trips(time.Second, time.Millisecond, fewTokens, 0), &reset{}, time.Hour)
 	if r.rate != gentleRaise {
 		t.Errorf("%v/s after one answer, want %v/s", r.rate, gentleRaise)

@@ -16,8 +16,8 @@ import (
 //
 // In come looks in vain (miss); out comes from.
 type rare struct {
-	from  monotime.Time // the next look comes no sooner
-	whole time.Duration // how long the limit takes to come back: its window, or the longest reset in this row
+	from monotime.Time // the next look comes no sooner
+	span time.Duration // how long the limit takes to come back: its window, or the longest reset in this row
 }
 
 const (
@@ -34,14 +34,14 @@ const (
 	leastRare = 8
 )
 
-// miss takes in that so many looks in a row were refused, at a limit of so many requests, that takes so long to come
-// back. A random part of up to half parts those that look.
-func (r *rare) miss(now monotime.Time, vain, limit int, whole time.Duration, random func() float64) {
-	r.whole = max(r.whole, whole)
+// miss takes in that so many looks in a row were refused, at a limit of so many requests, that comes back in
+// so long a span. A random part of up to half parts those that look.
+func (r *rare) miss(now monotime.Time, vain, limit int, span time.Duration, random func() float64) {
+	r.span = max(r.span, span)
 	if vain <= manyVain || limit < leastRare {
 		return
 	}
-	token := min(r.whole/time.Duration(limit), longestStretch)
+	token := min(r.span/time.Duration(limit), longestStretch)
 	most := min(token*time.Duration(min(mostRare, 1<<min(vain-manyVain, 16))), longestStretch)
 	r.from = now.Add(most - time.Duration(random()*float64(most/2)))
 }

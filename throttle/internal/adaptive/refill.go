@@ -46,7 +46,7 @@ type refill struct {
 	pacedFrom    monotime.Time // when the latest request went while nothing remained
 	pacedWent    monotime.Time // that instant, and pacedFrom before it, for when the request is not sent
 	pacedBefore  monotime.Time
-	fullSpan     time.Duration // about how long the whole limit takes to come back
+	span         time.Duration // about how long the whole limit takes to come back
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a look before the reset finds anything
 	windows      int           // on so many occasions yet it is no question that the limit is a window, see sawWindow
@@ -183,9 +183,9 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 // start takes the server for one that refills, the whole limit in the span full, or in least at the least. The rate is
 // measured from an instant on.
 func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duration) {
-	r.refills, r.provisionalSpan, r.provisionalTo, r.refusalsInRow, r.fullSpan = true, 0, 0, 0, max(full, time.Millisecond)
+	r.refills, r.provisionalSpan, r.provisionalTo, r.refusalsInRow, r.span = true, 0, 0, 0, max(full, time.Millisecond)
 	r.width = o.lateBefore.Sub(o.earlyBefore)
-	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
+	r.rate, r.pacedFrom = max(float64(o.limit)/r.span.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
 
 	r.joinCrowd(o, r.rate)

@@ -133,7 +133,7 @@ func TestRefillOfALimitThatIsFull(t *testing.T) {
 
 // TestRefillMeasured: after half the time to full, the rate is what came back, less a margin.
 func TestRefillMeasured(t *testing.T) {
-	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
+	r := refill{refills: true, rate: 1, span: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
 	for _, test := range []struct {
 		after     time.Duration
 		remaining int
@@ -153,7 +153,7 @@ func TestRefillMeasured(t *testing.T) {
 
 // TestRefillProvisional: if most comes back in a moment, the limit does not refill after all.
 func TestRefillProvisional(t *testing.T) {
-	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, provisionalSpan: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
+	r := refill{refills: true, rate: 1, span: 10 * time.Second, provisionalSpan: 10 * time.Second, meter: meter{from: start}, maxHold: time.Hour}
 	now := start.Add(4 * time.Second)
 	r.measure(&outcome{sent: now, now: now, n: 1, limit: 10, remaining: 7, newest: true}) // 7 of 10
 	if !r.refills {
@@ -168,7 +168,7 @@ func TestRefillProvisional(t *testing.T) {
 // TestRefillRaise: the rate of a small limit rises with each token until a refusal, and then in
 // smaller steps.
 func TestRefillRaise(t *testing.T) {
-	r := refill{refills: true, rate: 4, raise: raise{by: firstRaise}, fullSpan: time.Second, maxHold: time.Hour}
+	r := refill{refills: true, rate: 4, raise: raise{by: firstRaise}, span: time.Second, maxHold: time.Hour}
 	r.measure(&outcome{sent: start, now: start, n: 1})
 	if r.rate != 8 {
 		t.Errorf("rate %v, want 8", r.rate)
@@ -398,7 +398,7 @@ func TestRefillEmptiedInSilence(t *testing.T) {
 // TestRefillLeastInCrowd: refusals by chance do not lower our part of the rate without an end, nor does a first
 // answer that is a refusal.
 func TestRefillLeastInCrowd(t *testing.T) {
-	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
+	r := refill{refills: true, rate: 10, span: time.Hour, maxHold: time.Hour}
 	for range 20 {
 		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, change: laterReset})
 	}
@@ -468,7 +468,7 @@ func TestRefillCrowdLeaves(t *testing.T) {
 
 // TestRefillCrowdIsSearched: in a crowd, our part of the rate grows to four fifths of what was refused first.
 func TestRefillCrowdIsSearched(t *testing.T) {
-	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
+	r := refill{refills: true, rate: 10, span: time.Hour, maxHold: time.Hour}
 	for _, most := range []float64{8, 8} {
 		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, change: laterReset})
 		for range 20 {
@@ -632,8 +632,8 @@ func TestRefillSpans(t *testing.T) {
 			earlyBefore: at, lateBefore: at, usedUpSince: start, farIn: test.far,
 		}
 		r.detect(&o, &reset{late: at.Add(test.next), resolution: test.resolution})
-		if want := test.full + test.full/20; r.fullSpan != want || r.provisionalSpan != test.provisional {
-			t.Errorf("%s: full %v, provisional %v; want %v, %v", test.name, r.fullSpan, r.provisionalSpan, want, test.provisional)
+		if want := test.full + test.full/20; r.span != want || r.provisionalSpan != test.provisional {
+			t.Errorf("%s: full %v, provisional %v; want %v, %v", test.name, r.span, r.provisionalSpan, want, test.provisional)
 		}
 	}
 }
@@ -711,11 +711,11 @@ func TestEarlyLook(t *testing.T) {
 		{"one was refused", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 4, trip: s / 8, soonerDoubt: doubt{skip: 1}}, refill{}, right, 9*s + 3*s/4, guessWholeSteps},
 		{"no sooner than the reset", 10, reset{early: at(9*s + 11*s/16), late: at(10 * s), resolution: s, opened: at(3 * s / 4), halfRoundTrip: s / 4, trip: s / 2}, refill{}, right, 9*s + 11*s/16, guessWholeSteps},
 		{"a round trip is nothing beside the window", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8, trip: s / 4}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
-		{"a span is stated", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 5 * s / 2}, refill{}, untried, 21 * s / 8, guessWholeSteps},
-		{"and the window seems to be shorter", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), lasts: 3 * s}, refill{}, untried, 17 * s / 8, guessWholeSteps},
-		{"rounded to the nearest step", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: 2 * s, roundsDown: true}, refill{}, right, 9 * s / 4, guessWholeSteps},
-		{"a step is shorter than a round trip", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s / 4, opened: at(s / 8), halfRoundTrip: s / 8, lasts: 5 * s / 2}, refill{}, right, 3 * s, guessWholeSteps},
-		{"before the step before that: it lasts longer than it did", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), lasts: s, roundsDown: true}, refill{}, right, 13 * s / 4, guessWholeSteps},
+		{"a span is stated", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), spanMost: 5 * s / 2}, refill{}, untried, 21 * s / 8, guessWholeSteps},
+		{"and the window seems to be shorter", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s, opened: at(s / 8), spanMost: 3 * s}, refill{}, untried, 17 * s / 8, guessWholeSteps},
+		{"rounded to the nearest step", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), spanMost: 2 * s, roundsDown: true}, refill{}, right, 9 * s / 4, guessWholeSteps},
+		{"a step is shorter than a round trip", 10, reset{early: at(2 * s), late: at(3 * s), resolution: s / 4, opened: at(s / 8), halfRoundTrip: s / 8, spanMost: 5 * s / 2}, refill{}, right, 3 * s, guessWholeSteps},
+		{"before the step before that: it lasts longer than it did", 10, reset{early: at(3 * s), late: at(4 * s), resolution: s, opened: at(s / 4), spanMost: s, roundsDown: true}, refill{}, right, 13 * s / 4, guessWholeSteps},
 		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
 	} {
 		sooner := time.Duration(0)
@@ -978,8 +978,8 @@ func TestRefillOfOneIsNoFasterThanARoundTrip(t *testing.T) {
 		earlyBefore: start.Add(10 * s), lateBefore: start.Add(10101 * ms), usedUpSince: start.Add(s), farIn: 20 * ms,
 	}
 	r := refill{maxHold: time.Minute}
-	if r.detect(o, &reset{resolution: ms, early: o.earlyBefore, late: o.lateBefore}); r.fullSpan != 100*ms || r.pacedFrom < o.sent {
-		t.Errorf("comes back in %v, from %v on, want 100ms", r.fullSpan, r.pacedFrom.Sub(start))
+	if r.detect(o, &reset{resolution: ms, early: o.earlyBefore, late: o.lateBefore}); r.span != 100*ms || r.pacedFrom < o.sent {
+		t.Errorf("comes back in %v, from %v on, want 100ms", r.span, r.pacedFrom.Sub(start))
 	}
 }
 
@@ -1226,7 +1226,7 @@ func TestRefillTooSlow(t *testing.T) {
 		b := newBucket(t, Config{MaxHold: time.Minute})
 		b.exchange(says(left(2, 10, time.Hour)))
 		w := b.window1()
-		w.refill = refill{refills: true, rate: 1 / test.token.Seconds(), fullSpan: 10 * test.token, maxHold: time.Minute}
+		w.refill = refill{refills: true, rate: 1 / test.token.Seconds(), span: 10 * test.token, maxHold: time.Minute}
 		if b.exchange(says(left(test.remaining, 10, time.Hour))); w.refill.refills != test.want {
 			t.Errorf("a token in %v, of which %d remain: refills %v, want %v", test.token, test.remaining, w.refill.refills, test.want)
 		}

@@ -29,7 +29,7 @@ import (
 type renewal struct {
 	renews  bool
 	refuted int           // how often it was believed and found to be wrong
-	whole   time.Duration // the longest reset that was stated: about how long a window is
+	span    time.Duration // the longest reset that was stated: about how long a window is
 	took    time.Duration // how long something was left of the latest window
 	row     int           // looks in a row that were refused, each told of a whole window
 	late    int           // those of them since renews
@@ -48,14 +48,14 @@ const (
 // note takes in an outcome. Hinted says that a refusal asked to be left alone until the reset; others says that
 // others use the limit, too. Began is when the window began that is in use.
 func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
-	before, step := r.whole, o.resetStep
-	r.whole = max(before, o.resetIn, o.span)
+	before, step := r.span, o.resetStep
+	r.span = max(before, o.resetIn, o.span)
 	look := o.remainingBefore <= o.idle && o.lateBefore != 0 && o.sent >= o.lateBefore
 	switch {
 	case o.refused && o.resetIn > 0:
 		// A reset of one step stands for any time within it. And the longest reset so far may have been the rest of a
 		// window: so it must have been stated before.
-		r.refuse(o, look && others, hinted && r.whole > step && r.whole < before+step && o.resetIn > r.whole-step)
+		r.refuse(o, look && others, hinted && r.span > step && r.span < before+step && o.resetIn > r.span-step)
 	case look && !o.refused:
 		r.row, r.late = 0, 0
 	}
@@ -75,22 +75,22 @@ func (r *renewal) refuse(o *outcome, look, whole bool) {
 	}
 	if look {
 		r.row++
-		reset := max(o.lateBefore, r.from.Add(r.whole))
+		reset := max(o.lateBefore, r.from.Add(r.span))
 		quick := o.now.Sub(reset) < 2*r.took+o.now.Sub(o.sent)
 		if r.renews = r.renews || quick && r.refuted == 0 || r.row > 1+proofs*r.refuted; r.renews {
 			r.late = min(r.late+1, mostLate)
 		}
 	}
 	if r.from = o.now; r.row == 1 && o.usedUpSince != 0 {
-		r.from = max(r.from, o.usedUpSince.Add(r.whole)) // others were refused then, and look a window later, too
+		r.from = max(r.from, o.usedUpSince.Add(r.span)) // others were refused then, and look a window later, too
 	}
 }
 
 // next returns when to look.
 func (r *renewal) next(random func() float64) monotime.Time {
-	late := r.whole / lateFirst
+	late := r.span / lateFirst
 	if r.late > 1 {
-		late += monotime.Seconds(float64(doubled(1, r.late-1)) / 2 * (1 + random()) * r.whole.Seconds())
+		late += monotime.Seconds(float64(doubled(1, r.late-1)) / 2 * (1 + random()) * r.span.Seconds())
 	}
-	return r.from.Add(r.whole + late)
+	return r.from.Add(r.span + late)
 }

@@ -85,12 +85,12 @@ func TestRenewalNext(t *testing.T) {
 	}{
 		{0, 0.5, s / 16}, {1, 0.5, s / 16}, {2, 0, s/16 + s/2}, {2, 0.5, s/16 + 3*s/4}, {3, 0, s/16 + s}, {4, 0, s/16 + 2*s}, {4, 1, s/16 + 4*s},
 	} {
-		r := renewal{renews: true, whole: s, late: test.late, from: start}
+		r := renewal{renews: true, span: s, late: test.late, from: start}
 		if got := r.next(func() float64 { return test.random }).Sub(start) - s; got != test.want {
 			t.Errorf("%d refused, random %v: %v late, want %v", test.late, test.random, got, test.want)
 		}
 	}
-	r := renewal{renews: true, whole: s, late: mostLate, row: 7}
+	r := renewal{renews: true, span: s, late: mostLate, row: 7}
 	refused := outcome{sent: start, now: start, refused: true, resetIn: s, resetStep: time.Second, lateBefore: start, usedUpSince: start}
 	r.note(&refused, true, true, start)
 	if r.late != mostLate {
@@ -132,7 +132,7 @@ func TestRenewalDue(t *testing.T) {
 	refuse(3 * s) // others began a window, and used it up
 	b.wantDue(3 * s)
 	b.at(21770 * ms).exchange(says(inSeconds(7, 8, 4*s)))
-	if r := b.window1().renewal; r.refuted != 0 || r.whole != 4*s {
+	if r := b.window1().renewal; r.refuted != 0 || r.span != 4*s {
 		t.Errorf("of another limit: %+v", r)
 	}
 }

@@ -26,7 +26,7 @@ type reset struct {
 	halfRoundTrip time.Duration // opened may be wrong by as much
 	trip          time.Duration // a short round trip of late: it grows by a part with each reset (tripGrows)
 	soonerDoubt   doubt         // about whether a look may go so much sooner
-	lasts         time.Duration // no window lasts longer, as is stated or a look has shown; zero if that is not known
+	spanMost      time.Duration // no window lasts longer, as is stated or a look has shown; zero if that is not known
 	count         int           // how many different resets were stated
 	before        monotime.Time // the late of the reset before, if that was earlier; else zero
 	clocks        skew          // if resets are instants
@@ -255,8 +255,8 @@ func (r *reset) ends() monotime.Time {
 	switch {
 	case r.resolution <= 0 || r.opened == 0 || seems < r.resolution: // no window lasts for no step at all
 		return 0
-	case tell && r.lasts > 0 && r.lasts < seems && r.opened.Add(r.lasts) > r.least():
-		return r.opened.Add(r.lasts) // else it lasts longer than the windows before
+	case tell && r.spanMost > 0 && r.spanMost < seems && r.opened.Add(r.spanMost) > r.least():
+		return r.opened.Add(r.spanMost) // else it lasts longer than the windows before
 	case tell && seems%r.resolution > r.resolution-r.halfRoundTrip: // it may have begun a step before, and end at the reset
 		return 0
 	}

@@ -123,7 +123,7 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	} else if d.met < enoughMet {
 		least = 0
 	}
-	if least <= 0 || !pace.Sane(most) || least*r.fullSpan.Seconds() > evenSooner*float64(limit) {
+	if least <= 0 || !pace.Sane(most) || least*r.span.Seconds() > evenSooner*float64(limit) {
 		return 0, math.Inf(1)
 	}
 	return least, most
@@ -133,7 +133,7 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 // uneven, and it takes so long to come back that the rate of the crowd is about right. A rate that is far too low
 // would have us wait for long.
 func (r *refill) guesses(limit int) bool {
-	return r.crowd.on() && r.crowd.leaves && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.fullSpan >= surelySteps*max(r.width, r.step)
+	return r.crowd.on() && r.crowd.leaves && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.span >= surelySteps*max(r.width, r.step)
 }
 
 // uneven reports whether a limit comes back token by token, and its resets contradict each even rate, as those of a log,

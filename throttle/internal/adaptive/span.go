@@ -7,6 +7,19 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// A span is how long a limit takes to come back as a whole: from reset to reset of a window, or until a bucket that was
+// used up is full. The server may state it (window.span). Else each rule has its own bound of it, since some may be too
+// long, others too short, and a few hold for a while alone:
+//
+//	spanSeen.least   no shorter: for projections
+//	reset.spanMost   no longer, as is stated or a look has shown: a window that whole steps end
+//	overtaken.span   the longest that a reset was away, in whole steps, longer where that was proven wrong
+//	renewal.span     the longest that a reset was away, also where refusals alone have stated it
+//	rare.span        the longest that a reset was away in this row of looks in vain
+//	drip.farIn       the longest that a reset was away of late: it is forgotten after two such times
+//	refill.span      by the rate that was measured, or believed
+//	seek.least, most the span between two looks, where no reset is stated
+
 // spanSeen is what was seen of the span of a window, from reset to reset, where the server does not state it.
 //
 // In come resets (note); out comes how long at least windows take that are still to come (timeFor). Both are

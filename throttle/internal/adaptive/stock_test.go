@@ -486,7 +486,7 @@ func TestStockOfACrowd(t *testing.T) {
 		{name: "that, by oneself", step: ms, limit: 62, full: 20 * s, broken: enoughBroken, lone: true},
 		{name: "no step", limit: 20, full: 20 * s},
 	} {
-		r := refill{refills: true, rate: 0.5, crowd: crowd{most: 2}, step: test.step, fullSpan: test.full, width: test.width}
+		r := refill{refills: true, rate: 0.5, crowd: crowd{most: 2}, step: test.step, span: test.full, width: test.width}
 		r.drip.broken = test.broken
 		if !test.lone {
 			r.crowd.left, r.crowd.leaves = crowdFor, true
@@ -508,7 +508,7 @@ func TestStockOfACrowd(t *testing.T) {
 // and no further than that shows. It falls by a twentieth with each refusal.
 func TestStockGuess(t *testing.T) {
 	const s = time.Second
-	r := refill{refills: true, rate: 1, crowd: crowd{crowdFor, true, 2}, step: s, fullSpan: 20 * s, maxHold: time.Minute}
+	r := refill{refills: true, rate: 1, crowd: crowd{crowdFor, true, 2}, step: s, span: 20 * s, maxHold: time.Minute}
 	answer := func(at time.Duration, remaining int, refused, newest bool) {
 		o := &outcome{sent: start.Add(at), now: start.Add(at), n: 1, flight: 1, limit: 40, remaining: remaining, remainingBefore: 1, refused: refused, newest: newest, requests: true, change: laterReset}
 		r.measure(o)
@@ -558,7 +558,7 @@ func TestStockDoubts(t *testing.T) {
 		{"milliseconds", ms, sameReset, 0, true},
 	} {
 		r := refill{
-			refills: true, rate: 1, crowd: crowd{crowdFor, true, 1}, step: test.step, fullSpan: 20 * s, maxHold: time.Minute, finds: test.found,
+			refills: true, rate: 1, crowd: crowd{crowdFor, true, 1}, step: test.step, span: 20 * s, maxHold: time.Minute, finds: test.found,
 			drip: drip{least: 1, most: 1, known: start, met: enoughMet}, stock: stock{on: true},
 		}
 		for i := range 2 {

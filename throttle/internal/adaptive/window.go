@@ -106,7 +106,7 @@ func (w *window) define(o *outcome, limit int, span time.Duration) {
 	}
 	if span > 0 {
 		span = min(span, monotime.Longest)
-		w.span, o.otherSpan, w.reset.lasts = span, w.span > 0 && w.span != span, span
+		w.span, o.otherSpan, w.reset.spanMost = span, w.span > 0 && w.span != span, span
 	}
 }
 
@@ -117,8 +117,8 @@ func (w *window) before(o *outcome, t *Ticket) {
 	}
 	o.leastThen, o.heardThen, o.usedUpSince = w.leastThen, w.heardThen, w.usedUpSince
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
-	o.lasts, o.sooner = w.reset.ends().Sub(w.reset.opened), w.sooner() > 0
-	o.mayLast = w.reset.late.Sub(w.reset.opened).Truncate(w.reset.resolution)
+	o.spanBefore, o.sooner = w.reset.ends().Sub(w.reset.opened), w.sooner() > 0
+	o.stepsBefore = w.reset.late.Sub(w.reset.opened).Truncate(w.reset.resolution)
 }
 
 // stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one
@@ -157,7 +157,7 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if o.refused {
 		w.hinted = o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep
 	}
-	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= o.idle || o.resetIn > w.renewal.whole || o.otherLimit) { // else it is no news
+	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= o.idle || o.resetIn > w.renewal.span || o.otherLimit) { // else it is no news
 		w.renewal.note(o, w.hinted, w.others.perOurToken >= othersSeen, w.others.began)
 	}
 	w.refill.forget(o, &w.reset)

@@ -352,9 +352,9 @@ func TestJudgeLook(t *testing.T) {
 		{"served", window{parts: parts{reset: known, look: look{missedLooks: 3}}}, false, untried, false, false, 0},
 		{"served on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, false, right, false, false, 0},
 		{"refused on a guess", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, wrong, false, false, 0},
-		{"refused on a guess, the window was shorter", window{parts: parts{reset: reset{lasts: 1}, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, right, false, false, 0},
-		{"refused on a guess, the window was as long", window{parts: parts{reset: reset{lasts: 1}, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, wrong, false, false, 0},
-		{"refused on a guess, a shorter one is stated", window{span: 1, parts: parts{reset: reset{lasts: 1}, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, wrong, false, false, 0},
+		{"refused on a guess, the window was shorter", window{parts: parts{reset: reset{spanMost: 1}, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, right, false, false, 0},
+		{"refused on a guess, the window was as long", window{parts: parts{reset: reset{spanMost: 1}, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, wrong, false, false, 0},
+		{"refused on a guess, a shorter one is stated", window{span: 1, parts: parts{reset: reset{spanMost: 1}, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, wrong, false, false, 0},
 		{"refused on a guess, a moment too soon", window{parts: parts{reset: known, look: look{guess: guessWholeSteps, wholeSteps: right}}}, true, right, false, false, 0},
 		{"refused on a guess, the next window is used up", window{parts: parts{reset: known, look: look{guess: guessWholeSteps}}}, true, right, false, false, 0},
 		{"came too early", window{parts: parts{reset: known, look: look{wholeSteps: right}}}, true, untried, true, false, 0},
@@ -363,15 +363,15 @@ func TestJudgeLook(t *testing.T) {
 		{"served after that", window{parts: parts{reset: known, refill: refill{emptyReset: true}}}, false, untried, false, true, 0},
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
-		w, mayLast := test.w, 2*test.w.reset.lasts
+		w, mayLast := test.w, 2*test.w.reset.spanMost
 		if strings.HasSuffix(test.name, "as long") {
-			mayLast = w.reset.lasts
+			mayLast = w.reset.spanMost
 		}
 		change := sameReset
 		if strings.HasSuffix(test.name, "used up") {
 			change = laterReset
 		}
-		w.judgeLook(&outcome{sent: start, now: start, look: true, lasts: w.reset.lasts, mayLast: mayLast, refused: test.refused, lateBefore: start, change: change, sooner: strings.HasSuffix(test.name, "too soon")}, nil)
+		w.judgeLook(&outcome{sent: start, now: start, look: true, spanBefore: w.reset.spanMost, stepsBefore: mayLast, refused: test.refused, lateBefore: start, change: change, sooner: strings.HasSuffix(test.name, "too soon")}, nil)
 		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedLooks != test.missed {
 			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedLooks)
 		}
