@@ -49,7 +49,9 @@ func (w *window) isStated(statements []quota.Statement) bool {
 // refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this
 // one.
 func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Config) {
-	if !a.Refused || a.named || len(a.Statements) == 0 || !t.looks || !w.looking || w.seek.from == 0 || !w.usedUpAt(t.Sent) {
+	ofNone := a.Refused && !a.named && len(a.Statements) > 0
+	soughtBy := t.looks && w.looking && w.seek.from != 0 && w.usedUpAt(t.Sent) // of this limit, no reset is stated
+	if !ofNone || !soughtBy {
 		return
 	}
 	w.missedLooks++
