@@ -19,7 +19,7 @@ type Memory struct {
 	Limit  Limit         // a window or a log that nobody states; zero if none is known
 }
 
-// Limit is what is kept of a limit that nobody states: of a window (window.go), or of a log (echo.go).
+// Limit is what is kept of a limit that nobody states: of a window (window.go), or of a log (sliding.go).
 type Limit struct {
 	Size   int           // tokens
 	Slides bool          // it is a log: each token comes back as long after it went
@@ -38,7 +38,7 @@ type Past struct {
 }
 
 // MaxPast bounds Limit.Went.
-const MaxPast = echoCells
+const MaxPast = slidingCells
 
 // sane reports whether one can reckon with m, and it holds no request for longer than a token of the slowest rate.
 func (m *Limit) sane(slowest float64) bool {
@@ -79,12 +79,12 @@ func Sane(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
 func (r *Rate) Memory(inFlight int) (m Memory, known bool) {
 	rate, limit := r.seen(), Limit{}
 	switch {
-	case r.echo.proven():
-		limit = r.echo.memory(r.lastGrant, inFlight)
+	case r.sliding.proven():
+		limit = r.sliding.memory(r.lastGrant, inFlight)
 		if !Sane(rate) { // none was measured before the log was known
 			rate = float64(limit.Size) / limit.Least.Seconds()
 		}
-	case !r.echo.on() && r.window.known():
+	case !r.sliding.on() && r.window.known():
 		limit = r.window.memory()
 	}
 	if !Sane(rate) {
@@ -123,7 +123,7 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 	}
 	if m.Limit.sane(slowest) { // it says what may go at once
 		if m.Limit.Slides {
-			r.echo.resume(now, &m.Limit)
+			r.sliding.resume(now, &m.Limit)
 		} else {
 			r.window.resume(now, &m.Limit)
 		}
@@ -134,8 +134,8 @@ func (r *Rate) Resume(now monotime.Time, m *Memory, slowest float64) (known, atO
 
 // State returns what people are told.
 func (r *Rate) State(now monotime.Time) State {
-	if r.echo.on() {
-		return State{Window: r.echo.size, Lasts: r.echo.span, Slides: true, Next: r.echo.next}
+	if r.sliding.on() {
+		return State{Window: r.sliding.size, Lasts: r.sliding.span, Slides: true, Next: r.sliding.next}
 	}
 	if !Sane(r.rate) {
 		return State{}
@@ -159,7 +159,7 @@ func (r *Rate) State(now monotime.Time) State {
 // Idle takes in that nothing went for a while. Then the rate is out of date, and all is forgotten, unless nothing was
 // asked because a window is used up. Forgot reports whether there was a rate.
 func (r *Rate) Idle() (forgot bool) {
-	if r.echo.on() || r.window.known() || r.row.refused != 0 && !r.episodes.latest().hinted {
+	if r.sliding.on() || r.window.known() || r.row.refused != 0 && !r.episodes.latest().hinted {
 		return false
 	}
 	forgot = r.Known()
@@ -176,6 +176,6 @@ func (r *Rate) Scale(part float64) {
 	r.former.rate *= part
 	r.former.ceiling *= part
 	r.first.scale(part)
-	r.echo.scale(part)
+	r.sliding.scale(part)
 	r.window, r.meter = window{}, meter{}
 }

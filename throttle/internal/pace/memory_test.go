@@ -79,9 +79,9 @@ func TestRateStateOfAFastPace(t *testing.T) {
 // next so many go when they would have gone, and so does the first one beyond. What goes beyond all bounds is passed over.
 func TestLimitIsKept(t *testing.T) {
 	const s = time.Second
-	log := Rate{lastGrant: start.Add(40 * s), echo: echo{size: 5, top: 5, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
+	log := Rate{lastGrant: start.Add(40 * s), sliding: sliding{size: 5, top: 5, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
 	for i := range monotime.Time(4) {
-		log.echo.serve(start.Add(time.Duration(i)*10*s), 1)
+		log.sliding.serve(start.Add(time.Duration(i)*10*s), 1)
 	}
 	window := Rate{rate: 0.1, lastGrant: start.Add(40 * s), setAt: start, window: window{
 		size: 5, alike: 3, sudden: true, least: 55 * s, most: 60 * s, slack: slackStep, gap: 5 * time.Minute, next: start.Add(4 * time.Minute),
@@ -106,7 +106,7 @@ func TestLimitIsKept(t *testing.T) {
 			if got, want := next.Alone(now, 9, 0), r.Alone(now, 9, 0); got != want { // it may note that more goes: on both
 				t.Errorf("%s, %v later: alone %v, want %v", name, later, got, want)
 			}
-			r.echo.beyond = false
+			r.sliding.beyond = false
 		}
 		for what, change := range map[string]func(l *Limit){
 			"no size": func(l *Limit) { l.Size = -1 }, "huge": func(l *Limit) { l.Size = math.MaxInt }, "no span": func(l *Limit) { l.Least = 0 },
@@ -115,7 +115,7 @@ func TestLimitIsKept(t *testing.T) {
 		} {
 			bad, next := m, Rate{}
 			change(&bad.Limit)
-			if next.Resume(start, &bad, 1./900); next.echo.on() || next.window.known() {
+			if next.Resume(start, &bad, 1./900); next.sliding.on() || next.window.known() {
 				t.Errorf("%s: %s: a limit is taken over", name, what)
 			}
 		}
@@ -139,21 +139,21 @@ func TestLimitIsKept(t *testing.T) {
 // in that run; or if as many have been served as can be kept one by one, when two of these are.
 func TestLogKeepsWhatIsInFlight(t *testing.T) {
 	const s = time.Second
-	for _, size := range []int{5, echoCells + 4} {
-		r := Rate{lastGrant: start.Add(40 * s), echo: echo{size: size, top: size, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
+	for _, size := range []int{5, slidingCells + 4} {
+		r := Rate{lastGrant: start.Add(40 * s), sliding: sliding{size: size, top: size, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
 		for i := range size - 4 {
-			r.echo.serve(start.Add(time.Duration(i)*s/10), 1)
+			r.sliding.serve(start.Add(time.Duration(i)*s/10), 1)
 		}
 		for inFlight := range 5 {
 			m, _ := r.Memory(inFlight)
 			for _, later := range []time.Duration{41 * s, 59 * s, 65 * s, 3 * time.Minute} {
 				now := start.Add(later)
 				var next Rate
-				if next.Resume(now, &m, 1./900); !next.echo.on() {
+				if next.Resume(now, &m, 1./900); !next.sliding.on() {
 					t.Fatalf("of %d, %d in flight: nothing is known", size, inFlight)
 				}
 				for n := range size {
-					if got, want := next.Due(now, 0, n+1, 0, false), r.Due(now, 0, n+1, inFlight, false); got != want && (inFlight == 0 || size <= echoCells || got < want || got > want.Add(s/10)) {
+					if got, want := next.Due(now, 0, n+1, 0, false), r.Due(now, 0, n+1, inFlight, false); got != want && (inFlight == 0 || size <= slidingCells || got < want || got > want.Add(s/10)) {
 						t.Errorf("of %d, %d in flight, %v later: %d go in %v, want %v", size, inFlight, later, n+1, got.Sub(now), want.Sub(now))
 					}
 				}

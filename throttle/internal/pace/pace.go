@@ -19,7 +19,7 @@
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which
 //     all goes at once.
-//   - echo.go: each token back as long after it went: a log that nobody states.
+//   - sliding.go: each token back as long after it went: a log that nobody states.
 //   - burst.go: what may go at once after idling. memory.go: what is kept, and what people are told.
 package pace
 
@@ -50,7 +50,7 @@ type Rate struct {
 
 	row     row        // what is served in a row, and the hold after it
 	window  window     // as many in each row
-	echo    echo       // each token back as long after it went
+	sliding sliding    // each token back as long after it went
 	former  formerRate // is tried again after a fall
 	burst   burst      // may go at once when the server has idled
 	meter   meter      // what is served since the latest refusal
@@ -98,10 +98,10 @@ const (
 )
 
 // Known reports whether there is a rate at which requests go.
-func (r *Rate) Known() bool { return r.rate != 0 || r.echo.on() }
+func (r *Rate) Known() bool { return r.rate != 0 || r.sliding.on() }
 
 // Measured reports whether the rate is known from a whole episode at least, or what comes back is.
-func (r *Rate) Measured() bool { return r.rate != 0 && !r.provisional || r.echo.proven() }
+func (r *Rate) Measured() bool { return r.rate != 0 && !r.provisional || r.sliding.proven() }
 
 // Fresh reports whether nothing was refused yet, and nothing was taken over.
 func (r *Rate) Fresh() bool { return r.episodes.measuredFrom == 0 }
@@ -141,8 +141,8 @@ func (r *Rate) mostAt(t monotime.Time) float64 {
 // something is refused: an optimist expects that of the time in which others go before, too. If nothing happens until
 // then, that instant is the same from whenever it is asked for: else the timer for it would come too late or too soon.
 func (r *Rate) Due(t monotime.Time, ahead, n, inFlight int, optimist bool) monotime.Time {
-	if r.echo.on() {
-		return r.echo.due(t, r.lastGrant, ahead+min(n, r.echo.size), inFlight)
+	if r.sliding.on() {
+		return r.sliding.due(t, r.lastGrant, ahead+min(n, r.sliding.size), inFlight)
 	}
 	if r.rate == 0 || r.burst.allows(ahead+n) {
 		return t
@@ -206,7 +206,7 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 		r.episodes.restart(now)
 	}
 	r.lastGrant = now
-	if r.echo.on() {
+	if r.sliding.on() {
 		return
 	}
 	r.window.take(now, n)
@@ -258,8 +258,8 @@ func (r *Rate) try(now monotime.Time) {
 // well before the next refusal. Of others, one that went no later than the refused request and took more than twice as
 // long does not count at all (overtaken): the server had surely counted it before.
 func (r *Rate) Serve(now monotime.Time, n int, went Went) {
-	counted := r.echo.counted(now, went.Sent)
-	overtaken := !went.BeforeRefusal && counted <= r.meter.from && counted.Add(r.echo.took) < now
+	counted := r.sliding.counted(now, went.Sent)
+	overtaken := !went.BeforeRefusal && counted <= r.meter.from && counted.Add(r.sliding.took) < now
 	late := went.BeforeRefusal || overtaken
 	went.BeforeRefusal = late
 	r.burst.serve(n)
@@ -267,12 +267,12 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	if !late {
 		r.first.serve(now)
 	}
-	if from := r.window.turn.from; !r.echo.on() {
+	if from := r.window.turn.from; !r.sliding.on() {
 		if r.window.serve(now, n, went); r.window.turn.from != from {
-			r.echo.begins(counted)
+			r.sliding.begins(counted)
 		}
 	}
-	r.echo.serve(counted, n)
+	r.sliding.serve(counted, n)
 	if late && !r.former.trial && (r.episodes.serveLate(now) || overtaken) {
 		return
 	}
@@ -296,42 +296,44 @@ func (r *Rate) Count(now monotime.Time, n int) {
 	}
 	r.row.count(n)
 	r.window.count(n)
-	r.echo.serve(now, n)
+	r.sliding.serve(now, n)
 }
 
 // Alone reports whether requests are to go one at a time from one of n tokens on that goes now, since it shows
 // whether a window has begun, or has more than before.
 func (r *Rate) Alone(now monotime.Time, n, inFlight int) bool {
-	if r.echo.on() {
-		return r.echo.alone(now, inFlight+n)
+	if r.sliding.on() {
+		return r.sliding.alone(now, inFlight+n)
 	}
 	return r.window.alone(now, n)
 }
 
 // Open reports whether a window has begun of which it is known how many it has: so it is known what may go.
 func (r *Rate) Open() bool {
-	return r.echo.proven() && !r.echo.beyond || !r.echo.on() && r.window.open()
+	return r.sliding.proven() && !r.sliding.beyond || !r.sliding.on() && r.window.open()
 }
 
 // Window returns how many tokens the server serves in each window that it does not state, and how long a window
 // lasts, if that was seen.
 func (r *Rate) Window() (size int, lasts time.Duration, known bool) {
-	if r.echo.on() {
-		return r.echo.size, r.echo.span, true
+	if r.sliding.on() {
+		return r.sliding.size, r.sliding.span, true
 	}
 	return r.window.size, r.window.lasts(r.window.least), r.window.known()
 }
 
 // RowOver reports, once in a row and while no rate is known, whether as many are served or in flight as the row
 // before had: more would be refused.
-func (r *Rate) RowOver(inFlight int) bool { return r.rate == 0 && !r.echo.on() && r.row.over(inFlight) }
+func (r *Rate) RowOver(inFlight int) bool {
+	return r.rate == 0 && !r.sliding.on() && r.row.over(inFlight)
+}
 
 // Look returns for how long nothing goes after the n-th refusal in a row, if the server does not say, and
 // whether what was served before shows that. Later says that looks for buckets may be left out. So many others
 // wait to look in turns.
 func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time.Duration, ok bool) {
-	if r.echo.on() {
-		return max(r.echo.due(now, r.lastGrant, 1, 0).Sub(now), leastLook), true
+	if r.sliding.on() {
+		return max(r.sliding.due(now, r.lastGrant, 1, 0).Sub(now), leastLook), true
 	}
 	if hold, ok := r.window.look(now, n); ok {
 		return hold, hold > 0
@@ -345,7 +347,9 @@ func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time
 
 // Answered takes in how long the latest refusal took to come, before Refuse, and whether limits that the server states
 // show that nobody else uses what it allows.
-func (r *Rate) Answered(took time.Duration, unshared bool) { r.echo.took, r.unshared = took, unshared }
+func (r *Rate) Answered(took time.Duration, unshared bool) {
+	r.sliding.took, r.unshared = took, unshared
+}
 
 // Refuse takes in a refusal: it is the first of all, or belongs to the latest episode, or ends
 // that and begins the next. Hinted says that the server said for how long it would refuse.
@@ -353,12 +357,12 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.burst.refuse(now)
 	r.row.refuse(now)
 	switch {
-	case r.echo.on():
-		if r.echo.refuse(now); !r.echo.on() {
+	case r.sliding.on():
+		if r.sliding.refuse(now); !r.sliding.on() {
 			r.window, r.setAt, r.pacedTo = window{}, now, now
 		}
 	case r.window.refuse(now) && !hinted:
-		r.echo.begin(now, r.window.size, r.window.least, r.window.most)
+		r.sliding.begin(now, r.window.size, r.window.least, r.window.most)
 	}
 	since, next := now.Sub(r.episodes.measuredFrom), episode{start: now, lastRefusal: now, hinted: hinted}
 	r.rose = r.rate > 0 && r.Risen(now)

@@ -77,8 +77,8 @@ func fixed(limit *int, lasts *time.Duration) func(now monotime.Time) bool {
 	}
 }
 
-// sliding is a server that admits so many in any span.
-func sliding(limit int, span time.Duration) func(now monotime.Time) bool {
+// slides is a server that admits so many in any span.
+func slides(limit int, span time.Duration) func(now monotime.Time) bool {
 	var all []monotime.Time
 	return func(now monotime.Time) bool {
 		all = slices.DeleteFunc(all, func(t monotime.Time) bool { return t <= now.Add(-span) })
@@ -141,7 +141,7 @@ func TestWindow(t *testing.T) {
 // TestWindowSlides: of a window that slides, requests come back one by one. There are a few refusals where a
 // turn comes a little too soon, and then turns begin later.
 func TestWindowSlides(t *testing.T) {
-	c := client{now: start, admits: sliding(50, 4*time.Second)}
+	c := client{now: start, admits: slides(50, 4*time.Second)}
 	c.run(start.Add(20 * time.Second))
 	if size, span, known := c.Window(); !known || size != 50 || span != 4*time.Second {
 		t.Fatalf("after 20 s: %d in %v, known %v, want 50 in 4s", size, span, known)
@@ -210,7 +210,7 @@ func TestNoWindow(t *testing.T) {
 		"slow bucket":                    {admits: bucket(1, 12)},
 		"bucket that says a second":      {admits: bucket(20, 10), hint: second},
 		"slow bucket that says a second": {admits: bucket(2, 50), hint: second},
-		"small windows":                  {admits: sliding(leastRow-1, 3*time.Second)},
+		"small windows":                  {admits: slides(leastRow-1, 3*time.Second)},
 		"no limit":                       {admits: func(monotime.Time) bool { return true }},
 	} {
 		c.now = start

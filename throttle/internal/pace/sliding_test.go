@@ -9,9 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestEchoKeepsToLog: of a log that says nothing, asked for twice what it allows, nothing is refused after the row that
+// TestSlidingKeepsToLog: of a log that says nothing, asked for twice what it allows, nothing is refused after the row that
 // shows it, but for what goes to see whether there is more; and each token goes as it is back.
-func TestEchoKeepsToLog(t *testing.T) {
+func TestSlidingKeepsToLog(t *testing.T) {
 	const limit, span, every = 20, 30 * time.Second, 750 * time.Millisecond
 	var r Rate
 	var log []monotime.Time
@@ -48,32 +48,32 @@ func TestEchoKeepsToLog(t *testing.T) {
 	}
 }
 
-// TestEchoIsRefused: what a refusal shows, by what was served in the span before it.
-func TestEchoIsRefused(t *testing.T) {
+// TestSlidingIsRefused: what a refusal shows, by what was served in the span before it.
+func TestSlidingIsRefused(t *testing.T) {
 	const s = time.Second
 	at := start.Add(100 * s)
 	for _, test := range []struct {
 		name string
 		used int
-		echo echo
-		want echo
+		was  sliding
+		want sliding
 	}{
-		{"more went", 40, echo{beyond: true, gap: 40 * s}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute)}},
-		{"more went, and was served", 45, echo{beyond: true, gap: 40 * s, calm: provenServed}, echo{size: 45, former: 40, gap: time.Minute, next: at.Add(time.Minute)}},
-		{"more went, and of a cell some may be back", 41, echo{beyond: true, gap: 40 * s, most: 1}, echo{size: 40, gap: time.Minute, next: at.Add(time.Minute), most: 1}},
-		{"more went, long ago", 40, echo{beyond: true, gap: longestUp}, echo{size: 40, gap: longestUp, next: at.Add(longestUp)}},
-		{"one was on its way", 40, echo{longest: 9 * s}, echo{size: 40, longest: 9 * s}},
-		{"one was on its way, after more", 40, echo{former: 30}, echo{size: 40, former: 30}},
-		{"one was on its way, and not refused by chance", 40, echo{calm: provenServed}, echo{size: 40, calm: provenServed}},
-		{"less by chance", 5, echo{former: 30, calm: provenServed + 1}, echo{size: 40, former: 30, calm: 1}},
-		{"less after more", 39, echo{former: 30, calm: provenServed - 1, gap: 40 * s}, echo{size: 30, calm: provenServed - 1, gap: time.Minute, next: at.Add(time.Minute)}},
-		{"a little less", 38, echo{longest: 9 * s}, echo{size: 38, top: 40, longest: 9 * s}},
-		{"a little less, once more", 39, echo{top: 42, longest: 9 * s}, echo{size: 40, top: 42, span: 9 * s, longest: 9 * s}},
-		{"far less, as it takes longer", 37, echo{longest: 9 * s}, echo{size: 40, span: 9 * s, longest: 9 * s}},
-		{"far less", 37, echo{longest: 8 * s, failed: mostFailed - 2}, echo{failed: mostFailed - 1}},
-		{"far less, once more", 37, echo{longest: 8 * s, failed: mostFailed - 1, took: s}, echo{failed: mostFailed - 1, took: s, barred: at.Add(barredFor)}},
+		{"more went", 40, sliding{beyond: true, gap: 40 * s}, sliding{size: 40, gap: time.Minute, next: at.Add(time.Minute)}},
+		{"more went, and was served", 45, sliding{beyond: true, gap: 40 * s, calm: provenServed}, sliding{size: 45, former: 40, gap: time.Minute, next: at.Add(time.Minute)}},
+		{"more went, and of a cell some may be back", 41, sliding{beyond: true, gap: 40 * s, most: 1}, sliding{size: 40, gap: time.Minute, next: at.Add(time.Minute), most: 1}},
+		{"more went, long ago", 40, sliding{beyond: true, gap: longestUp}, sliding{size: 40, gap: longestUp, next: at.Add(longestUp)}},
+		{"one was on its way", 40, sliding{longest: 9 * s}, sliding{size: 40, longest: 9 * s}},
+		{"one was on its way, after more", 40, sliding{former: 30}, sliding{size: 40, former: 30}},
+		{"one was on its way, and not refused by chance", 40, sliding{calm: provenServed}, sliding{size: 40, calm: provenServed}},
+		{"less by chance", 5, sliding{former: 30, calm: provenServed + 1}, sliding{size: 40, former: 30, calm: 1}},
+		{"less after more", 39, sliding{former: 30, calm: provenServed - 1, gap: 40 * s}, sliding{size: 30, calm: provenServed - 1, gap: time.Minute, next: at.Add(time.Minute)}},
+		{"a little less", 38, sliding{longest: 9 * s}, sliding{size: 38, top: 40, longest: 9 * s}},
+		{"a little less, once more", 39, sliding{top: 42, longest: 9 * s}, sliding{size: 40, top: 42, span: 9 * s, longest: 9 * s}},
+		{"far less, as it takes longer", 37, sliding{longest: 9 * s}, sliding{size: 40, span: 9 * s, longest: 9 * s}},
+		{"far less", 37, sliding{longest: 8 * s, failed: mostFailed - 2}, sliding{failed: mostFailed - 1}},
+		{"far less, once more", 37, sliding{longest: 8 * s, failed: mostFailed - 1, took: s}, sliding{failed: mostFailed - 1, took: s, barred: at.Add(barredFor)}},
 	} {
-		e, want := test.echo, test.want
+		e, want := test.was, test.want
 		e.size, e.top, e.span, e.back = 40, max(e.top, 40), 8*s, leastRow
 		e.cells, e.served[0] = 1, cell{at, test.used}
 		if e.refuse(at); e.on() {
@@ -89,7 +89,7 @@ func TestEchoIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", test.name, e, want)
 		}
 	}
-	e := echo{size: 40, top: 40, span: 8 * s}
+	e := sliding{size: 40, top: 40, span: 8 * s}
 	for range 3 * provenServed {
 		e.serve(at, 1)
 	}
@@ -99,7 +99,7 @@ func TestEchoIsRefused(t *testing.T) {
 	if e.begin(at, 40, 7*s, 8*s); e.calm != 0 {
 		t.Errorf("%d of another limit count", e.calm)
 	}
-	e = echo{barred: at}
+	e = sliding{barred: at}
 	if e.begin(at-1, 40, 7*s, 8*s); e.on() {
 		t.Error("a limit that failed often is looked for again before an hour is over")
 	}
@@ -108,25 +108,25 @@ func TestEchoIsRefused(t *testing.T) {
 	}
 }
 
-// TestEchoSpan: the span is a whole second, if that is possible.
-func TestEchoSpan(t *testing.T) {
+// TestSlidingSpan: the span is a whole second, if that is possible.
+func TestSlidingSpan(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct{ shorter, longest, want time.Duration }{
 		{56 * s, time.Minute + s/10, time.Minute}, {59 * s, time.Minute, time.Minute}, {time.Minute, time.Minute + s/2, time.Minute + s/2},
 	} {
-		var e echo
+		var e sliding
 		if e.begin(start, 40, test.shorter, test.longest); e.span != test.want || e.next != start.Add(test.want) {
 			t.Errorf("%v to %v: %v, want %v", test.shorter, test.longest, e.span, test.want)
 		}
 	}
 }
 
-// TestEchoCells: what was served in the span is never more than is counted of it, and less by what the oldest cell has at
+// TestSlidingCells: what was served in the span is never more than is counted of it, and less by what the oldest cell has at
 // most, however much is served.
-func TestEchoCells(t *testing.T) {
+func TestSlidingCells(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		e := echo{size: 1 + r.IntN(2000), span: time.Duration(1+r.IntN(60)) * time.Second}
+		e := sliding{size: 1 + r.IntN(2000), span: time.Duration(1+r.IntN(60)) * time.Second}
 		type served struct {
 			at monotime.Time
 			n  int
@@ -151,11 +151,11 @@ func TestEchoCells(t *testing.T) {
 	}
 }
 
-// TestEchoDue: a token goes when it is back; and all are a span after the latest request, whatever became of it. What
+// TestSlidingDue: a token goes when it is back; and all are a span after the latest request, whatever became of it. What
 // costs more than there is goes then as well.
-func TestEchoDue(t *testing.T) {
+func TestSlidingDue(t *testing.T) {
 	const s = time.Second
-	e := echo{size: 4, span: 10 * s, cells: 2, next: start.Add(time.Hour)}
+	e := sliding{size: 4, span: 10 * s, cells: 2, next: start.Add(time.Hour)}
 	e.served[0], e.served[1] = cell{start, 1}, cell{start.Add(2 * s), 3}
 	latest := start.Add(3 * s)
 	for _, test := range []struct {
@@ -189,49 +189,49 @@ func TestEchoDue(t *testing.T) {
 	}
 	e.beyond = false
 	var r Rate
-	r.echo, r.lastGrant = e, latest
+	r.sliding, r.lastGrant = e, latest
 	if at := r.Due(start.Add(4*s), 0, 9, 0, false).Sub(start); at != 12*s {
 		t.Errorf("nine tokens go after %v, want 12s", at)
 	}
 }
 
-// TestEchoScaled: of a log that processes share, each has its part, which changes when others come or go.
-func TestEchoScaled(t *testing.T) {
+// TestSlidingScaled: of a log that processes share, each has its part, which changes when others come or go.
+func TestSlidingScaled(t *testing.T) {
 	const s = time.Second
-	r := Rate{lastGrant: start, echo: echo{size: 40, top: 40, former: 30, span: 10 * s, cells: 1, next: start.Add(time.Hour)}}
-	r.echo.served[0] = cell{start, 20}
-	if r.Scale(0.5); r.echo.size != 20 || r.echo.top != 20 || r.echo.former != 15 || r.Due(start, 0, 1, 0, false) != start.Add(10*s) {
-		t.Errorf("%d of 40, and %d of 30, for half of the processes, and the next goes after %v, want 20, 15 and 10s", r.echo.size, r.echo.former, r.Due(start, 0, 1, 0, false).Sub(start))
+	r := Rate{lastGrant: start, sliding: sliding{size: 40, top: 40, former: 30, span: 10 * s, cells: 1, next: start.Add(time.Hour)}}
+	r.sliding.served[0] = cell{start, 20}
+	if r.Scale(0.5); r.sliding.size != 20 || r.sliding.top != 20 || r.sliding.former != 15 || r.Due(start, 0, 1, 0, false) != start.Add(10*s) {
+		t.Errorf("%d of 40, and %d of 30, for half of the processes, and the next goes after %v, want 20, 15 and 10s", r.sliding.size, r.sliding.former, r.Due(start, 0, 1, 0, false).Sub(start))
 	}
-	if r.Scale(2); r.echo.size != 40 || r.echo.former != 30 || r.Due(start, 0, 20, 0, false) != start {
-		t.Errorf("%d and %d for twice as much, want 40 and 30", r.echo.size, r.echo.former)
+	if r.Scale(2); r.sliding.size != 40 || r.sliding.former != 30 || r.Due(start, 0, 20, 0, false) != start {
+		t.Errorf("%d and %d for twice as much, want 40 and 30", r.sliding.size, r.sliding.former)
 	}
-	if r.Scale(0.001); r.echo.size != 1 || r.echo.former != 1 {
-		t.Errorf("%d and %d for very many processes, want 1", r.echo.size, r.echo.former)
+	if r.Scale(0.001); r.sliding.size != 1 || r.sliding.former != 1 {
+		t.Errorf("%d and %d for very many processes, want 1", r.sliding.size, r.sliding.former)
 	}
 	var none Rate
-	if none.Scale(0.5); none.echo.on() {
+	if none.Scale(0.5); none.sliding.on() {
 		t.Error("a log is known that was none before")
 	}
 }
 
-// TestEchoCountsNothing: where nothing was served between two answers, no token comes back later for that.
-func TestEchoCountsNothing(t *testing.T) {
+// TestSlidingCountsNothing: where nothing was served between two answers, no token comes back later for that.
+func TestSlidingCountsNothing(t *testing.T) {
 	var r Rate
 	r.Serve(start, 1, Went{})
-	r.echo.most = 2
-	want := r.echo
-	if r.Count(start.Add(time.Second), 0); r.echo != want {
-		t.Errorf("%d cells, the last of %v later, want one of the beginning", r.echo.cells, r.echo.served[0].at.Sub(start))
+	r.sliding.most = 2
+	want := r.sliding
+	if r.Count(start.Add(time.Second), 0); r.sliding != want {
+		t.Errorf("%d cells, the last of %v later, want one of the beginning", r.sliding.cells, r.sliding.served[0].at.Sub(start))
 	}
-	if r.Count(start.Add(time.Second), 1); r.echo.served[0] != (cell{start.Add(time.Second), 2}) {
-		t.Errorf("%+v, want a token more", r.echo.served[0])
+	if r.Count(start.Add(time.Second), 1); r.sliding.served[0] != (cell{start.Add(time.Second), 2}) {
+		t.Errorf("%+v, want a token more", r.sliding.served[0])
 	}
 }
 
-// TestEchoCounted: a request was counted when the server knows whether to refuse, which takes as long as a refusal takes, or
+// TestSlidingCounted: a request was counted when the server knows whether to refuse, which takes as long as a refusal takes, or
 // when it was answered, if that is sooner.
-func TestEchoCounted(t *testing.T) {
+func TestSlidingCounted(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name       string
@@ -245,17 +245,17 @@ func TestEchoCounted(t *testing.T) {
 	} {
 		var r Rate
 		r.Answered(test.took, false)
-		if r.Serve(at(8*s), 1, Went{Sent: at(test.sent)}); r.echo.served[0].at != at(test.want) {
-			t.Errorf("%s: counted after %v, want %v", test.name, r.echo.served[0].at.Sub(start), test.want)
+		if r.Serve(at(8*s), 1, Went{Sent: at(test.sent)}); r.sliding.served[0].at != at(test.want) {
+			t.Errorf("%s: counted after %v, want %v", test.name, r.sliding.served[0].at.Sub(start), test.want)
 		}
 	}
 }
 
-// TestEchoTurn: what one turn of a window had comes back no later for what the next one had; and of the turn before, all
+// TestSlidingTurn: what one turn of a window had comes back no later for what the next one had; and of the turn before, all
 // counts, also what was counted before the first answer.
-func TestEchoTurn(t *testing.T) {
+func TestSlidingTurn(t *testing.T) {
 	var r Rate
-	r.echo.most = 100
+	r.sliding.most = 100
 	serve := func(sent, now time.Duration, n int) { r.Serve(at(now), n, Went{Sent: at(sent)}) }
 	r.Answered(time.Second, false)
 	serve(0, 3*time.Second, 2) // counted after 1 s
@@ -264,49 +264,49 @@ func TestEchoTurn(t *testing.T) {
 	serve(10*time.Second, 13*time.Second, 4)
 	r.Refuse(at(14*time.Second), false)
 	serve(20*time.Second, 23*time.Second, 5)
-	if got, want := r.echo.served[:r.echo.cells], []cell{{at(11 * time.Second), 4}, {at(21 * time.Second), 5}}; !slices.Equal(got, want) {
+	if got, want := r.sliding.served[:r.sliding.cells], []cell{{at(11 * time.Second), 4}, {at(21 * time.Second), 5}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// TestEchoCellsAreFew: each token comes back when it was served, as far as there are cells. Then two cells are one, and as
+// TestSlidingCellsAreFew: each token comes back when it was served, as far as there are cells. Then two cells are one, and as
 // much is in each cell from then on, until few cells are left.
-func TestEchoCellsAreFew(t *testing.T) {
+func TestSlidingCellsAreFew(t *testing.T) {
 	const s = time.Second
-	e := echo{size: 100, top: 100, span: 100 * s, longest: 100 * s}
+	e := sliding{size: 100, top: 100, span: 100 * s, longest: 100 * s}
 	at := func(i int) monotime.Time { return start.Add(time.Duration(i) * s) }
-	for i := range echoCells {
+	for i := range slidingCells {
 		e.serve(at(i), 1)
 		if got := e.used(at(i)); e.cells != i+1 || got != i+1 {
 			t.Fatalf("%d cells, %d used, want %d", e.cells, got, i+1)
 		}
 	}
-	e.serve(at(echoCells-1), 1) // at the same instant
-	if e.cells != echoCells || e.served[echoCells-1].n != 2 {
-		t.Errorf("%d cells, the last one of %d, want %d, of 2", e.cells, e.served[echoCells-1].n, echoCells)
+	e.serve(at(slidingCells-1), 1) // at the same instant
+	if e.cells != slidingCells || e.served[slidingCells-1].n != 2 {
+		t.Errorf("%d cells, the last one of %d, want %d, of 2", e.cells, e.served[slidingCells-1].n, slidingCells)
 	}
 	e.open(cell{at(10), 2}) // was counted before these, and is heard of late
-	if want := echoCells/2 + 1; e.cells != want || e.most != 2 || e.served[want-1] != (cell{at(echoCells - 1), 2}) {
+	if want := slidingCells/2 + 1; e.cells != want || e.most != 2 || e.served[want-1] != (cell{at(slidingCells - 1), 2}) {
 		t.Errorf("%d cells of %d, the last one %+v, want %d of 2, and no cell before the one before it", e.cells, e.most, e.served[e.cells-1], want)
 	}
-	e.serve(at(echoCells), 2)
-	e.serve(at(echoCells+1), 1)
-	e.serve(at(echoCells+2), 1) // as much as a cell has
-	if want := echoCells/2 + 3; e.cells != want || e.served[want-1] != (cell{at(echoCells + 2), 2}) {
+	e.serve(at(slidingCells), 2)
+	e.serve(at(slidingCells+1), 1)
+	e.serve(at(slidingCells+2), 1) // as much as a cell has
+	if want := slidingCells/2 + 3; e.cells != want || e.served[want-1] != (cell{at(slidingCells + 2), 2}) {
 		t.Errorf("%d cells, the last one %+v, want %d", e.cells, e.served[e.cells-1], want)
 	}
-	e.forget(at(echoCells - 1))
+	e.forget(at(slidingCells - 1))
 	if e.cells != 2 || e.most != 1 {
 		t.Errorf("%d cells of %d are left, want 2 of 1", e.cells, e.most)
 	}
-	var none echo
+	var none sliding
 	if none.open(cell{start, 1}); none.cells != 1 || none.served[0] != (cell{start, 1}) {
 		t.Errorf("%+v is the first cell", none.served[0])
 	}
 }
 
-// TestEchoAlone: what goes beyond the limit goes alone, when more is to go, and once.
-func TestEchoAlone(t *testing.T) {
+// TestSlidingAlone: what goes beyond the limit goes alone, when more is to go, and once.
+func TestSlidingAlone(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name   string
@@ -320,7 +320,7 @@ func TestEchoAlone(t *testing.T) {
 		{"beyond it", 5 * s, 2, false, true},
 		{"goes on", 5 * s, 2, true, false},
 	} {
-		e := echo{size: 4, top: 4, span: 10 * s, longest: 10 * s, next: start.Add(5 * s), beyond: test.beyond}
+		e := sliding{size: 4, top: 4, span: 10 * s, longest: 10 * s, next: start.Add(5 * s), beyond: test.beyond}
 		e.cells = copy(e.served[:], []cell{{start, 3}})
 		if got := e.alone(start.Add(test.now), test.tokens); got != test.want || e.beyond != (test.beyond || test.want) {
 			t.Errorf("%s: alone %v, goes on %v, want %v", test.name, got, e.beyond, test.want)
