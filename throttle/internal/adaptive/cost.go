@@ -51,9 +51,8 @@ func (w *window) limitInRequests() int {
 	return int(float64(w.stated) / max(w.price.mean, 1))
 }
 
-// learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another
-// says that the answer is the first one about a reset.
-func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another bool, a *Answer) {
+// learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs.
+func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, a *Answer) {
 	if !o.unpriced {
 		if p := w.price; p != nil && o.newest { // what it has cost is not the price of others
 			p.skip(a.underway)
@@ -80,7 +79,7 @@ func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, another bool, a *A
 	default:
 		p.count(&kind)
 	}
-	w.learnSpent(t, o.now, o.remaining, a.underway, !o.refused, &kind, another, o.newest)
+	w.learnSpent(t, o.now, o.remaining, a.underway, !o.refused, &kind, o.change != sameReset, o.newest)
 }
 
 // learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request with so

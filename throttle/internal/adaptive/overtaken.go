@@ -36,10 +36,9 @@ const enoughOvertaken = 3
 // ms: if that is not enough, too many others look.
 const mostOvertaken = 6
 
-// note takes in an outcome, whether it states another reset than the one before, and the span of the window;
-// zero if none is stated. Plain says that what is stated may be a window that nothing but time begins anew. It
-// reports whether a reset that has moved on is the one of the next window.
-func (v *overtaken) note(o *outcome, r *reset, another, plain bool, span time.Duration) (next bool) {
+// note takes in an outcome, and the span of the window, zero if none is stated. Plain says that what is stated may be a
+// window that nothing but time begins anew. It reports whether a reset that has moved on is the one of the next window.
+func (v *overtaken) note(o *outcome, r *reset, plain bool, span time.Duration) (next bool) {
 	stated := span > 0
 	if v.span = max(v.span, r.inSteps(r.early.Sub(o.sent))); !stated {
 		span = v.span
@@ -75,7 +74,7 @@ func (v *overtaken) note(o *outcome, r *reset, another, plain bool, span time.Du
 	switch {
 	case !o.look:
 	case o.vain():
-		v.miss(another && o.lateBefore != 0)
+		v.miss(o.change != sameReset && o.lateBefore != 0)
 	default:
 		if v.lost, v.vain = false, 0; 10*o.found() >= 9*o.limit {
 			v.row, v.doubt = 0, doubt{}

@@ -44,7 +44,7 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 	// refill: heeds otherLimit itself.
 	// others: count only what was used since a limit of the same number was found, see used.
 	// ending: counts by resets.
-	// contradictions: window.learn has noted that the limit is another.
+	// contradictions: window.identify has noted that the limit is another.
 	// kept: is over with the first answer.
 	if !o.elsewhere {
 		p.renewal, p.overtaken = renewal{}, overtaken{}

@@ -45,6 +45,11 @@ const (
 	proofs = 4
 )
 
+// heeds reports whether note is to be told of an outcome: others change nothing.
+func (r *renewal) heeds(o *outcome) bool {
+	return o.refused || o.remaining <= 0 || o.remainingBefore <= o.idle || o.resetIn > r.span || o.otherLimit
+}
+
 // note takes in an outcome. Hinted says that a refusal asked to be left alone until the reset; others says that
 // others use the limit, too. Began is when the window began that is in use.
 func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {

@@ -34,44 +34,26 @@ type window struct {
 	parts
 }
 
-// learn takes in a statement of an answer, which has a number in the sequence, and after which so
-// much is in flight.
+// learn takes in a statement of an answer, which has a number in the sequence, and after which so much is in flight.
+//
+// The steps complete an outcome: what the answer says (read), beside what was known (before), and of which limit
+// (identify); whether that refused the request (blame); and what remains, until when, at which price, and of whom (hear).
+// Then all parts are told of it (conclude).
 func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
-	cost := a.cost(t)
-	n := bounded(w.costOf(&cost, &kind))
-	o := outcome{
-		sent: t.Sent, now: now, n: n, flight: inFlight + n, refused: a.Refused, failed: a.MayRefuse && !a.Refused, guess: w.guess,
-		remaining: w.stands(bounded(st.Remaining), n, a.Refused, t.looks),
-	}
+	var o outcome
+	w.read(&o, now, t, &kind, st, a, inFlight)
 	w.answered(&o, t, answer)
 	w.before(&o, t)
-	o.counted, o.requests, o.unpriced = w.behind.counts, w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
-	if o.unpriced && w.price != nil {
-		o.grain = w.price.grain
-	}
-	if w.define(&o, st.Limit, st.Window); o.otherLimit {
-		w.contradictions.note(answer)
-	}
-	if w.stated == 0 && !o.unpriced {
-		w.mostFound = max(w.mostFound, o.found())
-	}
-	o.limit, o.span, o.others = w.limit(), w.span, w.others.withOthers(o.n)-o.n
+	w.identify(&o, st, answer)
 	if o.refused {
 		w.blame(&o, a)
 	}
 	looked := o.otherLimit && w.forget(&o, o.limitBefore)
 	o.limit = w.limit() // what has changed it was told before
-
-	w.dropped.heard(o.refused && !o.elsewhere)
-	if w.heardAt = now; t.Sent > w.last.at {
-		w.last.note(t.Sent)
-	}
-	w.hearOf(&o, t, answer)
-	w.narrow(&o, st)
-	another := o.change != sameReset
-	w.learnPrice(&o, t, kind, another, a)
+	w.hearOf(&o, t, st, answer)
+	w.learnPrice(&o, t, kind, a)
 	a.dear = a.dear || w.tooDear(&o, &kind)
-	w.seeNext(&o, another, a.Instances)
+	w.seeNext(&o, a.Instances)
 	if o.change == earlierReset || o.newest && o.rises() {
 		w.contradictions.note(answer)
 	}
@@ -79,22 +61,62 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		o.used = w.others.used(&o, inFlight)
 		a.unshared = a.unshared || w.refill.unshared(&o)
 	}
+	w.conclude(&o, st, a, inFlight, c, looked)
+}
 
-	// The outcome is complete.
-	w.observe(&o, a, c)
-	w.leaveLast(&o, inFlight)
-	w.noteUsedUp(&o)
-	if !o.unpriced { // else a falling Remaining says nothing about others
-		w.others.count(&o, inFlight, w.remaining <= 0)
+// read has an outcome say what the answer does.
+func (w *window) read(o *outcome, now monotime.Time, t *Ticket, kind *Kind, st *quota.Statement, a *Answer, inFlight int) {
+	cost := a.cost(t)
+	n := bounded(w.costOf(&cost, kind))
+	o.sent, o.now, o.n, o.flight, o.refused, o.failed, o.guess = t.Sent, now, n, inFlight+n, a.Refused, a.MayRefuse && !a.Refused, w.guess
+	o.remaining = w.stands(bounded(st.Remaining), n, a.Refused, t.looks)
+	o.counted, o.requests, o.unpriced = w.behind.counts, w.unit == "", w.unit != "" && !isSaid(&cost, w.unit)
+	if o.unpriced && w.price != nil {
+		o.grain = w.price.grain
 	}
-	w.spread = c.Spend.SpreadFor(w.stated, w.reset.early.Sub(now), c.MaxStandstill)
+}
+
+// identify finds out which limit a statement is about.
+func (w *window) identify(o *outcome, st *quota.Statement, answer sequence) {
+	if w.define(o, st.Limit, st.Window); o.otherLimit {
+		w.contradictions.note(answer)
+	}
+	if w.stated == 0 && !o.unpriced {
+		w.mostFound = max(w.mostFound, o.found())
+	}
+	o.limit, o.span, o.others = w.limit(), w.span, w.others.withOthers(o.n)-o.n
+}
+
+// hearOf takes in what remains, after a look perhaps that found the whole limit, and the reset.
+func (w *window) hearOf(o *outcome, t *Ticket, st *quota.Statement, answer sequence) {
+	w.dropped.heard(o.refused && !o.elsewhere)
+	if w.heardAt = o.now; t.Sent > w.last.at {
+		w.last.note(t.Sent)
+	}
+	if o.look && !o.vain() && o.whole() {
+		w.renew(t.sequence)
+	}
+	o.newest = w.hear(t.sequence, o.remaining, answer, o.now)
+	w.narrow(o, st)
+}
+
+// conclude tells the parts of an outcome that is complete, and schedules the next look. Looked says that a look has found
+// the limit that was there before.
+func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight int, c *Config, looked bool) {
+	w.observe(o, a, c)
+	w.leaveLast(o, inFlight)
+	w.noteUsedUp(o)
+	if !o.unpriced { // else a falling Remaining says nothing about others
+		w.others.count(o, inFlight, w.remaining <= 0)
+	}
+	w.spread = c.Spend.SpreadFor(w.stated, w.reset.early.Sub(o.now), c.MaxStandstill)
 	if looked {
 		o.look = false
 	}
-	w.seek.note(&o, w.resetIsToCome(now, st), st.Limit > 0)
-	w.judgeLook(&o, c.Random)
-	w.scheduleLook(now, o.decided(), c)
-	w.takeHint(now, a)
+	w.seek.note(o, w.resetIsToCome(o.now, st), st.Limit > 0)
+	w.judgeLook(o, c.Random)
+	w.scheduleLook(o.now, o.decided(), c)
+	w.takeHint(o.now, a)
 }
 
 // define takes in which limit a statement is about: of how many tokens, over which span, if it says that.
@@ -135,14 +157,6 @@ func (w *window) stands(remaining, n int, refused, look bool) int {
 	return remaining
 }
 
-// hearOf takes in what remains, after a look perhaps that found the whole limit.
-func (w *window) hearOf(o *outcome, t *Ticket, answer sequence) {
-	if o.look && !o.vain() && o.whole() {
-		w.renew(t.sequence)
-	}
-	o.newest = w.hear(t.sequence, o.remaining, answer, o.now)
-}
-
 // blame finds out whether a refusal is by another limit: then a look has found out nothing.
 func (*window) blame(o *outcome, a *Answer) {
 	if o.elsewhere = o.refusedElsewhere(a.short, a.sure); o.elsewhere {
@@ -157,7 +171,7 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if o.refused {
 		w.hinted = o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep
 	}
-	if !o.elsewhere && (o.refused || o.remaining <= 0 || o.remainingBefore <= o.idle || o.resetIn > w.renewal.span || o.otherLimit) { // else it is no news
+	if !o.elsewhere && w.renewal.heeds(o) {
 		w.renewal.note(o, w.hinted, w.others.perOurToken >= othersSeen, w.others.began)
 	}
 	w.refill.forget(o, &w.reset)
@@ -176,10 +190,10 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 }
 
 // seeNext finds out whether an answer speaks of the next window, of which others have taken all.
-func (w *window) seeNext(o *outcome, another, instances bool) {
+func (w *window) seeNext(o *outcome, instances bool) {
 	if !o.elsewhere {
 		plain := !w.refill.refills && !w.renewal.renews && !instances && !w.others.siblings
-		o.nextWindow = w.overtaken.note(o, &w.reset, another, plain, w.span)
+		o.nextWindow = w.overtaken.note(o, &w.reset, plain, w.span)
 	}
 }
 
