@@ -14,12 +14,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 	since := o.missingSince(after.resolution)
 	switch {
 	case o.change == laterReset && o.remaining <= o.remainingBefore && (o.requests || o.remaining < o.limit):
-		// full = time to full · limit/(limit − remaining). Of requests, the one that was answered is missing; what
-		// remains of another unit may be rounded up to the limit.
-		missing := max(o.limit-o.remaining, 1)
-		perToken := float64(o.limit) / float64(missing)
-		full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
-		r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
+		r.startMoved(o, after)
 	case o.limit < fewTokens && o.look && o.usedUpSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.found() >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		full := o.sent.Sub(since)
@@ -34,23 +29,35 @@ func (r *refill) detect(o *outcome, after *reset) {
 		// apart is no shorter than that.
 		r.start(o, since, max(o.lateBefore.Sub(since)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(since), cmp.Or(o.span, monotime.Longest)))
 	default:
-		// A part is back after the reset. The whole limit takes the time from reset to reset;
-		// or, if the next reset is much nearer than this one was, the time to this one.
-		// If it is a window after all, nothing has come back meanwhile, and what was used does not show others.
-		o.used = used{}
-		// Each of the resets was rounded, by a step at most, so that full is at most two steps too
-		// long.
-		full, slack := after.late.Sub(o.earlyBefore), 2*after.resolution
-		switch {
-		case o.span > 0:
-			full, slack = o.span, 0
-		case after.late.Sub(o.now) < o.lateBefore.Sub(since)/2:
-			full = o.lateBefore.Sub(since)
-		}
-		least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
-		r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
-		r.provisionalSpan, r.provisionalTo = least, r.meter.from.Add(least/2)
+		r.startProvisional(o, after, since)
 	}
+}
+
+// startMoved takes the server for one that refills since the reset moves on: it is the time to full, so that full = time
+// to full · limit/(limit − remaining). Of requests, the one that was answered is missing; what remains of another unit
+// may be rounded up to the limit.
+func (r *refill) startMoved(o *outcome, after *reset) {
+	missing := max(o.limit-o.remaining, 1)
+	perToken := float64(o.limit) / float64(missing)
+	full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
+	r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
+}
+
+// startProvisional takes the server for one that refills since a part is back after the reset, and was missing since an
+// instant. The whole limit takes the time from reset to reset; or, if the next reset is much nearer than this one was, the
+// time to this one. Each of the resets was rounded, by a step at most, so that full is at most two steps too long.
+func (r *refill) startProvisional(o *outcome, after *reset, since monotime.Time) {
+	o.used = used{} // if it is a window after all, nothing has come back meanwhile, and what was used does not show others
+	full, slack := after.late.Sub(o.earlyBefore), 2*after.resolution
+	switch {
+	case o.span > 0:
+		full, slack = o.span, 0
+	case after.late.Sub(o.now) < o.lateBefore.Sub(since)/2:
+		full = o.lateBefore.Sub(since)
+	}
+	least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
+	r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
+	r.provisionalSpan, r.provisionalTo = least, r.meter.from.Add(least/2)
 }
 
 // looked takes in a look before the stated reset.

@@ -46,20 +46,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	left := w.remaining - inFlight - reserve
 	switch {
 	case w.refill.refills:
-		since := w.refill.pacedFrom
-		if left+reserve > 0 && !w.refill.crowd.on() {
-			since = w.heardAt // something is left, but not enough
-		}
-		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
-		// not waited for again.
-		in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
-		if crowded && w.limit() >= leastUnseen && w.refill.span >= surelySteps*w.reset.resolution { // else all that wait would go at once
-			since = max(since, w.last.at)
-		}
-		if ahead == 0 {
-			in = w.patient(in, since)
-		}
-		return w.others.unseen(t, max(t, since.Add(in)), crowded)
+		return w.others.unseen(t, max(t, w.dueAtRate(ahead, n, left, reserve, optimist, crowded)), crowded)
 	case crowded && optimist:
 		return t
 	case w.looking && t >= w.nextLook && !optimist:
@@ -78,6 +65,23 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
 	}
 	return at
+}
+
+// dueAtRate is dueLater where the limit comes back token by token, and so much is left.
+func (w *window) dueAtRate(ahead, n, left, reserve int, optimist, crowded bool) monotime.Time {
+	since := w.refill.pacedFrom
+	if left+reserve > 0 && !w.refill.crowd.on() {
+		since = w.heardAt // something is left, but not enough
+	}
+	// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are not waited for again.
+	in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
+	if crowded && w.limit() >= leastUnseen && w.refill.span >= surelySteps*w.reset.resolution { // else all that wait would go at once
+		since = max(since, w.last.at)
+	}
+	if ahead == 0 {
+		in = w.patient(in, since)
+	}
+	return since.Add(in)
 }
 
 // unanswered returns when one more may go before a look is answered, with which so much is in flight: a look that is not

@@ -106,19 +106,24 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		s.statedAt = s.sequence
 	}
 	if !a.Refused && !a.Lost {
-		s.successes++
-		s.strays.serve()
-		if s.silent++; len(a.Statements) > 0 {
-			s.silent = 0
-		}
-		if s.silent == 0 && t.sequence >= s.doubted {
-			s.doubted = 0
-		}
-		if !a.MayRefuse { // a server that refuses so serves nothing with it
-			s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
-		}
-		s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.most > 0 || s.pace.Open())
+		s.serve(now, t, a)
 	}
+}
+
+// serve takes in that a request was served, when its statements are heard.
+func (s *Server) serve(now monotime.Time, t *Ticket, a *Answer) {
+	s.successes++
+	s.strays.serve()
+	if s.silent++; len(a.Statements) > 0 {
+		s.silent = 0
+	}
+	if s.silent == 0 && t.sequence >= s.doubted {
+		s.doubted = 0
+	}
+	if !a.MayRefuse { // a server that refuses so serves nothing with it
+		s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
+	}
+	s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.most > 0 || s.pace.Open())
 }
 
 // hearConcurrency takes in what an answer says of how many requests may be under way, and reports whether the
@@ -175,20 +180,13 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			kept = append(kept, w)
 			continue
 		}
-		if !a.Refused && (w.counter == "" || len(a.Statements) == 0) {
+		switch {
+		case !a.Refused && (w.counter == "" || len(a.Statements) == 0):
 			n := bounded(w.costOf(&cost, nil))
 			w.charge(n)
 			w.others.countServed(t.Sent, n) // what is not counted would look like what others use
-		}
-		if a.Refused && !a.crowded && (!a.short || !a.named) { // else a limit that is stated is the reason
-			w.dropped.heard(true)
-		}
-		switch {
-		case !a.Refused || a.crowded:
-		case w.refill.raise.on() && !a.named:
-			w.refill.slowDown() // no limit is known to have refused the request, so the rate may have been too high
-		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.meter.from && len(a.Statements) == 0:
-			w.refill.doubt() // where refusals state nothing, only this ends a wrong rate
+		case a.Refused && !a.crowded:
+			w.doubtUnstated(t, a)
 		}
 		w.refusedUnstated(now, t, a, &s.config)
 		if !w.gone(now, t, a) {
@@ -200,6 +198,19 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	}
 	clear(s.windows[len(kept):])
 	s.windows = kept
+}
+
+// doubtUnstated takes in a refusal that does not speak of the limit, and is not because too many requests were under way.
+func (w *window) doubtUnstated(t *Ticket, a *Answer) {
+	if !a.short || !a.named { // else a limit that is stated is the reason
+		w.dropped.heard(true)
+	}
+	switch {
+	case w.refill.raise.on() && !a.named:
+		w.refill.slowDown() // no limit is known to have refused the request, so the rate may have been too high
+	case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.meter.from && len(a.Statements) == 0:
+		w.refill.doubt() // where refusals state nothing, only this ends a wrong rate
+	}
 }
 
 // gone reports whether an answer that does not speak of the limit shows that the server states it no more.

@@ -47,6 +47,30 @@ func (v *overtaken) note(o *outcome, r *reset, plain bool, span time.Duration) (
 		*v = overtaken{}
 		return false
 	}
+	next, ok := v.bound(o, r, span, stated)
+	if !ok { // it is no window, or none of that span
+		if v.on() { // else no look came sooner: an answer of the window before may have come late
+			v.doubt.fail(0)
+		}
+		*v = overtaken{early: r.early, late: r.late, count: r.count, doubt: v.doubt}
+		return false
+	}
+	next = next && v.on()
+	switch {
+	case !o.look:
+	case o.vain():
+		v.miss(o.change != sameReset && o.lateBefore != 0)
+	default:
+		if v.lost, v.vain = false, 0; 10*o.found() >= 9*o.limit {
+			v.row, v.doubt = 0, doubt{}
+		}
+	}
+	return next
+}
+
+// bound takes in between which instants the window ends, by what is stated of its end and was known of that of the window
+// before. Next reports whether this is another window, and ok whether there is such an instant.
+func (v *overtaken) bound(o *outcome, r *reset, span time.Duration, stated bool) (next, ok bool) {
 	early, late, same := r.early, r.late, v.count == r.count // else it may be that others have told of the reset
 	v.count = r.count
 	switch {
@@ -62,25 +86,11 @@ func (v *overtaken) note(o *outcome, r *reset, plain bool, span time.Duration) (
 		v.span = min(v.span+r.resolution, monotime.Longest)
 		late = r.late
 	}
-	if early > late { // it is no window, or none of that span
-		if v.on() { // else no look came sooner: an answer of the window before may have come late
-			v.doubt.fail(0)
-		}
-		*v = overtaken{early: r.early, late: r.late, count: r.count, doubt: v.doubt}
-		return false
+	if early > late {
+		return false, false
 	}
 	v.early, v.late = early, late
-	next = next && v.on()
-	switch {
-	case !o.look:
-	case o.vain():
-		v.miss(o.change != sameReset && o.lateBefore != 0)
-	default:
-		if v.lost, v.vain = false, 0; 10*o.found() >= 9*o.limit {
-			v.row, v.doubt = 0, doubt{}
-		}
-	}
-	return next
+	return next, true
 }
 
 // miss takes in that a look found nothing, and whether it came too late: it was told of another reset.

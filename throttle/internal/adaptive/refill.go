@@ -158,6 +158,12 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	o.farIn = r.drip.farIn
 	r.drip.noteFar(o, after)
 	o.farIn = max(o.farIn, r.drip.farIn)
+	r.findOut(o, after)
+}
+
+// findOut finds out whether the server gives itself away as one that refills: by what comes back within a round trip, or
+// within a few of them, or of one reset, or as detect says.
+func (r *refill) findOut(o *outcome, after *reset) {
 	if rate, ok := r.drip.within(o); ok && r.doubtRefills.skip == 0 {
 		full := monotime.Seconds(float64(o.limit) / rate)
 		r.start(o, o.now, full, full)
@@ -175,7 +181,9 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 		r.start(o, o.now, full, full/2)
 		return
 	}
-	if !r.sawWindow(o, after) && !o.nextWindow && (!o.refused || o.change == laterReset && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && !o.otherLimit && o.lateBefore != 0 {
+	telling := !o.refused || o.change == laterReset && o.remaining == 0
+	comparable := o.limit != 0 && !o.otherLimit && o.lateBefore != 0
+	if !r.sawWindow(o, after) && !o.nextWindow && telling && r.doubtRefills.skip == 0 && comparable {
 		r.detect(o, after)
 	}
 }

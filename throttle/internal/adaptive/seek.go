@@ -214,16 +214,23 @@ func (l *seek) next(now monotime.Time, missed int, stated time.Duration) monotim
 	case l.confirmed >= halveAfter && l.most >= 2*firstLook && lasted < l.most/2: // a second and a round trip are a second
 		look = wholeSeconds(l.most / 2)
 	case l.most-least > step:
-		if look = wholeSeconds(least + (l.most-least)/2); look > l.most {
-			if look = l.most.Truncate(time.Second); look <= least {
-				look = l.most
-			}
-		}
-		if last := l.most.Truncate(time.Second) - time.Second; look > last && last > least {
-			look = last // the one after it is where something was there
-		}
+		look = l.between(least)
 	}
 	return l.from.Add(max(l.within(look, stated), shortestLook))
+}
+
+// between returns after how long the look comes where nothing was there so late, and something was there after most: in
+// the middle, at a whole second where there is one.
+func (l *seek) between(least time.Duration) (look time.Duration) {
+	if look = wholeSeconds(least + (l.most-least)/2); look > l.most {
+		if look = l.most.Truncate(time.Second); look <= least {
+			look = l.most
+		}
+	}
+	if last := l.most.Truncate(time.Second) - time.Second; look > last && last > least {
+		look = last // the one after it is where something was there
+	}
+	return look
 }
 
 // later returns after how long the look comes after one that found nothing so late, if it is not known when the limit
