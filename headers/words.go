@@ -317,34 +317,49 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 		role = r.f.Role
 	}
 	if role == name.Reset {
-		reset := parseReset(v, r.f.Meaning, &r.c)
-		if reset.Known {
-			w := r.limit(k)
-			w.Reset = better(w.Reset, reset)
-		}
-		return reset.Known
+		return r.readReset(k, v)
 	}
 	if n, ok := value.ParseNumber(v); ok {
 		r.limit(k).count(role, n)
 		return true
 	}
 	if first, second, ok := ratio(v); ok {
-		switch role {
-		case name.Remaining, name.Used:
-		default:
-			if k.Name == "" && r.name == "" && r.f.Form != name.Keys && !isCallLimit(&r.f) {
-				if all, ok := greater(first, second); ok && role == name.State {
-					r.limit(k).count(name.Limit, all)
-				}
-				return true // what is left, what is used, or a number of seconds: nobody knows
-			}
-			role = name.Used // Eventbrite, Salesforce, Hotstuff
-		}
-		w := r.limit(k)
-		w.count(role, first)
-		w.count(name.Limit, second)
+		r.takeRatio(k, role, first, second)
 		return true
 	}
+	return r.readRate(k, role, v)
+}
+
+// readReset reads a reset that has no key of its own, and reports whether it is one.
+func (r *wordReader) readReset(k *name.Meaning, v string) bool {
+	reset := parseReset(v, r.f.Meaning, &r.c)
+	if reset.Known {
+		w := r.limit(k)
+		w.Reset = better(w.Reset, reset)
+	}
+	return reset.Known
+}
+
+// takeRatio takes in "3/2000": what is left or used, and of how many. Where nobody knows which of these, or whether the second
+// is a number of seconds, no more is taken than what is the limit whatever the other one is.
+func (r *wordReader) takeRatio(k *name.Meaning, role name.Role, first, second value.Number) {
+	if role != name.Remaining && role != name.Used {
+		if k.Name == "" && r.name == "" && r.f.Form != name.Keys && !isCallLimit(&r.f) {
+			if all, ok := greater(first, second); ok && role == name.State {
+				r.limit(k).count(name.Limit, all)
+			}
+			return
+		}
+		role = name.Used // Eventbrite, Salesforce, Hotstuff
+	}
+	w := r.limit(k)
+	w.count(role, first)
+	w.count(name.Limit, second)
+}
+
+// readRate reads "150/15m", a limit and its window, and reports whether it is one: not where a key or the header says that it
+// is a count of another role.
+func (r *wordReader) readRate(k *name.Meaning, role name.Role, v string) bool {
 	n, window, ok := value.ParseRate(v)
 	if !ok || role != name.Limit && (k.Role != name.Ignored || r.f.Role.Counts()) {
 		return false
