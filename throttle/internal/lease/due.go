@@ -29,7 +29,6 @@ func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, u
 	}
 	l.expire(now)
 	at, ok := l.slots.first(due.At, now, n)
-	asked := false
 	switch {
 	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
 	case l.goAlone(now):
@@ -41,25 +40,38 @@ func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, u
 		if !behind {
 			slot.Add(all, n, 1)
 		}
-		at = l.project(due.At, now, all, n)
-		if l.outage.since != 0 {
+		if at = l.project(due.At, now, all, n); l.outage.since != 0 {
 			at = max(at, l.nextProbe(now))
 		}
 	case due.At > now:
 		return // something else comes first; then Due is asked again
 	default:
-		at = now.Add(monotime.Longest) // a reply ends the wait
-		asked = max(l.last.next, l.notBefore) <= now
-		if t, down := l.aloneFrom(); down {
-			at = t
-		}
+		l.dueByReply(now, due)
+		return
 	}
+	l.wait(due, at, ok)
+}
+
+// dueByReply puts due off until a reply ends the wait, or claims go without the store.
+func (l *Lease) dueByReply(now monotime.Time, due *limit.Due) {
+	at := now.Add(monotime.Longest)
+	if t, down := l.aloneFrom(); down {
+		at = t
+	}
+	if asked := max(l.last.next, l.notBefore) <= now; asked && l.outage.since == 0 && at > due.At {
+		due.Until(at, at, limit.Asked, "") // as far as is known, no quota stands in the way
+		return
+	}
+	l.wait(due, at, false)
+}
+
+// wait puts due off until an instant, if due is earlier: for the store, if the slots in hand do not suffice and it is out of
+// reach.
+func (l *Lease) wait(due *limit.Due, at monotime.Time, inHand bool) {
 	switch {
 	case at <= due.At:
-	case l.outage.since != 0 && !ok:
+	case l.outage.since != 0 && !inHand:
 		due.Until(at, at, limit.Store, "")
-	case asked: // as far as is known, no quota stands in the way
-		due.Until(at, at, limit.Asked, "")
 	default:
 		due.Until(at, at, limit.Pace, l.binding())
 	}
