@@ -414,7 +414,7 @@ func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) 
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))
-		until := h.tenants.Refused(now, &l.server, sent, a.hold().For, a.Hold != nil, max(l.hold, now.Add(o.Held)))
+		until := h.tenants.Refused(now, l.account, sent, a.hold().For, a.Hold != nil, max(l.hold, now.Add(o.Held)))
 		h.refusedSince.Store(int64(h.tenants.Since()))
 		h.change(now, func() { h.holdUntil(until, until, now) })
 	case !o.Refused && !a.Lost && l.contradicts(sent):

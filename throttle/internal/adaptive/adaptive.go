@@ -18,8 +18,8 @@
 // A request that wants to go asks server.go, which asks concurrency.go, slowstart.go, package pace, and each window. The
 // latest instant counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
-//   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? stray.go: or something in
-//     front of the server? Package whose: or one request, or one kind of requests?
+//   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? Package whose: or one
+//     request, one kind of requests, something in front of the server, or all tenants?
 //   - learn.go: Learn, with a function for each step. Package overload: is a failure without explanation a refusal?
 //   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
 //   - window.go: what is known of it. remains.go: what remains. due.go: when a request may go. look.go: when to look if
@@ -47,7 +47,6 @@
 //   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket
 //     has idled. slowstart.go: one request first, then more.
 //   - hint.go: what a hint stands for, or the lack of one. holds.go: for how long nothing goes after a refusal.
-//     tenants.go: are all tenants refused, and not only one?
 //
 // Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a quota),
 // steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go and habit.go
@@ -94,6 +93,9 @@ type Kind = whose.Kind
 
 // Past is what became of a claim that the server has refused.
 type Past = whose.Past
+
+// Tenants tells a server that refuses all tenants from one that refuses each for itself.
+type Tenants = whose.Tenants
 
 // Ticket is what is known at the moment of a grant. The answer to the request is learned
 // together with its Ticket.

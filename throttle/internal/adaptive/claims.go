@@ -11,7 +11,7 @@ import (
 )
 
 // This file says whose matter a refusal is, and which claim goes next: a refusal may be the matter of the bucket, of
-// the claim or its kind alone (package whose), or of something in front of the server (stray.go). Claims are those that
+// the claim or its kind alone or of something in front of the server (package whose). Claims are those that
 // wait in the line, of which this package sees no more than it is told.
 
 // Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. Asked is for how long the
@@ -59,18 +59,19 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 	}
 	paced := s.pace.Known()
 	if paced && s.pace.Risen(now) {
-		s.strays.slow = 0
+		s.strays.Explained()
 		return false
 	}
 	left := true
 	for _, w := range s.windows {
 		left = left && w.remaining > 0
 	}
-	if !s.strays.refuse(left, paced) {
+	stray, unpaced := s.strays.Refuse(left, paced)
+	if !stray {
 		return false
 	}
-	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals from which it was learned
-		s.pace, s.strays.slow = pace.Rate{}, 0
+	if unpaced { // the pace was not the reason of the refusals from which it was learned
+		s.pace = pace.Rate{}
 	}
 	s.advance()
 	s.doubted = s.sequence // a quota of the user counts again until the server states its numbers once more, see States

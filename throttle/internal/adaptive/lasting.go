@@ -12,7 +12,7 @@ import (
 // Restart is given no instant: what is to be done after idling at one is done by the next Server.Take.
 type lasting struct {
 	overload overload.Judge // are failures without explanation refusals
-	strays   strays         // refusals that are not the server's
+	strays   whose.Strays   // refusals that are not the server's
 	hinted   skew           // the clock by which hints are instants
 	judge    whose.Judge    // whose matter refusals are
 }

@@ -113,7 +113,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 // serve takes in that a request was served, when its statements are heard.
 func (s *Server) serve(now monotime.Time, t *Ticket, a *Answer) {
 	s.successes++
-	s.strays.serve()
+	s.strays.Serve()
 	if s.silent++; len(a.Statements) > 0 {
 		s.silent = 0
 	}

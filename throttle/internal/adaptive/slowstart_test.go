@@ -96,7 +96,7 @@ func TestIdlingKeepsWhatLasts(t *testing.T) {
 		b.exchange(Answer{})
 		b.at(b.now.Add(time.Second).Sub(start))
 	}
-	b.strays.slow = 2
+	b.strays.Refuse(true, true)
 	b.overload.Believe()
 	tk := b.send()
 	b.Refuse(b.now, tk, &Past{}, kind, time.Hour, false)

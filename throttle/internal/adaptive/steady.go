@@ -193,7 +193,7 @@ func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, 
 	}
 	s.statedAt, s.silent = answer, 0
 	s.successes++
-	s.strays.serve()
+	s.strays.Serve()
 	if s.timed {
 		s.countTimed(left, now, t, kind)
 	}

@@ -82,7 +82,7 @@ func TestStrayAndPace(t *testing.T) {
 	want(2*time.Second, false, true) // 2 % a second: 4 %
 	b.pace.Resume(b.now, &pace.Memory{Rate: 10, Growth: 0.02, At: b.now}, 0)
 	for range 100 {
-		b.strays.serve()
+		b.strays.Serve()
 	}
 	want(3*time.Second, true, true)
 	want(3*time.Second, true, true)

@@ -4,7 +4,8 @@
 // In come refusals ([Judge.Refuse]) and what was served ([Judge.Served]), by their places in a sequence of all grants and
 // answers. Out come how a refusal is to be taken (a [Verdict]), and which of the claims that wait goes next. whose.go has
 // the Judge, and what became of each claim ([Past]). alone.go looks at claims and kinds ([Kind], kind.go) that are refused
-// again and again, persistence.go at what becomes of all that were refused and are made again. What the server states,
+// again and again, persistence.go at what becomes of all that were refused and are made again. stray.go tells refusals that
+// are not the server's at all ([Strays]), and tenants.go those that are meant for all tenants ([Tenants]). What the server states,
 // holds and paces are matters of package adaptive.
 package whose
 

@@ -1,4 +1,4 @@
-package adaptive
+package whose
 
 import (
 	"testing"
@@ -38,10 +38,6 @@ func TestTenants(t *testing.T) {
 		"a third is no shorter":            {[]told{{1, 0, 60 * s}, {2, 10 * ms, 60 * s}, {3, 20 * ms, 59500 * ms}}, 60 * s},
 	} {
 		var tenants Tenants
-		var servers [4]Server
-		for i := range servers {
-			servers[i].Init(&Site{}, Config{})
-		}
 		var got monotime.Time
 		const start = monotime.Time(1000)
 		for _, r := range test.told {
@@ -49,7 +45,7 @@ func TestTenants(t *testing.T) {
 			if hold < 0 {
 				hold = time.Second // for want of a hint
 			}
-			got = tenants.Refused(now, &servers[r.tenant], now-10, r.hold, r.hold >= 0, now.Add(hold))
+			got = tenants.Refused(now, r.tenant, now-10, r.hold, r.hold >= 0, now.Add(hold))
 		}
 		want := monotime.Time(0)
 		if test.want > 0 {

@@ -1,4 +1,4 @@
-package adaptive
+package whose
 
 import (
 	"time"
@@ -7,7 +7,7 @@ import (
 )
 
 // Tenants tells a server that refuses everybody, since it refuses the address of the program, from one that refuses
-// tenants, each for itself. The tenants of a bucket are the Sites below it.
+// tenants, each for itself.
 //
 // In come refusals that no limit explains which the answer states (Refused), and that a request was served (Served).
 // Everybody is refused if two tenants are told the same within a second: to wait until instants that are no more than a
@@ -20,7 +20,7 @@ type Tenants struct {
 
 // refusal is one of a tenant.
 type refusal struct {
-	tenant *Site         // nil if there is none
+	tenant any           // nil if there is none
 	sent   monotime.Time // the request
 	heard  monotime.Time // the answer
 	said   monotime.Time // until when the server wants no requests; zero if it does not say
@@ -36,11 +36,11 @@ func (r *refusal) sameAs(o *refusal) bool {
 	return r.tenant != o.tenant && o.tenant != nil && r.heard.Sub(o.heard) <= simultaneous && (r.said == 0) == (o.said == 0) && max(r.said, o.said).Sub(min(r.said, o.said)) <= simultaneous
 }
 
-// Refused takes in that a request of s, sent at an instant, was refused, for how long the server wants no requests, if
+// Refused takes in that a request of a tenant, sent at an instant, was refused, for how long the server wants no requests, if
 // that is known, and until when the tenant is held. It returns until when everybody is held, for no longer than both
 // tenants are; zero if not.
-func (t *Tenants) Refused(now monotime.Time, s *Server, sent monotime.Time, asked time.Duration, known bool, until monotime.Time) monotime.Time {
-	r := refusal{tenant: s.site, sent: sent, heard: now, until: until}
+func (t *Tenants) Refused(now monotime.Time, tenant any, sent monotime.Time, asked time.Duration, known bool, until monotime.Time) monotime.Time {
+	r := refusal{tenant: tenant, sent: sent, heard: now, until: until}
 	if known {
 		r.said = now.Add(min(max(asked, 0), monotime.Longest))
 	}
