@@ -11,50 +11,51 @@ import (
 // pure are the rooms that decide: they are given the instant, and return what is to be done. Of some, a
 // few files act.
 var pure = map[string][]string{
-	"quota":                       {"zone.go"}, // looks for a time zone once
-	"throttle/internal/adaptive":  nil,
-	"throttle/internal/agenda":    nil,
-	"throttle/internal/alike":     nil,
-	"throttle/internal/expect":    nil,
-	"throttle/internal/blame":     nil,
-	"throttle/internal/charge":    nil,
-	"throttle/internal/check":     nil,
-	"throttle/internal/civil":     {"zone.go"}, // reads a time zone once
-	"throttle/internal/counter":   nil,
-	"throttle/internal/together":  nil,
-	"throttle/internal/lease":     nil,
-	"throttle/internal/limit":     nil,
-	"throttle/internal/order":     nil,
-	"throttle/internal/outbox":    nil,
-	"throttle/internal/overload":  nil,
-	"throttle/internal/pace":      nil,
-	"throttle/internal/piece":     nil,
-	"throttle/internal/readable":  nil,
-	"throttle/internal/shelf":     nil,
-	"throttle/internal/slot":      nil,
-	"throttle/internal/tree":      nil,
-	"throttle/internal/varint":    nil,
-	"throttle/internal/whose":     nil,
-	"throttle/store":              {"memory.go"}, // a Ledger with a lock and a clock
-	"internal/delay":              nil,
-	"internal/fields":             nil,
-	"internal/inside":             nil,
-	"internal/pattern":            nil,
-	"internal/route":              nil,
-	"internal/stated":             nil,
-	"internal/table":              nil,
-	"internal/verdict":            nil,
-	"internal/visible":            nil,
-	"internal/waits":              {"account.go"}, // a lock
-	"headers":                     {"reader.go"},  // makes its table once
-	"headers/internal/body":       nil,
-	"headers/internal/jsonscan":   nil,
-	"headers/internal/name":       nil,
-	"headers/internal/refusal":    nil,
-	"headers/internal/structured": nil,
-	"headers/internal/value":      nil,
-	"backoff":                     {"backoff.go", "retry.go", "budget.go"}, // jitter, waits, and what all have in common
-	"warmup":                      {"limiter.go"},                          // waits
+	"quota":                         {"zone.go"}, // looks for a time zone once
+	"throttle/internal/adaptive":    nil,
+	"throttle/internal/agenda":      nil,
+	"throttle/internal/alike":       nil,
+	"throttle/internal/expect":      nil,
+	"throttle/internal/blame":       nil,
+	"throttle/internal/charge":      nil,
+	"throttle/internal/check":       nil,
+	"throttle/internal/civil":       {"zone.go"}, // reads a time zone once
+	"throttle/internal/concurrency": nil,
+	"throttle/internal/counter":     nil,
+	"throttle/internal/together":    nil,
+	"throttle/internal/lease":       nil,
+	"throttle/internal/limit":       nil,
+	"throttle/internal/order":       nil,
+	"throttle/internal/outbox":      nil,
+	"throttle/internal/overload":    nil,
+	"throttle/internal/pace":        nil,
+	"throttle/internal/piece":       nil,
+	"throttle/internal/readable":    nil,
+	"throttle/internal/shelf":       nil,
+	"throttle/internal/slot":        nil,
+	"throttle/internal/tree":        nil,
+	"throttle/internal/varint":      nil,
+	"throttle/internal/whose":       nil,
+	"throttle/store":                {"memory.go"}, // a Ledger with a lock and a clock
+	"internal/delay":                nil,
+	"internal/fields":               nil,
+	"internal/inside":               nil,
+	"internal/pattern":              nil,
+	"internal/route":                nil,
+	"internal/stated":               nil,
+	"internal/table":                nil,
+	"internal/verdict":              nil,
+	"internal/visible":              nil,
+	"internal/waits":                {"account.go"}, // a lock
+	"headers":                       {"reader.go"},  // makes its table once
+	"headers/internal/body":         nil,
+	"headers/internal/jsonscan":     nil,
+	"headers/internal/name":         nil,
+	"headers/internal/refusal":      nil,
+	"headers/internal/structured":   nil,
+	"headers/internal/value":        nil,
+	"backoff":                       {"backoff.go", "retry.go", "budget.go"}, // jitter, waits, and what all have in common
+	"warmup":                        {"limiter.go"},                          // waits
 }
 
 // impure are the names that act, or that are not the same in each call. A type stands for its methods.

@@ -15,7 +15,7 @@
 // A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go), because
 // several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
 //
-// A request that wants to go asks server.go, which asks concurrency.go, slowstart.go, package pace, and each window. The
+// A request that wants to go asks server.go, which asks package concurrency, slowstart.go, package pace, and each window. The
 // latest instant counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
 //
 //   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? Package whose: or one
@@ -29,7 +29,7 @@
 //   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request? dropped.go: is
 //     the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
-//   - concurrency.go: how many requests may be under way at a time, if the server states that.
+//   - package concurrency: how many requests may be under way at a time, if the server states that.
 //   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it.
 //     streaming.go: when is it charged, if answers stream?
 //   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our look?

@@ -21,7 +21,7 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 	if p := s.pace.State(now); p.Rate > 0 || p.Slides {
 		all = append(all, paceBelief(&p, now, clock))
 	}
-	if text := s.concurrency.belief(); text != "" {
+	if text := s.concurrency.Belief(); text != "" {
 		all = append(all, text)
 	}
 	switch s.overload.Belief() {

@@ -1,11 +1,11 @@
 package adaptive
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/concurrency"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
@@ -70,18 +70,8 @@ func TestConcurrency(t *testing.T) {
 	for len(c.flying) > 0 {
 		c.answer(atATime(0, -1))
 	}
-	for c, want := range map[concurrency]string{
-		{}: "", {most: maxTokens, limit: maxTokens}: "",
-		{most: 6, limit: 10}:        "10, of which 6 are ours now",
-		{most: 10, limit: 10}:       "10, all of them ours now",
-		{most: 6, limit: maxTokens}: "6 of ours now",
-		{most: 11, limit: 10}:       "11 of ours now", // it is stated no more
-	} {
-		b := newBucket(t, Config{})
-		b.concurrency = c
-		if got := strings.Join(b.Beliefs(b.now, nil), "; "); strings.TrimPrefix(got, "states how many requests may be under way at a time: ") != want {
-			t.Errorf("%+v: %q is believed, want %q", c, got, want)
-		}
+	if got := c.Beliefs(c.now, nil); len(got) != 1 || got[0] != c.concurrency.Belief() {
+		t.Errorf("%q is believed, want %q", got, c.concurrency.Belief())
 	}
 }
 
@@ -207,10 +197,10 @@ func TestConcurrencyLooks(t *testing.T) {
 		c.flying = append(c.flying[2:], c.flying[:2]...) // the look ends first
 		c.answer(refusedAs(atATime(3, 0)))
 	}
-	c.now = c.now.Add(rarestLook / 2)
+	c.now = c.now.Add(time.Minute)
 	c.Take(c.now, c.now, of(1), &Kind{}, 0, new(Ticket)) // it is observed, and no look
 	c.Add(-1)
-	c.now = c.now.Add(rarestLook / 2)
+	c.now = c.now.Add(time.Minute)
 	c.want(1)
 	c.now = c.now.Add(time.Hour)
 	c.want(0)                                        // three are under way
@@ -264,15 +254,15 @@ func TestConcurrencySplit(t *testing.T) {
 // when the bucket has idled.
 func TestConcurrencyOfRefusals(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{SlowStart: true})}
-	c.concurrency.learn(c.now, &quota.Concurrency{Limit: 7}, &ended{n: 1, underway: 8, refused: true})
+	c.concurrency.Learn(c.now, &quota.Concurrency{Limit: 7}, &concurrency.Ended{N: 1, Underway: 8, Refused: true})
 	for range 10 {
 		c.goes(1)
 		c.answer(Answer{})
 	}
-	if c.concurrency.most != 7 {
+	if !c.concurrency.Fits(7) || c.concurrency.Fits(8) {
 		t.Errorf("%+v, want seven at a time", c.concurrency)
 	}
-	if c.Restart(true); c.concurrency.most != 0 {
+	if c.Restart(true); c.concurrency.Stated() {
 		t.Errorf("%+v, want nothing", c.concurrency)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/concurrency"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -123,22 +124,17 @@ func (s *Server) serve(now monotime.Time, t *Ticket, a *Answer) {
 	if !a.MayRefuse { // a server that refuses so serves nothing with it
 		s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 	}
-	s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.most > 0 || s.pace.Open())
+	s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.Stated() || s.pace.Open())
 }
 
 // hearConcurrency takes in what an answer says of how many requests may be under way, and reports whether the
 // request was refused because too many were.
 func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (explains bool) {
-	c, served := &s.concurrency, !a.Refused && !a.Lost
-	f := ended{granted: t.sequence, latest: s.sequence, n: t.N, underway: s.underway() + t.N, refused: a.Refused, served: served}
-	switch {
-	case t.another:
-	case a.Concurrency != quota.Concurrency{}:
-		explains = c.learn(now, &a.Concurrency, &f)
-	case c.most > 0 && served:
-		c.passOver(now, &f)
+	if !t.another {
+		f := concurrency.Ended{Granted: uint64(t.sequence), Latest: uint64(s.sequence), N: t.N, Underway: s.underway() + t.N, Refused: a.Refused, Served: !a.Refused && !a.Lost}
+		explains = s.concurrency.Learn(now, &a.Concurrency, &f)
 	}
-	t.Reading = t.Reading || a.Reading && c.most > 0
+	t.Reading = t.Reading || a.Reading && s.concurrency.Stated()
 	return explains
 }
 

@@ -259,7 +259,7 @@ func (s *Server) Leave() {
 // as well, until it is answered: most of it may draw on another window, which may be far wider. It reports whether
 // there was such a window. How many requests may be under way at a time is taken to be of both.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
-	to.concurrency.begin(&s.concurrency, s.underway())
+	to.concurrency.Begin(&s.concurrency, s.underway())
 	kept := s.windows[:0]
 	for _, w := range s.windows {
 		if w.counter != bucket || len(to.windows) >= maxWindows {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/internal/inside"
+	"github.com/gopacer/pacer/throttle/internal/concurrency"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/overload"
@@ -43,7 +44,7 @@ type Server struct {
 	sequence sequence // of the latest grant or answer of this Server
 
 	slowStart   slowStart
-	concurrency concurrency
+	concurrency concurrency.Bound // how many requests may be under way at a time, if the server states that
 
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
@@ -119,7 +120,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, strict: refused || !forget}
 	if forget {
 		s.overload.Again()
-		s.concurrency.forget()
+		s.concurrency.Forget()
 		forgot = s.pace.Idle()
 	}
 	return forgot
@@ -131,7 +132,7 @@ func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.concurrency.open(now, s.underway(), d.N) || !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.concurrency.Open(now, s.underway(), d.N) || !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -146,7 +147,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 // OpenForAll is Open for several requests that cost d together: it reports whether the server allows all of them now.
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
-	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims) && s.concurrency.fits(s.underway()+d.N))
+	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims) && s.concurrency.Fits(s.underway()+d.N))
 }
 
 // Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is negative. If
@@ -167,8 +168,8 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 // false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
 // (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
-	if s.concurrency.most > 0 {
-		s.concurrency.due(due, s.underway()+ahead.N, d.N, optimist)
+	if s.concurrency.Stated() {
+		s.concurrency.Due(due, s.underway()+ahead.N, d.N, optimist)
 	}
 	if s.slowStart.allowed > 0 {
 		s.slowStart.due(due, ahead.N, d.Hasty, optimist)
@@ -234,7 +235,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		}
 	}
 	s.inFlight += d.N
-	s.concurrency.take(now, s.sequence, s.underway(), d.N)
+	s.concurrency.Take(now, uint64(s.sequence), s.underway(), d.N)
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
@@ -286,7 +287,7 @@ func (s *Server) LookOver(t *Ticket) {
 // request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow start
 // and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.concurrency.most == 0 && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
+	return s.slowStart.allowed == 0 && !s.concurrency.Stated() && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

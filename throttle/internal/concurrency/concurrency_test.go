@@ -1,0 +1,93 @@
+package concurrency
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// start is the first instant of the tests.
+const start = monotime.Time(1000 * time.Hour)
+
+// TestMost: how many of ours may be under way after answers to requests that cost one each, with what they state.
+func TestMost(t *testing.T) {
+	left := func(most, n int) quota.Concurrency {
+		return quota.Concurrency{Limit: most, Remaining: n, RemainingKnown: true}
+	}
+	type answer struct {
+		says     quota.Concurrency
+		underway int
+		refused  bool
+	}
+	none := answer{underway: 1}
+	for name, test := range map[string]struct {
+		answers []answer
+		stated  bool
+		most    int
+	}{
+		"nothing is stated":               {[]answer{none}, false, 0},
+		"what others leave":               {[]answer{{left(10, 5), 2, false}}, true, 7},
+		"no more than in all":             {[]answer{{left(10, 9), 5, false}}, true, 10},
+		"one may always go":               {[]answer{{left(10, 0), 0, false}}, true, 1},
+		"a limit alone":                   {[]answer{{quota.Concurrency{Limit: 10}, 1, false}}, true, 10},
+		"what remains alone":              {[]answer{{left(0, 3), 2, false}}, true, 5},
+		"a refusal leaves one less":       {[]answer{{left(10, 0), 6, false}, {left(10, 0), 6, true}}, true, 5},
+		"a refusal of which more remains": {[]answer{{left(10, 4), 6, false}, {left(10, 4), 6, true}}, true, 10},
+		"answers that state nothing":      {[]answer{{left(10, 5), 2, false}, none, none, none, none}, true, 7},
+		"refusals alone state it":         {[]answer{{left(10, 0), 6, true}}, true, 5},
+		"and what is served allows more":  {[]answer{{left(10, 0), 6, true}, none, none, none}, true, 7},
+		"up to what the server allows":    {[]answer{{left(6, 0), 6, true}, none, none, none, none, none}, true, 6},
+		"nothing is bounded":              {[]answer{{quota.Concurrency{Remaining: math.MaxInt, RemainingKnown: true}, 1, false}}, true, unbounded},
+	} {
+		var c Bound
+		for i, a := range test.answers {
+			granted := uint64(2*i + 1)
+			c.Learn(start, &a.says, &Ended{Granted: granted, Latest: granted, N: 1, Underway: a.underway, Refused: a.refused, Served: !a.refused})
+		}
+		if c.Stated() != test.stated || c.most != test.most {
+			t.Errorf("%s: stated %v, %d at a time, want %v, %d", name, c.Stated(), c.most, test.stated, test.most)
+		}
+	}
+}
+
+// TestDue: one more goes as a look, after five seconds, then after ten, while others have the rest; and never beside as
+// many as the server allows in all.
+func TestDue(t *testing.T) {
+	var c Bound
+	c.Learn(start, &quota.Concurrency{Limit: 3, RemainingKnown: true}, &Ended{Granted: 1, Latest: 1, N: 1, Underway: 3, Refused: true})
+	for underway, want := range map[int]time.Duration{0: 0, 1: 0, 2: patience, 3: monotime.Longest} {
+		d := limit.Due{At: start}
+		if c.Due(&d, underway, 1, false); d.At != start.Add(want) || c.Open(start, underway, 1) != (want == 0) {
+			t.Errorf("beside %d: due after %v, want %v", underway, d.At.Sub(start), want)
+		}
+		d = limit.Due{At: start}
+		if c.Due(&d, underway, 1, true); d.At != start || (d.Cause == limit.InFlight) != (want > 0) {
+			t.Errorf("beside %d, an optimist has %+v", underway, d)
+		}
+	}
+	c.Take(start.Add(patience), 3, 3, 1)
+	d := limit.Due{At: start.Add(patience)}
+	if c.Due(&d, 2, 1, false); d.At != start.Add(3*patience) {
+		t.Errorf("after a look, due after %v, want %v", d.At.Sub(start), 3*patience)
+	}
+}
+
+// TestBelief: people are told how many are allowed, and how many of these are ours.
+func TestBelief(t *testing.T) {
+	for c, want := range map[Bound]string{
+		{}: "", {most: unbounded, limit: unbounded}: "",
+		{most: 6, limit: 10}:        "10, of which 6 are ours now",
+		{most: 10, limit: 10}:       "10, all of them ours now",
+		{most: 6, limit: unbounded}: "6 of ours now",
+		{most: 11, limit: 10}:       "11 of ours now", // it is stated no more
+	} {
+		if got := c.Belief(); strings.TrimPrefix(got, "states how many requests may be under way at a time: ") != want {
+			t.Errorf("%+v: %q is believed, want %q", c, got, want)
+		}
+	}
+}
