@@ -183,12 +183,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		if !o.Refused && !a.Lost {
 			g.served(now)
 		}
-		if g.isOpen(a) {
-			g.ensureExtra()
-			if o.Open = g.freeAnswered(a); !o.Open {
-				g.endGuess(now, void)
-			}
-		}
+		o.Open = g.freeAnswered(now, a, void)
 	})
 	if a.repeats {
 		o.mark = l.server.Stated(a.Statements)
@@ -373,18 +368,21 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	return refused
 }
 
-// isOpen reports whether there is anything to free, or to wait for.
-func (g *right) isOpen(a *Answer) bool { return g.extra != nil || a.Unsettled || g.ticket.Reading }
-
-// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called.
-func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
-	g.extra.Release(quota.Unanswered)
+// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called. If not, the request
+// has ended; void says that it was not done.
+func (g *right) freeAnswered(now monotime.Time, a *Answer, void bool) (awaitsEnd bool) {
+	if g.extra == nil && !a.Unsettled && !g.ticket.Reading {
+		return false // there is nothing to free, or to wait for
+	}
+	g.ensureExtra().Release(quota.Unanswered)
 	if !a.Reading {
 		g.extra.Release(quota.InFlight)
 	}
 	if awaitsEnd = a.Unsettled || g.ticket.Reading || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.Expected.Open(); awaitsEnd {
 		g.extra.AwaitsEnd = true
 		g.l.awaitEnd++
+	} else {
+		g.endGuess(now, void)
 	}
 	return awaitsEnd
 }
