@@ -149,23 +149,18 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
 	}
-	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
-	w := s.find(nameOf(st))
-	if w == nil && !grants(st) && canonical(st.Unit) != "" {
-		return // nobody knows whether requests need any of it, see grantsNone
-	}
-	if w == nil && isBare(st) && s.inMillis(st) {
-		return // it is passed over, as by millis.overhear
-	}
+	w := s.overheardOf(st)
 	if w == nil {
-		w = s.findOrAdd(nameOf(st)) // with what is known of its resets
+		return
 	}
 	if passed, another := w.millis.overhear(st); passed {
 		return
 	} else if another {
 		w.misread()
 	}
+	late := now.Add(min(st.Reset, monotime.Longest))
 	if w.reset.late <= now {
+		step := min(max(st.Resolution, 0), monotime.Longest)
 		r := reset{early: late.Add(-step), late: late, opened: now, halfRoundTrip: w.reset.halfRoundTrip, resolution: step}
 		if w.reset.roundsDown {
 			r.roundDown()
@@ -182,4 +177,18 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		w.restoreLook(0, now)
 	}
 	w.scheduleLook(now, now, &s.config)
+}
+
+// overheardOf returns the window of a limit of which another process was told, a new one if there is none; nil if nobody
+// knows what that process was told: whether requests need any of the limit (see grantsNone), or in which unit the reset is
+// (see millis.overhear).
+func (s *Server) overheardOf(st *quota.Statement) *window {
+	w := s.find(nameOf(st))
+	if w == nil && (!grants(st) && canonical(st.Unit) != "" || isBare(st) && s.inMillis(st)) {
+		return nil
+	}
+	if w == nil {
+		w = s.findOrAdd(nameOf(st)) // with what is known of its resets
+	}
+	return w
 }

@@ -53,17 +53,7 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 		u.perOurToken, restored = max(u.estimate(o.remainingBefore, inFlight), u.perOurToken/2), true
 	}
 	if first := u.atStart == 0; first || restored {
-		u.began, u.heard, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.now, o.found(), 0, o.limit
-		u.foundAtStart = u.atStart
-		if begun(o.limit, o.limit-u.atStart) {
-			u.atStart = max(u.atStart, o.limit)
-		}
-		if first && !u.siblings && o.limit-u.foundAtStart <= maxPerOurToken { // others that used more began long ago
-			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
-			if o.limit >= leastUnseen {
-				u.unseenUntil = o.now.Add(min(unseenTrips*o.now.Sub(o.sent), longestUnseen))
-			}
-		}
+		u.begin(o, inFlight, first)
 	}
 	if !o.refused {
 		u.countServed(o.sent, o.n)
@@ -72,6 +62,21 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 		u.perOurToken = u.estimate(o.remaining, inFlight)
 		if u.usedByUs >= max(inFlight, few) { // most of what we sent is answered
 			u.unseenUntil = 0
+		}
+	}
+}
+
+// begin begins to count anew with an outcome, the first one ever or the first of a window.
+func (u *others) begin(o *outcome, inFlight int, first bool) {
+	u.began, u.heard, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.now, o.found(), 0, o.limit
+	u.foundAtStart = u.atStart
+	if begun(o.limit, o.limit-u.atStart) {
+		u.atStart = max(u.atStart, o.limit)
+	}
+	if first && !u.siblings && o.limit-u.foundAtStart <= maxPerOurToken { // others that used more began long ago
+		u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
+		if o.limit >= leastUnseen {
+			u.unseenUntil = o.now.Add(min(unseenTrips*o.now.Sub(o.sent), longestUnseen))
 		}
 	}
 }

@@ -79,10 +79,8 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 	}
 	for _, o := range site.compared {
 		v := o.find(w.limitName)
-		if o == s || o.apart.isOf(&s.apart) && s.apart.has(w.limitName) || v == nil || v == w || v.stated != w.stated || v.reset.late <= now {
-			continue
-		}
-		if early, late := v.reset.interval(t.Sent, now, st, v.stated); early > v.reset.late || late < v.reset.early {
+		knownApart := o.apart.isOf(&s.apart) && s.apart.has(w.limitName)
+		if o == s || knownApart || v == nil || v == w || v.stated != w.stated || !v.mayState(st, t.Sent, now) {
 			continue
 		}
 		c := w.comparisonWith(v)
@@ -90,6 +88,16 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 			s.merge(w, o, v, remaining, c.points)
 		}
 	}
+}
+
+// mayState reports whether a statement, in the answer that came now to a request that was sent at an instant, may be about
+// the reset of w, which is still to come.
+func (w *window) mayState(st *quota.Statement, sent, now monotime.Time) bool {
+	if w.reset.late <= now {
+		return false
+	}
+	early, late := w.reset.interval(sent, now, st, w.stated)
+	return early <= w.reset.late && late >= w.reset.early
 }
 
 // comparisonWith returns the comparison of w and v, which belongs to either; a new one if there is
