@@ -5,7 +5,7 @@ package adaptive
 //
 // Before our next request comes, others take as many as they took between our latest two answers, if both are of that
 // window. If no more than that is left, our request would take one of theirs. So one that does and is refused fails,
-// and after two of these in a row what is left is left to the others on the next 1, 3, 7 … occasions (see doubt): until
+// and after two of these in a row what is left is left to the others on the next 7, 15 … occasions (see doubt): until
 // the reset, as if nothing remained. If each process does so, and each has one request under way, all tokens are taken
 // and none is refused, however long answers take: of two tokens, at three processes, the other two take one each. One
 // that is served shows that others do not take all.
@@ -22,13 +22,21 @@ type lastTokens struct {
 // in the second one, and last for a third.
 const freeLast = 1
 
+// sureLast is how many refusals two in a row count for, less one, so that seven windows pass until that is tried again.
+// After 1, 3 and 7 windows, tries alone were refused in three of seven. Who is left alone need not try: nobody takes
+// anything between two answers then.
+const sureLast = 2
+
 // note takes in an outcome, and the number of the reset of which the answer speaks.
 func (l *lastTokens) note(o *outcome, reset int) {
 	if left := o.remainingBefore - (o.flight - o.n); !o.look && left > 0 && left <= l.taken {
-		if o.refused {
-			l.doubt.fail(freeLast)
-		} else {
+		switch {
+		case !o.refused:
 			l.doubt = doubt{}
+		case l.doubt.failures < freeLast:
+			l.doubt.fail(freeLast)
+		default:
+			l.doubt.failAgain(sureLast)
 		}
 	}
 	if o.newest {

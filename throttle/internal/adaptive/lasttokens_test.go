@@ -8,7 +8,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestLastTokens: in which of 20 windows one of the last two tokens is asked for, if others take two for each of ours.
+// TestLastTokens: in which of 30 windows one of the last two tokens is asked for, if others take two for each of ours.
 func TestLastTokens(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -16,13 +16,13 @@ func TestLastTokens(t *testing.T) {
 		flight int // beside the request
 		want   []int
 	}{
-		{"refused", func(int) bool { return false }, 0, []int{0, 1, 3, 7, 15}},
-		{"served in window 3", func(w int) bool { return w == 3 }, 0, []int{0, 1, 3, 4, 5, 7, 11, 19}},
-		{"one more of ours under way", func(int) bool { return false }, 1, []int{0, 1, 3, 7, 15}},
+		{"refused", func(int) bool { return false }, 0, []int{0, 1, 9, 25}},
+		{"served in window 9", func(w int) bool { return w == 9 }, 0, []int{0, 1, 9, 10, 11, 19}},
+		{"one more of ours under way", func(int) bool { return false }, 1, []int{0, 1, 9, 25}},
 	} {
 		var l lastTokens
 		var asked []int
-		for w := range 20 {
+		for w := range 30 {
 			if l.note(&outcome{n: 1, flight: 1, remaining: 5 + test.flight, newest: true}, w+1); l.leave(1, w+1) {
 				t.Errorf("%s: one is left after the first answer of window %d", test.name, w)
 			}
@@ -64,7 +64,7 @@ func TestLastTokensWhereNoResetIsStated(t *testing.T) {
 			b.at(9 * time.Second).exchange(refuses(of20(0)))
 		}
 	}
-	if want := []int{0, 1, 3, 7}; !slices.Equal(asked, want) {
+	if want := []int{0, 1, 9}; !slices.Equal(asked, want) {
 		t.Errorf("asked in %v, want %v", asked, want)
 	}
 }
