@@ -279,7 +279,7 @@ func (g *Group) remake(root *Limiter) {
 		l.forgotten.Store(true)
 		l.change(now, l.dismiss)
 		if l.link != nil {
-			go l.close()
+			defer func() { go l.close() }() // when nobody competes in it any more, who would be refused
 		}
 		l.unlock()
 	}

@@ -160,3 +160,42 @@ func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestGroupUpdateClosesNobodyWhoWaits: the buckets of a tree that is made anew take leave of their Stores when nobody waits
+// in them any more, nor in those below: a bucket that is closed refuses who competes in it.
+func TestGroupUpdateClosesNobodyWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var above store.Store
+		shared := new(store.Memory)
+		g := &Group{New: func(path []string) *Limiter {
+			switch l := (&Limiter{Name: strings.Join(path, "/")}); len(path) {
+			case 1:
+				l.Quotas, l.Shared.Store = quotas(t, "1000/s"), above
+				return l
+			case 2:
+				l.Quotas, l.Shared.Store = quotas(t, "100/s window"), shared
+				return l
+			default:
+				return l
+			}
+		}}
+		const claims = 400 // so that some still wait in the old tree when the first bucket takes leave
+		var wg sync.WaitGroup
+		for i := range claims {
+			find := func() *Limiter { return g.Limiter("a", "x", fmt.Sprint(i)) }
+			wg.Go(func() {
+				if _, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(100 * time.Millisecond)
+		if err := within.Update(g, func() bool { above = new(store.Memory); return false }); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
