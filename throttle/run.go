@@ -107,7 +107,7 @@ func (t *scheduler) look(now monotime.Time) (ended bool) {
 	for len(t.changed) > 0 {
 		b := t.changed[len(t.changed)-1]
 		t.changed, b.line.changed = t.changed[:len(t.changed)-1], false
-		if line := &b.line; line.later || t.standstill != monotime.Unbounded && b.mayStandStill(now) {
+		if line := &b.line; line.later || (t.standstill != monotime.Unbounded || b.link != nil) && b.mayStandStill(now) {
 			if in := line.looks.Next(now, line.waiting); in == 0 {
 				line.later = false
 				ended = b.refuseOutOfBounds(now) || ended

@@ -117,11 +117,15 @@ func (l *Lease) Away(now monotime.Time, d *limit.Demand, urgent bool) bool {
 
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
 // for, but for others that go before. While the store cannot be reached, nobody knows for how long: then it counts
-// for how long that has lasted.
+// for how long that has lasted. If there is no bound, what the quota itself explains is waited for, and else longestAhead:
+// a caller who knows the quotas does not know what a store will say of them.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
 	since, near := l.DownSince(), d.At.Sub(now) <= bound
 	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &Waiter{Demand: demand, Urgent: urgent}) {
 		return limit.Due{At: now, Cause: limit.Store}, now.Sub(since) >= bound
+	}
+	if bound == monotime.Unbounded {
+		bound = max(l.longestGap(d.Quota), longestAhead)
 	}
 	wait := d.At.Sub(now)
 	return d, min(wait, max(l.longestGap(d.Quota), wait-l.othersAhead())) > bound

@@ -2,6 +2,7 @@ package readable
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -69,8 +70,12 @@ func (r Refusal) String() string {
 	return b.String()
 }
 
-// Within says which bound was missed, and how much of it has passed.
+// Within says which bound was missed, and how much of it has passed. The longest Duration is no bound: then it is a Store
+// that says so much.
 func Within(in string, d, waited time.Duration) string {
+	if d == math.MaxInt64 {
+		return " (no bound, but of what a Store alone says a day is believed)"
+	}
 	if waited = Round(waited); waited > 0 {
 		return fmt.Sprintf(" (%s%v, after waiting for %v)", in, Round(d), waited)
 	}
