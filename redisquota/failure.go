@@ -62,7 +62,8 @@ var refusals = []struct{ has, why string }{
 	{" TRYAGAIN ", "the cluster moves the bucket to another node"},
 	{" BUSY ", "the server is busy with a script that does not end"},
 	{" NOREPLICAS ", "the server does not write, since it has too few replicas"},
-	{" max number of clients reached ", "the server has too many clients"},
+	{" max number of clients reached", "the server has too many clients"},
+	{" DENIED Redis is running in protected mode", "the server takes no clients from other machines, since it has no password"},
 	{" redis: invalid reply", "what answers is no Redis"},
 	{" redis: can't parse ", "what answers is no Redis"},
 }

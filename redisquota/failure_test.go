@@ -58,6 +58,8 @@ func TestFailures(t *testing.T) {
 		{serverError("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), "the server is busy with a script that does not end"},
 		{serverError("NOREPLICAS Not enough good replicas to write."), "the server does not write, since it has too few replicas"},
 		{serverError("ERR max number of clients reached"), "the server has too many clients"},
+		{serverError("no answer: context deadline exceeded (before: ERR max number of clients reached)"), "the server has too many clients"},
+		{serverError("DENIED Redis is running in protected mode because protected mode is enabled"), "the server takes no clients from other machines, since it has no password"},
 		{serverError(`redis: invalid reply: "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
 		{serverError(`redis: can't parse "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "connection refused"},

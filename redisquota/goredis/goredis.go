@@ -16,11 +16,14 @@
 package goredis
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -121,9 +124,9 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 // patience is after how long a call looks why it has no answer.
 const patience = 100 * time.Millisecond
 
-// look dials once, and says why that fails. go-redis dials again and again, for longer than a call may take,
-// and then says nothing but that the time is over. If it does not fail, why it did so before is no reason any
-// more; what a server answered is. Of a Cluster or a Ring, nothing says which node has the keys.
+// look dials once, and says why that fails, or what the server says unasked: that it has too many clients, say.
+// go-redis dials again and again, for longer than a call may take, and then says nothing but that the time is
+// over. If dialing does not fail, why it did so before is no reason any more; what a server answered is. Of a Cluster or a Ring, nothing says which node has the keys.
 func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error]) {
 	node, ok := c.redis.(*redis.Client)
 	if !ok {
@@ -133,15 +136,34 @@ func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error
 	conn, err := o.Dialer(ctx, o.Network, o.Addr)
 	switch {
 	case err == nil:
-		_ = conn.Close()
 		var answer redis.Error
 		if before := c.late.take(key); before != nil && errors.As(*before, &answer) {
 			c.late.keep(key, *before)
+		}
+		if says := greeting(ctx, conn); says != "" {
+			err = errors.New(says)
+			why.Store(&err)
 		}
 	case ctx.Err() == nil:
 		why.Store(&err)
 	}
 }
+
+// greeting returns the error with which a server meets whoever comes, before it hangs up; empty if there is none while
+// ctx lasts. It closes the connection.
+func greeting(ctx context.Context, conn net.Conn) string {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer conn.Close()
+	line, _ := bufio.NewReader(io.LimitReader(conn, mostGreeting)).ReadString('\n')
+	says, isError := strings.CutPrefix(strings.TrimSpace(line), "-")
+	if !isError {
+		return ""
+	}
+	return says
+}
+
+// mostGreeting bounds what is read of a greeting: that of a server in protected mode has some 1000 bytes.
+const mostGreeting = 1 << 10
 
 // noAnswer is the error of a call that had no answer in time. It says of whom, and why: what a look found, or
 // why the call before of the same bucket failed. go-redis dials again and again, and tells what is wrong only

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"runtime"
 	"strings"
@@ -107,6 +108,40 @@ func TestDialingAgainIsNotSilence(t *testing.T) {
 			t.Errorf("got %v, want that it says %q", err, errRefused)
 		}
 	})
+}
+
+// A server that has too many clients, or takes none from elsewhere, says so to whoever comes, and hangs up. go-redis comes
+// again, for longer than a call may take: one look tells what the server says.
+func TestAServerThatHangsUpIsNotSilence(t *testing.T) {
+	for says, want := range map[string]string{
+		"-ERR max number of clients reached\r\n":                  "the server has too many clients",
+		"-DENIED Redis is running in protected mode\r\nand so on": "the server takes no clients from other machines, since it has no password",
+		"-ERR " + strings.Repeat("x", 1<<20):                      "",
+		"220 ready\r\n":                                           "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := redis.NewClient(&redis.Options{Addr: addr, MinRetryBackoff: time.Second, MaxRetryBackoff: time.Second, Dialer: func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				go func() {
+					_, _ = io.WriteString(there, says)
+					there.Close()
+				}()
+				return here, nil
+			}})
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+			defer cancel()
+			_, err := goredis.New(c).Exchange(ctx, request)
+			if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 2000 {
+				t.Errorf("got %.200v, want that it says %q", err, want)
+			}
+			var log slog.LogValuer
+			if want != "" && (!errors.As(err, &log) || log.LogValue().String() != want) {
+				t.Errorf("a log gets %v, want %q", log, want)
+			}
+			time.Sleep(time.Minute) // what still dials ends
+		})
+	}
 }
 
 // A server that refused connections, and then takes them and does not answer, no longer counts as one that
