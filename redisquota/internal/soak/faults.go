@@ -182,6 +182,23 @@ var faults = []fault{
 		pause(ctx, down)
 		return errors.Join(err, c.server.Signal(syscall.SIGCONT))
 	}},
+	{name: "sigstop1s", what: "the server is stopped for 1 s", outage: time.Second, do: func(ctx context.Context, c *cell) error {
+		err := c.server.Signal(syscall.SIGSTOP)
+		pause(ctx, time.Second)
+		return errors.Join(err, c.server.Signal(syscall.SIGCONT))
+	}},
+	{name: "pause", what: "CLIENT PAUSE for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
+		err := c.redis.Do(ctx, "client", "pause", down.Milliseconds()).Err()
+		pause(ctx, down)
+		return err
+	}},
+	{name: "demoted", what: "the server is a replica for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
+		err := c.redis.Do(ctx, "replicaof", "127.0.0.1", "1").Err()
+		pause(ctx, down)
+		return errors.Join(err, c.redis.Do(ctx, "replicaof", "no", "one").Err())
+	}},
+	{name: "clients", what: "the server hangs up, and takes no further clients for 4 s", outage: down, do: hangsUp("maxclients", "1", "10000")},
+	{name: "password", what: "the server hangs up, and wants another password for 4 s", outage: down, do: hangsUp("requirepass", "secret", "")},
 	{name: "slow", what: "each reply takes 60 ms, for 2 s", do: func(ctx context.Context, c *cell) error {
 		c.proxies(0, false, func(p *proxy) { p.delay = 60 * time.Millisecond })
 		pause(ctx, 2*time.Second)
@@ -258,6 +275,18 @@ var faults = []fault{
 	clock("back1h", -time.Hour),
 	clock("forward5s", 5*time.Second),
 	clock("forward1h", time.Hour),
+}
+
+// hangsUp has the server end all connections when a setting has changed, which changes back after a while.
+func hangsUp(setting, to, back string) func(context.Context, *cell) error {
+	return func(ctx context.Context, c *cell) error {
+		conn := c.redis.Conn() // which stays
+		defer conn.Close()
+		err := errors.Join(conn.ConfigSet(ctx, setting, to).Err(), conn.ClientKillByFilter(ctx, "type", "normal", "skipme", "yes").Err(),
+			conn.ClientKillByFilter(ctx, "type", "pubsub").Err())
+		pause(ctx, down)
+		return errors.Join(err, conn.ConfigSet(ctx, setting, back).Err())
+	}
 }
 
 // failover has a replica stop hearing of what is written for half a second, and then take over.
