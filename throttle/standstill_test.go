@@ -793,6 +793,77 @@ func TestStandstillOfAStoreThatIsMistaken(t *testing.T) {
 	}
 }
 
+// emptyStore has nothing that can be used, whatever it says.
+type emptyStore struct {
+	store.Memory
+	none  bool                                // it hands out nothing
+	spoil func(reply *store.Reply, calls int) // nil if it is right again
+	calls int
+}
+
+// Exchange implements store.Store.
+func (s *emptyStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	s.calls++
+	asked := *r
+	if s.none {
+		asked.Asks = nil
+	}
+	reply, err := s.Memory.Exchange(ctx, &asked)
+	if err == nil && s.spoil != nil {
+		s.spoil(reply, s.calls)
+	}
+	return reply, err
+}
+
+// TestStandstillOfAStoreThatHasNothing: a Store that says that there is a slot soon, and never has one that can be used, is
+// a standstill after MaxStandstill. It is asked each half second, once it has broken its word for ten seconds.
+func TestStandstillOfAStoreThatHasNothing(t *testing.T) {
+	in := func(d time.Duration) func(*store.Reply, int) {
+		return func(reply *store.Reply, _ int) {
+			for i := range reply.Slots {
+				reply.Slots[i].In = d
+			}
+		}
+	}
+	for name, spoil := range map[string]func(reply *store.Reply, calls int){
+		"slots far beyond all that it knows of": in(20 * 365 * 24 * time.Hour),
+		"slots that have passed":                in(-time.Hour),
+		"one now":                               func(reply *store.Reply, _ int) { reply.Next, reply.Ahead = 0, 0 },
+		"one in a minute":                       func(reply *store.Reply, _ int) { reply.Next = time.Minute },
+		"lost again and again": func(reply *store.Reply, calls int) {
+			reply.Lost, reply.Life = true, int64(calls)
+		},
+	} {
+		for _, waiting := range []int{1, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				s := &emptyStore{spoil: spoil, none: !strings.HasPrefix(name, "slots")}
+				l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), MaxStandstill: standstill, Shared: Shared{Store: s}}
+				start := time.Now()
+				var wg sync.WaitGroup
+				for range waiting {
+					wg.Go(func() {
+						err := l.Wait(t.Context(), 1)
+						if took := time.Since(start); !errors.Is(err, ErrStandstill) || took <= standstill || took > standstill+lease.Horizon {
+							t.Errorf("%s: %v after %v, want a standstill after %v", name, err, took, standstill)
+						}
+					})
+				}
+				wg.Wait()
+				if most := 1000 + int((standstill-10*time.Second)/lease.Horizon) + 10; s.calls > most {
+					t.Errorf("%s: %d calls, want %d at most", name, s.calls, most)
+				}
+				s.spoil, s.none = nil, false
+				time.Sleep(2*lease.Horizon + 1) // until then a claim is refused at once
+				start = time.Now()
+				if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) > lease.Horizon {
+					t.Errorf("%s: when it is right again, %v after %v", name, err, time.Since(start))
+				}
+				l.Close()
+			})
+		}
+	}
+}
+
 // TestStandstillOfOthersInAStore: what many others have got of a Store, each of them as much as goes at once, is no
 // standstill: the line moves.
 func TestStandstillOfOthersInAStore(t *testing.T) {

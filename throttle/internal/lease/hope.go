@@ -1,6 +1,12 @@
 package lease
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+)
 
 // Hope is what calls may bring a claim that waits.
 type Hope struct {
@@ -73,4 +79,43 @@ func (s *flights) mayBring(h *Hope) bool {
 		return s.ended != h.over
 	}
 	return s.now != nil && (s.now == h.met || s.now == h.ready || s.now.full)
+}
+
+// vain is how long replies have had nothing for the claim that is first in line.
+type vain struct {
+	first    *Hope         // of the claim
+	since    monotime.Time // when a reply had nothing for it first
+	last     monotime.Time // and last
+	promised monotime.Time // the earliest instant at which a reply said that there is a slot
+}
+
+// mostVain is for how long a store may have nothing though it said that it has: a log gets through all cells of the
+// largest cost in some 110 calls, and each may take a few hundredths of a second.
+const mostVain = 10 * time.Second
+
+// goesOn is how far apart two replies are at the most: who waits is asked for each Horizon, and a call takes less than one.
+const goesOn = 2 * Horizon
+
+// note takes in a reply that had so many slots which can be used, while these claims waited, and when it says that the
+// next slot can be had.
+func (v *vain) note(now monotime.Time, waiting []*Hope, got []int, next monotime.Time) {
+	switch {
+	case len(waiting) == 0 || !slot.Empty(got):
+		*v = vain{}
+	case v.first != waiting[0] || now.Sub(v.last) > goesOn: // it did not wait for the store meanwhile, or nobody asked
+		*v = vain{waiting[0], now, now, next}
+	default:
+		v.last, v.promised = now, min(v.promised, next)
+	}
+}
+
+// broken reports whether the store has said for so long that it has a slot, and has had none, that it need not be asked
+// often.
+func (v *vain) broken(now monotime.Time) bool {
+	return v.first != nil && now.Sub(v.promised) >= mostVain
+}
+
+// lasts reports whether that has lasted for longer than a bound, and goes on.
+func (v *vain) lasts(now monotime.Time, bound time.Duration) bool {
+	return v.first != nil && now.Sub(v.last) <= goesOn && v.last.Sub(v.since) > max(bound, mostVain)
 }

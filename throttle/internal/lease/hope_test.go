@@ -2,7 +2,9 @@ package lease
 
 import (
 	"testing"
+	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -66,4 +68,49 @@ func TestHopeHasAnEnd(t *testing.T) {
 		}
 		s.ended = nil
 	}
+}
+
+// TestVain: what counts is how long the same claim was first in line, asked for all the time, and got nothing.
+func TestVain(t *testing.T) {
+	const bound = time.Minute
+	one, other := new(Hope), new(Hope)
+	for name, test := range map[string]struct {
+		spoil func(i int, at *monotime.Time, first **Hope, got []int)
+		lasts bool
+	}{
+		"nothing":           {func(int, *monotime.Time, **Hope, []int) {}, true},
+		"a slot in between": {func(i int, _ *monotime.Time, _ **Hope, got []int) { got[0] = btoi(i == 60) }, false},
+		"another claim":     {func(i int, _ *monotime.Time, first **Hope, _ []int) { *first = [2]*Hope{one, other}[btoi(i >= 60)] }, false},
+		"a hold in between": {func(i int, at *monotime.Time, _ **Hope, _ []int) {
+			*at = at.Add(time.Duration(btoi(i >= 60)) * time.Hour)
+		}, false},
+		"nobody in between": {func(i int, _ *monotime.Time, first **Hope, _ []int) { *first = [2]*Hope{one, nil}[btoi(i == 60)] }, false},
+		"a slower store":    {func(_ int, at *monotime.Time, _ **Hope, _ []int) { *at = 1 + 2*(*at) - 2 }, true},
+	} {
+		var v vain
+		var now monotime.Time
+		for i := range 122 { // each Horizon, until just after the bound
+			var first, got = one, []int{0}
+			now = monotime.Time(1).Add(time.Duration(i) * Horizon)
+			test.spoil(i, &now, &first, got)
+			if first == nil {
+				v.note(now, nil, got, now)
+			} else {
+				v.note(now, []*Hope{first}, got, now)
+			}
+		}
+		if v.lasts(now, bound) != test.lasts || v.lasts(now.Add(goesOn), bound) != test.lasts || v.lasts(now.Add(goesOn+1), bound) {
+			t.Errorf("%s: it lasts: %v, then %v, later %v, want %v, and not later", name, v.lasts(now, bound), v.lasts(now.Add(goesOn), bound), v.lasts(now.Add(goesOn+1), bound), test.lasts)
+		}
+	}
+	if v := (vain{one, 1, 1, 1}); v.broken(monotime.Time(1).Add(mostVain-1)) || !v.broken(monotime.Time(1).Add(mostVain)) {
+		t.Errorf("want that a word counts as broken after %v", mostVain)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

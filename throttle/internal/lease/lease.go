@@ -16,7 +16,8 @@
 //     what the claim did not use. demand.go counts what goes, which prefetch.go asks about.
 //   - left.go and usage.go: what the store has left, and what this process has used of that; sharing.go: with how many
 //     processes it shares the bucket.
-//   - hope.go: which claims calls are for, those under way and the next one ([Lease.MayBring]).
+//   - hope.go: which claims calls are for, those under way and the next one ([Lease.MayBring]); for how long they have
+//     brought nothing.
 //   - owner.go: the other things that the owner tells between calls. [Lease.Wake] is when to call
 //     [Lease.Tick] next.
 //
@@ -95,6 +96,7 @@ type Lease struct {
 	answered      int64         // of the latest request that was answered
 	calling       bool          // a call is under way
 	flights       flights       // which claims calls are for
+	vain          vain          // replies that had nothing
 	flown         []int         // from which quota of sentOf each takes over
 	sentVersion   int           // the version of sentOf
 	oldTries      int           // how many calls were made by sentOf after the quotas were replaced

@@ -118,7 +118,8 @@ func (l *Lease) Away(now monotime.Time, d *limit.Demand, urgent bool) bool {
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
 // for, but for others that go before. While the store cannot be reached, nobody knows for how long: then it counts
 // for how long that has lasted. If there is no bound, what the quota itself explains is waited for, and else longestAhead:
-// a caller who knows the quotas does not know what a store will say of them.
+// a caller who knows the quotas does not know what a store will say of them. What a store has had nothing for in so long,
+// whatever it says, is beyond the bound, too.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
 	since, near := l.DownSince(), d.At.Sub(now) <= bound
 	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &Waiter{Demand: demand, Urgent: urgent}) {
@@ -126,6 +127,9 @@ func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urg
 	}
 	if bound == monotime.Unbounded {
 		bound = max(l.longestGap(d.Quota), longestAhead)
+	}
+	if l.vain.lasts(now, bound) {
+		return limit.Due{At: now, Cause: limit.Pace, Quota: l.binding()}, true
 	}
 	wait := d.At.Sub(now)
 	return d, min(wait, max(l.longestGap(d.Quota), wait-l.othersAhead())) > bound

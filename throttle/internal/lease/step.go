@@ -125,6 +125,7 @@ func (l *Lease) hearSlots(now, sent monotime.Time, c *Call, reply *store.Reply, 
 	got, open := l.receive(now, sent, c.Request, reply, e)
 	l.returnUnknown(now, reply)
 	l.last.note(c.Request.Asks, got)
+	l.vain.note(now, c.hopes, got, l.last.next)
 	e.Unserved, e.Retry = l.unserved(c, got, open), l.askLater(now, c, got)
 }
 
@@ -319,6 +320,9 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 		longest := Horizon
 		if l.heardLost {
 			longest /= 4
+		}
+		if l.vain.broken(now) {
+			return now.Add(longest)
 		}
 		return now.Add(min(max(next/4, 10*time.Millisecond), longest))
 	}
