@@ -259,7 +259,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5/s from noon":      `column 10: "noon", want no from: months and weeks begin on a day`,
 		"5/s in Nowhere":     `column 8: "Nowhere", want no time zone: months and days of a clock have one`,
 		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s`,
-		"5/s fast":           `column 5: "fast", want a comma, even, burst`,
+		"5/s fast":           `column 5: "fast", want a comma, even, `,
 		"5/100ns":            `column 3: "100ns", want at least 1µs`,
 		"1.0/blink":          `column 1: "1.0", want a whole number from 1`,
 		"0.001/s":            `column 1: "0.001", want a whole number from 1`,

@@ -130,7 +130,7 @@ var forms = []struct {
 	{form(`want "\S+" as in ".*"; if both are meant, "(no limit of \S+)" before it says so`), func(_ string, _ int, _ string, said []string) []edit {
 		return []edit{{0, 0, said[0] + ", "}}
 	}, false},
-	{form(`want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in, streamed, overall or as(?:; a name of several words stands in double quotes: as "my name")?`), nothing, false},
+	{form(`want ` + regexp.QuoteMeta(wantedClause) + `(?:; a name of several words stands in double quotes: as "my name")?`), nothing, false},
 	{form(`want (?:"limit" after "no"|"flight" after "in"|only one (?:of even and burst|[\w-]+)|more than zero|a whole number of bytes|a number from 1|a number of cells from 1|a day of the month from 1 to 31|a duration such as 10s|a unit)`), nothing, false},
 	{form(`want (?:a whole number from 1, or bytes if the quota is of bytes|a word, or some in double quotes)`), nothing, false},
 	{form(`want (?:0|false|a positive number|Plain or ClockWindow) (?:for|beside|without) .*`), nothing, false},
