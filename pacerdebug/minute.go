@@ -17,12 +17,12 @@ type second struct {
 }
 
 // kinds are the causes of waits that are counted apart. All others are counted together.
-var kinds = []throttle.Cause{
+var kinds = [...]throttle.Cause{
 	throttle.CausePace, throttle.CauseSpread, throttle.CauseWarmUp, throttle.CauseInFlight,
 	throttle.CauseHold, throttle.CauseWindowUsedUp, throttle.CauseSlowStart, throttle.CauseStoreAsked, throttle.CauseStoreNotReached,
 }
 
-const nKinds = 10
+const nKinds = len(kinds) + 1 // the last one is for all others
 
 // minute is what happened in the last minute, second by second: a ring. Seconds are counted from some instant,
 // and do not go back.
@@ -58,7 +58,7 @@ func (m *minute) wait(sec int64, d time.Duration, parts []throttle.Wait) {
 		m.causes = new([span][nKinds]time.Duration)
 	}
 	for _, p := range parts {
-		k := slices.Index(kinds, p.Cause)
+		k := slices.Index(kinds[:], p.Cause)
 		if k < 0 {
 			k = nKinds - 1
 		}

@@ -1,0 +1,66 @@
+package hour
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// values says where each value of a type stands that people see in many places: by its name where that ends in .go or
+// .md, and by its text where a room has it under a name of its own.
+var values = map[string][]struct{ file, what string }{
+	"throttle.Cause": {
+		{"throttle/internal/limit/due.go", "its text, among the causes there"},
+		{"internal/logline/logline.go", "advice for the log"},
+		{"pacerdebug/minute.go", "kinds, for the page"},
+		{"pacerotel/bucket.go", "causes, for the metrics"},
+		{"docs/waiting.md", "the table of causes"},
+		{"throttle/errors_test.go", "TestCausesAreIdentifiers"},
+		{"internal/tests/pacing/causes_test.go", "isCause: does it need the name of a limit?"},
+	},
+	"pacer.Reason": {
+		{"pacerotel/bucket.go", "reasons, for the metrics"},
+		{"docs/waiting.md", "the table of reasons"},
+	},
+	"throttle.StoreEventKind": {
+		{"throttle/internal/lease/outage.go", "its text, among the kinds of events there"},
+		{"internal/logline/logline.go", "StoreEvent, for the log"},
+		{"pacerotel/bucket.go", "storeEvents, for the metrics"},
+	},
+}
+
+// TestValuesAreEverywhere: what a new value of such a type lacks is counted as "other", or has no line, without an error.
+func TestValuesAreEverywhere(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	constants := regexp.MustCompile(`(?m)^pkg \S+/(\w+), const (\w+) = (".*")$`)
+	types := regexp.MustCompile(`(?m)^pkg \S+/(\w+), const (\w+) ([A-Z]\w+)$`)
+	api := read("api/pacer.txt")
+	texts := map[string]string{}
+	for _, m := range constants.FindAllStringSubmatch(api, -1) {
+		texts[m[1]+"."+m[2]] = m[3]
+	}
+	found := map[string]int{}
+	for _, m := range types.FindAllStringSubmatch(api, -1) {
+		kind := m[1] + "." + m[3]
+		for _, place := range values[kind] {
+			found[kind]++
+			file := read(place.file)
+			if !regexp.MustCompile(`\b`+m[2]+`\b`).MatchString(file) && !strings.Contains(file, texts[m[1]+"."+m[2]]) {
+				t.Errorf("%s lacks %s %s: %s", place.file, kind, m[2], place.what)
+			}
+		}
+	}
+	for kind, places := range values {
+		if found[kind] < 2*len(places) {
+			t.Errorf("api/pacer.txt has %d values of %s", found[kind]/len(places), kind)
+		}
+	}
+}
