@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -514,4 +518,40 @@ func FuzzAlgorithms(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Every algorithm of the package has a definition by which it is tested, and a line in the documentation of Algorithm.
+func TestAlgorithmsHaveModels(t *testing.T) {
+	defined := map[string]bool{}
+	for _, m := range models() {
+		defined[strings.TrimPrefix(name(m.algorithm), "*pacertest.")] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("algorithm.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func \(\w+ \*?([A-Z]\w+)\) Take\(`).FindAllSubmatch(text, -1) {
+			found++
+			algorithm := string(m[1])
+			if !defined[algorithm] {
+				t.Errorf("%s (%s) has no model: write its definition by brute force in models (algorithm_test.go)", algorithm, file)
+			}
+			if !strings.Contains(string(doc), "\n//\t"+algorithm+" ") {
+				t.Errorf("the documentation of Algorithm (algorithm.go) has no line for %s", algorithm)
+			}
+		}
+	}
+	if found != len(defined) {
+		t.Errorf("models has %d algorithms, the package %d", len(defined), found)
+	}
 }
