@@ -52,7 +52,11 @@ type result struct {
 	took    time.Duration
 }
 
-const killed = "killed"
+const (
+	killed     = "killed"
+	equivalent = "equivalent"
+	found      = "found" // with -find, whichever tests notice it
+)
 
 // run tries the mutants that are chosen, and returns how many do not end as the list says.
 func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (failed int, err error) {
@@ -101,10 +105,13 @@ func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (
 		})
 	}
 	wg.Wait()
-	fmt.Fprintf(out, "%d mutants: %d killed, %d equivalent", len(list), count[killed], count["equivalent"])
+	fmt.Fprintf(out, "%d mutants: %d killed, %d equivalent", len(list), count[killed], count[equivalent])
 	for verdict, n := range count {
-		if verdict != killed && verdict != "equivalent" {
-			fmt.Fprintf(out, ", %d %s", n, verdict)
+		if verdict == killed || verdict == equivalent {
+			continue
+		}
+		fmt.Fprintf(out, ", %d %s", n, verdict)
+		if verdict != found {
 			failed += n
 		}
 	}
@@ -164,7 +171,7 @@ func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result
 		return result{verdict: "GONE", output: err.Error() + "\n"}
 	}
 	if m.survives != "" && !find {
-		return result{verdict: "equivalent", output: "\t" + m.survives + "\n"}
+		return result{verdict: equivalent, output: "\t" + m.survives + "\n"}
 	}
 	overlay, err := m.overlay(root, dir, source)
 	if err != nil {
@@ -172,7 +179,7 @@ func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result
 	}
 	if find {
 		b, _ := gotest(ctx, root, "./"+path.Dir(m.file), "-overlay", overlay).CombinedOutput()
-		return result{verdict: "found", output: strings.Join(fails.FindAllString(string(b), -1), "\n") + "\n"}
+		return result{verdict: found, output: strings.Join(fails.FindAllString(string(b), -1), "\n") + "\n"}
 	}
 	test := func(env ...string) ([]byte, error) {
 		c := gotest(ctx, root, m.pkg, "-overlay", overlay, "-failfast", "-run", m.run)
@@ -195,7 +202,7 @@ func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result
 }
 
 var (
-	fails  = regexp.MustCompile(`(?m)^--- FAIL: .*|^panic: .*|^fatal error: .*|^FAIL.*\[.* failed\]|^ok .*`)
+	fails  = regexp.MustCompile(`(?m)^--- FAIL: .*|^panic: .*|^fatal error: .*|^\t+Test\S+ \(.*\)$|^FAIL.*\[.* failed\]|^ok .*`) // in a tab: which were running when the time was up
 	broken = regexp.MustCompile(`(?m)^FAIL\s.*\[(build|setup) failed\]|no tests to run`)
 )
 
