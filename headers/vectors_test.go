@@ -8,13 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
 // vector is a case of testdata/headers.json: what a service sends, and what a careful
-// reader of its documentation takes from it, the primary limit first.
+// reader of its documentation takes from it, the primary limit first. The other fields of a case are for people: whose
+// it is, where that is documented, and how sure it is.
 type vector struct {
 	ID           string
 	Headers      map[string][]string
@@ -104,7 +106,7 @@ func TestParseVectors(t *testing.T) {
 		var missing, wrong []string
 		for i, e := range v.Expect {
 			if i >= len(facts.Limits) {
-				missing = append(missing, "limit "+e.Name)
+				missing = append(missing, "limit "+strconv.Quote(e.Name))
 				continue
 			}
 			m, w := e.differs(facts.Limits[i])
@@ -133,7 +135,7 @@ func TestParseVectors(t *testing.T) {
 				t.Errorf("%s: is listed as a deviation and is none", v.ID)
 			}
 		case !deviates:
-			t.Errorf("%s: missing %q, wrong %q\n\tgot %s", v.ID, missing, wrong, summary(facts))
+			t.Errorf("%s: missing %q, wrong %q\n\tgot %s (go run ./cmd/ratelimit says what is read out of which header)", v.ID, missing, wrong, summary(facts))
 		}
 
 		r := facts.Retry

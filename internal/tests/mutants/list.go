@@ -108,7 +108,7 @@ func (m *mutant) apply(root string) ([]byte, error) {
 	}
 	source := string(b)
 	if n := strings.Count(source, m.old); n != 1 {
-		return nil, fmt.Errorf("its old text is %d times in %s, want once", n, m.file)
+		return nil, fmt.Errorf("its old text is %d times in %s, want once: if the code has changed, write the new text here, with the same fault in it", n, m.file)
 	}
 	return []byte(strings.Replace(source, m.old, m.new, 1)), nil
 }

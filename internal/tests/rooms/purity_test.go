@@ -180,7 +180,7 @@ func TestPurity(t *testing.T) {
 			case exempt && len(found) == 0:
 				t.Errorf("%s/%s does nothing that a pure room may not do: it needs no exception", r.path, f.name)
 			case !exempt && len(found) > 0:
-				t.Errorf("a room that decides acts:\n%s", strings.Join(found, "\n"))
+				t.Errorf("a pure room acts: have it be given the instant, and return what is to be done (ARCHITECTURE.md, The rooms); its caller has the lock, the clock, the timer\n%s", strings.Join(found, "\n"))
 			}
 		}
 	}

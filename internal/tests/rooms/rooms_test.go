@@ -22,7 +22,7 @@ func TestCircles(t *testing.T) {
 		t.Logf("%-27s %2d files, %4d lines of code; the largest circle has %d files; %2d pairs know each other",
 			r.path, len(r.files), r.code(), len(circle), r.pairs())
 		if len(circle) > mostInCircle {
-			t.Errorf("%s: a circle of %d files, want %d at most: %s", r.path, len(circle), mostInCircle, strings.Join(circle, " "))
+			t.Errorf("%s: a circle of %d files, each of which uses the next, want %d at most: %s\n\thave one of them be given what it now asks another for, or move what several need into a file that asks none", r.path, len(circle), mostInCircle, strings.Join(circle, " "))
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestSizes(t *testing.T) {
 		for _, f := range r.files {
 			// It shows the way of a request, on one page or two.
 			if r.path == "." && f.name == "roundtrip.go" && f.lines > 150 {
-				t.Errorf("roundtrip.go has %d lines, want 150 at most", f.lines)
+				t.Errorf("roundtrip.go has %d lines, want 150 at most: it shows the way of a request on a page or two; put what a step does into the file of that step", f.lines)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func TestArchitecture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(text), "\n"); n > 125 {
-		t.Errorf("ARCHITECTURE.md has %d lines, want 125 at most: it is to be read whole", n)
+		t.Errorf("ARCHITECTURE.md has %d lines, want 125 at most, so that people read all of it: join rows of its tables that are about the same", n)
 	}
 	rooms := map[string][]bool{} // by the last part of a path: whether rooms of that name are marked as pure
 	_, tree, _ := strings.Cut(string(text), "```")
@@ -146,17 +146,17 @@ func TestArchitecture(t *testing.T) {
 		if i := slices.Index(rooms[name], isPure); i >= 0 {
 			rooms[name] = slices.Delete(rooms[name], i, i+1)
 		} else {
-			t.Errorf("%s, pure: %v, is not in the picture of the rooms", r.path, isPure)
+			t.Errorf("%s, pure: %v (purity_test.go), is not in the picture of the rooms in ARCHITECTURE.md", r.path, isPure)
 		}
 	}
 	for name, left := range rooms {
 		if len(left) > 0 {
-			t.Errorf("the picture of the rooms has a %s, pure: %v, which is not there", name, left)
+			t.Errorf("the picture of the rooms in ARCHITECTURE.md has a %s, pure: %v (=; purity_test.go says which are), which is not there", name, left)
 		}
 	}
 	for _, name := range regexp.MustCompile(`\w+\.go\b`).FindAllString(string(text), -1) {
 		if !files[name] {
-			t.Errorf("there is no %s", name)
+			t.Errorf("ARCHITECTURE.md names %s, which is no file of a room (those of tests do not count)", name)
 		}
 	}
 }
