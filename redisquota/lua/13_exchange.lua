@@ -387,6 +387,8 @@ for _, q in ipairs(quotas) do
     ahead = math.max(ahead, q:emptied())
   end
 end
+-- The reply, in the order in which decode (reply.go) reads it: by place, and not by name. `left` comes last of the numbers, one for each quota.
+-- No other version reads it, since a client brings its script along; what is stored has a version.
 local out = {
   string.format(
     '%.0f %d %.0f %d %.0f %d %d %.0f %d %.0f %.0f %.0f %d %s',
