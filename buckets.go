@@ -215,7 +215,7 @@ type Stats struct {
 	Buckets, Held     int // buckets that are remembered, and how many of them are held
 	Waiting, InFlight int // requests in line, and those that were granted and have no answer yet: while it is read, see State().Limits of a quota of what is in flight
 
-	WaitCount    int64         // requests that have waited in line
+	WaitCount    int64         // waits in line: of a request, one for each attempt that had to wait
 	WaitDuration time.Duration // how long, in total
 	NotSent      int64         // requests that pacer did not send
 	Refused      int64         // answers that were refusals

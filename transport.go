@@ -91,9 +91,10 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
-// be changed after the first request. A Transport must not be copied: a copy of one that was used would share
-// its buckets without its locks, so that each request returns an error. It is safe for concurrent use.
+// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Its fields are
+// read when one of its methods is called first, Validate and Load too, and must not be changed after that. A Transport
+// must not be copied: a copy of one that was used would share its buckets without its locks, so that each request
+// returns an error. It is safe for concurrent use.
 //
 // Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
 // Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.
