@@ -47,7 +47,7 @@ import (
 //	estimate          the Kind EstimatedWindow
 //	warm-up D         the WarmUp of a TokenBucket, a duration
 //	cold F            the ColdFactor of a TokenBucket
-//	from DAY          the day of the month on which Months begin, or the day of the week of w window grid
+//	from DAY          the day of the month on which Months begin, or of a week, such as sunday, of w window grid
 //	in ZONE           the Zone: America/Los_Angeles
 //	streamed          Streamed: bytes count as they flow
 //	overall           Overall: of all tenants together

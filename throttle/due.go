@@ -74,7 +74,8 @@ type delay struct {
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line
 // wait for. If nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent
-// claim below and lets others pass. It may be longer:
+// claim below and lets others pass, or a quota warms up: that is taken to cool while those ahead wait for something
+// else, which it does not. It may be longer:
 //   - Of a limit that the server states, only the next reset is known.
 //   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another begin
 //     later.
