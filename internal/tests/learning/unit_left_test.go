@@ -1,8 +1,11 @@
 package learning
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,5 +54,49 @@ func TestNothingLeftOfAnotherUnit(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLookThatWasCoveredByWhatWasLeft: of 100 credits in each window, dear requests cost 10 and others none, and nobody
+// says it. As costs vary, the last 10 seem too few at first, so the tenth dear request goes as a look, a second later. It
+// leaves nothing, but it has found nothing: else looks would come each second for ever, and be refused.
+func TestLookThatWasCoveredByWhatWasLeft(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const window, windows = 10 * time.Second, 20
+				random := rand.New(rand.NewPCG(seed, 7))
+				left, dear, refused, began := 100, 0, 0, time.Now()
+				c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					time.Sleep(25 * time.Millisecond)
+					defer time.Sleep(25 * time.Millisecond)
+					if passed := time.Since(began).Truncate(window); passed > 0 {
+						left, began = 100, began.Add(passed)
+					}
+					cost, _ := strconv.Atoi(r.URL.RawQuery)
+					status := http.StatusOK
+					switch left -= cost; {
+					case left < 0:
+						left, status = left+cost, http.StatusTooManyRequests
+						refused++
+					case cost > 0:
+						dear++
+					}
+					return lab.Answer(r, status, "", "X-Credits-Limit", "100", "X-Credits-Remaining", strconv.Itoa(left)), nil
+				})}}
+				for start := time.Now(); time.Since(start) < windows*window; {
+					cost := 10
+					if random.IntN(5) == 0 {
+						cost = 0
+					}
+					if got := lab.Get(t, c, fmt.Sprint("http://a.example/", cost, "?", cost)); got != http.StatusOK {
+						t.Errorf("status %d", got)
+					}
+				}
+				if refused > 10 || dear < 8*windows {
+					t.Errorf("%d dear ones served and %d refused, want %d and 10", dear, refused, 8*windows)
+				}
+			})
+		})
 	}
 }

@@ -77,8 +77,8 @@ func decided(sent, now monotime.Time, quick time.Duration) monotime.Time {
 }
 
 // vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others, or
-// cost less than was thought, and so less than what was there, of which something is left. One that was served and left
-// nothing has found what it cost. What was there of another limit says nothing of that.
+// cost less than was thought, and so no more than what was there. One that was served where nothing was has found what it
+// cost. What was there of another limit says nothing of that.
 func (o *outcome) vain() bool {
 	switch {
 	case o.refused:
@@ -86,7 +86,7 @@ func (o *outcome) vain() bool {
 	case o.otherLimit:
 		return false
 	}
-	return o.idle > 0 && o.found() <= o.remainingBefore || o.unpriced && 0 < o.remaining && o.remaining <= o.remainingBefore
+	return o.idle > 0 && o.found() <= o.remainingBefore || o.unpriced && 0 < o.remainingBefore && o.remaining <= o.remainingBefore
 }
 
 // back returns how much a look found that has come back: what is there for others alone was there before.
