@@ -80,6 +80,22 @@ func TestStreamingIsWatched(t *testing.T) {
 	}
 }
 
+// The end of an answer counts only if its begin did: not that of a request which said what it costs.
+func TestStreamingEndsWhatBegan(t *testing.T) {
+	kind := &Kind{Verb: "POST", Path: "/chat"}
+	p := price{mean: 100, learned: priceMemory, streaming: streaming{seen: true, square: 1e9}} // all is charged at the end
+	p.endReading(kind)
+	if len(p.kinds) != 0 || p.streaming.begun != 0 {
+		t.Errorf("an answer that never began has counted: %+v", p)
+	}
+	p.beginReading(kind)
+	p.endReading(kind)
+	p.endReading(kind)
+	if got := p.kinds[0].served; math.Abs(got-1) > 1e-3 || p.streaming.begun != 0 {
+		t.Errorf("one answer counts as %v: %+v", got, p)
+	}
+}
+
 func TestGrain(t *testing.T) {
 	var p price
 	for i, test := range []struct{ limit, remaining, want int }{{0, 0, 0}, {8000, 8000, 8000}, {8000, 7000, 1000}, {8000, 0, 1000}, {8000, 3999, 1}, {8000, 4000, 1}} {
