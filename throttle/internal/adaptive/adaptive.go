@@ -102,6 +102,7 @@ type Tenants = whose.Tenants
 type Ticket struct {
 	Sent     monotime.Time // when the request was granted
 	N        int           // what the request was thought to cost, in requests
+	granted  int           // the cost of all that this Server had granted with it, in requests; zero if it was not granted by Take
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
 	looks    bool          // the request goes to find out whether a used-up limit is restored, see look.looking
 	spares   bool          // the request left to others what is reserved for these, see look.idle

@@ -14,6 +14,10 @@ import (
 // Nobody knows what others have in flight, but they have as much as they use. Without the
 // estimate, each of several processes would spend all that the server says remains.
 //
+// That is what they used at the least, since the server may have counted all that is in flight. Where it is anything,
+// others are there for certain. Then what of ours went after the request of the answer is not taken for used: as a rule,
+// it comes to the server later. Else who has just begun, and has most of its requests in flight, takes ten others for one.
+//
 // In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much
 // must remain for that (room).
 type others struct {
@@ -23,6 +27,7 @@ type others struct {
 	limitAtStart int           // at began
 	foundAtStart int           // at began, no more was stated to be there
 	usedByUs     int           // tokens of our requests granted since began that are answered
+	notSince     int           // so much of outcome.granted was before began, or was refused since
 	perOurToken  float64       // tokens that others use for each of ours
 	measured     bool          // perOurToken is from a whole window
 	unseenUntil  monotime.Time // until then, others may have begun as we did and not be seen yet
@@ -55,11 +60,9 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 	if first := u.atStart == 0; first || restored {
 		u.begin(o, inFlight, first)
 	}
-	if !o.refused {
-		u.countServed(o.sent, o.n)
-	}
+	u.countEnded(o)
 	if o.newest && !u.measured {
-		u.perOurToken = u.estimate(o.remaining, inFlight)
+		u.perOurToken = u.beside(o, inFlight)
 		if u.usedByUs >= max(inFlight, few) { // most of what we sent is answered
 			u.unseenUntil = 0
 		}
@@ -69,7 +72,7 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 // begin begins to count anew with an outcome, the first one ever or the first of a window.
 func (u *others) begin(o *outcome, inFlight int, first bool) {
 	u.began, u.heard, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.now, o.found(), 0, o.limit
-	u.foundAtStart = u.atStart
+	u.foundAtStart, u.notSince = u.atStart, o.granted-o.n
 	if begun(o.limit, o.limit-u.atStart) {
 		u.atStart = max(u.atStart, o.limit)
 	}
@@ -88,6 +91,16 @@ func (u *others) unused(o *outcome) bool {
 		o.sent >= o.lateBefore && o.found() > o.remainingBefore && o.whole()
 }
 
+// countEnded counts a request that was served, or refused.
+func (u *others) countEnded(o *outcome) {
+	switch {
+	case !o.refused:
+		u.countServed(o.sent, o.n)
+	case o.sent >= u.began:
+		u.notSince += o.n
+	}
+}
+
 // countServed counts a request for n tokens that was served, and sent at an instant.
 func (u *others) countServed(sent monotime.Time, n int) {
 	if sent >= u.began {
@@ -103,6 +116,16 @@ func (u *others) estimate(remaining, inFlight int) float64 {
 		return u.perToken(remaining, n)
 	}
 	return u.perOurToken
+}
+
+// beside is the estimate after the newest answer, with which so much is in flight. Where that shows others for certain,
+// what went after the request of the answer is left out.
+func (u *others) beside(o *outcome, inFlight int) float64 {
+	least := u.estimate(o.remaining, inFlight)
+	if least == 0 || o.granted == 0 || u.siblings {
+		return least
+	}
+	return max(least, u.perToken(o.remaining, o.granted-u.notSince))
 }
 
 // perToken is the estimate if n tokens are ours, which may be too few to say much.

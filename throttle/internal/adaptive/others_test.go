@@ -34,6 +34,26 @@ func TestOthersOfARefill(t *testing.T) {
 	}
 }
 
+// TestOthersBesideAFlight: where others are there for certain, what of ours went after the request of an answer is not
+// taken for used. Where all of ours explain what is missing, nobody is seen.
+func TestOthersBesideAFlight(t *testing.T) {
+	for _, test := range []struct {
+		remaining int
+		want      float64
+	}{{89, 0}, {88, 5}, {86, 6}} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(99, 100, time.Minute)))
+		var flight []*Ticket
+		for range 10 {
+			flight = append(flight, b.send())
+		}
+		b.at(100*time.Millisecond).done(flight[0], says(left(test.remaining, 100, time.Minute)))
+		if got := b.window1().others.perOurToken; got != test.want {
+			t.Errorf("%d remain: %v for each of ours, want %v", test.remaining, got, test.want)
+		}
+	}
+}
+
 // TestOthersAtAReset: of what is kept back for others until a reset, one goes then, and the rest waits for its answer,
 // and no longer than Patience for each.
 func TestOthersAtAReset(t *testing.T) {

@@ -20,6 +20,7 @@ type outcome struct {
 	look      bool          // the request went although nothing remained
 	guess     guess         // why the look went before the reset, if it did
 	flight    int           // what was under way with it
+	granted   int           // all that we had sent with it; zero if that is not known, or in another unit
 	beside    int           // of that, what other looks may have taken of what this one found
 	quick     time.Duration // in which the latest refusal came; zero before the first one
 	others    int           // so much others are likely to have used of the limit since it was restored, if the request is the first of ours

@@ -37,6 +37,7 @@ type Server struct {
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
+	granted    int                 // likewise, of all requests that Take has granted
 	reading    int                 // cost in requests of those whose answers are being read, and that may not be charged in full
 	room       int                 // requests that may go at least before a window delays one; see findRoom
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
@@ -223,7 +224,8 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	t.First = s.slowStart.first()
 	s.slowStart.take(now, d.Hasty)
 	s.pace.Take(now, asked, d.N)
-	t.sequence, t.looks, t.spares = s.sequence, false, share > 0
+	s.granted += d.N
+	t.granted, t.sequence, t.looks, t.spares = s.granted, s.sequence, false, share > 0
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
 		kept := reserved(w.stated, n, share)

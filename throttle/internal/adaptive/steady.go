@@ -100,7 +100,8 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 	s.advance()
 	s.inFlight += t.N
 	s.room -= t.N
-	t.Sent, t.sequence = now, s.sequence
+	s.granted += t.N
+	t.Sent, t.granted, t.sequence = now, s.granted, s.sequence
 	if len(s.windows) == 0 {
 		return
 	}

@@ -132,10 +132,13 @@ func (w *window) define(o *outcome, limit int, span time.Duration) {
 	}
 }
 
-// before notes what was known before the answer: what remained, and when the window comes back.
+// before notes what was known before the answer: what remained, when the window comes back, and what we had sent.
 func (w *window) before(o *outcome, t *Ticket) {
 	if o.remainingBefore = w.remaining; t.spares {
 		o.idle = w.idle
+	}
+	if w.unit == "" && w.overlap.users == nil {
+		o.granted = t.granted
 	}
 	o.leastThen, o.heardThen, o.usedUpSince = w.leastThen, w.heardThen, w.usedUpSince
 	o.earlyBefore, o.lateBefore, o.soonestBefore = w.reset.early, w.reset.late, w.reset.soonest(w.hinted && w.wholeSteps != wrong)
