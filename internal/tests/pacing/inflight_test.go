@@ -292,15 +292,16 @@ func TestUnanswered(t *testing.T) {
 // A failure that the caller gets holds its slot while he reads it, and one that he does not get while it comes, for a
 // second at most: then it is closed, since the next attempt may wait for that very slot.
 func TestInFlightUntilAFailureEnds(t *testing.T) {
+	const ms = time.Millisecond
 	for name, test := range map[string]struct {
 		attempts int
 		body     time.Duration // from when the answer begins until its end
 		want     []time.Duration
 	}{
-		"returned": {-1, time.Minute, []time.Duration{0, time.Minute + 1}},
-		// The retry backs off for a second, from one nanosecond on, and comes after the second request.
-		"made again":        {2, time.Second / 2, []time.Duration{0, time.Second/2 + 1, time.Second + 1}},
-		"made again, stuck": {2, time.Hour, []time.Duration{0, time.Second + 1, time.Second + 2}},
+		"returned": {-1, time.Minute, []time.Duration{0, time.Minute + ms}},
+		// The retry backs off for a second, from the first millisecond on, and comes after the second request.
+		"made again":        {2, time.Second / 2, []time.Duration{0, time.Second/2 + ms, time.Second + ms}},
+		"made again, stuck": {2, time.Hour, []time.Duration{0, time.Second + ms, time.Second + 2*ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -308,7 +309,7 @@ func TestInFlightUntilAFailureEnds(t *testing.T) {
 				var sent []time.Duration
 				base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					sent = append(sent, time.Since(start))
-					time.Sleep(1)
+					time.Sleep(ms)
 					if len(sent) > 1 {
 						return lab.Answer(r, 200, ""), nil
 					}
