@@ -209,7 +209,7 @@ func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path:
 func (c *Claim) need(l *Limiter) (need need) {
 	need.Claims, need.N, need.bare, need.answers = 1, check.N(c.N), c.bare, c.answers
 	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
-	need.Hasty = adaptive.Hasty(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of others, see enqueue
+	need.Haste = adaptive.Haste(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of others, see enqueue
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs)
 	}
@@ -226,7 +226,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	w.joined, w.from, w.left, w.MaxWait, w.remembered = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait), asks
 	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
-	w.Hasty = adaptive.Hasty(p.since, w.Patience(l.clock.AwakeAt(p.since)))
+	w.Haste = adaptive.Haste(p.since, w.Patience(l.clock.AwakeAt(p.since)))
 	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
@@ -260,7 +260,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	l.restock(now)
 	w.refuseUncalled(now)
-	w.left = w.Looks(l.clock.Awake(now), w.Hasty.Sub(now), l.tree.mayStart(d.Cause))
+	w.left = w.Looks(l.clock.Awake(now), l.server.Hasty(w.Haste).Sub(now), l.tree.mayStart(d.Cause))
 	return w, nil
 }
 
@@ -405,7 +405,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 		}
 	}
 	d := w.project(now, ahead)
-	if !d.Never && (ahead != nil || need.Hasty > 0 && d.Cause == "" && l.server.Lenient()) {
+	if !d.Never && (ahead != nil || need.Haste.Latest > 0 && d.Cause == "" && l.server.Lenient()) {
 		return d.forecast(now)
 	}
 	waits := w // it escapes, and w need not

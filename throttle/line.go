@@ -192,7 +192,7 @@ func (w *waiter) addToAsked(sign int) {
 func (w *waiter) addCounts(sign int) {
 	w.addToAsked(sign)
 	w.l.line.direct += sign
-	w.l.tree.lookAt.Put(w, sign > 0 && (w.AtOnce || w.Hasty != 0 && w.l.tree.frozen > 0))
+	w.l.tree.lookAt.Put(w, sign > 0 && (w.AtOnce || w.Haste.Latest != 0 && w.l.tree.frozen > 0))
 	w.l.tree.flows.Add(0, w.flow.name, &w.Demand, sign)
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign

@@ -401,8 +401,8 @@ func TestHastyClaimsGoWhenATreeThaws(t *testing.T) {
 		comes        time.Duration // buckets are changed from 100 ms on
 		thawed, want time.Duration
 	}{
-		"before its quarter":           {"", 0, 199 * ms, 200 * ms},
-		"as its quarter ends":          {"", 0, 200 * ms, 200 * ms},
+		"before its eighth":            {"", 0, 199 * ms, 200 * ms},
+		"as its eighth ends":           {"", 0, 200 * ms, 200 * ms},
 		"after it":                     {"", 0, 220 * ms, 220 * ms},
 		"a quota":                      {"1/100ms burst 1", 0, 220 * ms, 600 * ms},
 		"comes meanwhile":              {"", 150 * ms, 360 * ms, 360 * ms},
@@ -423,7 +423,7 @@ func TestHastyClaimsGoWhenATreeThaws(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(test.comes)
 				synctest.Wait()
-				if _, err := l.Acquire(t.Context(), Claim{MaxWait: 800 * ms}); err != nil || time.Since(began) != test.want {
+				if _, err := l.Acquire(t.Context(), Claim{MaxWait: 1600 * ms}); err != nil || time.Since(began) != test.want {
 					t.Errorf("%s: %v after %v, want %v", name, err, time.Since(began), test.want)
 				}
 			})

@@ -68,8 +68,8 @@
 //     others where none that was refused is served when it is made again: see Outcome.Backoff.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
 //     refused, which then rises slowly.
-//   - At first, after a hold, and after idling, one request goes, and each answer lets two more go, and fewer
-//     once 50 go in a second (SlowStart).
+//   - At first and after a hold, one request goes; after idling, as many as were served at a time before. Each
+//     answer lets two more go, and fewer once 50 go in a second (SlowStart).
 package throttle
 
 import (
@@ -170,9 +170,10 @@ type Limiter struct {
 	// a hold has ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server
 	// has stated how much it allows, or 256 answers have come. After 250 ms without an answer (5 s after a
 	// refusal, until something is served) one more goes, and the number of those that may be in flight doubles.
-	// It needs callers that use Acquire and Grant.Answered. No claim fails for it unless the server has refused or
-	// held the bucket since that was new or had idled: one that must not wait does not wait for it, one that has
-	// less than 5 s, by its deadline or MaxWait, waits for a quarter of that, and MaxQueue counts who waits for more.
+	// It needs callers that use Acquire and Grant.Answered. No claim fails for it unless the server has refused
+	// or held the bucket since that was new or had idled: one that must not wait does not wait for it, one with a
+	// deadline or MaxWait for a quarter of its time, an eighth until something was answered, and MaxQueue counts
+	// who waits for more.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If

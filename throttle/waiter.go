@@ -96,7 +96,7 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 		w.enter(w.passes(now))
 	}
 	if w.entries != nil {
-		left = w.Looks(w.l.clock.Awake(now), 0, false)
+		left = w.Looks(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
 	}
 	return left
 }
@@ -107,7 +107,7 @@ func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart
 // passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty. Not
 // while the tree is frozen, when others have yet to come back to their places: then w is looked at again when it is not.
 func (w *waiter) passes(now monotime.Time) (passes bool) {
-	if passes = w.Hasty != 0 && w.Hasty <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
+	if passes = w.Haste.Latest != 0 && w.l.server.Hasty(w.Haste) <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
 		w.rank, w.flow.name = 0, ofOneAlone(w)
 	}
 	return passes
@@ -116,10 +116,10 @@ func (w *waiter) passes(now monotime.Time) (passes bool) {
 // onlyStarts reports whether w, which is in no line, would wait there for nothing but a slow start at a server that has
 // refused nothing.
 func (w *waiter) onlyStarts(now monotime.Time) (only bool) {
-	patient := w.Hasty
-	w.Hasty = now
+	patient := w.Haste
+	w.Haste = limit.Haste{First: now, Latest: now}
 	only = w.l.server.Lenient() && w.project(now, nil).Cause == ""
-	w.Hasty = patient
+	w.Haste = patient
 	return only
 }
 

@@ -102,8 +102,9 @@ func TestSlowStartEndsByDegrees(t *testing.T) {
 }
 
 // TestSlowStartWithoutAnswers: requests that end without an answer, since their connection breaks or their
-// caller does not wait for longer, let twice as many go in each step, whether they end sooner or later than that. A
-// step is a quarter of a second, and less where callers have less than 3 s. So a server that is down is not asked by one after the other for ever, nor by all at once.
+// caller does not wait for longer, let twice as many go in each step, whether they end sooner or later than
+// that. A step is a quarter of a second, and all go at an eighth of what callers have. So a server that is down
+// is not asked by one after the other for ever, nor by all at once.
 func TestSlowStartWithoutAnswers(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -114,9 +115,10 @@ func TestSlowStartWithoutAnswers(t *testing.T) {
 		{100 * ms, 0, 2850 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
 		{200 * ms, 0, 4500 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
 		{300 * ms, 0, 6050 * ms, []int{1, 2, 4, 8, 16, 32, 64}},
-		{time.Hour, 200 * ms, 3200 * ms, []int{64, 64, 64, 64, 64, 64, 64}}, // who asks waits for a quarter of that
-		{time.Hour, 3 * time.Second, 48 * time.Second, []int{1, 2, 4, 64, 0, 0, 0}},
-		{time.Hour, 6 * time.Second, 96 * time.Second, []int{1, 2, 4, 8, 16, 32, 64}},
+		{time.Hour, 200 * ms, 3200 * ms, []int{64, 64, 64, 64, 64, 64, 64}}, // who asks waits for an eighth of that
+		{time.Hour, 3 * time.Second, 48 * time.Second, []int{1, 64, 0, 0, 0, 0, 0}},
+		{time.Hour, 6 * time.Second, 96 * time.Second, []int{1, 2, 4, 64, 0, 0, 0}},
+		{time.Hour, 15 * time.Second, 240 * time.Second, []int{1, 2, 4, 8, 16, 32, 64}},
 	} {
 		t.Run(fmt.Sprint(test.trip, test.patience), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -85,8 +85,8 @@ func TestPromiseSlowStartDoesNotSerialiseWhatIsSlow(t *testing.T) {
 	})
 }
 
-// A slow start fails nobody at a server that refuses nothing: who has less than five seconds waits for it for a quarter of
-// that at most, and who must not wait not at all.
+// A slow start fails nobody at a server that refuses nothing: who has little time waits for it for a quarter of that at
+// most, and for an eighth until something was answered; and who must not wait not at all.
 func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -94,12 +94,15 @@ func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 		want                   map[time.Duration]int
 	}{
 		{maxWait: -1, trip: time.Second, want: map[time.Duration]int{0: 50}},
-		{maxWait: 1 * ms, trip: time.Second, want: map[time.Duration]int{0: 1, ms / 4: 49}},
-		{maxWait: 480 * ms, trip: time.Second, want: map[time.Duration]int{0: 1, 120 * ms: 49}},
-		{timeout: 500 * ms, trip: 374 * ms, want: map[time.Duration]int{0: 1, 125 * ms: 49}},
-		{timeout: 500 * ms, trip: 80 * ms, want: map[time.Duration]int{0: 1, 80 * ms: 2, 125 * ms: 47}},
-		{maxWait: 600 * ms, timeout: 2 * time.Second, trip: time.Second, want: map[time.Duration]int{0: 1, 150 * ms: 49}},
-		{maxWait: 5 * time.Second, trip: 2 * time.Second, want: map[time.Duration]int{0: 1, 250 * ms: 1, 500 * ms: 2, 750 * ms: 4, 1000 * ms: 8, 1250 * ms: 16, 1500 * ms: 18}}, // there is time
+		{maxWait: 1 * ms, trip: time.Second, want: map[time.Duration]int{0: 1, ms / 8: 49}},
+		{maxWait: 480 * ms, trip: time.Second, want: map[time.Duration]int{0: 1, 60 * ms: 49}},
+		{timeout: 400 * ms, trip: 349 * ms, want: map[time.Duration]int{0: 1, 50 * ms: 49}},
+		{timeout: 800 * ms, trip: 80 * ms, want: map[time.Duration]int{0: 1, 80 * ms: 2, 160 * ms: 4, 200 * ms: 43}},
+		{timeout: 800 * ms, trip: 101 * ms, want: map[time.Duration]int{0: 1, 100 * ms: 49}},
+		{maxWait: 600 * ms, timeout: 2 * time.Second, trip: time.Second, want: map[time.Duration]int{0: 1, 75 * ms: 49}},
+		{maxWait: 5 * time.Second, trip: 2 * time.Second, want: map[time.Duration]int{0: 1, 250 * ms: 1, 500 * ms: 2, 625 * ms: 46}},
+		{timeout: 10 * time.Second, trip: 8749 * ms, want: map[time.Duration]int{0: 1, 250 * ms: 1, 500 * ms: 2, 750 * ms: 4, 1000 * ms: 8, 1250 * ms: 34}},
+		{timeout: 30 * time.Second, trip: 20 * time.Second, want: map[time.Duration]int{0: 1, 250 * ms: 1, 500 * ms: 2, 750 * ms: 4, 1000 * ms: 8, 1250 * ms: 16, 1500 * ms: 18}}, // there is time
 	} {
 		visit(t, func(int) *http.Response {
 			time.Sleep(test.trip)
@@ -121,6 +124,23 @@ func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who comes long after a first request that has no answer yet waits for the slow start for an eighth of its own time.
+func TestPromiseSlowStartBesideALongPoll(t *testing.T) {
+	visit(t, func(int) *http.Response {
+		time.Sleep(time.Minute)
+		return reply(200)
+	}, func(g *guest) {
+		g.MaxWait = 4 * time.Second
+		poll := g.crowd(1)
+		time.Sleep(30 * time.Second)
+		g.crowd(20).Wait()
+		poll.Wait()
+		if got, want := waves(g.went), []int{1, 1, 2, 17}; !slices.Equal(got, want) || g.went[20] != 30*time.Second+500*time.Millisecond {
+			t.Errorf("went in waves of %v, the last after %v; want %v and 30.5s", got, g.went[20], want)
+		}
+	})
 }
 
 // Callers without much time do not pass a slow start of a server that has refused.
@@ -426,9 +446,10 @@ func TestPromiseSlowStartFailsNobodyBehindThePatient(t *testing.T) {
 		call  *pacer.Call
 		after time.Duration
 	}{
-		{&pacer.Call{MaxWait: 800 * time.Millisecond}, 200 * time.Millisecond},
-		{&pacer.Call{MaxWait: 800 * time.Millisecond, Priority: throttle.Background}, 200 * time.Millisecond},
-		{&pacer.Call{MaxWait: 2 * time.Second}, 500 * time.Millisecond},
+		{&pacer.Call{MaxWait: 800 * time.Millisecond}, 100 * time.Millisecond},
+		{&pacer.Call{MaxWait: 800 * time.Millisecond, Priority: throttle.Background}, 100 * time.Millisecond},
+		{&pacer.Call{MaxWait: 2 * time.Second}, 250 * time.Millisecond},
+		{&pacer.Call{MaxWait: 8 * time.Second}, time.Second},
 		{&pacer.Call{MaxWait: -1}, 0},
 	} {
 		visit(t, func(int) *http.Response {

@@ -130,10 +130,13 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 // Lenient reports whether a slow start is on that does not delay who is hasty.
 func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart.strict }
 
+// Hasty returns from when on no slow start delays a claim in such haste, as it looks now; zero if it always may.
+func (s *Server) Hasty(h limit.Haste) monotime.Time { return s.slowStart.hasty(h) }
+
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.concurrency.Open(now, s.underway(), d.N) || !s.slowStart.open(now, d.Hasty) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.concurrency.Open(now, s.underway(), d.N) || !s.slowStart.open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -173,7 +176,7 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 		s.concurrency.Due(due, s.underway()+ahead.N, d.N, optimist)
 	}
 	if s.slowStart.allowed > 0 {
-		s.slowStart.due(due, ahead.N, d.Hasty, optimist)
+		s.slowStart.due(due, ahead.N, d.Haste, optimist)
 	}
 	if s.pace.Known() {
 		if at := s.pace.Due(due.At, ahead.N, d.N, s.inFlight, optimist); at > due.At {
@@ -222,7 +225,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		s.wentAlone = s.sequence
 	}
 	t.First = s.slowStart.first()
-	s.slowStart.take(now, d.Hasty)
+	s.slowStart.take(now, d.Haste)
 	s.pace.Take(now, asked, d.N)
 	s.granted += d.N
 	t.granted, t.sequence, t.looks, t.spares = s.granted, s.sequence, false, share > 0

@@ -24,7 +24,7 @@ import (
 // Patience, and no more may be in flight for that.
 //
 // Who must not wait, or not for long, would fail although the server refuses nothing. So nobody waits for a slow start for
-// longer than a part of the time that it has (see Hasty), and goes before those that may: each gets a place of its own.
+// longer than a part of the time that it has (see Haste), and goes before those that may: each gets a place of its own.
 // But where the server has refused, or was held, the slow start is strict: it delays everybody.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
@@ -59,28 +59,36 @@ const (
 // request goes; and 100 requests at a server that answers late are all sent after seven steps.
 const slowStartStep = 250 * time.Millisecond
 
-// slowStartPart is which part of the time that a claim has it waits for a slow start: most first answers come within a
-// quarter of what callers wait for, and three quarters are left for its own.
-const slowStartPart = 4
+// slowStartPart is which part of the time that a claim has it waits for a slow start while nothing was answered. Seven
+// eighths are left for its answer, of which nobody knows how long it takes. The first answer, if it has come by then, took an
+// eighth at most: then twice as much is waited for more of them, and three quarters are left.
+const slowStartPart = 8
 
-// Hasty returns from when on no slow start delays a claim, unless the server has refused, which came at an instant and had
-// so much time to wait: at once if that is negative, and never if it is zero, without a bound, or so long that slow starts
-// end sooner.
-func Hasty(came monotime.Time, had time.Duration) monotime.Time {
-	if had == 0 || had >= Patience {
-		return 0
+// Haste returns from when on no slow start delays a claim that came at an instant and had so much time to wait, unless the
+// server has refused: at once if that is negative, and never if it is zero, without a bound.
+func Haste(came monotime.Time, had time.Duration) (h limit.Haste) {
+	if part := max(had, 0) / slowStartPart; had != 0 {
+		h = limit.Haste{First: came.Add(part), Latest: came.Add(2 * part)}
 	}
-	return came.Add(max(had, 0) / slowStartPart)
+	return h
 }
 
-// open reports whether a request may go now, which is hasty from an instant on.
-func (s *slowStart) open(now, hasty monotime.Time) bool {
-	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway() || s.passes(now, hasty)
+// hasty returns from when on the slow start does not delay a claim in such haste, as it looks now; zero if it always may.
+func (s *slowStart) hasty(h limit.Haste) monotime.Time {
+	if s.answered > 0 {
+		return h.Latest
+	}
+	return h.First
 }
 
-// passes reports whether a request that is hasty from an instant on goes now, whatever is in flight.
-func (s *slowStart) passes(now, hasty monotime.Time) bool {
-	return hasty != 0 && now >= hasty && !s.strict
+// open reports whether a request in such haste may go now.
+func (s *slowStart) open(now monotime.Time, h limit.Haste) bool {
+	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway() || s.passes(now, h)
+}
+
+// passes reports whether a request in such haste goes now, whatever is in flight.
+func (s *slowStart) passes(now monotime.Time, h limit.Haste) bool {
+	return h.Latest != 0 && now >= s.hasty(h) && !s.strict
 }
 
 // openFor reports whether so many requests may go before an answer comes.
@@ -94,15 +102,15 @@ func (s *slowStart) nextAnyway() monotime.Time {
 	return s.unanswered.Add(slowStartStep)
 }
 
-// due puts d off, if that is earlier, for the slow start, if ahead requests go before one that is hasty from an instant on.
-// An optimist expects the answers that are awaited to come at once.
-func (s *slowStart) due(d *limit.Due, ahead int, hasty monotime.Time, optimist bool) {
+// due puts d off, if that is earlier, for the slow start, if ahead requests go before one in such haste. An optimist expects
+// the answers that are awaited to come at once.
+func (s *slowStart) due(d *limit.Due, ahead int, h limit.Haste, optimist bool) {
 	at := s.nextAnyway()
 	switch {
-	case s.allowed == 0, s.inFlight+ahead < s.allowed, ahead == 0 && d.At >= at, s.passes(d.At, hasty):
+	case s.allowed == 0, s.inFlight+ahead < s.allowed, ahead == 0 && d.At >= at, s.passes(d.At, h):
 		return
-	case s.passes(at, hasty):
-		at = hasty
+	case s.passes(at, h):
+		at = s.hasty(h)
 	}
 	if d.Cause == "" {
 		d.Cause = limit.SlowStart
@@ -115,14 +123,14 @@ func (s *slowStart) due(d *limit.Due, ahead int, hasty monotime.Time, optimist b
 // first reports whether a request that goes now is the first one after a refusal.
 func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
 
-// take counts a grant to a request that is hasty from an instant on. The time without an answer begins with the first one
+// take counts a grant to a request in such haste. The time without an answer begins with the first one
 // after an answer, with each that goes anyway, and with one that goes after a pause: nothing was in flight then, and
 // nobody asked to go when one more might have gone.
-func (s *slowStart) take(now, hasty monotime.Time) {
+func (s *slowStart) take(now monotime.Time, h limit.Haste) {
 	if s.allowed == 0 {
 		return
 	}
-	if s.inFlight >= s.allowed && s.passes(now, hasty) {
+	if s.inFlight >= s.allowed && s.passes(now, h) {
 		s.allowed++
 	}
 	anyway := s.inFlight >= s.allowed

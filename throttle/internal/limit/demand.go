@@ -17,8 +17,12 @@ type Demand struct {
 	Kind   *expect.Kind // says what they cost in units that are not in Costs; nil if nothing does
 	Silent int          // how many of the claims have a Kind
 
-	Hasty monotime.Time // from when on no slow start delays the claim; zero if it always may
+	Haste Haste
 }
+
+// Haste is from when on no slow start delays a claim: First while nothing was answered, and then Latest. Both are zero if
+// slow starts always may.
+type Haste struct{ First, Latest monotime.Time }
 
 // In returns what is asked for of a quota, whose Unit is canonical.
 func (d *Demand) In(q *quota.Quota) int {
