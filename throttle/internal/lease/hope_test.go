@@ -90,7 +90,7 @@ func TestVain(t *testing.T) {
 		var v vain
 		var now monotime.Time
 		for i := range 122 { // each Horizon, until just after the bound
-			var first, got = one, []int{0}
+			first, got := one, []int{0}
 			now = monotime.Time(1).Add(time.Duration(i) * Horizon)
 			test.spoil(i, &now, &first, got)
 			if first == nil {

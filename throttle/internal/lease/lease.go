@@ -147,6 +147,7 @@ type lastReply struct {
 	end      monotime.Time // the last slot that the store has handed out, to any member
 	endAt    monotime.Time // when that was said, here or by news
 	members  int
+	few      bool           // the store had lost the bucket when it answered first, and others have had no Horizon to ask again
 	sharing  int            // how many members share the bucket, of whom some may be idle
 	left     []int          // how much of each window was left
 	leftTo   int            // to how many members, with this one

@@ -250,9 +250,9 @@ func (l *Lease) lastSlot() monotime.Time {
 
 // aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any
 // member has, who may have got some until the outage began; with Open those that this process may have. Ok is
-// false if claims do not go without the store.
+// false if claims do not go without the store: with Share also where nobody knows how many share the bucket.
 func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
-	if l.outage.since == 0 || !l.config.Outage.lets() || l.config.Outage == Share && l.last.at == 0 {
+	if l.outage.since == 0 || !l.config.Outage.lets() || l.config.Outage == Share && (l.last.at == 0 || l.last.few) {
 		return 0, false
 	}
 	if l.last.at == 0 {

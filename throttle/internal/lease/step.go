@@ -102,6 +102,7 @@ func (l *Lease) hearReply(now, sent monotime.Time, c *Call, reply *store.Reply) 
 // hearMembers takes in how many share the bucket, by the reply to a call that was sent at an instant.
 func (l *Lease) hearMembers(now, sent monotime.Time, reply *store.Reply) {
 	l.shared.lost(now, l.sharing(), reply.Lost)
+	l.last.few = (l.last.few || l.last.at == 0 && reply.Lost) && span(reply.Known) < Horizon
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.last.sharing = max(reply.Sharing, l.last.members)
 	if l.came.at < sent {
