@@ -3,6 +3,7 @@ package learning
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -274,6 +275,37 @@ func TestStatedConcurrencyBesideAStream(t *testing.T) {
 		if want := []time.Duration{0, 10 * s, 15 * s, 25 * s, 25 * s}; !slices.Equal(sent, want) {
 			t.Errorf("sent after %v, want %v", sent, want)
 		}
+	})
+}
+
+// TestStatedConcurrencyOfStreams: a server may not count requests whose answers stream. A call beside as many of them as
+// it allows at a time goes after 5 s, and then all go, though no stream ends for an hour.
+func TestStatedConcurrencyOfStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &atOnce{limit: ten, header: whenItComes, takes: 900 * time.Millisecond}
+		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := s.take(r)
+			if r.URL.Path == "/stream" {
+				stream, end := io.Pipe()
+				time.AfterFunc(time.Hour, func() { _ = end.Close() })
+				resp.Body, resp.ContentLength = stream, -1
+			}
+			return resp, err
+		})}}
+		var streams, calls sync.WaitGroup
+		for range 10 {
+			streams.Go(func() { lab.Get(t, c, "http://a.example/stream") })
+		}
+		time.Sleep(4 * time.Second) // the latest answer came after 1.84 s
+		start := time.Now()
+		for range 10 {
+			calls.Go(func() { lab.Get(t, c, "http://a.example/") })
+		}
+		calls.Wait()
+		if took, want := time.Since(start), 2840*time.Millisecond+2*920*time.Millisecond; took != want || s.refused != 0 {
+			t.Errorf("ten calls took %v, %d refused, want %v, none refused", took, s.refused, want)
+		}
+		streams.Wait()
 	})
 }
 

@@ -169,11 +169,34 @@ func TestConcurrencyReading(t *testing.T) {
 	if d.At != c.now || d.Cause != limit.InFlight {
 		t.Errorf("%+v, want at an answer", d)
 	}
-	if c.Due(&d, of(0), of(1), &Kind{}, 0, false); d.At < c.now.Add(24*time.Hour) {
-		t.Errorf("%+v, want at no instant", d)
+	if c.Due(&d, of(0), of(1), &Kind{}, 0, false); d.At != c.now.Add(Patience) {
+		t.Errorf("%+v, want a look after Patience", d)
 	}
 	c.EndReading(ticket, &Kind{})
 	c.want(1)
+}
+
+// TestConcurrencyUnread: a server that does not count streams is found out by a look beside as many as it allows, and
+// one that does count them, after all, by a refusal.
+func TestConcurrencyUnread(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	c.goes(1)
+	a := atATime(2, 1)
+	a.Reading = true
+	c.answer(a)
+	c.want(1)
+	c.answer(a)
+	c.want(0)
+	c.now = c.now.Add(Patience)
+	c.want(1)
+	c.answer(atATime(2, 1))
+	c.want(2)
+	c.now = c.now.Add(time.Hour)
+	c.want(0) // two are under way that were not answered
+	c.answer(refusedAs(atATime(2, 0)))
+	c.want(0)
+	c.answer(atATime(2, 0))
+	c.want(0)
 }
 
 // TestConcurrencyLooks: while others have the rest, one more goes now and then, and ever more seldom, but never

@@ -93,7 +93,15 @@ func (s *Server) Space(d time.Duration) { s.config.spacing = d }
 func (s *Server) InFlight() int { return s.inFlight }
 
 // underway returns the cost, in requests, of those that the server is taken to count as under way.
-func (s *Server) underway() int { return s.inFlight + s.reading }
+func (s *Server) underway() int { return s.inFlight + s.unread() }
+
+// unread returns the cost of those of them whose answers are being read.
+func (s *Server) unread() int {
+	if s.concurrency.Unread() {
+		return 0
+	}
+	return s.reading
+}
 
 // Sequence is the place of the latest grant or answer among all grants and answers of the Site. It is no time.
 func (s *Server) Sequence() uint64 { return uint64(s.site.sequence) }
@@ -136,7 +144,7 @@ func (s *Server) Hasty(h limit.Haste) monotime.Time { return s.slowStart.hasty(h
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
 // request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.concurrency.Open(now, s.underway(), d.N) || !s.slowStart.open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.concurrency.Open(now, s.underway(), d.N, s.unread()) || !s.slowStart.open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -173,7 +181,7 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 // (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
 	if s.concurrency.Stated() {
-		s.concurrency.Due(due, s.underway()+ahead.N, d.N, optimist)
+		s.concurrency.Due(due, s.underway()+ahead.N, d.N, s.unread(), optimist)
 	}
 	if s.slowStart.allowed > 0 {
 		s.slowStart.due(due, ahead.N, d.Haste, optimist)
@@ -240,7 +248,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		}
 	}
 	s.inFlight += d.N
-	s.concurrency.Take(now, uint64(s.sequence), s.underway(), d.N)
+	s.concurrency.Take(now, uint64(s.sequence), s.underway(), d.N, s.unread())
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}

@@ -27,7 +27,9 @@ import (
 //
 // Others may end their requests while none of ours ends, for an hour if ours is a stream. So when no answer has
 // stated anything for patience, and fewer of ours are under way than the server allows in all, one more goes: a
-// look. After each one in a row that is not served, it takes twice as long, up to rarestLook.
+// look. After each one in a row that is not served, it takes twice as long, up to rarestLook. A look goes also beside
+// as many as the server allows in all, if only with answers that are being read there are as many: the server may not
+// count streams. If the look is served, these do not count (unread), until a refusal is explained by the rest.
 type Bound struct {
 	most   int    // requests that may be under way; zero if the server does not state it
 	limit  int    // how many it allows in all, as it stated last; unbounded if it did not say
@@ -35,6 +37,7 @@ type Bound struct {
 	peak   int    // the most that were under way in this round trip
 	before int    // and in the one before
 	round  uint64 // the latest grant when this round trip began
+	unread bool   // requests whose answers are being read do not count
 	served bool   // an answer to a request that was served has stated it: else refusals alone do
 	silent int    // answers in a row that do not state it, to requests that were served
 
@@ -58,12 +61,13 @@ const unbounded = math.MaxInt / 32
 // processes at ten at a time for a minute each were refused 168 times in 800 requests, and without looks 8 times.
 const rarestLook = 2 * time.Minute
 
-// Take counts the grant of n requests, now, with how many are under way since.
-func (c *Bound) Take(now monotime.Time, granted uint64, underway, n int) {
+// Take counts the grant of n requests, now, with how many are under way since. Of these, the answers to some are being
+// read.
+func (c *Bound) Take(now monotime.Time, granted uint64, underway, n, reading int) {
 	if c.most == 0 {
 		return
 	}
-	if underway > n && !c.Fits(underway) && now >= c.nextLook(underway) { // else it is observed, and nothing delays it
+	if underway > n && !c.Fits(underway) && now >= c.nextLook(underway, reading) { // else it is observed, and nothing delays it
 		c.look, c.heardAt = granted, now
 		c.vain++
 	}
@@ -99,6 +103,7 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 	c.limit, c.heardAt, c.silent, c.served = most, now, 0, c.served || f.Served
 	switch {
 	case explains:
+		c.unread = false
 		most = min(most, f.Underway-f.N)
 		c.peak, c.before = most, most
 	case st.RemainingKnown:
@@ -115,7 +120,7 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 // it is out of date.
 func (c *Bound) allow(most int, f *Ended) {
 	if f.Served && f.Granted == c.look && c.vain > 0 {
-		c.vain, c.least = 0, unbounded
+		c.vain, c.least, c.unread = 0, unbounded, c.unread || f.Underway > c.limit
 	}
 	if c.least = min(c.least, most); f.Granted > c.round {
 		c.most, c.least, c.round = c.least, unbounded, f.Latest
@@ -149,17 +154,21 @@ func (c *Bound) Forget() {
 	}
 }
 
-// Open reports whether n requests that go together may go beside those that are under way.
-func (c *Bound) Open(now monotime.Time, underway, n int) bool {
-	return underway == 0 || c.Fits(underway+n) || now >= c.nextLook(underway+n)
+// Unread reports whether requests whose answers are being read are not to be counted.
+func (c *Bound) Unread() bool { return c.unread }
+
+// Open reports whether n requests that go together may go beside those that are under way. Of these, the answers to some
+// are being read.
+func (c *Bound) Open(now monotime.Time, underway, n, reading int) bool {
+	return underway == 0 || c.Fits(underway+n) || now >= c.nextLook(underway+n, reading)
 }
 
 // Fits reports whether so many may be under way.
 func (c *Bound) Fits(n int) bool { return c.most == 0 || n <= c.most }
 
-// nextLook is when so many may be under way, though others were seen to leave less to us.
-func (c *Bound) nextLook(n int) monotime.Time {
-	if n > c.limit {
+// nextLook is when so many may be under way, though others were seen to leave less to us, or some are only being read.
+func (c *Bound) nextLook(n, reading int) monotime.Time {
+	if n-reading > c.limit {
 		return c.heardAt.Add(monotime.Longest)
 	}
 	return c.heardAt.Add(min(patience<<min(c.vain, 20), rarestLook))
@@ -167,12 +176,12 @@ func (c *Bound) nextLook(n int) monotime.Time {
 
 // Due puts d off until the next look if n more may go only when a request has ended, which an optimist does not
 // wait for.
-func (c *Bound) Due(d *limit.Due, underway, n int, optimist bool) {
+func (c *Bound) Due(d *limit.Due, underway, n, reading int, optimist bool) {
 	const text = "the requests that the server allows at a time"
 	switch {
-	case c.Open(d.At, underway, n):
+	case c.Open(d.At, underway, n, reading):
 	case !optimist:
-		at := max(c.nextLook(underway+n), d.At)
+		at := max(c.nextLook(underway+n, reading), d.At)
 		d.Until(at, at, limit.InFlight, text)
 	case d.Cause == "":
 		d.Cause, d.Quota = limit.InFlight, text

@@ -62,17 +62,17 @@ func TestDue(t *testing.T) {
 	c.Learn(start, &quota.Concurrency{Limit: 3, RemainingKnown: true}, &Ended{Granted: 1, Latest: 1, N: 1, Underway: 3, Refused: true})
 	for underway, want := range map[int]time.Duration{0: 0, 1: 0, 2: patience, 3: monotime.Longest} {
 		d := limit.Due{At: start}
-		if c.Due(&d, underway, 1, false); d.At != start.Add(want) || c.Open(start, underway, 1) != (want == 0) {
+		if c.Due(&d, underway, 1, 0, false); d.At != start.Add(want) || c.Open(start, underway, 1, 0) != (want == 0) {
 			t.Errorf("beside %d: due after %v, want %v", underway, d.At.Sub(start), want)
 		}
 		d = limit.Due{At: start}
-		if c.Due(&d, underway, 1, true); d.At != start || (d.Cause == limit.InFlight) != (want > 0) {
+		if c.Due(&d, underway, 1, 0, true); d.At != start || (d.Cause == limit.InFlight) != (want > 0) {
 			t.Errorf("beside %d, an optimist has %+v", underway, d)
 		}
 	}
-	c.Take(start.Add(patience), 3, 3, 1)
+	c.Take(start.Add(patience), 3, 3, 1, 0)
 	d := limit.Due{At: start.Add(patience)}
-	if c.Due(&d, 2, 1, false); d.At != start.Add(3*patience) {
+	if c.Due(&d, 2, 1, 0, false); d.At != start.Add(3*patience) {
 		t.Errorf("after a look, due after %v, want %v", d.At.Sub(start), 3*patience)
 	}
 }
