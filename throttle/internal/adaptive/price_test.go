@@ -513,3 +513,30 @@ func TestLookThatCostsLess(t *testing.T) {
 		t.Errorf("all is back within %v, and after %v, want that nothing was in 40 s", s.most, s.least)
 	}
 }
+
+// TestRefusedBeforeThePriceIsKnown: where answers come late, the first ones are refusals. A limit of another unit
+// explains these, whatever remains: nobody knows what requests cost of it. So no pace is learned, as it is once they
+// cost far less than what remains.
+func TestRefusedBeforeThePriceIsKnown(t *testing.T) {
+	c := &convoy{bucket: newBucket(t, Config{})}
+	left := func(n int) Answer {
+		return Answer{Statements: []quota.Statement{{Unit: "tokens", Remaining: n}}}
+	}
+	c.goes(10)
+	for _, n := range []int{279, 73} {
+		c.answer(refusedAs(left(n)))
+	}
+	if !c.pace.Fresh() {
+		t.Error("a pace is learned before the price is known")
+	}
+	p := c.windows[0].price
+	p.learned, p.mean = enoughPrices, 10
+	for len(c.flying) > 0 {
+		c.answer(Answer{Lost: true})
+	}
+	c.now = c.now.Add(time.Hour)
+	c.goes(1)
+	if c.answer(refusedAs(left(800))); c.pace.Fresh() {
+		t.Error("no pace is learned of a refusal that nothing explains")
+	}
+}
