@@ -48,7 +48,7 @@ func (r *renewed) Take(now time.Time, n int) pacertest.Verdict {
 func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 	exact := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetDecimal, RetryAfter: pacertest.RetryAfterDecimal}
 	const s, ms = time.Second, time.Millisecond
-	draws := whole.Or(8, 40)
+	draws := whole.Or(20, 40)
 	for _, test := range []struct {
 		name                         string
 		algorithm                    pacertest.Algorithm
