@@ -164,6 +164,9 @@ func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, n
 // it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it
 // counts for how long that has lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
+	if l.link == nil && bound == monotime.Unbounded {
+		return d, false
+	}
 	if l.due(&d, now, now, alone, one, asked, true); l.link != nil {
 		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
 	}

@@ -272,8 +272,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 		return ErrQueueFull
 	case w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= check.Bound(w.l.MaxStandstill):
 		return nil // all that w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more
-	}
-	if w.standstill(now, d) {
+	case w.standstill(now, d):
 		return ErrStandstill
 	}
 	return nil
