@@ -90,11 +90,12 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 		safe := verdict.IdempotentByError(ctx, err, idempotent) || verdict.NeverSent(err)
 		return safe && !hopeless(err) && !verdict.Permanent(err), nil
 	}
-	limits, hint := t.Learn.Headers.Append(nil, resp.Header, time.Now())
+	facts := t.Learn.Headers.Parse(resp.Header, time.Now())
+	hint := facts.Retry
 	if hint.Known && !t.mayWait(t.MaxWait, 0, hint.After) {
 		return false, nil
 	}
-	refusal := verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(limits))
+	refusal := verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(facts.Limits))
 	safe := resp.Request != nil && idempotent(resp.Request)
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe).Again(), nil
 }
@@ -106,7 +107,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration {
 	var hint headers.Retry
 	if resp != nil {
-		_, hint = t.Learn.Headers.Append(nil, resp.Header, time.Now())
+		hint = t.Learn.Headers.Parse(resp.Header, time.Now()).Retry
 	}
 	p := delay.Policy{Backoff: t.Retry.Backoff, Rand: t.Rand}
 	return p.Between(min, max, attemptNum+1, hint)

@@ -63,7 +63,8 @@ func (t *Transport) read(trip *trip, g *throttle.Grant, resp *http.Response, lim
 	if resp.StatusCode < 400 {
 		limits, hint = bucketOf(ofThrottle.Granter(g)).habit.Append(t.Learn.Headers, limits, resp.Header, at, ofThrottle.Elapsed(g))
 	} else {
-		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
+		facts := t.Learn.Headers.Append(headers.Facts{Limits: limits}, resp.Header, at)
+		limits, hint = facts.Limits, facts.Retry
 	}
 	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(trip.req, resp) || !t.Learn.Headers.ReadsBody(resp.Header) {
 		return limits, hint

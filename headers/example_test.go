@@ -156,14 +156,15 @@ func ExampleReader_Append() {
 	telling.Set("RateLimit-Limit", "50")
 	telling.Set("RateLimit-Remaining", "49")
 
-	var buf [4]headers.Limit
+	var facts headers.Facts
 	for _, h := range []http.Header{quiet, telling} {
 		if !reader.Reads(h) {
 			fmt.Println("nothing")
 			continue
 		}
-		limits, retry := reader.Append(buf[:0], h, time.Now())
-		fmt.Println(limits[0].Remaining.N, "of", limits[0].Limit.N, retry.Known)
+		facts.Limits = facts.Limits[:0] // to be filled again
+		facts = reader.Append(facts, h, time.Now())
+		fmt.Println(facts.Limits[0].Remaining.N, "of", facts.Limits[0].Limit.N, facts.Retry.Known)
 	}
 	// Output:
 	// nothing

@@ -56,7 +56,7 @@ func BenchmarkAppend(b *testing.B) {
 			var buf [8]Limit
 			b.ReportAllocs()
 			for b.Loop() {
-				builtin.Append(buf[:0], h, noon)
+				builtin.Append(Facts{Limits: buf[:0]}, h, noon)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func BenchmarkReader(b *testing.B) {
 			var buf [8]Limit
 			b.ReportAllocs()
 			for b.Loop() {
-				r.Append(buf[:0], c.h, noon)
+				r.Append(Facts{Limits: buf[:0]}, c.h, noon)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func BenchmarkRetryAfter(b *testing.B) {
 			h := http.Header{"Retry-After": {v}}
 			b.ReportAllocs()
 			for b.Loop() {
-				builtin.Append(nil, h, noon)
+				builtin.Append(Facts{}, h, noon)
 			}
 		})
 	}

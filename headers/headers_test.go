@@ -259,7 +259,7 @@ func TestAppendAllocs(t *testing.T) {
 		fields("RateLimit", `"a";r=3;t=60, "b";r=5`, "RateLimit-Policy", `"a";q=10;w=60, "b";q=100;qu="tokens";pk=:MDJmODE5M2RjZTk3:`),
 	} {
 		var buf [4]Limit
-		if n := testing.AllocsPerRun(100, func() { builtin.Append(buf[:0], h, noon) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { builtin.Append(Facts{Limits: buf[:0]}, h, noon) }); n != 0 {
 			t.Errorf("%v allocations for %v", n, h)
 		}
 	}

@@ -42,14 +42,14 @@ func (r *Reader) Validate() error {
 
 // Parse is the function [Parse] with the Reader's dialects.
 func (r *Reader) Parse(h http.Header, received time.Time) Facts {
-	limits, retry := r.Append(nil, h, received)
-	return Facts{Limits: limits, Retry: retry}
+	return r.Append(Facts{}, h, received)
 }
 
-// Append is Parse for callers that count allocations: it appends to limits, and for the common
-// dialects it allocates nothing if the capacity suffices.
-func (r *Reader) Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) {
-	return read(limits, h, received, r.compiled(), nil)
+// Append is Parse for callers that count allocations: it appends to the Limits of facts, and for the
+// common dialects it allocates nothing if their capacity suffices. The rest of facts is that of h alone.
+func (r *Reader) Append(facts Facts, h http.Header, received time.Time) Facts {
+	facts.Limits, facts.Retry = read(facts.Limits, h, received, r.compiled(), nil)
+	return facts
 }
 
 // Reads reports whether h has a header that may say something of limits or of when to retry.

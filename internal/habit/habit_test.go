@@ -271,8 +271,7 @@ func TestHabitVectors(t *testing.T) {
 		for _, r := range []*headers.Reader{nil, own} {
 			var h Habit
 			header := header(v.Headers)
-			var want headers.Facts
-			want.Limits, want.Retry = r.Append(nil, header, v.ReceivedAt)
+			want := r.Append(headers.Facts{}, header, v.ReceivedAt)
 			for range 100 {
 				var got headers.Facts
 				got.Limits, got.Retry = h.Append(r, nil, header, v.ReceivedAt, since(v.ReceivedAt))
