@@ -864,6 +864,28 @@ func TestStandstillOfAStoreThatHasNothing(t *testing.T) {
 	}
 }
 
+// TestStandstillSparesWhoNeedsNothing: a claim that costs nothing of what a Store has not is no standstill, though it stood
+// behind claims that are.
+func TestStandstillSparesWhoNeedsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &emptyStore{none: true, spoil: func(reply *store.Reply, _ int) { reply.Next, reply.Ahead = 0, 0 }}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "10 bytes/s burst 5"), MaxStandstill: standstill, Shared: Shared{Store: s}}
+		start := time.Now()
+		var wg sync.WaitGroup
+		for _, bytes := range []int{3, 1, 0} {
+			wg.Go(func() {
+				_, err := l.Acquire(t.Context(), Claim{Costs: quota.Costs{quota.Bytes: bytes}})
+				if errors.Is(err, ErrStandstill) != (bytes > 0) || time.Since(start) != standstill+lease.Horizon {
+					t.Errorf("%d bytes: %v after %v", bytes, err, time.Since(start))
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		l.Close()
+	})
+}
+
 // TestStandstillOfOthersInAStore: what many others have got of a Store, each of them as much as goes at once, is no
 // standstill: the line moves.
 func TestStandstillOfOthersInAStore(t *testing.T) {

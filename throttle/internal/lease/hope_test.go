@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -105,6 +106,29 @@ func TestVain(t *testing.T) {
 	}
 	if v := (vain{one, 1, 1, 1}); v.broken(monotime.Time(1).Add(mostVain-1)) || !v.broken(monotime.Time(1).Add(mostVain)) {
 		t.Errorf("want that a word counts as broken after %v", mostVain)
+	}
+}
+
+// TestVainWithoutABound: a store that says that there is a slot now, so that no quota stands in the way, and has none, is
+// waited for as long as one that says which quota it is: for a day, or for the window of that. Who has slots, or needs
+// none, does not wait for it.
+func TestVainWithoutABound(t *testing.T) {
+	const now, day = monotime.Time(1) + monotime.Time(10000*time.Hour), 24 * time.Hour
+	for text, most := range map[string]time.Duration{"10/s burst 5": day, "5/720h window": 720 * time.Hour} {
+		for _, due := range []string{"", "of another room"} { // for which the claim is
+			for _, c := range []struct {
+				n      int
+				lasted time.Duration
+				want   bool
+			}{{1, most, false}, {1, most + 1, true}, {0, most + 1, false}} {
+				l := newLease(t, text, 0)
+				l.vain = vain{new(Hope), now.Add(-c.lasted), now, now.Add(-c.lasted)}
+				d, demand := limit.Due{At: now, Quota: due}, limit.Demand{Claims: 1, N: c.n}
+				if _, got := l.Beyond(now, d, &demand, false, monotime.Unbounded); got != c.want {
+					t.Errorf("%s, due for %q, a cost of %d, after %v: beyond is %v, want %v", text, due, c.n, c.lasted, got, c.want)
+				}
+			}
+		}
 	}
 }
 

@@ -117,22 +117,27 @@ func (l *Lease) Away(now monotime.Time, d *limit.Demand, urgent bool) bool {
 
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
 // for, but for others that go before. While the store cannot be reached, nobody knows for how long: then it counts
-// for how long that has lasted. If there is no bound, what the quota itself explains is waited for, and else longestAhead:
-// a caller who knows the quotas does not know what a store will say of them. What a store has had nothing for in so long,
-// whatever it says, is beyond the bound, too.
+// for how long that has lasted. What a store has had nothing for in so long, whatever it says, is beyond the bound,
+// too, but for a claim that has slots, or needs none.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
-	since, near := l.DownSince(), d.At.Sub(now) <= bound
-	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &Waiter{Demand: demand, Urgent: urgent}) {
+	since, near, claim := l.DownSince(), d.At.Sub(now) <= bound, Waiter{Demand: demand, Urgent: urgent}
+	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &claim) {
 		return limit.Due{At: now, Cause: limit.Store}, now.Sub(since) >= bound
 	}
-	if bound == monotime.Unbounded {
-		bound = max(l.longestGap(d.Quota), longestAhead)
-	}
-	if l.vain.lasts(now, bound) {
-		return limit.Due{At: now, Cause: limit.Pace, Quota: l.binding()}, true
+	if of := l.binding(); l.vain.lasts(now, l.longest(bound, of)) && !l.ready(now, &claim) {
+		return limit.Due{At: now, Cause: limit.Pace, Quota: of}, true
 	}
 	wait := d.At.Sub(now)
-	return d, min(wait, max(l.longestGap(d.Quota), wait-l.othersAhead())) > bound
+	return d, min(wait, max(l.longestGap(d.Quota), wait-l.othersAhead())) > l.longest(bound, d.Quota)
+}
+
+// longest returns for how long a claim waits for a quota, given by its name. If there is no bound, that is what the quota
+// itself explains, and else longestAhead: a caller who knows the quotas does not know what a store will say of them.
+func (l *Lease) longest(bound time.Duration, name string) time.Duration {
+	if bound == monotime.Unbounded {
+		return max(l.longestGap(name), longestAhead)
+	}
+	return bound
 }
 
 // longestAhead bounds for how long a line is waited for of which a store alone tells, as a hold of a store is bounded.
