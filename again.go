@@ -268,12 +268,13 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 }
 
 // readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and
-// its connection becomes free. Where connections are few, or what is in flight is bounded, the request that it waits
-// for may need just that connection, and would wait for it: for seconds, or for ever.
+// its connection becomes free. Where the answer holds a slot, the request may wait for just that; where connections
+// are few, or what is in flight is bounded, the request that it waits for may need just that connection: for seconds, or
+// for ever.
 func (trip *trip) readAhead() {
 	if trip.resp != nil {
 		base, ok := trip.t.base().(*http.Transport)
-		trip.resp.Body = body.ReadAhead(trip.resp.Body, trip.t.routes.Load().boundsFlight || ok && base.MaxConnsPerHost > 0)
+		trip.resp.Body = body.ReadAhead(trip.resp.Body, trip.holds || trip.t.routes.Load().boundsFlight || ok && base.MaxConnsPerHost > 0)
 	}
 }
 

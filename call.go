@@ -287,6 +287,7 @@ type trip struct {
 	ends    time.Time         // when the AttemptTimeout of the attempt ends; zero if there is none
 	latency time.Duration     // until its answer began; only if there is a Trace
 	resp    *http.Response    // the answer; nil if there is none
+	holds   bool              // the answer holds a slot, or is still to be charged, until it ends
 	resends int               // how often it was sent before this attempt
 }
 

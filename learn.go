@@ -102,7 +102,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	if o.Refused = a.Refused || o.Refused; o.Refused {
 		t.counts.refused.Add(1)
 	}
-	if o.Open {
+	if trip.holds = o.Open; o.Open {
 		resp.Body = t.watch(trip.req, resp, g, a.Unsettled, sent)
 	}
 	if !a.Refused && v.Success(resp, hint) {

@@ -343,6 +343,41 @@ func TestInFlightUntilAFailureEnds(t *testing.T) {
 	}
 }
 
+// So does a failure where the server alone says how many may be in flight: the attempt that follows does not wait for it
+// until it ends.
+func TestStatedInFlightUntilAFailureEnds(t *testing.T) {
+	for _, body := range []time.Duration{0, time.Second / 2, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var sent []time.Duration
+			base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				sent = append(sent, time.Since(start))
+				time.Sleep(1)
+				resp := lab.Answer(r, 200, "", "X-Concurrency-Limit", "1", "X-Concurrency-Remaining", "0")
+				if len(sent) == 2 {
+					pr, pw := io.Pipe()
+					time.AfterFunc(body, func() { pw.Close() })
+					resp.StatusCode, resp.Body, resp.ContentLength = 503, pr, -1
+				}
+				return resp, nil
+			})
+			tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero}
+			for range 2 {
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				if err != nil || resp.StatusCode != 200 {
+					t.Fatalf("got %v, %v", resp, err)
+				}
+				lab.Read(t, resp)
+				resp.Body.Close()
+			}
+			if want := []time.Duration{0, 1, time.Second + 2}; !slices.Equal(sent, want) { // the backoff is a second
+				t.Errorf("a body of %v: sent at %v, want %v", body, sent, want)
+			}
+			time.Sleep(time.Hour) // until bodies have ended
+		})
+	}
+}
+
 // The answer of an attempt that is made again does not hold its slot for ever: with one in flight, the next attempt
 // waits for it.
 func TestInFlightOfOneRetries(t *testing.T) {
