@@ -309,6 +309,33 @@ func TestStatedConcurrencyOfStreams(t *testing.T) {
 	})
 }
 
+// TestStatedConcurrencyAfterIdling: who had all, and has idled while others took six of ten, asks for the four that are left.
+func TestStatedConcurrencyAfterIdling(t *testing.T) {
+	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &atOnce{limit: ten, header: header, takes: 200 * time.Millisecond}
+				c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(s.take)}}
+				burst := func() {
+					var all sync.WaitGroup
+					for range 10 {
+						all.Go(func() { lab.Get(t, c, "http://a.example/") })
+					}
+					all.Wait()
+				}
+				burst()
+				burst()
+				time.Sleep(2 * time.Minute)
+				s.busy = 6
+				burst()
+				if s.refused != 0 {
+					t.Errorf("%d refused, want none", s.refused)
+				}
+			})
+		})
+	}
+}
+
 // TestStatedConcurrencyInSomeAnswers: where some answers do not state it, since these are from a cache, say, the others
 // do. A limit that is stated no more is forgotten by degrees.
 func TestStatedConcurrencyInSomeAnswers(t *testing.T) {

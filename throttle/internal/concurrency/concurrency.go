@@ -21,9 +21,10 @@ import (
 // Ours is what others leave: what we had under way, and what remained beside it. Some servers count what
 // remains when a request comes, others when its answer goes, and requests overtake each other: so the most
 // counts that we had under way in this round trip and the one before. By less, the last answer to a burst would
-// let one request go. Where that was too much since others came, a refusal takes it back. It becomes more only
-// when all answers of a round trip allow more: while requests of others are on their way, their places look
-// free. One request may always go, whatever was stated.
+// let one request go. But once all answers have come, none of that is left when the next request goes. Where that
+// was too much since others came, a refusal takes it back. It becomes more only when all answers of a round trip
+// allow more: while requests of others are on their way, their places look free. One request may always go,
+// whatever was stated.
 //
 // Others may end their requests while none of ours ends, for an hour if ours is a stream. So when no answer has
 // stated anything for patience, and fewer of ours are under way than the server allows in all, one more goes: a
@@ -70,6 +71,9 @@ func (c *Bound) Take(now monotime.Time, granted uint64, underway, n, reading int
 	if underway > n && !c.Fits(underway) && now >= c.nextLook(underway, reading) { // else it is observed, and nothing delays it
 		c.look, c.heardAt = granted, now
 		c.vain++
+	}
+	if underway == n {
+		c.peak, c.before = 0, 0
 	}
 	c.peak = max(c.peak, underway)
 }

@@ -55,6 +55,34 @@ func TestMost(t *testing.T) {
 	}
 }
 
+// TestAfterAPause: when all answers have come, what was under way before is no more: what remains beside one request is
+// all that others leave, and a refusal of one is not because too many were under way.
+func TestAfterAPause(t *testing.T) {
+	stated := func(left int) *quota.Concurrency {
+		return &quota.Concurrency{Limit: 10, Remaining: left, RemainingKnown: true}
+	}
+	burst := func() (c Bound) {
+		c.Learn(start, stated(9), &Ended{Granted: 1, Latest: 1, N: 1, Underway: 1, Served: true})
+		for n := range 12 { // the last two must not wait
+			c.Take(start, uint64(n+2), n+1, 1)
+		}
+		for n := range 12 {
+			c.Learn(start, stated(0), &Ended{Granted: uint64(n + 2), Latest: 13, N: 1, Underway: 12 - n, Served: true})
+		}
+		return c
+	}
+	c, later := burst(), start.Add(time.Minute)
+	c.Take(later, 14, 1, 1)
+	if c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Served: true}); c.most != 4 {
+		t.Errorf("%d at a time, want 4, as three more remain: %+v", c.most, c)
+	}
+	c = burst()
+	c.Take(later, 14, 1, 1)
+	if c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Refused: true}) {
+		t.Errorf("a refusal of one, where three more remain, is explained: %+v", c)
+	}
+}
+
 // TestDue: one more goes as a look, after five seconds, then after ten, while others have the rest; and never beside as
 // many as the server allows in all.
 func TestDue(t *testing.T) {
