@@ -34,6 +34,7 @@ import (
 type Bound struct {
 	most   int    // requests that may be under way; zero if the server does not state it
 	limit  int    // how many it allows in all, as it stated last; unbounded if it did not say
+	stated int    // the limit; or how many were ours, where it said no more than what remains
 	least  int    // the least that an answer of this round trip allows
 	peak   int    // the most that were under way in this round trip
 	before int    // and in the one before
@@ -113,7 +114,11 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 	case st.RemainingKnown:
 		most = min(most, ours+atMost(st.Remaining))
 	}
-	if most = max(most, 1); explains || c.most == 0 || most < c.most {
+	most = max(most, 1)
+	if c.stated = c.limit; st.Limit <= 0 {
+		c.stated = most
+	}
+	if explains || c.most == 0 || most < c.most {
 		c.most, c.least, c.round = most, most, f.Latest
 	}
 	c.allow(most, f)
@@ -144,7 +149,7 @@ func (c *Bound) passOver(now monotime.Time, f *Ended) {
 	c.silent++
 	switch {
 	case c.silent < silentAfter || now < c.heardAt.Add(patience) || max(f.Underway, c.peak, c.before) < c.most:
-	case c.most < 2*c.limit:
+	case c.most < 2*c.stated:
 		c.allow(c.most+1, f)
 	default:
 		*c = Bound{}

@@ -83,6 +83,30 @@ func TestAfterAPause(t *testing.T) {
 	}
 }
 
+// TestStatedNoMore: after how many round trips without a word, in each of which all were used, there is no limit.
+func TestStatedNoMore(t *testing.T) {
+	for name, test := range map[string]struct {
+		says quota.Concurrency
+		want int
+	}{
+		"the limit":          {quota.Concurrency{Limit: 5}, silentAfter + 6},
+		"what others leave":  {quota.Concurrency{Limit: 5, Remaining: 1, RemainingKnown: true}, silentAfter + 8}, // three, up to ten
+		"what remains alone": {quota.Concurrency{Remaining: 3, RemainingKnown: true}, silentAfter + 6},
+	} {
+		var c Bound
+		c.Learn(start, &test.says, &Ended{Granted: 1, Latest: 1, N: 1, Underway: 2, Served: true})
+		got, later := 0, start.Add(patience)
+		for ; c.Stated() && got < 1000; got++ {
+			granted := uint64(got + 2)
+			c.Take(later, granted, c.most, 1)
+			c.Learn(later, &quota.Concurrency{}, &Ended{Granted: granted, Latest: granted, N: 1, Underway: c.most, Served: true})
+		}
+		if got != test.want {
+			t.Errorf("%s: no limit after %d, want %d", name, got, test.want)
+		}
+	}
+}
+
 // TestDue: one more goes as a look, after five seconds, then after ten, while others have the rest; and never beside as
 // many as the server allows in all.
 func TestDue(t *testing.T) {
