@@ -107,6 +107,7 @@ type Ticket struct {
 	looks    bool          // the request goes to find out whether a used-up limit is restored, see look.looking
 	spares   bool          // the request left to others what is reserved for these, see look.idle
 	Reading  bool          // EndReading is to be told when the answer was read: Learn says so
+	begun    bool          // a price has counted that the answer began, and counts its end
 	another  bool          // another Server granted the request
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }

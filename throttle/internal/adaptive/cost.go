@@ -74,7 +74,8 @@ func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, a *Answer) {
 			p.first = max(p.first, float64(o.remaining+1))
 		}
 	case a.Reading:
-		t.Reading = p.beginReading(&kind) || t.Reading
+		t.begun = p.beginReading(&kind) || t.begun
+		t.Reading = t.Reading || t.begun
 	case w.isBefore(t.sequence): // it was charged to the window before
 	default:
 		p.count(&kind)
@@ -247,7 +248,7 @@ func (s *Server) EndReading(t *Ticket, kind *Kind) {
 	t.Reading = false
 	s.reading = max(s.reading-t.N, 0)
 	for _, w := range s.windows {
-		if w.price != nil {
+		if t.begun && w.price != nil {
 			w.price.endReading(kind)
 		}
 	}

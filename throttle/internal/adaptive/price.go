@@ -164,18 +164,13 @@ func (p *price) beginReading(kind *Kind) bool {
 	}
 	p.countPart(kind, p.streaming.part(p.mean))
 	p.streaming.begun += p.of(kind)
-	p.streaming.open++
 	return true
 }
 
-// endReading counts the rest of a request that beginReading has counted. It is told of others, too: of those that begin
-// while all is counted when an answer begins, or say what they cost, and of those that drew on the limit before this one.
+// endReading counts the rest of a request that beginReading has counted.
 func (p *price) endReading(kind *Kind) {
-	if p.streaming.open == 0 {
-		return
-	}
-	if p.streaming.open--; !p.streams() {
-		return // all is counted when an answer begins, since this one did
+	if !p.streams() {
+		return // the limit is a new one, or all is counted when an answer begins, since this one did
 	}
 	p.countPart(kind, 1-p.streaming.part(p.mean))
 	p.streaming.begun -= p.of(kind)
@@ -339,6 +334,5 @@ func (p *price) clone() *price {
 	}
 	own := *p
 	own.kinds = slices.Clone(p.kinds)
-	own.streaming.open = 0 // the ends of those are told where they began
 	return &own
 }

@@ -11,7 +11,6 @@ package adaptive
 type streaming struct {
 	begun        float64 // what those cost that have begun since learn was told, less what those cost that were read
 	both, square float64 // the sums of the least squares
-	open         int     // answers that have begun and were not read, as far as they are watched
 	seen         bool    // an answer came that was still being read
 	heard        int     // how often learn was told, since a request was refused
 }

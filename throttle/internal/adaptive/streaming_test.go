@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // A server charges what an answer costs when it begins, when it has been read, or half of it each time. Each answer is
@@ -80,19 +83,39 @@ func TestStreamingIsWatched(t *testing.T) {
 	}
 }
 
-// The end of an answer counts only if its begin did: not that of a request which said what it costs.
+// The end of an answer counts only if its begin did: not that of a request which said what it costs, and whose answer is
+// watched because the server states how many may be under way; nor where all counted when the answer began.
 func TestStreamingEndsWhatBegan(t *testing.T) {
-	kind := &Kind{Verb: "POST", Path: "/chat"}
-	p := price{mean: 100, learned: priceMemory, streaming: streaming{seen: true, square: 1e9}} // all is charged at the end
-	p.endReading(kind)
-	if len(p.kinds) != 0 || p.streaming.begun != 0 {
-		t.Errorf("an answer that never began has counted: %+v", p)
+	chat, said := Kind{Verb: "POST", Path: "/chat"}, Kind{Verb: "POST", Path: "/said"}
+	c := &convoy{bucket: newBucket(t, Config{})}
+	begin := func(kind Kind, cost *limit.Demand) *Ticket {
+		a := atATime(10, 5)
+		a.Reading, a.Cost, a.Statements = true, cost, []quota.Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6}}
+		c.goes(1)
+		t := c.flying[0]
+		c.flying = nil
+		c.End(t, nil)
+		c.Learn(c.now, t, kind, &a)
+		return t
 	}
-	p.beginReading(kind)
-	p.endReading(kind)
-	p.endReading(kind)
-	if got := p.kinds[0].served; math.Abs(got-1) > 1e-3 || p.streaming.begun != 0 {
+	c.EndReading(begin(chat, nil), &chat)
+	p := c.window1().price
+	p.streaming.square = 1e9 // all is charged at the end
+	first := begin(chat, nil)
+	c.EndReading(begin(said, &limit.Demand{Claims: 1, N: 1, Costs: map[string]int{"tokens": 50}}), &said)
+	if got := p.kinds[len(p.kinds)-1]; got.kind != chat || got.served > 1e-3 {
+		t.Errorf("an answer that never began has counted: %+v", p.kinds)
+	}
+	c.EndReading(first, &chat)
+	if got := p.kinds[0].served; len(p.kinds) != 1 || math.Abs(got-1) > 1e-3 || p.streaming.begun != -p.of(&chat) {
 		t.Errorf("one answer counts as %v: %+v", got, p)
+	}
+	p.streaming.both, p.streaming.heard = p.streaming.square, streamingEnough // all is charged at the begin
+	first = begin(chat, nil)
+	p.streaming.both, p.streaming.begun = 0, 0
+	before := p.kinds[len(p.kinds)-1].served
+	if c.EndReading(first, &chat); p.kinds[len(p.kinds)-1].served != before || p.streaming.begun != 0 {
+		t.Errorf("an answer of which all had counted counts again, after %v: %+v", before, p)
 	}
 }
 
