@@ -24,7 +24,8 @@ import (
 // is never refused.
 //
 // An Algorithm is not safe for concurrent use. A Server has a lock, and works with
-// copies made by Fresh, so that one value can describe several servers.
+// copies made by Fresh, so that one value can describe several servers. An Algorithm of today
+// stays one: the interface gets no other methods.
 type Algorithm interface {
 	// Take asks for n tokens at the instant now. It charges n if it admits the
 	// request. A request of 0 is always admitted and charges nothing, so that its

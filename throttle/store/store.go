@@ -23,7 +23,8 @@ import (
 // of a later request of the Limiter if that is shorter.
 //
 // For those who write a Store, the documentation of the package says how slots are reckoned, what comes back,
-// and what a store may forget.
+// and what a store may forget. A Store of today stays one: the interface gets no other methods, and what some stores
+// can do besides becomes an interface of its own.
 type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes between, and in the order
 	// of its fields: quotas, what comes back, what went, what costs more, what the server said, and then asks,
