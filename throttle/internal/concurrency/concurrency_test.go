@@ -64,7 +64,7 @@ func TestAfterAPause(t *testing.T) {
 	burst := func() (c Bound) {
 		c.Learn(start, stated(9), &Ended{Granted: 1, Latest: 1, N: 1, Underway: 1, Served: true})
 		for n := range 12 { // the last two must not wait
-			c.Take(start, uint64(n+2), n+1, 1)
+			c.Take(start, uint64(n+2), n+1, 1, 0)
 		}
 		for n := range 12 {
 			c.Learn(start, stated(0), &Ended{Granted: uint64(n + 2), Latest: 13, N: 1, Underway: 12 - n, Served: true})
@@ -72,12 +72,12 @@ func TestAfterAPause(t *testing.T) {
 		return c
 	}
 	c, later := burst(), start.Add(time.Minute)
-	c.Take(later, 14, 1, 1)
+	c.Take(later, 14, 1, 1, 0)
 	if c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Served: true}); c.most != 4 {
 		t.Errorf("%d at a time, want 4, as three more remain: %+v", c.most, c)
 	}
 	c = burst()
-	c.Take(later, 14, 1, 1)
+	c.Take(later, 14, 1, 1, 0)
 	if c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Refused: true}) {
 		t.Errorf("a refusal of one, where three more remain, is explained: %+v", c)
 	}
@@ -98,7 +98,7 @@ func TestStatedNoMore(t *testing.T) {
 		got, later := 0, start.Add(patience)
 		for ; c.Stated() && got < 1000; got++ {
 			granted := uint64(got + 2)
-			c.Take(later, granted, c.most, 1)
+			c.Take(later, granted, c.most, 1, 0)
 			c.Learn(later, &quota.Concurrency{}, &Ended{Granted: granted, Latest: granted, N: 1, Underway: c.most, Served: true})
 		}
 		if got != test.want {
