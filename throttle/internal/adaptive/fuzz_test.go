@@ -329,7 +329,7 @@ func (c *chaos) check() {
 		if s.reading != reading {
 			c.t.Fatalf("answers to %d are being read, want %d", s.reading, reading)
 		}
-		if !s.concurrency.Open(0, 0, math.MaxInt, 0) {
+		if !s.concurrency.Fits(1) {
 			c.t.Fatalf("not even one may go: %+v", s.concurrency)
 		}
 		if len(s.windows) > maxWindows || len(c.site.compared) > maxCompared || len(s.otherUnits) > len(units) {
