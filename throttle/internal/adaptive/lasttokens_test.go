@@ -45,6 +45,28 @@ func TestLastTokens(t *testing.T) {
 	}
 }
 
+// TestLastTokensAlone: who is left alone has all tokens from the first window on in which it is, however long what is left
+// would be left to others, and in the window in which others go leaves no more than they took last.
+func TestLastTokensAlone(t *testing.T) {
+	l := lastTokens{doubt: doubt{failures: 16, skip: maxSkip}}
+	for w, takes := range []int{3, 1, 1, 3} { // with that of others
+		left := 10
+		l.note(&outcome{n: 1, flight: 1, remaining: left, newest: true}, w+1)
+		for ; left >= takes && !l.leave(left, w+1); left -= takes {
+			l.note(&outcome{n: 1, flight: 1, remainingBefore: left, remaining: left - takes, newest: true}, w+1)
+		}
+		if want := []int{1, 0, 0, 1}[w]; left != want {
+			t.Errorf("%d are left in window %d, want %d", left, w, want)
+		}
+	}
+	l.note(&outcome{n: 1, flight: 1, remaining: 10, newest: true}, 9)
+	l.note(&outcome{n: 1, flight: 1, remainingBefore: 10, remaining: 3, newest: true}, 9) // others took six, and go
+	l.note(&outcome{n: 1, flight: 1, remainingBefore: 3, remaining: 2, newest: true}, 9)
+	if l.leave(2, 9) {
+		t.Error("tokens are left to others that took none since the answer before")
+	}
+}
+
 // TestLastTokensWhereNoResetIsStated: the last two of a window are left to others as well where looks have shown when
 // it ends.
 func TestLastTokensWhereNoResetIsStated(t *testing.T) {
