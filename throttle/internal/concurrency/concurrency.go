@@ -140,13 +140,16 @@ func (c *Bound) allow(most int, f *Ended) {
 // passOver takes in that a request was served, and that the answer does not state how many may be under way. Such
 // answers may come from a cache, so what was stated before stays. Where none has stated it for a while, it may be no
 // more: then each round trip allows one more if all were used, and once twice as many as were stated are, there is no
-// limit. But where refusals alone state it, each served request allows one more, up to what the server allows in all.
+// limit. A look was not in vain, but shows nothing else. But where refusals alone state it, each served request allows
+// one more, up to what the server allows in all.
 func (c *Bound) passOver(now monotime.Time, f *Ended) {
 	if !c.served {
 		c.allow(min(c.most+1, c.limit), f)
 		return
 	}
-	c.silent++
+	if c.silent++; f.Granted == c.look {
+		c.vain = 0
+	}
 	switch {
 	case c.silent < silentAfter || now < c.heardAt.Add(patience) || max(f.Underway, c.peak, c.before) < c.most:
 	case c.most < 2*c.stated:
