@@ -37,8 +37,8 @@ type window struct {
 // learn takes in a statement of an answer, which has a number in the sequence, and after which so much is in flight.
 //
 // The steps complete an outcome: what the answer says (read), beside what was known (before), and of which limit
-// (identify); whether that refused the request (blame); and what remains, until when, at which price, and of whom (hear).
-// Then all parts are told of it (conclude).
+// (identify); whether that refused the request (blame); what remains, and until when (hearOf); at which price
+// (learnPrice); and whether it is of the next window (seeNext). Then all parts are told of it (conclude).
 func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	var o outcome
 	w.read(&o, now, t, &kind, st, a, inFlight)
