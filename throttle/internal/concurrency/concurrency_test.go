@@ -130,7 +130,7 @@ func TestDue(t *testing.T) {
 	c.served = true
 	c.Learn(start.Add(patience), &quota.Concurrency{}, &Ended{Granted: 3, Latest: 4, N: 1, Underway: 3, Served: true})
 	d = limit.Due{At: start.Add(patience)}
-	if c.Due(&d, 2, 1, false); d.At != start.Add(2*patience) {
+	if c.Due(&d, 2, 1, 0, false); d.At != start.Add(2*patience) {
 		t.Errorf("after a look that was served, due after %v, want %v", d.At.Sub(start), 2*patience)
 	}
 }
