@@ -162,7 +162,7 @@ func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, n
 
 // oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether
 // it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it
-// counts for how long that has lasted. See due for asked.
+// counts for how long that has lasted. Without a bound, only a store is looked at. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
 	if l.link == nil && bound == monotime.Unbounded {
 		return d, false
