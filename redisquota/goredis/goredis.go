@@ -126,7 +126,8 @@ const patience = 100 * time.Millisecond
 
 // look dials once, and says why that fails, or what the server says unasked: that it has too many clients, say.
 // go-redis dials again and again, for longer than a call may take, and then says nothing but that the time is
-// over. If dialing does not fail, why it did so before is no reason any more; what a server answered is. Of a Cluster or a Ring, nothing says which node has the keys.
+// over. If dialing does not fail, why it did so before is no reason any more; what a server answered is. Of a
+// Cluster or a Ring, nothing says which node has the keys.
 func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error]) {
 	node, ok := c.redis.(*redis.Client)
 	if !ok {
