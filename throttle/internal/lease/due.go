@@ -133,7 +133,7 @@ func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 		if from > at {
 			atOnce = n[i]
 		}
-		missing[i] = max(missing[i]-atOnce, 0)
+		missing[i] = max(max(missing[i], 0)-atOnce, 0) // more may be in hand of one than is missing, and with debt atOnce is the largest int
 	}
 	return from.Add(l.work(missing))
 }

@@ -1246,3 +1246,13 @@ func (l *Lease) DueFrom(now monotime.Time, from limit.Due, ahead, d *limit.Deman
 	l.Due(now, &from, ahead, d, unreserved, optimist)
 	return from
 }
+
+// TestProjectBesideWhatIsInHand: what is in hand of one quota may be more than what is missing, while some of another is. Of
+// a quota with debt any number goes at once, which must not overflow.
+func TestProjectBesideWhatIsInHand(t *testing.T) {
+	l := newLease(t, "10/s burst 5 debt", 0.3)
+	l.slots.put(&heldSlot{id: 1, from: at(0), until: at(time.Second), left: []int{3, 0}}) // for an urgent claim
+	if got := l.project(at(0), at(0), []int{1, 1}, []int{1, 1}); got != at(0) {
+		t.Errorf("a claim that is not urgent goes %v later, want at once", got.Sub(at(0)))
+	}
+}
