@@ -352,7 +352,7 @@ func TestStatedInFlightUntilAFailureEnds(t *testing.T) {
 			var sent []time.Duration
 			base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				sent = append(sent, time.Since(start))
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				resp := lab.Answer(r, 200, "", "X-Concurrency-Limit", "1", "X-Concurrency-Remaining", "0")
 				if len(sent) == 2 {
 					pr, pw := io.Pipe()
@@ -364,7 +364,7 @@ func TestStatedInFlightUntilAFailureEnds(t *testing.T) {
 			tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero}
 			for range 2 {
 				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
-				if err != nil || resp.StatusCode != 200 {
+				if err != nil || resp.StatusCode != http.StatusOK {
 					t.Fatalf("got %v, %v", resp, err)
 				}
 				lab.Read(t, resp)
