@@ -121,15 +121,15 @@ func (w *window) learnSpent(t *Ticket, now monotime.Time, remaining, underway in
 	}
 }
 
-// tooDear reports whether a refused request may have cost more than what remains of the limit, in another unit than
-// requests: then the limit explains the refusal, though something remains. While no price is known, it may have cost
-// anything.
+// tooDear reports whether a refused request may have cost more than what remains of the limit, in another unit
+// than requests: then the limit explains the refusal, though something remains. If neither the price nor the limit
+// is known, nobody knows whether what remains is much, and the limit explains each refusal.
 func (w *window) tooDear(o *outcome, kind *Kind) bool {
 	switch {
 	case !o.refused || o.elsewhere || w.unit == "":
 		return false
 	case o.unpriced && w.price != nil:
-		return !w.price.known() || o.remaining < w.price.need(kind, 1, 0)
+		return !w.price.known() && w.stated == 0 || o.remaining < w.price.need(kind, 1, 0)
 	}
 	return o.remaining < o.n
 }

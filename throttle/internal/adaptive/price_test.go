@@ -515,28 +515,36 @@ func TestLookThatCostsLess(t *testing.T) {
 }
 
 // TestRefusedBeforeThePriceIsKnown: where answers come late, the first ones are refusals. A limit of another unit
-// explains these, whatever remains: nobody knows what requests cost of it. So no pace is learned, as it is once they
-// cost far less than what remains.
+// that is not stated explains these, whatever remains: nobody knows whether that is much. A stated limit does not
+// while much of it remains: then a limit that nobody states has refused the request, and only a pace tells of that.
+// Once requests are known to cost far less than what remains, neither explains a refusal.
 func TestRefusedBeforeThePriceIsKnown(t *testing.T) {
-	c := &convoy{bucket: newBucket(t, Config{})}
-	left := func(n int) Answer {
-		return Answer{Statements: []quota.Statement{{Unit: "tokens", Remaining: n}}}
-	}
-	c.goes(10)
-	for _, n := range []int{279, 73} {
-		c.answer(refusedAs(left(n)))
-	}
-	if !c.pace.Fresh() {
-		t.Error("a pace is learned before the price is known")
-	}
-	p := c.windows[0].price
-	p.learned, p.mean = enoughPrices, 10
-	for len(c.flying) > 0 {
-		c.answer(Answer{Lost: true})
-	}
-	c.now = c.now.Add(time.Hour)
-	c.goes(1)
-	if c.answer(refusedAs(left(800))); c.pace.Fresh() {
-		t.Error("no pace is learned of a refusal that nothing explains")
+	for _, test := range []struct {
+		limit, remaining int
+		known, paced     bool
+	}{
+		{limit: 0, remaining: 279},
+		{limit: 0, remaining: 5000},
+		{limit: 18_000, remaining: 0},
+		{limit: 18_000, remaining: 5000, paced: true},
+		{limit: 0, remaining: 9, known: true},
+		{limit: 0, remaining: 800, known: true, paced: true},
+		{limit: 18_000, remaining: 9, known: true},
+		{limit: 18_000, remaining: 800, known: true, paced: true},
+	} {
+		c := &convoy{bucket: newBucket(t, Config{})}
+		left := Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: test.limit, Remaining: test.remaining}}}
+		if test.known {
+			c.goes(1)
+			c.answer(left)
+			p := c.windows[0].price
+			p.learned, p.mean = enoughPrices, 10
+			c.now = c.now.Add(time.Hour)
+		}
+		c.goes(1)
+		c.answer(refusedAs(left))
+		if paced := !c.pace.Fresh(); paced != test.paced {
+			t.Errorf("%+v: a pace is learned: %t", test, paced)
+		}
 	}
 }
