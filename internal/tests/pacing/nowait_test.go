@@ -1,0 +1,91 @@
+package pacing
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
+)
+
+// atOnce sends n requests at once, and returns how many were served.
+func atOnce(client *http.Client, n int) int {
+	var served atomic.Int64
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			resp, err := client.Get("http://a.example/")
+			if err != nil {
+				return
+			}
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				served.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return int(served.Load())
+}
+
+// Bursts that must not wait get a fifth of what a server grants that says nothing, since a pace has one request go after
+// the other, and all of it by a quota: docs/waiting.md, "Before anything is known of a host".
+func TestBurstsThatMustNotWait(t *testing.T) {
+	for _, test := range []struct {
+		quotas      string
+		maxWait     time.Duration
+		least, most int // of 600 that the server grants in a minute
+		refused     int // at most
+	}{
+		{"", -1, 90, 150, 100},
+		{"", 300 * time.Millisecond, 240, 360, 100},
+		{"10/s", -1, 600, 600, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 10, Burst: 10}, pacertest.NoHeaders)
+			defer server.Close()
+			server.Latency = 80 * time.Millisecond
+			tr := &pacer.Transport{Base: server.Transport(), MaxWait: test.maxWait, Rand: func() float64 { return 0.5 }}
+			if test.quotas != "" {
+				tr.Quotas = pacer.Table{"/": quota.MustParse(test.quotas)}
+			}
+			served, start := 0, time.Now()
+			for i := range 60 {
+				time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second)))
+				served += atOnce(&http.Client{Transport: tr}, 50)
+			}
+			if served < test.least || served > test.most || server.Stats().Refused > test.refused {
+				t.Errorf("%q, MaxWait %v: %d served and %d refused, want %d to %d, and %d at most", test.quotas, test.maxWait, served, server.Stats().Refused, test.least, test.most, test.refused)
+			}
+		})
+	}
+}
+
+// A batch that waits for the limit of a day is served whole if nothing looks before that is back: docs/quotas.md, What a text
+// means.
+func TestBatchThatWaitsForDays(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, tr := range map[string]*pacer.Transport{
+		"MaxHold": {Learn: pacer.Learn{MaxHold: day}},
+		"window":  {Quotas: pacer.Table{"/": quota.MustParse("5/d window")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 5, Window: day}, pacertest.XRateLimit)
+				defer server.Close()
+				tr.Base, tr.MaxStandstill, tr.Rand = server.Transport(), pacer.Forever, lab.Zero
+				start := time.Now()
+				served := atOnce(&http.Client{Transport: tr}, 20)
+				if took := time.Since(start); served != 20 || server.Stats().Refused > 0 || took != 3*day {
+					t.Errorf("%d served after %v, %d refused, want 20 after 72h, and 0", served, took, server.Stats().Refused)
+				}
+			})
+		})
+	}
+}
