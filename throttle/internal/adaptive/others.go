@@ -119,10 +119,11 @@ func (u *others) estimate(remaining, inFlight int) float64 {
 }
 
 // beside is the estimate after the newest answer, with which so much is in flight. Where that shows others for certain,
-// what went after the request of the answer is left out.
+// what went after the request of the answer is left out. It is left in where the reset is not stated to the millisecond:
+// there, who leaves more to others than they take waits for a second for what comes back in some milliseconds.
 func (u *others) beside(o *outcome, inFlight int) float64 {
 	least := u.estimate(o.remaining, inFlight)
-	if least == 0 || o.granted == 0 || u.siblings {
+	if least == 0 || o.granted == 0 || u.siblings || o.resetLate == 0 {
 		return least
 	}
 	return max(least, u.perToken(o.remaining, o.granted-u.notSince))

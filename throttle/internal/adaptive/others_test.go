@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -35,21 +36,34 @@ func TestOthersOfARefill(t *testing.T) {
 }
 
 // TestOthersBesideAFlight: where others are there for certain, what of ours went after the request of an answer is not
-// taken for used. Where all of ours explain what is missing, nobody is seen.
+// taken for used. Where all of ours explain what is missing, nobody is seen. Where the reset is stated in seconds, all
+// that is in flight is taken for used.
 func TestOthersBesideAFlight(t *testing.T) {
 	for _, test := range []struct {
 		remaining int
+		step      time.Duration
 		want      float64
-	}{{89, 0}, {88, 5}, {86, 6}} {
+	}{
+		{89, time.Millisecond, 0},
+		{88, time.Millisecond, 5},
+		{86, time.Millisecond, 6},
+		{88, time.Second, 1. / 11},
+		{86, time.Second, 3. / 11},
+	} {
 		b := newBucket(t, Config{})
-		b.exchange(says(left(99, 100, time.Minute)))
+		left := func(remaining int) Answer {
+			st := left(remaining, 100, time.Minute)
+			st.Resolution = test.step
+			return says(st)
+		}
+		b.exchange(left(99))
 		var flight []*Ticket
 		for range 10 {
 			flight = append(flight, b.send())
 		}
-		b.at(100*time.Millisecond).done(flight[0], says(left(test.remaining, 100, time.Minute)))
-		if got := b.window1().others.perOurToken; got != test.want {
-			t.Errorf("%d remain: %v for each of ours, want %v", test.remaining, got, test.want)
+		b.at(100*time.Millisecond).done(flight[0], left(test.remaining))
+		if got := b.window1().others.perOurToken; math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%d remain, in steps of %v: %v for each of ours, want %v", test.remaining, test.step, got, test.want)
 		}
 	}
 }

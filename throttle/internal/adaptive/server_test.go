@@ -436,7 +436,7 @@ func TestOtherUsersUnseen(t *testing.T) {
 			t.Errorf("a limit of %d, after %v: %d requests go, want %d", test.limit, test.until, got, want)
 		}
 	}
-	for taken, want := range map[int][2]int{0: {8, 17}, 12: {1, 2}} { // of 25 that remain, 8 + 2·8, and then all; of 13, one, as 12 were theirs and two ours when the first was answered, and then two, as that is answered
+	for taken, want := range map[int][2]int{0: {8, 17}, 12: {4, 1}} { // of 25 that remain, 8 + 2·8, and then all; of 13, 4 + 2·4, and then one in place of the one that is answered
 		b := newBucket(t, Config{})
 		first := b.send()
 		b.at(20*ms).done(first, says(left(37, 38, time.Minute)))
