@@ -65,7 +65,7 @@ func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 		{"alone", &renewed{limit: 50, window: 2 * s}, pacertest.XRateLimitDelta, 1, 16, 300, 5 * ms, 10 * s, 10200 * ms},
 		{"honest", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, pacertest.XRateLimitDelta, 3, 16, 300, 5 * ms, 10 * s, 11500 * ms},
 		{"honest, decimals", &pacertest.FixedWindow{Limit: 50, Window: 2 * s}, exact, 3, 16, 300, 5 * ms, 10 * s, 11 * s},
-		{"honest, ten processes", &pacertest.FixedWindow{Limit: 100, Window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 600, 50 * ms, 50 * s, 57 * s},
+		{"honest, ten processes", &pacertest.FixedWindow{Limit: 100, Window: 10 * s}, pacertest.XRateLimitDelta, 10, 16, 590, 50 * ms, 50 * s, 55 * s}, // of 600, one token left over in six windows costs a seventh
 	} {
 		if !whole.Part(2, test.name) {
 			continue
