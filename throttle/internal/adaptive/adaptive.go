@@ -1,57 +1,64 @@
-// Package adaptive learns from the answers of a server what the server allows, and says when the next request may go.
+// Package adaptive learns from the answers of a server what the server allows, and says when the next request
+// may go.
 //
 // In come requests that are granted ([Server.Take]), requests that are over ([Server.End]), and answers
-// ([Server.Learn]): whether the server refused, for how long it wants to be left alone, and what it stated about its
-// limits. Out come the instant at which a request may go ([Server.Open], [Server.Due]) and what an answer means for all
-// requests of a bucket ([Effect]).
+// ([Server.Learn]): whether the server refused, for how long it wants to be left alone, and what it stated
+// about its limits. Out come the instant at which a request may go ([Server.Open], [Server.Due]) and what an
+// answer means for all requests of a bucket ([Effect]).
 //
-// The package is a state machine. It has no lock, no clock, no timer and no goroutine: the instant of each call is a
-// parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random numbers come
-// in as a function ([Config]).
+// The package is a state machine. It has no lock, no clock, no timer and no goroutine: the instant of each call
+// is a parameter. It does not know HTTP, the line of waiting requests, or quotas that the user has set. Random
+// numbers come in as a function ([Config]).
 //
-// The glossary of docs/learning-rules.md has the words of this package, such as look, hold, served and others: each
-// stands for one idea.
+// The glossary of docs/learning-rules.md has the words of this package, such as look, hold, served and others:
+// each stands for one idea.
 //
-// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go), because
-// several buckets may draw on one limit of the server. What is known of one limit that the server states is a window.
+// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one [Site] (server.go),
+// because several buckets may draw on one limit of the server. What is known of one limit that the server
+// states is a window.
 //
-// A request that wants to go asks server.go, which asks package concurrency, slowstart.go, package pace, and each window. The
-// latest instant counts. An answer goes through the files in this order, and docs/learning-rules.md has the rules of each:
+// A request that wants to go asks server.go, which asks package concurrency, slowstart.go, package pace, and
+// each window. The latest instant counts. An answer goes through the files in this order, and
+// docs/learning-rules.md has the rules of each:
 //
-//   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? Package whose: or one
-//     request, one kind of requests, something in front of the server, or all tenants?
-//   - learn.go: Learn, with a function for each step. Package overload: is a failure without explanation a refusal?
-//   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each limit:
-//   - window.go: what is known of it. remains.go: what remains. due.go: when a request may go. look.go: when to look if
-//     nothing remains. rare.go: and if many looks found nothing. An outcome goes to the parts of a window in the order
-//     that follows; parts.go says what else becomes of each: forgotten, copied, joined, kept for later, and whether it
-//     is steady.
-//   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request? dropped.go: is
-//     the limit stated no more?
+//   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? Package whose:
+//     or one request, one kind of requests, something in front of the server, or all tenants?
+//   - learn.go: Learn, with a function for each step. Package overload: is a failure without explanation a
+//     refusal?
+//   - elsewhere.go: of which limits can a refusal be? outcome.go: what the answer says of one limit. Then each
+//     limit:
+//   - window.go: what is known of it. remains.go: what remains. due.go: when a request may go. look.go: when to
+//     look if nothing remains. rare.go: and if many looks found nothing. An outcome goes to the parts of a
+//     window in the order that follows; parts.go says what else becomes of each: forgotten, copied, joined,
+//     kept for later, and whether it is steady.
+//   - millis.go: are resets milliseconds? behind.go: does the server state what was before the request?
+//     dropped.go: is the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - package concurrency: how many requests may be under way at a time, if the server states that.
 //   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it.
 //     streaming.go: when is it charged, if answers stream?
-//   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our look?
-//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others taken
-//     a part of it? meter.go: how much has come back? measure.go: at which rate? drip.go, grid.go: the rate that resets
-//     say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few tokens. sharing.go: do
-//     others share it? crowd.go: which part is ours then? stock.go: and if the rate is known? pricing.go: or does nobody,
-//     and a price explains what is missing?
-//   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go: is the
-//     rest spread over the time to the reset?
+//   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our
+//     look?
+//   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others
+//     taken a part of it? meter.go: how much has come back? measure.go: at which rate? drip.go, grid.go: the
+//     rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few
+//     tokens. sharing.go: do others share it? crowd.go: which part is ours then? stock.go: and if the rate is
+//     known? pricing.go: or does nobody, and a price explains what is missing?
+//   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go:
+//     is the rest spread over the time to the reset?
 //   - sought.go, seek.go: when to look if no reset is stated. guess.go: when to look before a stated reset.
 //   - doubt.go: a look, or a belief, that was in vain comes again ever more seldom.
-//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go: is one limit several counters, as
-//     package counter finds out? countapart.go: what the Server of one of them begins with.
-//   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a bucket
-//     has idled. slowstart.go: one request first, then more.
+//   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go: is one limit several
+//     counters, as package counter finds out? countapart.go: what the Server of one of them begins with.
+//   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a
+//     bucket has idled. slowstart.go: one request first, then more.
 //   - hint.go: what a hint stands for, or the lack of one. holds.go: for how long nothing goes after a refusal.
 //
-// Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a quota),
-// steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data: data.go and habit.go
-// have its parts, lesson.go writes it to a Store, package shelf to a file), hearsay.go (what is taken over
-// of a limit, whoever says it), and state.go and belief.go (what people are told, in numbers and in words).
+// Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a
+// quota), steady.go (a shorter way where there is nothing to find out), memory.go (what is learned, as data:
+// data.go and habit.go have its parts, lesson.go writes it to a Store, package shelf to a file), hearsay.go
+// (what is taken over of a limit, whoever says it), and state.go and belief.go (what people are told, in
+// numbers and in words).
 package adaptive
 
 import (
@@ -112,8 +119,8 @@ type Ticket struct {
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 
-// Granted is the place of the grant among all grants and answers of the Site, see Server.Sequence; zero if that is not
-// known.
+// Granted is the place of the grant among all grants and answers of the Site, see Server.Sequence; zero if that
+// is not known.
 func (t *Ticket) Granted() uint64 { return uint64(t.sequence) }
 
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server
@@ -136,8 +143,8 @@ type Answer struct {
 
 	Waiting int // claims in line now, without one for the same request
 
-	// Instances says that one of the Statements is what several instances of the server state together: what they say
-	// of resets to and fro is no sign of a limit that comes back token by token.
+	// Instances says that one of the Statements is what several instances of the server state together: what
+	// they say of resets to and fro is no sign of a limit that comes back token by token.
 	Instances bool
 
 	short bool // a limit may have refused it, if it was refused: see Server.short
@@ -170,7 +177,8 @@ type Effect struct {
 	Hold       time.Duration // nothing is to go for so long; zero if requests may go
 	Said       time.Duration // how long the server said; more than Hold where MaxHold has cut that
 
-	// Contradicted says that some answers, this one or earlier ones, cannot be about one counter, see Contradicted.
+	// Contradicted says that some answers, this one or earlier ones, cannot be about one counter, see
+	// Contradicted.
 	Contradicted bool
 }
 

@@ -1,7 +1,7 @@
 package adaptive
 
-// apart says that the Server is of one of several counters to which the server gives one name: package counter has told
-// them apart. What is stated of the one says nothing of the others, but for how resets are stated.
+// apart says that the Server is of one of several counters to which the server gives one name: package counter
+// has told them apart. What is stated of the one says nothing of the others, but for how resets are stated.
 type apart struct {
 	whole ID // the Server that heard of all of them; zero if there is only one
 	name  string
@@ -11,11 +11,12 @@ type apart struct {
 	others float64 // what others use of all counters together for each token of ours
 }
 
-// isPlain reports whether a limit is of requests, and of those to which the server gives no Counter of their own.
+// isPlain reports whether a limit is of requests, and of those to which the server gives no Counter of their
+// own.
 func (n *limitName) isPlain() bool { return n.counter == "" && n.unit == "" }
 
-// contradictions is whether answers about a window contradict each other so often that package counter is to look
-// closer. Once is not enough: then the limit has changed, or the server was restarted.
+// contradictions is whether answers about a window contradict each other so often that package counter is to
+// look closer. Once is not enough: then the limit has changed, or the server was restarted.
 type contradictions struct {
 	latest sequence // the answer that contradicted one before
 	enough bool

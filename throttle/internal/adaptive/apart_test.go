@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestContradictions: it is looked closer at answers after two contradictions, unless they are far from each other.
+// TestContradictions: it is looked closer at answers after two contradictions, unless they are far from each
+// other.
 func TestContradictions(t *testing.T) {
 	for _, test := range []struct {
 		answers []sequence
@@ -26,8 +27,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestOverlapSeparate: who hears what contradicts a shared window goes on with what it heard, and the other with what
-// was known before; it does not take them for one again.
+// TestOverlapSeparate: who hears what contradicts a shared window goes on with what it heard, and the other
+// with what was known before; it does not take them for one again.
 func TestOverlapSeparate(t *testing.T) {
 	var site Site
 	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})

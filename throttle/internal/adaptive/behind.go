@@ -17,8 +17,8 @@ type behind struct {
 // mostFirst bounds after how many such looks the last one is asked for.
 const mostFirst = 8
 
-// othersSeen is from which estimate on, in tokens for each of ours, others are likely to have taken the last one. One
-// that is refused for each window looks like a few hundredths.
+// othersSeen is from which estimate on, in tokens for each of ours, others are likely to have taken the last
+// one. One that is refused for each window looks like a few hundredths.
 const othersSeen = 0.5
 
 // steady reports whether a statement stands for what it says.

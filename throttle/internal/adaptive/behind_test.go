@@ -34,7 +34,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// TestBehindIsTriedAgain: others may have taken the last one, so what the server says counts again, ever more rarely.
+// TestBehindIsTriedAgain: others may have taken the last one, so what the server says counts again, ever more
+// rarely.
 func TestBehindIsTriedAgain(t *testing.T) {
 	b := newBucket(t, Config{})
 	var refused []int

@@ -14,9 +14,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// Beliefs says in words what is believed of the server, and why: first of its pace, of requests at the same time and of failures, then of each limit,
-// by unit and name. Instants are by the wall clock of this machine, in UTC. What is not known is left out. There are no
-// more than maxWindows + 5 texts, and names are cut as everywhere.
+// Beliefs says in words what is believed of the server, and why: first of its pace, of requests at the same
+// time and of failures, then of each limit, by unit and name. Instants are by the wall clock of this machine,
+// in UTC. What is not known is left out. There are no more than maxWindows + 5 texts, and names are cut as
+// everywhere.
 func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string) {
 	if p := s.pace.State(now); p.Rate > 0 || p.Slides {
 		all = append(all, paceBelief(&p, now, clock))

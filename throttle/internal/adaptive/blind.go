@@ -27,7 +27,8 @@ type blind struct {
 // blindTrips is within how many round trips so much must come back.
 const blindTrips = 10
 
-// mayBeBlind reports whether so much is under way that more than two windows may come back within so many round trips.
+// mayBeBlind reports whether so much is under way that more than two windows may come back within so many round
+// trips.
 func (o *outcome) mayBeBlind() bool { return blindTrips*o.flight > 2*o.limit }
 
 // note takes in an outcome, and reports whether more came back than two windows have; and at which rate it

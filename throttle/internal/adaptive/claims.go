@@ -10,14 +10,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/whose"
 )
 
-// This file says whose matter a refusal is, and which claim goes next: a refusal may be the matter of the bucket, of
-// the claim or its kind alone or of something in front of the server (package whose). Claims are those that
-// wait in the line, of which this package sees no more than it is told.
+// This file says whose matter a refusal is, and which claim goes next: a refusal may be the matter of the
+// bucket, of the claim or its kind alone or of something in front of the server (package whose). Claims are
+// those that wait in the line, of which this package sees no more than it is told.
 
-// Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. Asked is for how long the
-// server wants no requests; zero if it does not say. Stated says that the refusal states a limit. Own says that the
-// refusal is the claim's own matter, of which Learn is not to be told. Hold is for how long the claim is not to be
-// made again; zero if that is for the bucket to say.
+// Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. Asked is for how
+// long the server wants no requests; zero if it does not say. Stated says that the refusal states a limit. Own
+// says that the refusal is the claim's own matter, of which Learn is not to be told. Hold is for how long the
+// claim is not to be made again; zero if that is for the bucket to say.
 func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration, stated bool) (hold time.Duration, own bool) {
 	if s.stray(now, stated) {
 		return s.alone(asked, p.Stray()), true
@@ -34,9 +34,9 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	return s.alone(asked, p.Refusals()), v != whose.OfBucket
 }
 
-// Unheld takes in an answer that refuses a claim, and returns for how long the claim waits by itself: alone, if Refuse
-// has said so already, or if servers can hold the bucket. Where none can (Config.MaxHold is zero), that is for how long
-// the server asks, else until the limits that it says are used up come back, else a backoff.
+// Unheld takes in an answer that refuses a claim, and returns for how long the claim waits by itself: alone, if
+// Refuse has said so already, or if servers can hold the bucket. Where none can (Config.MaxHold is zero), that
+// is for how long the server asks, else until the limits that it says are used up come back, else a backoff.
 func (s *Server) Unheld(alone time.Duration, p **Past, asked time.Duration, stated []quota.Statement) time.Duration {
 	if alone > 0 || s.config.MaxHold > 0 {
 		return alone
@@ -51,8 +51,8 @@ func (s *Server) Unheld(alone time.Duration, p **Past, asked time.Duration, stat
 	return s.alone(asked, (*p).Stray())
 }
 
-// stray takes in a refusal, and reports whether it comes from something in front of the server. Stated says that the
-// refusal states a limit.
+// stray takes in a refusal, and reports whether it comes from something in front of the server. Stated says
+// that the refusal states a limit.
 func (s *Server) stray(now monotime.Time, stated bool) bool {
 	if stated || len(s.windows) == 0 || s.silent > 0 {
 		return false
@@ -86,7 +86,8 @@ func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) (pass 
 // Yields is [whose.Judge.Yields].
 func (s *Server) Yields(p *Past, before monotime.Time) bool { return s.judge.Yields(p, before) }
 
-// TriesAnother reports whether a request is to go at once, alone, after a refusal that does not hold the bucket.
+// TriesAnother reports whether a request is to go at once, alone, after a refusal that does not hold the
+// bucket.
 func (s *Server) TriesAnother() bool { return s.judge.Tries() && s.slowStart.allowed == 1 }
 
 // Ahead returns which of n claims is to go ahead after a hold; see [whose.Judge.Ahead].
@@ -94,8 +95,8 @@ func (s *Server) Ahead(n int, kind func(i int) *Kind) int {
 	return s.judge.Ahead(n, s.refusals, kind, s.config.Random)
 }
 
-// RefusedAgain reports whether the latest refusal, of a request with ticket t, came right after another one: nothing
-// was served in between, or only requests that were under way when the other one came.
+// RefusedAgain reports whether the latest refusal, of a request with ticket t, came right after another one:
+// nothing was served in between, or only requests that were under way when the other one came.
 func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First }
 
 // OthersFirst is [whose.Judge.OthersFirst].

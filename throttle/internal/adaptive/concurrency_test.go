@@ -114,8 +114,8 @@ func TestConcurrencyUnexplained(t *testing.T) {
 	c.want(0)
 }
 
-// TestConcurrencyStatedNoMore: some answers may not state it. When none has for Patience, each round trip in which all
-// were used allows one more; what has doubled so is no limit.
+// TestConcurrencyStatedNoMore: some answers may not state it. When none has for Patience, each round trip in
+// which all were used allows one more; what has doubled so is no limit.
 func TestConcurrencyStatedNoMore(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{})}
 	c.goes(10)
@@ -176,8 +176,8 @@ func TestConcurrencyReading(t *testing.T) {
 	c.want(1)
 }
 
-// TestConcurrencyUnread: a server that does not count streams is found out by a look beside as many as it allows, and
-// one that does count them, after all, by a refusal.
+// TestConcurrencyUnread: a server that does not count streams is found out by a look beside as many as it
+// allows, and one that does count them, after all, by a refusal.
 func TestConcurrencyUnread(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{})}
 	c.goes(1)
@@ -232,8 +232,8 @@ func TestConcurrencyLooks(t *testing.T) {
 	c.want(1)
 }
 
-// TestConcurrencyExplains: a refusal because too many requests were under way teaches no pace, whatever the server
-// states else, and says nothing against limits that it does not speak of.
+// TestConcurrencyExplains: a refusal because too many requests were under way teaches no pace, whatever the
+// server states else, and says nothing against limits that it does not speak of.
 func TestConcurrencyExplains(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{MaxHold: time.Minute})}
 	c.goes(8)
@@ -259,8 +259,8 @@ func TestConcurrencyBesideOthers(t *testing.T) {
 	}
 }
 
-// TestConcurrencySplit: what another bucket of the server has learned holds from the start, beside what is under way
-// there.
+// TestConcurrencySplit: what another bucket of the server has learned holds from the start, beside what is
+// under way there.
 func TestConcurrencySplit(t *testing.T) {
 	for underway, want := range map[int]int{0: 10, 4: 6, 10: 1} {
 		c := &convoy{bucket: newBucket(t, Config{})}
@@ -273,8 +273,8 @@ func TestConcurrencySplit(t *testing.T) {
 	}
 }
 
-// TestConcurrencyOfRefusals: what refusals alone state is not forgotten since served requests do not state it, but
-// when the bucket has idled.
+// TestConcurrencyOfRefusals: what refusals alone state is not forgotten since served requests do not state it,
+// but when the bucket has idled.
 func TestConcurrencyOfRefusals(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{SlowStart: true})}
 	c.concurrency.Learn(c.now, &quota.Concurrency{Limit: 7}, &concurrency.Ended{N: 1, Underway: 8, Refused: true})

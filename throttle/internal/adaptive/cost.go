@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file says what requests cost of a limit, those that are to go and those in flight, in the unit of the limit; and
-// it has the price be learned of those that do not say it, see price.
+// This file says what requests cost of a limit, those that are to go and those in flight, in the unit of the
+// limit; and it has the price be learned of those that do not say it, see price.
 
 // prices reports whether what d costs of the window is learned.
 func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
@@ -83,9 +83,9 @@ func (w *window) learnPrice(o *outcome, t *Ticket, kind Kind, a *Answer) {
 	w.learnSpent(t, o.now, o.remaining, a.underway, !o.refused, &kind, o.change != sameReset, o.newest)
 }
 
-// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request with so
-// many others under way. Of a window of which all requests are answered, the least that remained is what remains,
-// whichever answer said it; one about the window before says nothing of it.
+// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request
+// with so many others under way. Of a window of which all requests are answered, the least that remained is
+// what remains, whichever answer said it; one about the window before says nothing of it.
 func (w *window) learnSpent(t *Ticket, now monotime.Time, remaining, underway int, served bool, kind *Kind, another, newest bool) {
 	p := w.price
 	if w.isBefore(t.sequence) {
@@ -122,8 +122,8 @@ func (w *window) learnSpent(t *Ticket, now monotime.Time, remaining, underway in
 }
 
 // tooDear reports whether a refused request may have cost more than what remains of the limit, in another unit
-// than requests: then the limit explains the refusal, though something remains. If neither the price nor the limit
-// is known, nobody knows whether what remains is much, and the limit explains each refusal.
+// than requests: then the limit explains the refusal, though something remains. If neither the price nor the
+// limit is known, nobody knows whether what remains is much, and the limit explains each refusal.
 func (w *window) tooDear(o *outcome, kind *Kind) bool {
 	switch {
 	case !o.refused || o.elsewhere || w.unit == "":
@@ -142,14 +142,15 @@ func isSaid(d *limit.Demand, unit string) bool {
 	return ok
 }
 
-// unitCost is what the requests in flight cost in one unit. It counts only requests whose cost in the unit is known.
+// unitCost is what the requests in flight cost in one unit. It counts only requests whose cost in the unit is
+// known.
 type unitCost struct {
 	n        int // in the unit
 	requests int // of the same requests, in requests
 }
 
-// need returns how much of a window must remain, beside what is in flight, so that d may go. That is what d costs;
-// where the cost is learned, it is so much more that d rarely costs more.
+// need returns how much of a window must remain, beside what is in flight, so that d may go. That is what d
+// costs; where the cost is learned, it is so much more that d rarely costs more.
 func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
 	if w.unit == "" {
 		return d.N
@@ -164,8 +165,8 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	}
 	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests+int(math.Ceil(w.price.unread(s.reading))))
 	if n > w.stated/2 && w.stated > 0 {
-		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each
-		// window.
+		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in
+		// each window.
 		n = min(n, max(w.price.times(d.N, kind), w.stated/2), max(w.stated, d.N))
 	}
 	return n
@@ -188,8 +189,8 @@ func (s *Server) inFlightOn(w *window) (n int) {
 	return n
 }
 
-// inFlightIn returns the cost of the requests in flight in the unit of a window. A request whose cost in the unit is
-// not known counts at the price of the window, or if there is no price, as what it costs in requests.
+// inFlightIn returns the cost of the requests in flight in the unit of a window. A request whose cost in the
+// unit is not known counts at the price of the window, or if there is no price, as what it costs in requests.
 func (s *Server) inFlightIn(w *window) int {
 	if w.unit == "" || w.price == nil && len(s.otherUnits) == 0 {
 		return s.inFlight

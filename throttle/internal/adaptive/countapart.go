@@ -7,9 +7,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with what was
-// said of the counter, as whole has found that resets are stated, and, where whole knew of the same reset, with when
-// that window began.
+// CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with
+// what was said of the counter, as whole has found that resets are stated, and, where whole knew of the same
+// reset, with when that window began.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st counter.Stated) {
 	if v := whole.find(limitName{name: name}); v != nil {
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
@@ -38,8 +38,8 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 	r := &w.reset
 	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2
 	same := early <= before.late && before.early <= late
-	// The window of the counter may have begun a little later than that of another one, of which whole heard first. A
-	// look that comes too early would be taken to prove that windows do not last whole steps.
+	// The window of the counter may have begun a little later than that of another one, of which whole heard
+	// first. A look that comes too early would be taken to prove that windows do not last whole steps.
 	if first := st.Since.Add(r.halfRoundTrip); st.Since != 0 && (begun(w.stated, w.stated-bounded(st.AtStart)) || same && first.Sub(before.opened) < r.resolution) {
 		r.opened = first
 	}

@@ -71,9 +71,9 @@ func TestCountApartOthers(t *testing.T) {
 	}
 }
 
-// TestCountApartBegins: when the window of a counter began is known by the first answer about it, if it had only just begun
-// then, or if the whole knows of a window with the same reset that began no more than a step before; and if not, by that
-// window. What the whole knows of another reset says nothing of it.
+// TestCountApartBegins: when the window of a counter began is known by the first answer about it, if it had
+// only just begun then, or if the whole knows of a window with the same reset that began no more than a step
+// before; and if not, by that window. What the whole knows of another reset says nothing of it.
 func TestCountApartBegins(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -129,7 +129,8 @@ func TestCountApartBegins(t *testing.T) {
 	}
 }
 
-// TestCountApartKnowsNothing: of a counter without a reset, and of one whose reset has passed, no limit is known.
+// TestCountApartKnowsNothing: of a counter without a reset, and of one whose reset has passed, no limit is
+// known.
 func TestCountApartKnowsNothing(t *testing.T) {
 	passed, none := left(3, 50, time.Second), left(3, 50, 0)
 	none.ResetKnown = false

@@ -1,10 +1,10 @@
 package adaptive
 
-// crowd is others who are likely to share a limit that comes back token by token. Each looks for its part of the rate: a
-// refusal halves ours, and it grows while more is left over than is kept for the others.
+// crowd is others who are likely to share a limit that comes back token by token. Each looks for its part of
+// the rate: a refusal halves ours, and it grows while more is left over than is kept for the others.
 //
-// In come refusals (refuse) and what was served (serve, share). Out comes whether others are there (on), how much is left
-// to them (keep, leave), and between which bounds our part of the rate is (least, most).
+// In come refusals (refuse) and what was served (serve, share). Out comes whether others are there (on), how
+// much is left to them (keep, leave), and between which bounds our part of the rate is (least, most).
 type crowd struct {
 	left   int     // others are taken to be gone after so many more served requests; zero if none are likely
 	leaves bool    // something is left to them: they are certain, another request was refused meanwhile, or they were there from the start
@@ -47,7 +47,8 @@ func (c *crowd) begin(most float64) {
 // stay takes in that others are there still, and that something is to be left to them.
 func (c *crowd) stay() { c.left, c.leaves = crowdFor, true }
 
-// refuse takes in a refusal that others explain, for certain perhaps. If it is the first, our part grows up to most.
+// refuse takes in a refusal that others explain, for certain perhaps. If it is the first, our part grows up to
+// most.
 func (c *crowd) refuse(most float64, certain bool) {
 	if !c.on() {
 		c.most = most
@@ -56,13 +57,14 @@ func (c *crowd) refuse(most float64, certain bool) {
 	c.left = crowdFor
 }
 
-// wasRefused reports whether nothing was served since others were seen last: if a request was refused now, that is their
-// doing.
+// wasRefused reports whether nothing was served since others were seen last: if a request was refused now, that
+// is their doing.
 func (c *crowd) wasRefused() bool { return c.left == crowdFor }
 
-// serve takes in that a request was served, and so much of a limit remains. It reports whether more is left than is kept.
-// Where less is left than each leaves to the others, these are still there: a part of the rate alone does not use so
-// much.
+// serve takes in that a request was served, and so much of a limit remains. It reports whether more is left
+// than is kept.
+// Where less is left than each leaves to the others, these are still there: a part of the rate alone does not
+// use so much.
 func (c *crowd) serve(remaining, limit int) (more bool) {
 	keep := c.keep(limit)
 	if c.left--; remaining < keep {
@@ -98,6 +100,6 @@ func (c *crowd) leave(limit, inFlight int) int {
 	return max(keep, crowdFlights*inFlight)
 }
 
-// least returns below which rate ours does not fall, where none is below slowest: one who was refused by chance again
-// and again would else not come back for long after the others have gone.
+// least returns below which rate ours does not fall, where none is below slowest: one who was refused by chance
+// again and again would else not come back for long after the others have gone.
 func (c *crowd) least(slowest float64) float64 { return max(crowdLeast*c.most, slowest) }

@@ -12,16 +12,16 @@ type WindowMemory struct {
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`
 
-	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. Where no reset is
-	// stated, they are what looks have found (BackAfter, BackWithin). The server states resets in steps of Resolution.
-	// Span is the length of the window, zero if the server does not state it.
+	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. Where no
+	// reset is stated, they are what looks have found (BackAfter, BackWithin). The server states resets in
+	// steps of Resolution. Span is the length of the window, zero if the server does not state it.
 	Early      time.Time     `json:"early,omitzero"`
 	Late       time.Time     `json:"late,omitzero"`
 	Resolution time.Duration `json:"resolution,omitzero"`
 	Span       time.Duration `json:"span,omitzero"`
 
-	// The window began so long before Late, give or take BeganWithin, as its first answer showed. Both are zero if that
-	// is not known.
+	// The window began so long before Late, give or take BeganWithin, as its first answer showed. Both are zero
+	// if that is not known.
 	Began       time.Duration `json:"began,omitzero"`
 	BeganWithin time.Duration `json:"beganWithin,omitzero"`
 
@@ -36,12 +36,12 @@ func (m *WindowMemory) of() limitName {
 	return limitName{m.Name, m.Counter, canonical(m.Unit)}
 }
 
-// Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are a part
-// of WindowMemory. A later run of the program, or another process, begins with them when the server first states the
-// limit.
+// Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are
+// a part of WindowMemory. A later run of the program, or another process, begins with them when the server
+// first states the limit.
 type Habits struct {
-	// Floors says that resets are rounded down. WholeSteps is 1 if windows last a whole number of the steps in which
-	// resets are stated, and 2 if they do not (guessWholeSteps).
+	// Floors says that resets are rounded down. WholeSteps is 1 if windows last a whole number of the steps in
+	// which resets are stated, and 2 if they do not (guessWholeSteps).
 	Floors     bool `json:"floors,omitzero"`
 	WholeSteps int  `json:"wholeSteps,omitzero"`
 
@@ -54,23 +54,25 @@ type Habits struct {
 	Refill float64 `json:"refill,omitzero"`
 	Raises bool    `json:"raises,omitzero"`
 
-	// EarlyFailed is how many looks before the reset found nothing, RefillFailed how often the limit was wrongly taken
-	// for one that refills, and EmptyReset says that a reset brought nothing.
+	// EarlyFailed is how many looks before the reset found nothing, RefillFailed how often the limit was
+	// wrongly taken for one that refills, and EmptyReset says that a reset brought nothing.
 	EarlyFailed  int  `json:"earlyFailed,omitzero"`
 	RefillFailed int  `json:"refillFailed,omitzero"`
 	EmptyReset   bool `json:"emptyReset,omitzero"`
 
-	// BackAfter and BackWithin are about a limit whose reset is not stated: so long after the window began, a look
-	// found nothing, and something. Zero if none did. BackConfirmed is how many looks in a row found it.
+	// BackAfter and BackWithin are about a limit whose reset is not stated: so long after the window began, a
+	// look found nothing, and something. Zero if none did. BackConfirmed is how many looks in a row found it.
 	// See seek. It is called backHeld in all texts that were saved.
 	BackAfter     time.Duration `json:"backAfter,omitzero"`
 	BackWithin    time.Duration `json:"backWithin,omitzero"`
 	BackConfirmed int           `json:"backHeld,omitzero"`
 
-	// BehindFailed is how often a request was refused of which the server had said that one remains, see behind.
+	// BehindFailed is how often a request was refused of which the server had said that one remains, see
+	// behind.
 	BehindFailed int `json:"behindFailed,omitzero"`
 
-	// Price is what requests cost of the limit, in its unit; nil if they say so themselves, or if it is not known.
+	// Price is what requests cost of the limit, in its unit; nil if they say so themselves, or if it is not
+	// known.
 	Price *PriceMemory `json:"price,omitempty"`
 }
 

@@ -33,9 +33,9 @@ func (r *refill) detect(o *outcome, after *reset) {
 	}
 }
 
-// startMoved takes the server for one that refills since the reset moves on: it is the time to full, so that full = time
-// to full · limit/(limit − remaining). Of requests, the one that was answered is missing; what remains of another unit
-// may be rounded up to the limit.
+// startMoved takes the server for one that refills since the reset moves on: it is the time to full, so that
+// full = time to full · limit/(limit − remaining). Of requests, the one that was answered is missing; what
+// remains of another unit may be rounded up to the limit.
 func (r *refill) startMoved(o *outcome, after *reset) {
 	missing := max(o.limit-o.remaining, 1)
 	perToken := float64(o.limit) / float64(missing)
@@ -43,9 +43,10 @@ func (r *refill) startMoved(o *outcome, after *reset) {
 	r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
 }
 
-// startProvisional takes the server for one that refills since a part is back after the reset, and was missing since an
-// instant. The whole limit takes the time from reset to reset; or, if the next reset is much nearer than this one was, the
-// time to this one. Each of the resets was rounded, by a step at most, so that full is at most two steps too long.
+// startProvisional takes the server for one that refills since a part is back after the reset, and was missing
+// since an instant. The whole limit takes the time from reset to reset; or, if the next reset is much nearer
+// than this one was, the time to this one. Each of the resets was rounded, by a step at most, so that full is
+// at most two steps too long.
 func (r *refill) startProvisional(o *outcome, after *reset, since monotime.Time) {
 	o.used = used{} // if it is a window after all, nothing has come back meanwhile, and what was used does not show others
 	full, slack := after.late.Sub(o.earlyBefore), 2*after.resolution
@@ -70,10 +71,10 @@ func (r *refill) looked(o *outcome) {
 	}
 }
 
-// outlast takes in that a look at a limit of one found it after looks that were in vain: others took what came back
-// then, and may be gone. What failed beside them says nothing of the limit. And whoever comes after the reset, as the
-// server says, and is too late, shares the limit with others who come sooner: so the next look comes after half of the
-// usual time.
+// outlast takes in that a look at a limit of one found it after looks that were in vain: others took what came
+// back then, and may be gone. What failed beside them says nothing of the limit. And whoever comes after the
+// reset, as the server says, and is too late, shares the limit with others who come sooner: so the next look
+// comes after half of the usual time.
 func (r *refill) outlast() {
 	r.doubtEarly.skip, r.doubtRefills.skip, r.foundAll = 0, 0, max(r.foundAll, 1)
 }
@@ -90,7 +91,8 @@ func (r *refill) startBlind(o *outcome) bool {
 	return true
 }
 
-// seeMore finds out whether the limit is full again within a round trip, at whatever rate it was taken to come back.
+// seeMore finds out whether the limit is full again within a round trip, at whatever rate it was taken to come
+// back.
 func (r *refill) seeMore(o *outcome) {
 	if r.blind.on || r.raise.by > 0 || r.crowd.on() {
 		return
@@ -100,10 +102,10 @@ func (r *refill) seeMore(o *outcome) {
 	}
 }
 
-// sawWindow takes in an outcome, and reports whether the limit was seen to be a window lately, of which others take
-// their part: what they leave, or that they leave nothing, is then no sign of a limit that comes back token by token.
-// It was, if a look found far more than can have come back. Where no others are known, an estimated window looks like
-// that.
+// sawWindow takes in an outcome, and reports whether the limit was seen to be a window lately, of which others
+// take their part: what they leave, or that they leave nothing, is then no sign of a limit that comes back
+// token by token. It was, if a look found far more than can have come back. Where no others are known, an
+// estimated window looks like that.
 func (r *refill) sawWindow(o *outcome, after *reset) bool {
 	if o.others > 0 && o.look && !o.refused && o.usedUpSince != 0 && o.farMore(after) {
 		r.windows = windowsIfMore
@@ -111,12 +113,12 @@ func (r *refill) sawWindow(o *outcome, after *reset) bool {
 	return r.windows > 0
 }
 
-// windowsIfMore is how many times that nothing remains it is no question then: who loses to others sees the next window
-// after two or three.
+// windowsIfMore is how many times that nothing remains it is no question then: who loses to others sees the
+// next window after two or three.
 const windowsIfMore = 2
 
-// farMore reports whether far more is there after a reset than has come back since at the most, if it comes back token
-// by token until the next reset: limit · since/(next reset − reset).
+// farMore reports whether far more is there after a reset than has come back since at the most, if it comes
+// back token by token until the next reset: limit · since/(next reset − reset).
 func (o *outcome) farMore(after *reset) bool {
 	most, until := o.now.Sub(o.soonestBefore), after.late.Sub(o.soonestBefore)
 	if most <= 0 || until <= 0 {

@@ -37,8 +37,8 @@ const drifts = 1.02
 // enoughMet is how many intervals that say the rate to a factor of two meet in a row if it is even.
 const enoughMet = 6
 
-// enoughBroken is after how many contradictions a limit does not come back at an even rate. A bucket has one when it
-// was full, or its limit has changed.
+// enoughBroken is after how many contradictions a limit does not come back at an even rate. A bucket has one
+// when it was full, or its limit has changed.
 const enoughBroken = 4
 
 // note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the

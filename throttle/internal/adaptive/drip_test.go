@@ -106,8 +106,8 @@ func TestEvenRate(t *testing.T) {
 	}
 }
 
-// TestEvenRateOfInstants: where two clocks may differ by seconds, the rate is what the instants move by, once enough of
-// them agree.
+// TestEvenRateOfInstants: where two clocks may differ by seconds, the rate is what the instants move by, once
+// enough of them agree.
 func TestEvenRateOfInstants(t *testing.T) {
 	const s = time.Second
 	r := refill{refills: true}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestDroppedIsLookedFor: a limit comes back by a token in five minutes, and is stated no more. From the first answer on
-// that does not state it, requests wait for five seconds; after a refusal, for five minutes, and then for ten seconds.
+// TestDroppedIsLookedFor: a limit comes back by a token in five minutes, and is stated no more. From the first
+// answer on that does not state it, requests wait for five seconds; after a refusal, for five minutes, and then
+// for ten seconds.
 func TestDroppedIsLookedFor(t *testing.T) {
 	const slow = 5 * time.Minute
 	b := newBucket(t, Config{})
@@ -41,8 +42,8 @@ func TestDroppedIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestDroppedBesideAnother: a limit is stated no more, and a refusal by another one, which is stated, says nothing of
-// that: neither does it end the row, nor is it wrong to have looked.
+// TestDroppedBesideAnother: a limit is stated no more, and a refusal by another one, which is stated, says
+// nothing of that: neither does it end the row, nor is it wrong to have looked.
 func TestDroppedBesideAnother(t *testing.T) {
 	for _, stated := range []bool{false, true} { // by the refusals
 		b := newBucket(t, Config{})

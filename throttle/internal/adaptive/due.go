@@ -33,8 +33,8 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	return t, true
 }
 
-// keeps reports whether n must wait at t, with nobody ahead, be it for an answer alone. If what remains does not
-// suffice and the reset has come, the next request looks.
+// keeps reports whether n must wait at t, with nobody ahead, be it for an answer alone. If what remains does
+// not suffice and the reset has come, the next request looks.
 func (w *window) keeps(t monotime.Time, n, reserve, inFlight int) bool {
 	at, _ := w.due(t, 0, n, reserve, inFlight, false)
 	return at > t
@@ -73,7 +73,8 @@ func (w *window) dueAtRate(ahead, n, left, reserve int, optimist, crowded bool) 
 	if left+reserve > 0 && !w.refill.crowd.on() {
 		since = w.heardAt // something is left, but not enough
 	}
-	// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are not waited for again.
+	// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are not waited for
+	// again.
 	in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
 	if crowded && w.limit() >= leastUnseen && w.refill.span >= surelySteps*w.reset.resolution { // else all that wait would go at once
 		since = max(since, w.last.at)
@@ -84,8 +85,8 @@ func (w *window) dueAtRate(ahead, n, left, reserve int, optimist, crowded bool) 
 	return since.Add(in)
 }
 
-// unanswered returns when one more may go before a look is answered, with which so much is in flight: a look that is not
-// refused is served, however long that takes.
+// unanswered returns when one more may go before a look is answered, with which so much is in flight: a look
+// that is not refused is served, however long that takes.
 func (w *window) unanswered(inFlight int) monotime.Time {
 	at := w.lookSent.Add(Patience)
 	if inFlight <= w.limit() {
@@ -94,9 +95,9 @@ func (w *window) unanswered(inFlight int) monotime.Time {
 	return at
 }
 
-// oneFirst returns when one more request may go of those that wait until an instant, as a reset is. Of those that are
-// kept back for others (crowded), one goes then, and the rest waits for its answer: the others come then, too, and that
-// a reset has come does not say how much is there.
+// oneFirst returns when one more request may go of those that wait until an instant, as a reset is. Of those
+// that are kept back for others (crowded), one goes then, and the rest waits for its answer: the others come
+// then, too, and that a reset has come does not say how much is there.
 func (w *window) oneFirst(at monotime.Time, crowded bool) monotime.Time {
 	if crowded && w.last.at >= at {
 		return w.last.at.Add(Patience)
@@ -104,8 +105,8 @@ func (w *window) oneFirst(at monotime.Time, crowded bool) monotime.Time {
 	return at
 }
 
-// patient bounds for how long a request waits from an instant on at a rate, which may be wrong, whatever the request
-// costs.
+// patient bounds for how long a request waits from an instant on at a rate, which may be wrong, whatever the
+// request costs.
 func (w *window) patient(in time.Duration, since monotime.Time) time.Duration {
 	in = w.dropped.within(min(in, w.refill.maxHold))
 	if toReset := w.reset.late.Sub(since); w.refill.resetLooks > 0 && w.refill.slowerThan(toReset) {

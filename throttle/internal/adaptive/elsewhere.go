@@ -8,13 +8,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// This file says of which limits a refusal is. A request may draw on several limits, and is refused by one of which less
-// remains than it costs. Of the others, such a refusal says nothing: a look whether they are restored has not failed. Else
-// a limit of one a second is taken for one of ten minutes, once a limit of ten minutes is used up.
+// This file says of which limits a refusal is. A request may draw on several limits, and is refused by one of
+// which less remains than it costs. Of the others, such a refusal says nothing: a look whether they are
+// restored has not failed. Else a limit of one a second is taken for one of ten minutes, once a limit of ten
+// minutes is used up.
 
-// short looks for limits of which less remains than a refused request of a kind costs: as its answer states, or of a
-// limit of which that does not speak, by our own count. Sure says that one of them was not whole before the request:
-// see refusedElsewhere.
+// short looks for limits of which less remains than a refused request of a kind costs: as its answer states, or
+// of a limit of which that does not speak, by our own count. Sure says that one of them was not whole before
+// the request: see refusedElsewhere.
 func (s *Server) short(t *Ticket, kind *Kind, a *Answer) (short, sure bool) {
 	cost := a.cost(t)
 	for i := range a.Statements {
@@ -46,8 +47,8 @@ func (w *window) isStated(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return nameOf(&st) == w.limitName })
 }
 
-// refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is of this
-// one.
+// refusedUnstated takes in a refusal that speaks of other limits than this one, and is of none of them: it is
+// of this one.
 func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Config) {
 	ofNone := a.Refused && !a.named && len(a.Statements) > 0
 	soughtBy := t.looks && w.looking && w.seek.from != 0 && w.usedUpAt(t.Sent) // of this limit, no reset is stated
@@ -60,8 +61,8 @@ func (w *window) refusedUnstated(now monotime.Time, t *Ticket, a *Answer, c *Con
 	w.takeHint(now, a)
 }
 
-// keepSought keeps what looks have found of a limit that is forgotten, as the latest look was served and the answer
-// does not speak of it.
+// keepSought keeps what looks have found of a limit that is forgotten, as the latest look was served and the
+// answer does not speak of it.
 func (s *Server) keepSought(now monotime.Time, t *Ticket, w *window) {
 	if w.seek.from == 0 || len(s.kept) == maxWindows {
 		return

@@ -7,11 +7,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// grid is at which rate a bucket comes back whose resets are instants in milliseconds. How long all takes to come
-// back, such a reset says no better than the two clocks and the way of an answer are known (drip). But each token
-// that anybody takes moves it on by the time in which one comes back, whatever clock it is by: so resets differ by
-// multiples of that, and the least difference of late is that of one token, if two were seen that were granted one
-// after the other.
+// grid is at which rate a bucket comes back whose resets are instants in milliseconds. How long all takes to
+// come back, such a reset says no better than the two clocks and the way of an answer are known (drip). But
+// each token that anybody takes moves it on by the time in which one comes back, whatever clock it is by: so
+// resets differ by multiples of that, and the least difference of late is that of one token, if two were seen
+// that were granted one after the other.
 //
 // In come outcomes (note); out comes between which bounds the rate is (within).
 type grid struct {
@@ -25,8 +25,8 @@ const (
 	gridSeen = 32               // resets are remembered
 	gridStep = time.Millisecond // in which they are stated
 
-	// enoughAgreed is how many of the intervals in which the rate is are to meet in a row: those of a log, whose
-	// resets differ by anything, do not.
+	// enoughAgreed is how many of the intervals in which the rate is are to meet in a row: those of a log,
+	// whose resets differ by anything, do not.
 	enoughAgreed = 8
 )
 
@@ -47,8 +47,8 @@ func (g *grid) note(o *outcome) {
 	g.last = o.resetLate
 }
 
-// within narrows down between which bounds the rate is, after so many intervals in a row that met. It returns zero
-// and infinity if that is not known.
+// within narrows down between which bounds the rate is, after so many intervals in a row that met. It returns
+// zero and infinity if that is not known.
 func (g *grid) within(least, most float64, agreed int) (from, to float64) {
 	token := g.least
 	if token == 0 || g.before != 0 && g.before < token {

@@ -14,16 +14,16 @@ type guess int
 
 const (
 	noGuess guess = iota
-	// guessRefill: the stated reset is the time to full, so that one token is back much earlier (see refill). Where the
-	// look finds the whole limit, the next one goes after half of the time, until it is seen how fast the limit comes
-	// back, or a look is refused.
+	// guessRefill: the stated reset is the time to full, so that one token is back much earlier (see refill).
+	// Where the look finds the whole limit, the next one goes after half of the time, until it is seen how fast
+	// the limit comes back, or a look is refused.
 	guessRefill
 	// guessWholeSteps: the window began with the first request that the server counted in it,
 	// and lasts a whole number of steps. So it ends in the same fraction of a step in which it
 	// began.
 	guessWholeSteps
-	// guessNext: others use up each window as soon as it begins, and the end of this one is known from those before, see
-	// overtaken.
+	// guessNext: others use up each window as soon as it begins, and the end of this one is known from those
+	// before, see overtaken.
 	guessNext
 )
 
@@ -72,8 +72,8 @@ func earlyLook(limit int, usedUpSince monotime.Time, r *reset, f refillSigns, tr
 	return r.late, noGuess
 }
 
-// earliestLook returns an instant before which no look will go, on whatever guess, if something remains yet at the
-// instant t. It is for projections.
+// earliestLook returns an instant before which no look will go, on whatever guess, if something remains yet at
+// the instant t. It is for projections.
 func earliestLook(t monotime.Time, limit int, r *reset, f refillSigns, tried proof, sooner time.Duration) monotime.Time {
 	at, _ := earlyLook(limit, t, r, f, tried, sooner)
 	if f.open && limit >= 1 {

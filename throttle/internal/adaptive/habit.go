@@ -9,11 +9,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file keeps what an earlier run, or another process, has learned of a limit until the server states that limit, and
-// says whether its rate is taken up again then.
+// This file keeps what an earlier run, or another process, has learned of a limit until the server states that
+// limit, and says whether its rate is taken up again then.
 
-// keep has the habits of a limit be those of the window of the limit, when there is one. Of what is known already,
-// nothing changes.
+// keep has the habits of a limit be those of the window of the limit, when there is one. Of what is known
+// already, nothing changes.
 func (s *Server) keep(m *WindowMemory) {
 	if m.any() && s.find(m.of()) == nil && len(s.kept) < maxWindows {
 		s.kept = append(s.kept, *m)

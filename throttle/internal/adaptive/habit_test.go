@@ -31,7 +31,8 @@ func again(t *testing.T, b *bucket, after time.Duration) *bucket {
 	return later
 }
 
-// TestHabitsOutlastTheReset: what is true of a limit after its reset is known when the server states the limit again.
+// TestHabitsOutlastTheReset: what is true of a limit after its reset is known when the server states the limit
+// again.
 func TestHabitsOutlastTheReset(t *testing.T) {
 	whole := quota.Statement{Limit: 9, Remaining: 9, ResetKnown: true, Reset: 5 * time.Second, Resolution: time.Second}
 	for name, test := range map[string]struct {

@@ -6,7 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// This file says whether the server's own count of a limit counts in place of a quota that the user has told so.
+// This file says whether the server's own count of a limit counts in place of a quota that the user has told
+// so.
 
 // States implements limit.Heard: it reports whether what the server says of a limit of n tokens in per
 // counts in place of a quota that the user has told so. That is the case
@@ -41,10 +42,10 @@ func (s *Server) stating(now monotime.Time, unit string, n int, per time.Duratio
 // maxSilent is how many answers in a row may state nothing while what was stated before is believed.
 const maxSilent = 3
 
-// StatesForAll is States for a quota on which all Servers of the Site draw together: what is stated of one counter says
-// nothing of another, and a server may count each route with the numbers that are granted to all. So it is false if the
-// server has a name for the counter, if another Server hears of a limit of the same numbers by another window, or if
-// one has not been answered yet, which may come to hear of such a limit.
+// StatesForAll is States for a quota on which all Servers of the Site draw together: what is stated of one
+// counter says nothing of another, and a server may count each route with the numbers that are granted to all.
+// So it is false if the server has a name for the counter, if another Server hears of a limit of the same
+// numbers by another window, or if one has not been answered yet, which may come to hear of such a limit.
 func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Duration) bool {
 	w := s.stating(now, unit, n, per)
 	if w == nil || w.counter != "" || s.apart.has(w.limitName) || !s.isCompared || s.site.unheard > 0 {

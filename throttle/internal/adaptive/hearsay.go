@@ -6,8 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// hearsay is what is known of a limit from elsewhere, whoever says so: a Memory (memory.go), a statement of the server
-// to another process (lesson.go), or the Server that took several counters for one (countapart.go).
+// hearsay is what is known of a limit from elsewhere, whoever says so: a Memory (memory.go), a statement of the
+// server to another process (lesson.go), or the Server that took several counters for one (countapart.go).
 type hearsay struct {
 	limitName
 	limit, remaining int
@@ -17,9 +17,9 @@ type hearsay struct {
 	unstated         time.Duration // from when the window began to the reset, if looks found that; zero if it is stated
 }
 
-// restore takes over what is known of a limit from elsewhere, if the reset has not passed of which that speaks. If s
-// has a window of the limit already, the reset of this window must have passed. A new window has the habits that are
-// kept (recall).
+// restore takes over what is known of a limit from elsewhere, if the reset has not passed of which that speaks.
+// If s has a window of the limit already, the reset of this window must have passed. A new window has the
+// habits that are kept (recall).
 func (s *Server) restore(now monotime.Time, h *hearsay) {
 	if h.reset.late <= now {
 		return

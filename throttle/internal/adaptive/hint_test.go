@@ -65,10 +65,10 @@ func TestNearer(t *testing.T) {
 	}
 }
 
-// TestHintStretched: nothing remains, refusals ask for 8 s each time, and each look is refused: others take all, or
-// looks count as well. So a hint is obeyed three times, and then stretched by half each time, but not beyond the reset;
-// until a look is served. Where others are seen, it counts twice, four times and so on from the second one on, but for
-// limits of few tokens.
+// TestHintStretched: nothing remains, refusals ask for 8 s each time, and each look is refused: others take
+// all, or looks count as well. So a hint is obeyed three times, and then stretched by half each time, but not
+// beyond the reset; until a look is served. Where others are seen, it counts twice, four times and so on from
+// the second one on, but for limits of few tokens.
 func TestHintStretched(t *testing.T) {
 	const s = time.Second
 	stretched := []time.Duration{8 * s, 8 * s, 8 * s, 12 * s, 18 * s, 27 * s, 30 * s, 30 * s, 30 * s, 29 * s}
@@ -102,8 +102,8 @@ func TestHintStretched(t *testing.T) {
 	}
 }
 
-// TestAskNowBesideAReset: a server that says "Retry-After: 0" since it rounds down, and when all is back, is not
-// left alone for ever longer by who always comes too late.
+// TestAskNowBesideAReset: a server that says "Retry-After: 0" since it rounds down, and when all is back, is
+// not left alone for ever longer by who always comes too late.
 func TestAskNowBesideAReset(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {

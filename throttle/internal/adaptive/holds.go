@@ -10,16 +10,17 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/overload"
 )
 
-// This file says for how long nothing goes after a refusal, by what the hint stands for (hint.go) and what is known of
-// the server: in the bucket (hold), or of a request that waits by itself (alone).
+// This file says for how long nothing goes after a refusal, by what the hint stands for (hint.go) and what is
+// known of the server: in the bucket (hold), or of a request that waits by itself (alone).
 
-// hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions, unless
-// a window is used up, at which one request looks. If the server does not say for how long, the hold is firstHold
-// at first, and longer with each refusal in a row, see silentHold. If it refuses again and again after the hold that
-// it asked for, the hold is stretched, see Hold; but not where some requests may never be taken.
+// hold returns for how long the bucket is held: for as long as the server has asked. There are two exceptions,
+// unless a window is used up, at which one request looks. If the server does not say for how long, the hold is
+// firstHold at first, and longer with each refusal in a row, see silentHold. If it refuses again and again
+// after the hold that it asked for, the hold is stretched, see Hold; but not where some requests may never be
+// taken.
 //
-// A jitter is added: up to a hundredth of the hold; from the second refusal in a row on, up to half of it, and a
-// second at most, unless the server says nothing at all or it is known just when to look (punctual). MaxHold
+// A jitter is added: up to a hundredth of the hold; from the second refusal in a row on, up to half of it, and
+// a second at most, unless the server says nothing at all or it is known just when to look (punctual). MaxHold
 // bounds the whole.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
@@ -51,7 +52,8 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	return s.config.within(hold, jitter)
 }
 
-// closeLooks is after how long looks come at most at a server that says nothing where some requests may never be taken.
+// closeLooks is after how long looks come at most at a server that says nothing where some requests may never
+// be taken.
 const closeLooks = 5 * time.Second
 
 // silentHold returns for how long nothing goes at a server that says nothing, and that has served something
@@ -68,8 +70,8 @@ func (s *Server) silentHold(now monotime.Time, others int) time.Duration {
 	return unsaid(s.refusals)
 }
 
-// holdAsked returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of the
-// windows that it says are used up. It may be known when they end, as others use them up before our looks
+// holdAsked returns for how long a refusal asks. That is its hint, which is in steps, unless more is known of
+// the windows that it says are used up. It may be known when they end, as others use them up before our looks
 // (overtaken): then it is as long as to the next look, and no shorter than the hint less its step. Or they come
 // back token by token, and again and again a token was there long before the reset that was stated in the same
 // steps. A server that has just served requests 60 ms apart, and told each of them that nothing remains for a
@@ -110,9 +112,9 @@ func (s *Server) punctual() bool {
 	return slices.ContainsFunc(s.windows, func(w *window) bool { return w.renewal.renews || w.guess == guessNext })
 }
 
-// alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is
-// longestStretch at most, and a random part of up to half of it more: without that, claims of a narrow limit that
-// were refused together would be refused together again.
+// alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that
+// is longestStretch at most, and a random part of up to half of it more: without that, claims of a narrow limit
+// that were refused together would be refused together again.
 func (s *Server) alone(asked time.Duration, n int) time.Duration {
 	hold := min(Hold(asked, n), cmp.Or(s.config.MaxHold, monotime.Longest)) // where no server holds the bucket, the hint counts
 	if asked > 0 {

@@ -57,8 +57,8 @@ func TestAHintOfNothing(t *testing.T) {
 	}
 }
 
-// TestHintOfCenturies: a hint that is longer than any hold is obeyed as long as MaxHold has it, also after it was
-// obeyed three times.
+// TestHintOfCenturies: a hint that is longer than any hold is obeyed as long as MaxHold has it, also after it
+// was obeyed three times.
 func TestHintOfCenturies(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	b := newBucket(t, Config{})

@@ -86,8 +86,8 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// TestTooSlowIsNoRate: a server states that all of a limit is always an hour away, of which hardly anything is missing,
-// so that a token would take years. When it is honest, its next reset counts.
+// TestTooSlowIsNoRate: a server states that all of a limit is always an hour away, of which hardly anything is
+// missing, so that a token would take years. When it is honest, its next reset counts.
 func TestTooSlowIsNoRate(t *testing.T) {
 	b := newBucket(t, Config{})
 	for n := range 5 {

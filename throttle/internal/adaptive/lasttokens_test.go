@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestLastTokens: in which of 30 windows one of the last two tokens is asked for, if others take two for each of ours.
+// TestLastTokens: in which of 30 windows one of the last two tokens is asked for, if others take two for each
+// of ours.
 func TestLastTokens(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -45,8 +46,9 @@ func TestLastTokens(t *testing.T) {
 	}
 }
 
-// TestLastTokensAlone: who is left alone has all tokens from the first window on in which it is, however long what is left
-// would be left to others, and in the window in which others go leaves no more than they took last.
+// TestLastTokensAlone: who is left alone has all tokens from the first window on in which it is, however long
+// what is left would be left to others, and in the window in which others go leaves no more than they took
+// last.
 func TestLastTokensAlone(t *testing.T) {
 	l := lastTokens{doubt: doubt{failures: 16, skip: maxSkip}}
 	for w, takes := range []int{3, 1, 1, 3} { // with that of others
@@ -67,8 +69,8 @@ func TestLastTokensAlone(t *testing.T) {
 	}
 }
 
-// TestLastTokensWhereNoResetIsStated: the last two of a window are left to others as well where looks have shown when
-// it ends.
+// TestLastTokensWhereNoResetIsStated: the last two of a window are left to others as well where looks have
+// shown when it ends.
 func TestLastTokensWhereNoResetIsStated(t *testing.T) {
 	b := newBucket(t, Config{})
 	of20 := func(remaining int) quota.Statement { return quota.Statement{Limit: 20, Remaining: remaining} }

@@ -13,13 +13,13 @@ import (
 
 // This file takes in answers, and says what each means for all requests of the bucket.
 
-// Learn takes in what became of a request of a kind, and returns what that means for all requests of the bucket. If
-// this Server granted the request, End must have been called before. If Learn takes a failure for a refusal, or knows
-// better than a hint for how long to wait, it says so in a.
+// Learn takes in what became of a request of a kind, and returns what that means for all requests of the
+// bucket. If this Server granted the request, End must have been called before. If Learn takes a failure for a
+// refusal, or knows better than a hint for how long to wait, it says so in a.
 //
-// The steps: find out whether a failure is a refusal (mayRefuse); read the hint (readHint, and once the statements are
-// heard, holdAsked); hand the statements to their windows (hear); count a refusal (refused); and compute for how long the
-// bucket is held (hold).
+// The steps: find out whether a failure is a refusal (mayRefuse); read the hint (readHint, and once the
+// statements are heard, holdAsked); hand the statements to their windows (hear); count a refusal (refused); and
+// compute for how long the bucket is held (hold).
 func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && (len(s.windows) == 0 || s.mayBeOver(a)) {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
@@ -50,8 +50,8 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	return e
 }
 
-// mayBeOver reports whether an answer of a server that states limits tells something of failures without explanation:
-// one that says that nothing remains, and no more when it does, may be a refusal.
+// mayBeOver reports whether an answer of a server that states limits tells something of failures without
+// explanation: one that says that nothing remains, and no more when it does, may be a refusal.
 func (s *Server) mayBeOver(a *Answer) bool {
 	if a.MayRefuse {
 		return UsedUp(a.Statements)
@@ -70,8 +70,8 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 	return refused
 }
 
-// AddServed adds n to the requests that were served: requests that ended without Learn, while nothing was known. It
-// is to be called before Learn.
+// AddServed adds n to the requests that were served: requests that ended without Learn, while nothing was
+// known. It is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
 	s.pace.Count(now, n)
 	s.overload.Serve(now, n)
@@ -164,9 +164,9 @@ func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
 // grants reports whether a statement says that the server grants anything of a limit.
 func grants(st *quota.Statement) bool { return st.Limit > 0 || st.Remaining > 0 }
 
-// unstated accounts for the windows of which an answer does not speak. A window without a counter loses the cost of
-// the request, as all requests may draw on it. A window with a counter loses it only if the answer states nothing: an
-// answer that states something names the limits on which the request drew.
+// unstated accounts for the windows of which an answer does not speak. A window without a counter loses the
+// cost of the request, as all requests may draw on it. A window with a counter loses it only if the answer
+// states nothing: an answer that states something names the limits on which the request drew.
 //
 // Windows that the server states no longer are forgotten, see gone.
 func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
@@ -196,7 +196,8 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	s.windows = kept
 }
 
-// doubtUnstated takes in a refusal that does not speak of the limit, and is not because too many requests were under way.
+// doubtUnstated takes in a refusal that does not speak of the limit, and is not because too many requests were
+// under way.
 func (w *window) doubtUnstated(t *Ticket, a *Answer) {
 	if !a.short || !a.named { // else a limit that is stated is the reason
 		w.dropped.heard(true)
@@ -214,8 +215,8 @@ func (w *window) doubtUnstated(t *Ticket, a *Answer) {
 //   - If the answer to a look states nothing at all, each window is gone at which a look is due by now,
 //     whichever of them it was that the request looked at.
 //   - If the answer to a look states other limits, such a window is gone only if it is used up, its reset has
-//     passed, and all requests draw on it. It would let one request go at a time until an answer speaks of it, which
-//     may be never.
+//     passed, and all requests draw on it. It would let one request go at a time until an answer speaks of it,
+//     which may be never.
 //   - Where requests go at a rate and none is a look, several answers show it, see dropped.
 func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
 	if a.Refused || a.Lost || len(a.Statements) > 0 && (w.counter != "" || w.remaining > 0 || w.reset.late > now) {
@@ -225,17 +226,17 @@ func (w *window) gone(now monotime.Time, t *Ticket, a *Answer) bool {
 	return dropped || t.looks && now >= w.nextLook
 }
 
-// refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one signal: the refusal of
-// a request that was granted before the latest refusal came back says nothing new.
+// refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one signal: the
+// refusal of a request that was granted before the latest refusal came back says nothing new.
 func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Duration) (pushedBack bool) {
 	if !a.Refused || t.sequence < s.refusalHeard {
 		return false
 	}
 	s.refusals++
 	s.refusalHeard = s.sequence
-	// A used-up window explains the refusal, or one of which too little remains. But if the server states limits only
-	// when it refuses (silent), nothing shows how much remains after the reset: then the pace is needed as well. Not so
-	// where too many were under way: how many go then is no matter of time.
+	// A used-up window explains the refusal, or one of which too little remains. But if the server states
+	// limits only when it refuses (silent), nothing shows how much remains after the reset: then the pace is
+	// needed as well. Not so where too many were under way: how many go then is no matter of time.
 	explained := a.dear || a.crowded || s.usedUp(now)
 	if !explained {
 		s.doubted = s.sequence
@@ -249,15 +250,15 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 	return true
 }
 
-// ServedBelow takes in that a request of a bucket below was served, by the same server: so the server serves others
-// between the refusals of a claim of this bucket.
+// ServedBelow takes in that a request of a bucket below was served, by the same server: so the server serves
+// others between the refusals of a claim of this bucket.
 func (s *Server) ServedBelow() {
 	s.refusals = 0
 	s.successes++
 }
 
-// MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial or
-// since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
+// MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial
+// or since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
 func (s *Server) MayRefuse(statements []quota.Statement) bool {
 	return s.overload.Belief() != overload.MeanFailure && (len(s.windows) == 0 || UsedUp(statements))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// lesson is what a process tells others of a server: a Memory without instants, since clocks differ, and without what
-// is of this process alone. Rates are those of all processes together.
+// lesson is what a process tells others of a server: a Memory without instants, since clocks differ, and
+// without what is of this process alone. Rates are those of all processes together.
 type lesson struct {
 	Version int `json:"version"`
 	Memory
@@ -21,8 +21,8 @@ type lesson struct {
 // lessonVersion is that of the texts that Lesson writes. Others are passed over.
 const lessonVersion = 1
 
-// Lesson returns m as a text for processes that come later, of at most so many bytes; empty if there is nothing to
-// tell. Numbers are rounded, so that the text changes when what is believed does.
+// Lesson returns m as a text for processes that come later, of at most so many bytes; empty if there is nothing
+// to tell. Numbers are rounded, so that the text changes when what is believed does.
 func (m *Memory) Lesson(most int) string {
 	all := float64(max(m.Members, 1))
 	l := lesson{lessonVersion, Memory{Rate: rounded(all * m.Rate), Former: rounded(all * m.Former), FailuresRefuse: m.FailuresRefuse, Together: m.Together}}
@@ -64,7 +64,8 @@ func rounded(f float64) float64 {
 	return two
 }
 
-// between rounds the first span down and the second up, to two digits of the longer: what was between the two still is.
+// between rounds the first span down and the second up, to two digits of the longer: what was between the two
+// still is.
 func between(least, most time.Duration) (time.Duration, time.Duration) {
 	step := time.Duration(1)
 	for max(least, most)/step >= 100 {
@@ -73,8 +74,8 @@ func between(least, most time.Duration) (time.Duration, time.Duration) {
 	return least.Truncate(step), (most + step - 1).Truncate(step)
 }
 
-// ReadLesson reads what Lesson wrote, for one of so many processes. Whatever the text is, it says no more than a Memory
-// may. It reports whether there is anything in it.
+// ReadLesson reads what Lesson wrote, for one of so many processes. Whatever the text is, it says no more than
+// a Memory may. It reports whether there is anything in it.
 func ReadLesson(text string, members int, now time.Time) (m Memory, ok bool) {
 	var l lesson
 	if json.Unmarshal([]byte(text), &l) != nil || l.Version != lessonVersion {
@@ -90,8 +91,8 @@ func ReadLesson(text string, members int, now time.Time) (m Memory, ok bool) {
 	return m, m.Prune(now)
 }
 
-// Inherit takes over what another process has learned, as far as s has not learned it itself. Known reports whether
-// that was a rate.
+// Inherit takes over what another process has learned, as far as s has not learned it itself. Known reports
+// whether that was a rate.
 func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
 	if s.Fresh() {
 		return s.Remember(now, m, clock)
@@ -110,9 +111,9 @@ func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (k
 	return false
 }
 
-// Divide notes how many processes share the bucket, zero if that is not known. The rate that a silent server was seen
-// to serve was the part of s of what it allows: it becomes smaller when others come, and larger when they go. Where a
-// server says what remains, that shows what others take.
+// Divide notes how many processes share the bucket, zero if that is not known. The rate that a silent server
+// was seen to serve was the part of s of what it allows: it becomes smaller when others come, and larger when
+// they go. Where a server says what remains, that shows what others take.
 func (s *Server) Divide(members int) {
 	before := s.members
 	if members < 1 || members == before {
@@ -124,8 +125,8 @@ func (s *Server) Divide(members int) {
 	s.pace.Scale(float64(before) / float64(members))
 }
 
-// InUnits returns what an answer states with each reset in the unit that the clock has shown, for other processes. It
-// is to be called after Learn.
+// InUnits returns what an answer states with each reset in the unit that the clock has shown, for other
+// processes. It is to be called after Learn.
 func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
 	read := statements
 	for i := range statements {
@@ -141,10 +142,10 @@ func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
 	return read
 }
 
-// Overhear takes in a statement that the server made to another process. If the reset of the limit is not known here,
-// or has passed, the whole statement is taken over. If the reset is known here, only a lower Remaining is taken over,
-// and only if the statement is about the same reset, and not about the one before: this process will hear of another
-// reset itself.
+// Overhear takes in a statement that the server made to another process. If the reset of the limit is not known
+// here, or has passed, the whole statement is taken over. If the reset is known here, only a lower Remaining is
+// taken over, and only if the statement is about the same reset, and not about the one before: this process
+// will hear of another reset itself.
 func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
@@ -179,9 +180,9 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	w.scheduleLook(now, now, &s.config)
 }
 
-// overheardOf returns the window of a limit of which another process was told, a new one if there is none; nil if nobody
-// knows what that process was told: whether requests need any of the limit (see grantsNone), or in which unit the reset is
-// (see millis.overhear).
+// overheardOf returns the window of a limit of which another process was told, a new one if there is none; nil
+// if nobody knows what that process was told: whether requests need any of the limit (see grantsNone), or in
+// which unit the reset is (see millis.overhear).
 func (s *Server) overheardOf(st *quota.Statement) *window {
 	w := s.find(nameOf(st))
 	if w == nil && (!grants(st) && canonical(st.Unit) != "" || isBare(st) && s.inMillis(st)) {

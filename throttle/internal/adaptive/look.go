@@ -6,8 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// look is when one request may go although nothing remains, to find out whether the limit is back (a look), and what
-// became of the looks before.
+// look is when one request may go although nothing remains, to find out whether the limit is back (a look), and
+// what became of the looks before.
 //
 // In come outcomes (noteUsedUp, judgeLook) and hints (takeHint); out comes nextLook, which scheduleLook sets.
 type look struct {
@@ -24,8 +24,8 @@ type look struct {
 	missedLooks int           // looks in a row that went after the reset and were refused
 	hinted      bool          // the latest refusal asked to be left alone until the reset, as at the end of a window
 
-	// A look is under way. A Ticket does not say at which window its request looks: every request draws on every
-	// window, so that while one window is looked at, nothing looks at another, until Patience is over.
+	// A look is under way. A Ticket does not say at which window its request looks: every request draws on
+	// every window, so that while one window is looked at, nothing looks at another, until Patience is over.
 	looking bool
 	looked  sequence      // the latest answer to a look: one to a request that went before it says no more of that
 	quick   time.Duration // in which the latest refusal came; zero before the first one
@@ -34,11 +34,12 @@ type look struct {
 // steady reports whether there is nothing to look for.
 func (l *look) steady() bool { return !l.looking && l.usedUpSince == 0 && l.missedLooks == 0 }
 
-// forget forgets the looks that came in vain: the limit that they looked at is back, was another, or was misread.
+// forget forgets the looks that came in vain: the limit that they looked at is back, was another, or was
+// misread.
 func (l *look) forget() { l.missedLooks, l.rare = 0, rare{} }
 
-// restoreLook takes in that so much remains, as is known elsewhere of an instant. If it is anything, it has come back
-// since the latest look.
+// restoreLook takes in that so much remains, as is known elsewhere of an instant. If it is anything, it has
+// come back since the latest look.
 func (l *look) restoreLook(remaining int, at monotime.Time) {
 	if l.usedUpSince = at; remaining > 0 {
 		l.usedUpSince, l.missedLooks, l.rare = 0, 0, rare{}
@@ -71,8 +72,8 @@ func (l *look) answered(o *outcome, t *Ticket, answer sequence) {
 	o.quick = l.quick
 }
 
-// noteUsedUp notes since when nothing remains. That begins anew where a look takes all that it finds, as at a limit of
-// one, and rounding hides when that comes back.
+// noteUsedUp notes since when nothing remains. That begins anew where a look takes all that it finds, as at a
+// limit of one, and rounding hides when that comes back.
 func (w *window) noteUsedUp(o *outcome) {
 	switch {
 	case w.remaining > w.idle:
@@ -89,8 +90,8 @@ func (w *window) noteUsedUp(o *outcome) {
 	}
 }
 
-// tryStepsAgain notes an occasion for guessWholeSteps. Where it was wrong, another client may have begun the window, and
-// may have gone. So it is made again, if a look gains more by it than a refusal costs.
+// tryStepsAgain notes an occasion for guessWholeSteps. Where it was wrong, another client may have begun the
+// window, and may have gone. So it is made again, if a look gains more by it than a refusal costs.
 func (w *window) tryStepsAgain() {
 	r := &w.reset
 	w.doubtSteps.occasion()
@@ -165,9 +166,9 @@ func (w *window) missGuess(o *outcome) {
 	}
 }
 
-// scheduleLook sets nextLook: at the reset, or earlier on a guess; not before a hold that doubles, if looks after the
-// reset were refused; if none is stated, when seek says; and no sooner than rare says. The jitter is added to that; and
-// never later than MaxHold from now. What is known was said at an instant, or before.
+// scheduleLook sets nextLook: at the reset, or earlier on a guess; not before a hold that doubles, if looks
+// after the reset were refused; if none is stated, when seek says; and no sooner than rare says. The jitter is
+// added to that; and never later than MaxHold from now. What is known was said at an instant, or before.
 func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
@@ -198,8 +199,8 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	w.nextLook = now.Add(cut)
 }
 
-// sooner returns by how much a look goes sooner than when the window is over for sure. It does so where it was right to
-// look when whole steps had passed; not where others look, too.
+// sooner returns by how much a look goes sooner than when the window is over for sure. It does so where it was
+// right to look when whole steps had passed; not where others look, too.
 func (w *window) sooner() time.Duration {
 	if w.wholeSteps != right || w.others.perOurToken >= othersSeen {
 		return 0
@@ -210,9 +211,9 @@ func (w *window) sooner() time.Duration {
 // usedUp reports whether nothing remains and it is too early for a look.
 func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.nextLook > now }
 
-// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a reset says
-// when the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset, says
-// draft-ietf-httpapi-ratelimit-headers.
+// takeHint takes in the hint of a refusal, which also holds the bucket, and says when one request may go; a
+// reset says when the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over a reset,
+// says draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 && !w.renewal.renews {
 		said := min(w.nextLook.Add(w.cutBy), max(now.Add(min(w.stretch(a.Hold), monotime.Longest)), w.soonestLook()))
@@ -221,8 +222,8 @@ func (w *window) takeHint(now monotime.Time, a *Answer) {
 	}
 }
 
-// soonestLook returns the instant before which no look goes since looks are rare; zero if there is none. Where it is
-// known just when to look (overtaken), looks come then, and end by themselves if they find nothing.
+// soonestLook returns the instant before which no look goes since looks are rare; zero if there is none. Where
+// it is known just when to look (overtaken), looks come then, and end by themselves if they find nothing.
 func (w *window) soonestLook() monotime.Time {
 	if w.usedUpSince == 0 || w.guess == guessNext {
 		return 0
@@ -230,9 +231,9 @@ func (w *window) soonestLook() monotime.Time {
 	return w.rare.from
 }
 
-// stretch returns for how long a hint of a used-up limit holds. Where others use it, that is twice as long after each
-// look in a row that was refused, up to longestStretch. Else, and at a limit of less than leastRare tokens, it is as
-// Hold has it.
+// stretch returns for how long a hint of a used-up limit holds. Where others use it, that is twice as long
+// after each look in a row that was refused, up to longestStretch. Else, and at a limit of less than leastRare
+// tokens, it is as Hold has it.
 func (w *window) stretch(hint time.Duration) time.Duration {
 	if w.limitInRequests() < leastRare || w.others.perOurToken < othersSeen || hint >= longestStretch {
 		return stretched(hint, w.vainLooks)
@@ -247,8 +248,8 @@ func (c *Config) jitter(d time.Duration) time.Duration {
 	return time.Duration(c.Random() * float64(min(d/100, time.Second)))
 }
 
-// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is before it,
-// so that several processes do not all look in the same instant.
+// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is
+// before it, so that several processes do not all look in the same instant.
 func (c *Config) within(hold, jitter time.Duration) time.Duration {
 	if hold > c.MaxHold {
 		return c.MaxHold - jitter

@@ -19,7 +19,8 @@ func (r *refill) remeasure(from monotime.Time, left int) {
 	r.meter = meter{from: from, left: left}
 }
 
-// measure takes in an answer of a server that refills: of a limit that is shared as a stock, or of one that is ours.
+// measure takes in an answer of a server that refills: of a limit that is shared as a stock, or of one that is
+// ours.
 func (r *refill) measure(o *outcome) {
 	if o.requests {
 		r.seeStock(o)
@@ -79,7 +80,8 @@ func (r *refill) measureRate(o *outcome) {
 	}
 }
 
-// measured takes in that so much came back in some time: Remaining shows what this rate leaves over, and it is spent.
+// measured takes in that so much came back in some time: Remaining shows what this rate leaves over, and it is
+// spent.
 func (r *refill) measured(back int, took time.Duration) {
 	r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 	r.atMost = max(r.rate, r.guessed, float64(back+2+r.meter.late)/took.Seconds())
@@ -108,16 +110,16 @@ func (r *refill) measureRefused(o *outcome) {
 	r.remeasure(o.now, o.remaining)
 }
 
-// isShorter reports whether the span is shorter than was believed, since more came back than windows give: no limit gives
-// as much in half of its span, and answers at one instant show no rate. The span of a fast one is known too roughly:
-// coarse resets make it longer.
+// isShorter reports whether the span is shorter than was believed, since more came back than windows give: no
+// limit gives as much in half of its span, and answers at one instant show no rate. The span of a fast one is
+// known too roughly: coarse resets make it longer.
 func (r *refill) isShorter(back int, took time.Duration) bool {
 	return took < r.span/2 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
 }
 
-// seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there, though not
-// half of it can have come back at the rate since then. Then it comes back faster than it did: that is measured anew,
-// and requests look at the reset.
+// seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there,
+// though not half of it can have come back at the rate since then. Then it comes back faster than it did: that
+// is measured anew, and requests look at the reset.
 func (r *refill) seeFaster(o *outcome) {
 	if o.remainingBefore > o.idle {
 		return
@@ -136,13 +138,13 @@ func (r *refill) seeFaster(o *outcome) {
 	}
 }
 
-// mostResetLooks is how many looks at the reset in a row find nothing, until requests are paced at the rate again:
-// at the first one, an estimated window may have nothing.
+// mostResetLooks is how many looks at the reset in a row find nothing, until requests are paced at the rate
+// again: at the first one, an estimated window may have nothing.
 const mostResetLooks = 2
 
 // beginRaise has the rate of a limit of few tokens grow with each answer. At a limit of one, that begins with
-// this answer, and what was seen before is taken for held; or if the token was there as soon as the user says, the rate
-// is just under what he says.
+// this answer, and what was seen before is taken for held; or if the token was there as soon as the user says,
+// the rate is just under what he says.
 func (r *refill) beginRaise(o *outcome) {
 	switch r.raise.by = firstRaise; {
 	case o.limit != 1:

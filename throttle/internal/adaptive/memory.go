@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of a later run of
-// the program (Server.Memory, Server.Remember). Waiting requests are not part of it.
+// Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of a later
+// run of the program (Server.Memory, Server.Remember). Waiting requests are not part of it.
 type Memory struct {
 	// Held is until when nothing goes. Zero if it was not held.
 	Held time.Time `json:"held,omitzero"`
@@ -45,7 +45,8 @@ type Memory struct {
 	// Used is what was charged to the quotas of the bucket. A Server leaves it alone.
 	Used allUsed `json:"used,omitempty"`
 
-	// Together is what package together knows: which requests are counted together. A Server leaves it alone as well.
+	// Together is what package together knows: which requests are counted together. A Server leaves it alone as
+	// well.
 	Together json.RawMessage `json:"together,omitempty"`
 
 	// At is when all this was known, and the instant of Rate.
@@ -123,8 +124,8 @@ const (
 //   - rates and prices that are a day old;
 //   - and all that is a month old, but for Used, whose quotas have spans of their own.
 //
-// If At is zero, m is taken to be of now. If At is still to come, the clock that told it was ahead, or was set back
-// since: then all instants of m move back by as much.
+// If At is zero, m is taken to be of now. If At is still to come, the clock that told it was ahead, or was set
+// back since: then all instants of m move back by as much.
 func (m *Memory) Prune(now time.Time) (left bool) {
 	if m.At.IsZero() {
 		m.At = now
@@ -159,8 +160,8 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 	return m.Any()
 }
 
-// setBack moves the instants back of a hold and of resets. What would lie before the year 1 is not known: only a
-// hostile text has it, and JSON has no such years, so that nothing could be written any more.
+// setBack moves the instants back of a hold and of resets. What would lie before the year 1 is not known: only
+// a hostile text has it, and JSON has no such years, so that nothing could be written any more.
 func (m *Memory) setBack(ahead time.Duration) {
 	back := func(t time.Time) time.Time {
 		if t = t.Add(-ahead); t.Year() < 1 {
@@ -230,10 +231,10 @@ func (s *Server) Fresh() bool {
 	return len(s.windows) == 0 && s.pace.Fresh() && s.refusals == 0
 }
 
-// Remember takes over m as what s has learned, if s is Fresh. Of windows whose reset has passed by the clock, only
-// the habits are taken over; a rate that is older than rateKept is not. No number in m can do more harm than a
-// statement of a server, which holds requests back, for at most MaxHold before a look goes. Known reports whether a
-// rate was taken over, so that the bucket is not new any more.
+// Remember takes over m as what s has learned, if s is Fresh. Of windows whose reset has passed by the clock,
+// only the habits are taken over; a rate that is older than rateKept is not. No number in m can do more harm
+// than a statement of a server, which holds requests back, for at most MaxHold before a look goes. Known
+// reports whether a rate was taken over, so that the bucket is not new any more.
 func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
 	if !s.Fresh() {
 		return false
@@ -275,8 +276,8 @@ func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	return h
 }
 
-// windowMemories, allUsed and allPast are lists of which no more is read than is kept: what is made of an element
-// takes hundreds of times the memory of its text, `{}`.
+// windowMemories, allUsed and allPast are lists of which no more is read than is kept: what is made of an
+// element takes hundreds of times the memory of its text, `{}`.
 type (
 	windowMemories []WindowMemory
 	allUsed        []limit.Used
@@ -295,7 +296,8 @@ func (p *allPast) UnmarshalJSON(text []byte) error {
 	return firstOf(text, pace.MaxPast, (*[]PastMemory)(p))
 }
 
-// firstOf reads the first elements of a list, so many at most. It does not know where in a bucket the list stands.
+// firstOf reads the first elements of a list, so many at most. It does not know where in a bucket the list
+// stands.
 func firstOf[T any](text []byte, most int, all *[]T) (err error) {
 	defer func() {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
@@ -319,5 +321,6 @@ func firstOf[T any](text []byte, most int, all *[]T) (err error) {
 	return err
 }
 
-// shortList is how many bytes of a list are read at once, which takes half of the time, and some megabytes at most.
+// shortList is how many bytes of a list are read at once, which takes half of the time, and some megabytes at
+// most.
 const shortList = 16 << 10

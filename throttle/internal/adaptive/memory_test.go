@@ -244,8 +244,8 @@ func refuseAtRate(b *bucket) {
 	b.exchange(Answer{Refused: true})
 }
 
-// TestSilentLimitIsKept: all that is known of a limit which nobody states is known in a later run, and by a bucket that
-// begins with it: else the next run would ask for more at once, and be refused.
+// TestSilentLimitIsKept: all that is known of a limit which nobody states is known in a later run, and by a
+// bucket that begins with it: else the next run would ask for more at once, and be refused.
 func TestSilentLimitIsKept(t *testing.T) {
 	clock := wallClock()
 	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Hour + d) }

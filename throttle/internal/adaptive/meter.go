@@ -19,16 +19,16 @@ func (m *meter) serve(o *outcome) {
 	}
 }
 
-// back returns how much has come back if so much remains. Servers state Remaining in whole tokens: up to one token may
-// have been there before.
+// back returns how much has come back if so much remains. Servers state Remaining in whole tokens: up to one
+// token may have been there before.
 func (m *meter) back(remaining int) int { return m.served + remaining - m.left - 1 }
 
-// moreThanWindows reports whether more came back than two windows have: the stated reset may be late by a part of a
-// window, and so a second one may have begun.
+// moreThanWindows reports whether more came back than two windows have: the stated reset may be late by a part
+// of a window, and so a second one may have begun.
 func (o *outcome) moreThanWindows(back int) bool { return o.limit > 0 && back > 2*o.limit }
 
-// rise counts by how much Remaining rises before one reset. What was served meanwhile is not in it, as in a meter: of
-// requests that cost the server nothing, as much would seem to have come back.
+// rise counts by how much Remaining rises before one reset. What was served meanwhile is not in it, as in a
+// meter: of requests that cost the server nothing, as much would seem to have come back.
 type rise struct {
 	of    int           // which reset, see reset.count
 	by    int           // so much

@@ -8,8 +8,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// millis is whether resets that were read as seconds are milliseconds. Nothing in one answer tells the two apart, where
-// the reset is a bare number. The clock does: after half a second, 4980 milliseconds have become 4480.
+// millis is whether resets that were read as seconds are milliseconds. Nothing in one answer tells the two
+// apart, where the reset is a bare number. The clock does: after half a second, 4980 milliseconds have become
+// 4480.
 //
 // Several counters of seconds under one name may look so by chance. So answers are weighed. Each that fits
 // milliseconds, and not seconds, adds as many bits as the chance was small; one that does not fit milliseconds
@@ -42,8 +43,8 @@ const (
 	millisOff, secondsOff = 2 * time.Millisecond, 2 * time.Second
 )
 
-// read returns a statement in the unit that the clock has shown, and whether that is another unit than before. The
-// request was sent at the instant sent, and its answer came now.
+// read returns a statement in the unit that the clock has shown, and whether that is another unit than before.
+// The request was sent at the instant sent, and its answer came now.
 func (m *millis) read(sent, now monotime.Time, st *quota.Statement) (_ *quota.Statement, another bool) {
 	if !isBare(st) {
 		m.finer = m.finer || st.ResetKnown
@@ -85,9 +86,9 @@ func (m *millis) hearBare() {
 	}
 }
 
-// overhear takes in a statement that the server made to another process. It reports whether that is to be passed over:
-// the other process has not found out the unit, and what it said is kept for a thousand times as long; and whether
-// resets are in another unit than before.
+// overhear takes in a statement that the server made to another process. It reports whether that is to be
+// passed over: the other process has not found out the unit, and what it said is kept for a thousand times as
+// long; and whether resets are in another unit than before.
 func (m *millis) overhear(st *quota.Statement) (passed, another bool) {
 	switch {
 	case isBare(st):
@@ -102,8 +103,9 @@ func (m *millis) overhear(st *quota.Statement) (passed, another bool) {
 	return false, another
 }
 
-// believe takes in that the clock of another process, or of an earlier run, has shown milliseconds. It reports whether
-// bare numbers were read as seconds before. It is believed until this process has shown that this was a mistake.
+// believe takes in that the clock of another process, or of an earlier run, has shown milliseconds. It reports
+// whether bare numbers were read as seconds before. It is believed until this process has shown that this was a
+// mistake.
 func (m *millis) believe() (another bool) {
 	if m.found || m.finer || m.mistaken > 0 {
 		return false
@@ -117,9 +119,9 @@ func isBare(st *quota.Statement) bool {
 	return st.ResetKnown && !st.Absolute && st.Resolution == time.Second
 }
 
-// weigh takes in that a reset, read as seconds, has come so much nearer, while at least and at most so much time has
-// passed. It reports whether that tells anything, or is too short a time; and whether resets are in another unit from
-// now on.
+// weigh takes in that a reset, read as seconds, has come so much nearer, while at least and at most so much
+// time has passed. It reports whether that tells anything, or is too short a time; and whether resets are in
+// another unit from now on.
 func (m *millis) weigh(least, most, nearer time.Duration) (tells, another bool) {
 	seconds := nearer >= least-secondsOff && nearer <= most+secondsOff
 	switch {

@@ -154,8 +154,8 @@ func TestMillisOfACounter(t *testing.T) {
 	}
 }
 
-// TestMillisOfACounterOfDecimals: another process was told decimals, of milliseconds, and so was this one: there a bare
-// number is one of seconds. So it is for a counter of the name that is told apart.
+// TestMillisOfACounterOfDecimals: another process was told decimals, of milliseconds, and so was this one:
+// there a bare number is one of seconds. So it is for a counter of the name that is told apart.
 func TestMillisOfACounterOfDecimals(t *testing.T) {
 	site := &Site{}
 	whole, b := newBucketOf(t, site, Config{}), newBucketOf(t, site, Config{})
@@ -261,8 +261,8 @@ func inMillis(t *testing.T) *bucket {
 	return b
 }
 
-// TestMillisAreTold: what another process has found out is believed, whatever was heard before, by this process or by
-// others; but not where this one knows better.
+// TestMillisAreTold: what another process has found out is believed, whatever was heard before, by this process
+// or by others; but not where this one knows better.
 func TestMillisAreTold(t *testing.T) {
 	raw, read, half := *bare(20, 3000), *bare(20, 3), *bare(20, 4)
 	read.Resolution, half.Reset, half.Resolution = time.Millisecond, 3500*time.Millisecond, 500*time.Millisecond
@@ -314,8 +314,8 @@ func TestMillisAreTold(t *testing.T) {
 	}
 }
 
-// TestMillisAreBelievedOnce: a process that was told of milliseconds, and hears three answers that are none, does not
-// believe it again.
+// TestMillisAreBelievedOnce: a process that was told of milliseconds, and hears three answers that are none,
+// does not believe it again.
 func TestMillisAreBelievedOnce(t *testing.T) {
 	b := newBucket(t, Config{})
 	told := *bare(20, 3)
@@ -334,8 +334,8 @@ func TestMillisAreBelievedOnce(t *testing.T) {
 	}
 }
 
-// TestMillisOfAnEarlierRun: a run that begins in the middle of a window, when nothing is left, knows the unit from the
-// run before; and so does the next one, if it hears of no reset.
+// TestMillisOfAnEarlierRun: a run that begins in the middle of a window, when nothing is left, knows the unit
+// from the run before; and so does the next one, if it hears of no reset.
 func TestMillisOfAnEarlierRun(t *testing.T) {
 	b := inMillis(t) // until 5 s
 	for _, after := range []time.Duration{time.Second, time.Minute} {
@@ -354,8 +354,8 @@ func TestMillisOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// TestMillisAreInherited: a process that was refused at resets which it read as seconds, and hears from another one that
-// they are milliseconds, looks soon.
+// TestMillisAreInherited: a process that was refused at resets which it read as seconds, and hears from another
+// one that they are milliseconds, looks soon.
 func TestMillisAreInherited(t *testing.T) {
 	b := newBucket(t, Config{})
 	last := bare(20, 3)

@@ -14,9 +14,10 @@ import (
 // Nobody knows what others have in flight, but they have as much as they use. Without the
 // estimate, each of several processes would spend all that the server says remains.
 //
-// That is what they used at the least, since the server may have counted all that is in flight. Where it is anything,
-// others are there for certain. Then what of ours went after the request of the answer is not taken for used: as a rule,
-// it comes to the server later. Else who has just begun, and has most of its requests in flight, takes ten others for one.
+// That is what they used at the least, since the server may have counted all that is in flight. Where it is
+// anything, others are there for certain. Then what of ours went after the request of the answer is not taken
+// for used: as a rule, it comes to the server later. Else who has just begun, and has most of its requests in
+// flight, takes ten others for one.
 //
 // In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), and how much
 // must remain for that (room).
@@ -84,8 +85,8 @@ func (u *others) begin(o *outcome, inFlight int, first bool) {
 	}
 }
 
-// unused reports whether all is back after a reset that came while something remained. So less was used than may be,
-// which no look shows, since none was needed.
+// unused reports whether all is back after a reset that came while something remained. So less was used than
+// may be, which no look shows, since none was needed.
 func (u *others) unused(o *outcome) bool {
 	return u.perOurToken > 0 && u.usedByUs >= few && o.sent >= u.heard && o.newest && !o.refused && o.remainingBefore > 0 &&
 		o.sent >= o.lateBefore && o.found() > o.remainingBefore && o.whole()
@@ -118,9 +119,10 @@ func (u *others) estimate(remaining, inFlight int) float64 {
 	return u.perOurToken
 }
 
-// beside is the estimate after the newest answer, with which so much is in flight. Where that shows others for certain,
-// what went after the request of the answer is left out. It is left in where the reset is not stated to the millisecond:
-// there, who leaves more to others than they take waits for a second for what comes back in some milliseconds.
+// beside is the estimate after the newest answer, with which so much is in flight. Where that shows others for
+// certain, what went after the request of the answer is left out. It is left in where the reset is not stated
+// to the millisecond: there, who leaves more to others than they take waits for a second for what comes back in
+// some milliseconds.
 func (u *others) beside(o *outcome, inFlight int) float64 {
 	least := u.estimate(o.remaining, inFlight)
 	if least == 0 || o.granted == 0 || u.siblings || o.resetLate == 0 {
@@ -141,8 +143,9 @@ func (u *others) join(v *others, remaining, inFlight int) {
 	}
 }
 
-// whole is the estimate at the end of a window, of which so much was left: for requests that were granted and have not
-// come, as a rule. Where little of it was ours, and much is used, it is as if one more token were ours.
+// whole is the estimate at the end of a window, of which so much was left: for requests that were granted and
+// have not come, as a rule. Where little of it was ours, and much is used, it is as if one more token were
+// ours.
 func (u *others) whole(left, inFlight int) float64 {
 	if n := u.usedByUs; n < few && u.foundAtStart-left-n >= 2*few {
 		return min(float64(u.foundAtStart-left-n)/float64(n+1), maxPerOurToken)

@@ -35,9 +35,9 @@ func TestOthersOfARefill(t *testing.T) {
 	}
 }
 
-// TestOthersBesideAFlight: where others are there for certain, what of ours went after the request of an answer is not
-// taken for used. Where all of ours explain what is missing, nobody is seen. Where the reset is stated in seconds, all
-// that is in flight is taken for used.
+// TestOthersBesideAFlight: where others are there for certain, what of ours went after the request of an answer
+// is not taken for used. Where all of ours explain what is missing, nobody is seen. Where the reset is stated
+// in seconds, all that is in flight is taken for used.
 func TestOthersBesideAFlight(t *testing.T) {
 	for _, test := range []struct {
 		remaining int
@@ -68,8 +68,8 @@ func TestOthersBesideAFlight(t *testing.T) {
 	}
 }
 
-// TestOthersAtAReset: of what is kept back for others until a reset, one goes then, and the rest waits for its answer,
-// and no longer than Patience for each.
+// TestOthersAtAReset: of what is kept back for others until a reset, one goes then, and the rest waits for its
+// answer, and no longer than Patience for each.
 func TestOthersAtAReset(t *testing.T) {
 	const s = time.Second
 	flight := func(b *bucket) (all []*Ticket) {
@@ -101,8 +101,8 @@ func TestOthersAtAReset(t *testing.T) {
 	}
 }
 
-// TestOthersThatAreGone: where a reset comes while something remains, nobody looks for it. That all is back then shows
-// how much others have used, and each time the estimate falls by half at most.
+// TestOthersThatAreGone: where a reset comes while something remains, nobody looks for it. That all is back
+// then shows how much others have used, and each time the estimate falls by half at most.
 func TestOthersThatAreGone(t *testing.T) {
 	const s = time.Second
 	for name, test := range map[string]struct {
@@ -134,8 +134,8 @@ func TestOthersThatAreGone(t *testing.T) {
 	}
 }
 
-// TestOthersBesideAReserve: a look that had one of the tokens that are reserved begins no window: what others take of
-// these after it is theirs. What was there of another limit does not make a look one in vain.
+// TestOthersBesideAReserve: a look that had one of the tokens that are reserved begins no window: what others
+// take of these after it is theirs. What was there of another limit does not make a look one in vain.
 func TestOthersBesideAReserve(t *testing.T) {
 	const s = time.Second
 	b := newBucket(t, Config{})
@@ -164,8 +164,8 @@ func TestOthersBesideAReserve(t *testing.T) {
 	}
 }
 
-// TestLookThatIsOvertaken: a look whose answer was written before others that have come says nothing of what others have
-// used since the window began: this one was seen to begin already.
+// TestLookThatIsOvertaken: a look whose answer was written before others that have come says nothing of what
+// others have used since the window began: this one was seen to begin already.
 func TestLookThatIsOvertaken(t *testing.T) {
 	for _, newest := range []bool{true, false} {
 		u := others{began: start, atStart: 30, foundAtStart: 30, limitAtStart: 30, usedByUs: 1, measured: true}

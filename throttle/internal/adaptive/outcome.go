@@ -59,17 +59,19 @@ type outcome struct {
 	farIn                   time.Duration // the farthest reset that was stated of late
 }
 
-// found returns how much was there before the request, if it was served: this is the one place that adds n to what
-// remains. If the request was refused, n is what it would have cost, and nothing was taken: found is too much by n. If
-// the price is only learned (unpriced), found is a guess. At a server that is one behind, remaining is already what the
-// statement stands for, see behind.go.
+// found returns how much was there before the request, if it was served: this is the one place that adds n to
+// what remains. If the request was refused, n is what it would have cost, and nothing was taken: found is too
+// much by n. If the price is only learned (unpriced), found is a guess. At a server that is one behind,
+// remaining is already what the statement stands for, see behind.go.
 func (o *outcome) found() int { return o.remaining + o.n }
 
-// decided returns when the server had surely decided on the request: what it says of the limit is of no later instant.
+// decided returns when the server had surely decided on the request: what it says of the limit is of no later
+// instant.
 func (o *outcome) decided() monotime.Time { return decided(o.sent, o.now, o.quick) }
 
-// decided returns when a server had decided on a request, before now. A refusal takes no work, so it comes as soon as
-// that is decided: who is not refused in twice that time (quick) is served, even if the answer takes seconds to write.
+// decided returns when a server had decided on a request, before now. A refusal takes no work, so it comes as
+// soon as that is decided: who is not refused in twice that time (quick) is served, even if the answer takes
+// seconds to write.
 func decided(sent, now monotime.Time, quick time.Duration) monotime.Time {
 	if quick == 0 {
 		return now
@@ -77,9 +79,9 @@ func decided(sent, now monotime.Time, quick time.Duration) monotime.Time {
 	return min(now, sent.Add(2*quick))
 }
 
-// vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for others, or
-// cost less than was thought, and so no more than what was there. One that was served where nothing was has found what it
-// cost. What was there of another limit says nothing of that.
+// vain reports whether a look has found nothing: it was refused, or had one of the tokens that are there for
+// others, or cost less than was thought, and so no more than what was there. One that was served where nothing
+// was has found what it cost. What was there of another limit says nothing of that.
 func (o *outcome) vain() bool {
 	switch {
 	case o.refused:
@@ -93,12 +95,13 @@ func (o *outcome) vain() bool {
 // back returns how much a look found that has come back: what is there for others alone was there before.
 func (o *outcome) back() int { return o.found() - max(min(o.idle, o.remainingBefore), 0) }
 
-// whole reports whether the whole limit was there before the request, but for what others are likely to have used, or
-// other looks.
+// whole reports whether the whole limit was there before the request, but for what others are likely to have
+// used, or other looks.
 func (o *outcome) whole() bool { return 10*(o.found()+o.beside+o.others) >= 9*o.limit }
 
-// taken reports whether others have taken what was there for a refused request: what it costs was left beside all that
-// was under way, and now nothing is. A server may be one behind: until it is known not to be, more must have been left.
+// taken reports whether others have taken what was there for a refused request: what it costs was left beside
+// all that was under way, and now nothing is. A server may be one behind: until it is known not to be, more
+// must have been left.
 func (o *outcome) taken() bool {
 	over := o.remainingBefore - o.flight
 	return o.refused && o.newest && o.requests && !o.otherLimit && o.remaining <= 0 && (over > 0 || over == 0 && o.counted)

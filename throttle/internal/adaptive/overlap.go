@@ -90,8 +90,8 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 	}
 }
 
-// mayState reports whether a statement, in the answer that came now to a request that was sent at an instant, may be about
-// the reset of w, which is still to come.
+// mayState reports whether a statement, in the answer that came now to a request that was sent at an instant,
+// may be about the reset of w, which is still to come.
 func (w *window) mayState(st *quota.Statement, sent, now monotime.Time) bool {
 	if w.reset.late <= now {
 		return false
@@ -216,8 +216,8 @@ func (s *Server) leave(w *window) {
 // maxHeirs bounds the memory that a server can make a bucket use by giving ever new names.
 const maxHeirs = 64
 
-// awaits has what b has in flight count for the window until it is answered, and its users look again then. Where the
-// window awaits another Server, or b has too many heirs, it is subtracted for good.
+// awaits has what b has in flight count for the window until it is answered, and its users look again then.
+// Where the window awaits another Server, or b has too many heirs, it is subtracted for good.
 func (w *window) awaits(b *Server, users []*Server) {
 	l := &w.overlap
 	if b.inFlight == 0 || l.before != nil && l.before != b || len(b.heirs)+len(users) > maxHeirs {
@@ -238,8 +238,8 @@ func (s *Server) Overlaps() bool {
 	return s.isCompared || slices.ContainsFunc(s.windows, func(w *window) bool { return w.overlap.any() })
 }
 
-// Sharing appends the IDs of the Servers that share a window with s, or have one that was split off: an answer to s may
-// let requests go that wait in their buckets.
+// Sharing appends the IDs of the Servers that share a window with s, or have one that was split off: an answer
+// to s may let requests go that wait in their buckets.
 func (s *Server) Sharing(to []ID) []ID {
 	to = append(to, s.heirs...)
 	for _, w := range s.windows {
@@ -262,10 +262,10 @@ func (s *Server) Leave() {
 	s.site.compared = slices.DeleteFunc(s.site.compared, func(o *Server) bool { return o == s })
 }
 
-// SplitOff moves the windows of a Statement.Counter to another Server of the Site, because only some
-// of the requests of s were found to draw on them. What s has in flight is taken to draw on them
-// as well, until it is answered: most of it may draw on another window, which may be far wider. It reports whether
-// there was such a window. How many requests may be under way at a time is taken to be of both.
+// SplitOff moves the windows of a Statement.Counter to another Server of the Site, because only some of the
+// requests of s were found to draw on them. What s has in flight is taken to draw on them as well, until it is
+// answered: most of it may draw on another window, which may be far wider. It reports whether there was such a
+// window. How many requests may be under way at a time is taken to be of both.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 	to.concurrency.Begin(&s.concurrency, s.underway())
 	kept := s.windows[:0]

@@ -42,7 +42,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestOverlapInARow: what one Server hears twice in a row contradicts nothing: its requests may have cost nothing.
+// TestOverlapInARow: what one Server hears twice in a row contradicts nothing: its requests may have cost
+// nothing.
 func TestOverlapInARow(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -66,7 +67,8 @@ func TestOverlapInARow(t *testing.T) {
 	}
 }
 
-// TestOverlapOfCounters: what package counter has told apart is not one, whatever is stated of it; of another name it may be.
+// TestOverlapOfCounters: what package counter has told apart is not one, whatever is stated of it; of another
+// name it may be.
 func TestOverlapOfCounters(t *testing.T) {
 	for _, name := range []string{"", "other"} {
 		var site Site
@@ -145,8 +147,8 @@ func TestOverlapIsBounded(t *testing.T) {
 	}
 }
 
-// TestOverlapReading: what is still to be charged for answers that are being read is missing for both of two, as what is in
-// flight is: once, until it was read, and no longer than whoever sent it draws on the limit.
+// TestOverlapReading: what is still to be charged for answers that are being read is missing for both of two,
+// as what is in flight is: once, until it was read, and no longer than whoever sent it draws on the limit.
 func TestOverlapReading(t *testing.T) {
 	for name, part := range map[string]func(a, b *bucket, ticket *Ticket){
 		"read":     func(a, _ *bucket, ticket *Ticket) { a.EndReading(ticket, &Kind{}) },
@@ -199,8 +201,8 @@ func TestEndlessReading(t *testing.T) {
 	b.wantOpen(5)
 }
 
-// TestSplitOffReading: what is still to be charged for answers that were being read when windows went to another Server is
-// not missing there for ever.
+// TestSplitOffReading: what is still to be charged for answers that were being read when windows went to
+// another Server is not missing there for ever.
 func TestSplitOffReading(t *testing.T) {
 	var site Site
 	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
@@ -269,8 +271,8 @@ func TestSplitOffInFlight(t *testing.T) {
 	own.wantOpen(5)
 }
 
-// TestSplitOffHeirs: a Server whose windows go to many others has so many of them look again when its requests are
-// answered. From the windows of further ones, what is in flight is taken for good.
+// TestSplitOffHeirs: a Server whose windows go to many others has so many of them look again when its requests
+// are answered. From the windows of further ones, what is in flight is taken for good.
 func TestSplitOffHeirs(t *testing.T) {
 	var site Site
 	all := newBucketOf(t, &site, Config{})
@@ -300,8 +302,8 @@ func TestSplitOffHeirs(t *testing.T) {
 	further.wantOpen(4)
 }
 
-// TestSplitOffLooking: whoever takes over a window at which a look is under way looks for itself, since that look may be
-// at another window.
+// TestSplitOffLooking: whoever takes over a window at which a look is under way looks for itself, since that
+// look may be at another window.
 func TestSplitOffLooking(t *testing.T) {
 	var site Site
 	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
@@ -341,8 +343,8 @@ func TestSplitOffShared(t *testing.T) {
 	}
 }
 
-// TestStatesForAllUnheard: as long as nobody knows on what the first request of another Server was counted, nothing is
-// believed in place of a quota of both.
+// TestStatesForAllUnheard: as long as nobody knows on what the first request of another Server was counted,
+// nothing is believed in place of a quota of both.
 func TestStatesForAllUnheard(t *testing.T) {
 	var site Site
 	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})

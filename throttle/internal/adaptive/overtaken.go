@@ -13,10 +13,10 @@ import (
 // But a window ends no sooner than its span after the window before, and no later than its span after an answer
 // that speaks of it. So what was known of the end of the window before says something of the end of this one.
 // Once three looks in a row were refused and told of another reset each, the next one comes in the middle
-// between the soonest and the latest end. Whatever its answer is, it halves what is open: in three to five windows
-// as a rule, one comes in the time in which the others use up the window. Those looks would have been refused at
-// the end of the second as well. Where a look in the middle came too early, and was told of the same window, the
-// next one comes at the latest end.
+// between the soonest and the latest end. Whatever its answer is, it halves what is open: in three to five
+// windows as a rule, one comes in the time in which the others use up the window. Those looks would have been
+// refused at the end of the second as well. Where a look in the middle came too early, and was told of the same
+// window, the next one comes at the latest end.
 //
 // In come outcomes (note); out comes when to look (next).
 type overtaken struct {
@@ -36,8 +36,9 @@ const enoughOvertaken = 3
 // ms: if that is not enough, too many others look.
 const mostOvertaken = 6
 
-// note takes in an outcome, and the span of the window, zero if none is stated. Plain says that what is stated may be a
-// window that nothing but time begins anew. It reports whether a reset that has moved on is the one of the next window.
+// note takes in an outcome, and the span of the window, zero if none is stated. Plain says that what is stated
+// may be a window that nothing but time begins anew. It reports whether a reset that has moved on is the one of
+// the next window.
 func (v *overtaken) note(o *outcome, r *reset, plain bool, span time.Duration) (next bool) {
 	stated := span > 0
 	if v.span = max(v.span, r.inSteps(r.early.Sub(o.sent))); !stated {
@@ -68,8 +69,8 @@ func (v *overtaken) note(o *outcome, r *reset, plain bool, span time.Duration) (
 	return next
 }
 
-// bound takes in between which instants the window ends, by what is stated of its end and was known of that of the window
-// before. Next reports whether this is another window, and ok whether there is such an instant.
+// bound takes in between which instants the window ends, by what is stated of its end and was known of that of
+// the window before. Next reports whether this is another window, and ok whether there is such an instant.
 func (v *overtaken) bound(o *outcome, r *reset, span time.Duration, stated bool) (next, ok bool) {
 	early, late, same := r.early, r.late, v.count == r.count // else it may be that others have told of the reset
 	v.count = r.count

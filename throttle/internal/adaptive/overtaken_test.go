@@ -70,14 +70,15 @@ func overtakenBucket(t *testing.T, span time.Duration) *bucket {
 	return b
 }
 
-// usedUpWindow is a statement: nothing remains of a window of such a span, zero if none is stated, for so many seconds.
+// usedUpWindow is a statement: nothing remains of a window of such a span, zero if none is stated, for so many
+// seconds.
 func usedUpWindow(span time.Duration, seconds int) quota.Statement {
 	return quota.Statement{Limit: 20, Window: span, Reset: time.Duration(seconds) * time.Second, ResetKnown: true, Resolution: time.Second}
 }
 
-// TestOvertakenHeardFromOthers: another process tells of the next window, or the refusal of another limit does, from
-// which nothing is learned of this one. What is known of the window before does not become what is known of this one:
-// no look comes at the end of the one that is over, and the next answer is no contradiction.
+// TestOvertakenHeardFromOthers: another process tells of the next window, or the refusal of another limit does,
+// from which nothing is learned of this one. What is known of the window before does not become what is known
+// of this one: no look comes at the end of the one that is over, and the next answer is no contradiction.
 func TestOvertakenHeardFromOthers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, span := range []time.Duration{4 * s, 0} {
@@ -100,8 +101,8 @@ func TestOvertakenHeardFromOthers(t *testing.T) {
 	}
 }
 
-// TestOvertakenRoundedDown: another process has found that resets are rounded down. So the window in use ends up to a
-// second later than was thought, and a refusal that states zero then does not say when.
+// TestOvertakenRoundedDown: another process has found that resets are rounded down. So the window in use ends
+// up to a second later than was thought, and a refusal that states zero then does not say when.
 func TestOvertakenRoundedDown(t *testing.T) {
 	const span = 4 * time.Second
 	b := overtakenBucket(t, span)
@@ -112,9 +113,9 @@ func TestOvertakenRoundedDown(t *testing.T) {
 	}
 }
 
-// TestOvertakenLateAnswers: at the end of each window, an answer of that window comes after one of the next. That
-// contradicts what is known of the window, and says nothing against looks that come sooner, since none has come. So
-// these come after three looks that were too late, as if nothing had happened.
+// TestOvertakenLateAnswers: at the end of each window, an answer of that window comes after one of the next.
+// That contradicts what is known of the window, and says nothing against looks that come sooner, since none has
+// come. So these come after three looks that were too late, as if nothing had happened.
 func TestOvertakenLateAnswers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	left := func(n, seconds int) Answer {
@@ -142,8 +143,9 @@ func TestOvertakenLateAnswers(t *testing.T) {
 	b.wantDue(4*s - ms)
 }
 
-// TestOvertakenLeftOver: something is left of a window at which looks come sooner. Then no look is to come at all, and
-// after a second refusal by another limit the random part of the hold is up to half of it, as elsewhere.
+// TestOvertakenLeftOver: something is left of a window at which looks come sooner. Then no look is to come at
+// all, and after a second refusal by another limit the random part of the hold is up to half of it, as
+// elsewhere.
 func TestOvertakenLeftOver(t *testing.T) {
 	const s = time.Second
 	b := overtakenBucket(t, 4*s)

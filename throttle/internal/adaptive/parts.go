@@ -7,10 +7,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// parts are what is known of one limit, beside its name and its numbers: each is a rule or a few, in a file of its own.
-// A statement goes to them in the order of window.learn. What else becomes of a part is said here and nowhere else, in
-// a line of each function: of code, or of a comment that says why there is nothing to do. A test finds the line that is
-// left out.
+// parts are what is known of one limit, beside its name and its numbers: each is a rule or a few, in a file of
+// its own. A statement goes to them in the order of window.learn. What else becomes of a part is said here and
+// nowhere else, in a line of each function: of code, or of a comment that says why there is nothing to do. A
+// test finds the line that is left out.
 type parts struct {
 	look
 	millis    millis // the unit of its resets
@@ -34,12 +34,13 @@ type parts struct {
 	contradictions contradictions
 }
 
-// forget takes in the outcome of an answer that states another limit than the one before: what was known may be of a
-// limit that is stated under the same name, in turns with this one. Looked reports whether the answer is to a look at
-// the one before, and was served.
+// forget takes in the outcome of an answer that states another limit than the one before: what was known may be
+// of a limit that is stated under the same name, in turns with this one. Looked reports whether the answer is
+// to a look at the one before, and was served.
 func (p *parts) forget(o *outcome, before int) (looked bool) {
 	// millis: heeds the limit itself.
-	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each answer.
+	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each
+	// answer.
 	// reset, seen: the statement says which reset it is of.
 	// refill: heeds otherLimit itself.
 	// others: count only what was used since a limit of the same number was found, see used.
@@ -68,7 +69,8 @@ func (p *parts) misread() {
 	p.refill.misread()
 }
 
-// unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not hear.
+// unshare makes p, which is a copy, a window's own: what one of the two learns from now on, the other does not
+// hear.
 func (p *parts) unshare() {
 	// look, millis, behind, dropped, reset, seen, last, spread, renewal, overtaken, refill: are values.
 	// others, ending, seek, contradictions: are values, too.
@@ -77,20 +79,23 @@ func (p *parts) unshare() {
 	p.overlap.users, p.overlap.comparisons = nil, nil
 }
 
-// join takes in that the parts of a window of another Server were about the same limit all along; of this limit so much
-// remains, and so much is in flight. The Server of p has just heard of the limit, so that what p knows is newer.
+// join takes in that the parts of a window of another Server were about the same limit all along; of this limit
+// so much remains, and so much is in flight. The Server of p has just heard of the limit, so that what p knows
+// is newer.
 func (p *parts) join(other *parts, remaining, inFlight int) {
 	// look, reset, spread, renewal, overtaken, seek, sought: both heard the same resets.
-	// millis, behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned again.
+	// millis, behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned
+	// again.
 	// contradictions: were about each counter by itself.
 	// overlap: see Server.merge.
 	p.others.join(&other.others, remaining, inFlight)
 }
 
-// habits returns what outlasts the reset, and the run of the program. The latest answer that spoke of the limit came at
-// an instant.
+// habits returns what outlasts the reset, and the run of the program. The latest answer that spoke of the limit
+// came at an instant.
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
-	// dropped, seen, last, spread, renewal, overtaken, others, ending, overlap, kept, contradictions: are about now.
+	// dropped, seen, last, spread, renewal, overtaken, others, ending, overlap, kept, contradictions: are about
+	// now.
 	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
 	h.Floors, h.Millis = p.reset.roundsDown, p.millis.found
@@ -101,9 +106,9 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	return h
 }
 
-// adopt takes over the habits of the limit, of which own is known here already, and counts more. How fast the limit
-// comes back is kept until the first answer, see resume: looks that failed have not told that. It reports whether
-// resets are in another unit than before, so that nothing is known of the reset.
+// adopt takes over the habits of the limit, of which own is known here already, and counts more. How fast the
+// limit comes back is kept until the first answer, see resume: looks that failed have not told that. It reports
+// whether resets are in another unit than before, so that nothing is known of the reset.
 func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
 	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
 	// seek: see kept.
@@ -127,10 +132,12 @@ func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
 	return another
 }
 
-// steady reports whether no part has anything to find out, so that answers need only be counted: see Server.Steady.
+// steady reports whether no part has anything to find out, so that answers need only be counted: see
+// Server.Steady.
 func (p *parts) steady() bool {
 	// last, others, price: are told by Count.
-	// reset, seen, seek, sought, kept, spread, renewal, ending: learn of what is used up, or with an answer in between.
+	// reset, seen, seek, sought, kept, spread, renewal, ending: learn of what is used up, or with an answer in
+	// between.
 	// overtaken: learns of looks.
 	// millis, dropped, contradictions: learn with an answer in between.
 	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady()

@@ -20,9 +20,9 @@ func fieldsOf(t reflect.Type) (names []string) {
 	return names
 }
 
-// TestPartsAreAsked: each function of parts.go has a line for each part of a window: of code, or of a comment that
-// begins with the name of the part and says why there is nothing to do. No part has both. So have those of lasting.go
-// for what is lasting.
+// TestPartsAreAsked: each function of parts.go has a line for each part of a window: of code, or of a comment
+// that begins with the name of the part and says why there is nothing to do. No part has both. So have those of
+// lasting.go for what is lasting.
 func TestPartsAreAsked(t *testing.T) {
 	for _, test := range []struct {
 		file      string
@@ -58,7 +58,8 @@ func TestPartsAreAsked(t *testing.T) {
 // excused are the parts to which a comment gives the reason why there is nothing to do.
 var excused = regexp.MustCompile(`(?m)^\t// ([a-zA-Z]+(?:, [a-zA-Z]+)*): \w`)
 
-// leftOut returns what is wrong with a function of parts p, or l: which parts it leaves out, or names for nothing.
+// leftOut returns what is wrong with a function of parts p, or l: which parts it leaves out, or names for
+// nothing.
 func leftOut(function string, parts []string) (complaints []string) {
 	var reasons []string
 	for _, m := range excused.FindAllStringSubmatch(function, -1) {
@@ -99,8 +100,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestWindowHasNumbersAndParts: what a window has beside its parts is its name, and what every part may read. So a
-// field that a rule needs is a part, or of a part.
+// TestWindowHasNumbersAndParts: what a window has beside its parts is its name, and what every part may read.
+// So a field that a rule needs is a part, or of a part.
 func TestWindowHasNumbersAndParts(t *testing.T) {
 	want := []string{
 		"limitName", "text", "stated", "mostFound", "span", "granted", "instances",
@@ -111,8 +112,8 @@ func TestWindowHasNumbersAndParts(t *testing.T) {
 	}
 }
 
-// TestPartsShareNothing: a window that was copied shares nothing with the other that either changes. What is not a
-// value is in the list, with what parts.unshare does about it.
+// TestPartsShareNothing: a window that was copied shares nothing with the other that either changes. What is
+// not a value is in the list, with what parts.unshare does about it.
 func TestPartsShareNothing(t *testing.T) {
 	want := map[string]string{
 		"price":               "has a clone",

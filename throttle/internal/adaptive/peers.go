@@ -2,7 +2,8 @@ package adaptive
 
 import "iter"
 
-// Peers are the buckets of a Site whose Servers may share windows, by the IDs of these. The zero Peers are none.
+// Peers are the buckets of a Site whose Servers may share windows, by the IDs of these. The zero Peers are
+// none.
 type Peers[Bucket any] struct{ byID map[ID]Bucket }
 
 // Any reports whether there are any.
@@ -25,8 +26,8 @@ func (p *Peers[Bucket]) Leave(s *Server) {
 	delete(p.byID, s.id)
 }
 
-// Of returns the buckets whose Servers share a window with s, or did so until its latest answer: what s has in flight
-// is missing for them no longer.
+// Of returns the buckets whose Servers share a window with s, or did so until its latest answer: what s has in
+// flight is missing for them no longer.
 func (p *Peers[Bucket]) Of(s *Server) iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		var few [8]ID

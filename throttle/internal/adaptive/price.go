@@ -11,13 +11,16 @@ import (
 // language model. It is seen from how far Remaining falls.
 //
 // In come served requests (count) and how much was spent meanwhile (learn). Out come the mean cost of a kind of
-// request, and how much must remain so that one may go (need): so much more than the mean that it rarely costs more.
+// request, and how much must remain so that one may go (need): so much more than the mean that it rarely costs
+// more.
 //
-// Requests are of one kind if they have the same verb, and paths that differ only in what looks like an ID (Kind.WithoutIDs).
-// Otherwise each thread of a forum, say, would have a price of its own, and none would be known.
+// Requests are of one kind if they have the same verb, and paths that differ only in what looks like an ID
+// (Kind.WithoutIDs). Otherwise each thread of a forum, say, would have a price of its own, and none would be
+// known.
 //
-// The mean of each kind is learned by least mean squares. If several requests were served between two answers, what
-// they cost more than was thought is shared out among their kinds, in proportion to how many there were of each.
+// The mean of each kind is learned by least mean squares. If several requests were served between two answers,
+// what they cost more than was thought is shared out among their kinds, in proportion to how many there were of
+// each.
 type price struct {
 	kinds     []kindPrice // the one that was counted latest is the last
 	mean      float64     // of all kinds, as often as each comes
@@ -43,8 +46,9 @@ type kindPrice struct {
 }
 
 const (
-	// enoughPrices is after how many observations a price is known. Before that, the price is what was missing of a
-	// new window at the first answer, or more than what remained at a refusal (first); one token if neither is known.
+	// enoughPrices is after how many observations a price is known. Before that, the price is what was missing
+	// of a new window at the first answer, or more than what remained at a refusal (first); one token if
+	// neither is known.
 	enoughPrices = 4
 
 	// enoughNumbers is after how many observations it is known what the server rounds to.
@@ -53,15 +57,15 @@ const (
 	// priceMemory is over how many observations the mean of all kinds is taken in the long run: prices change.
 	priceMemory = 32
 
-	// kindMemory is the same for the mean of one kind. It is shorter, since least mean squares take long where steps
-	// are short and kinds come together.
+	// kindMemory is the same for the mean of one kind. It is shorter, since least mean squares take long where
+	// steps are short and kinds come together.
 	kindMemory = 8
 
 	// maxPricedKinds bounds how many kinds have a price of their own.
 	maxPricedKinds = 16
 
-	// sameBurst is within how many round trips the next answer must come for the price to be learned from it: in a
-	// longer time, others may have used much.
+	// sameBurst is within how many round trips the next answer must come for the price to be learned from it:
+	// in a longer time, others may have used much.
 	sameBurst = 4
 
 	// priceMargin is how many standard deviations a request may cost more than the mean and still be allowed.
@@ -100,10 +104,11 @@ func (p *price) thought(k *kindPrice) float64 {
 	return p.mean
 }
 
-// need returns how much must remain, beside the mean cost of so many requests in flight, so that n of a kind may go.
+// need returns how much must remain, beside the mean cost of so many requests in flight, so that n of a kind
+// may go.
 //
-// What k requests cost together varies for two reasons: the cost of each varies, and the mean of m observations may
-// be off, by the same for each. So its variance is variance · (k + k²/m).
+// What k requests cost together varies for two reasons: the cost of each varies, and the mean of m observations
+// may be off, by the same for each. So its variance is variance · (k + k²/m).
 func (p *price) need(kind *Kind, n, inFlight int) int {
 	k, m, variance := float64(n+inFlight), float64(min(p.learned, priceMemory)), p.variance
 	if !p.known() {
@@ -112,9 +117,9 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 	return tokens(math.Ceil(float64(n)*p.of(kind) + priceMargin*math.Sqrt(variance*(k+k*k/m))))
 }
 
-// most bounds what each of k requests needs, of whatever kinds, of which some are in flight and the others are to go;
-// it is one token at least. All of them together need k times as much at most: k + k²/m ≤ k²·(1 + 1/m) ≤ 2k², and no
-// price is above that of the dearest kind.
+// most bounds what each of k requests needs, of whatever kinds, of which some are in flight and the others are
+// to go; it is one token at least. All of them together need k times as much at most: k + k²/m ≤ k²·(1 + 1/m) ≤
+// 2k², and no price is above that of the dearest kind.
 func (p *price) most() float64 {
 	most := p.mean
 	for i := range p.kinds {
@@ -195,10 +200,11 @@ func (p *price) owed(n int) int {
 	return 0
 }
 
-// learn takes in that the requests that were counted cost so much together, while others are under way, whose answers
-// may have been overtaken. So their cost is perhaps in what was spent: until as many are counted as are under way, what
-// was spent is carried, or a price would be learned that is as many times too high. Before the price is known, any will
-// do: where costs are charged when answers are written, nothing else tells it before much more is sent than there is.
+// learn takes in that the requests that were counted cost so much together, while others are under way, whose
+// answers may have been overtaken. So their cost is perhaps in what was spent: until as many are counted as are
+// under way, what was spent is carried, or a price would be learned that is as many times too high. Before the
+// price is known, any will do: where costs are charged when answers are written, nothing else tells it before
+// much more is sent than there is.
 func (p *price) learn(spent float64, underway int) {
 	kinds := p.kinds
 	requests, squares, thought := 0.0, 0.0, 0.0
@@ -269,8 +275,8 @@ func (p *price) times(n int, kind *Kind) int {
 // product returns what n requests cost. To round down is one instruction, and to round is 25.
 func product(n int, each float64) int { return tokens(math.Floor(float64(n)*each + 0.5)) }
 
-// maxTokens bounds what servers state. It is so large that it makes no difference, and so small that no sum of a few
-// such numbers overflows, nor ten times such a sum.
+// maxTokens bounds what servers state. It is so large that it makes no difference, and so small that no sum of
+// a few such numbers overflows, nor ten times such a sum.
 const maxTokens = math.MaxInt / 32
 
 // bounded returns n within [0, maxTokens].
@@ -310,8 +316,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// habit is what a later run, or another process, begins with; nil if the price is not known. It is not kept by kinds:
-// these are soon known again, and a later run that knew them was refused no less.
+// habit is what a later run, or another process, begins with; nil if the price is not known. It is not kept by
+// kinds: these are soon known again, and a later run that knew them was refused no less.
 func (p *price) habit() *PriceMemory {
 	if p == nil || !p.known() {
 		return nil

@@ -101,7 +101,8 @@ func TestPriceNeed(t *testing.T) {
 	}
 }
 
-// Kinds have a price of their own as long as there are few. Nobody knows what was spent for those that were skipped.
+// Kinds have a price of their own as long as there are few. Nobody knows what was spent for those that were
+// skipped.
 func TestPriceIsBounded(t *testing.T) {
 	var p price
 	for i := range 100 {
@@ -147,9 +148,9 @@ func TestPriceOfAWindow(t *testing.T) {
 	}
 }
 
-// A request that is refused while a tenth of the limit remains, or less, costs more than that: until the price is
-// known, no other one goes before the reset. While more remains, or another limit is used up, a refusal says nothing
-// of it.
+// A request that is refused while a tenth of the limit remains, or less, costs more than that: until the price
+// is known, no other one goes before the reset. While more remains, or another limit is used up, a refusal says
+// nothing of it.
 func TestPriceOfARefusal(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer Answer
@@ -172,8 +173,9 @@ func TestPriceOfARefusal(t *testing.T) {
 	}
 }
 
-// Of requests that go at once, the first answer to come may be to the last one that the server has counted: what it says
-// was spent is for all of them. What they cost together is known when all are answered, in whatever order.
+// Of requests that go at once, the first answer to come may be to the last one that the server has counted:
+// what it says was spent is for all of them. What they cost together is known when all are answered, in
+// whatever order.
 func TestPriceOfAnswersThatOvertakeOthers(t *testing.T) {
 	const each = 10
 	b := newBucket(t, Config{})
@@ -199,7 +201,8 @@ func TestPriceOfAnswersThatOvertakeOthers(t *testing.T) {
 	}
 }
 
-// An answer that comes when the next window has begun, to a request that went before, says nothing of what is spent in it.
+// An answer that comes when the next window has begun, to a request that went before, says nothing of what is
+// spent in it.
 func TestPriceOfAnAnswerAboutTheWindowBefore(t *testing.T) {
 	const each = 500
 	left := func(remaining int) quota.Statement {
@@ -248,8 +251,8 @@ func TestPriceVariesFromWhenItIsKnown(t *testing.T) {
 
 func square(x float64) float64 { return x * x }
 
-// Of several that may go when it is time to look, since too little remains for what each of them may cost, one looks, and
-// the others wait for its answer: also where it is left that they cost in the mean.
+// Of several that may go when it is time to look, since too little remains for what each of them may cost, one
+// looks, and the others wait for its answer: also where it is left that they cost in the mean.
 func TestPriceOfALook(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(tokensLeft(9000, time.Minute)))
@@ -263,7 +266,8 @@ func TestPriceOfALook(t *testing.T) {
 	b.wantDue(Patience)
 }
 
-// A refusal is explained by a limit of which less remains than the request may cost: nothing is learned of a pace from it.
+// A refusal is explained by a limit of which less remains than the request may cost: nothing is learned of a
+// pace from it.
 func TestPriceExplainsARefusal(t *testing.T) {
 	for name, test := range map[string]struct {
 		remaining int
@@ -489,8 +493,8 @@ func TestUnitOfWhichNothingIsGranted(t *testing.T) {
 	b.wantDue(15 * time.Minute)
 }
 
-// TestLookThatCostsLess: a look that is served since it costs less than what remained has not found that anything came
-// back. Nobody says when all is back, or what requests cost.
+// TestLookThatCostsLess: a look that is served since it costs less than what remained has not found that
+// anything came back. Nobody says when all is back, or what requests cost.
 func TestLookThatCostsLess(t *testing.T) {
 	b := newBucket(t, Config{})
 	tokens := func(remaining int) quota.Statement {
@@ -514,10 +518,10 @@ func TestLookThatCostsLess(t *testing.T) {
 	}
 }
 
-// TestRefusedBeforeThePriceIsKnown: where answers come late, the first ones are refusals. A limit of another unit
-// that is not stated explains these, whatever remains: nobody knows whether that is much. A stated limit does not
-// while much of it remains: then a limit that nobody states has refused the request, and only a pace tells of that.
-// Once requests are known to cost far less than what remains, neither explains a refusal.
+// TestRefusedBeforeThePriceIsKnown: where answers come late, the first ones are refusals. A limit of another
+// unit that is not stated explains these, whatever remains: nobody knows whether that is much. A stated limit
+// does not while much of it remains: then a limit that nobody states has refused the request, and only a pace
+// tells of that. Once requests are known to cost far less than what remains, neither explains a refusal.
 func TestRefusedBeforeThePriceIsKnown(t *testing.T) {
 	for _, test := range []struct {
 		limit, remaining int

@@ -8,17 +8,17 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// raise is how the rate of a limit below fewTokens grows. Remaining never shows that more tokens come back. So the
-// rate grows with each answer until a request is refused, and again some time later.
+// raise is how the rate of a limit below fewTokens grows. Remaining never shows that more tokens come back. So
+// the rate grows with each answer until a request is refused, and again some time later.
 //
-// After a refusal the rate is just under what was served before it (best), and further raises are smaller. A rate
-// below best grows a little with each answer. Others who take tokens lower best, too, and have it forgotten. So the
-// highest that it was at a limit of one (seen) is kept, until a lower rate is refused while it is raised: a rate far
-// below seen is raised again as soon as enough was served at it.
+// After a refusal the rate is just under what was served before it (best), and further raises are smaller. A
+// rate below best grows a little with each answer. Others who take tokens lower best, too, and have it
+// forgotten. So the highest that it was at a limit of one (seen) is kept, until a lower rate is refused while
+// it is raised: a rate far below seen is raised again as soon as enough was served at it.
 //
-// In come rates (again), what was served (serve) and refusals (refused, fell). Out come the factors by which the rate
-// is multiplied with each served answer (grow) and after a refusal (refused), and the highest rate that was seen
-// (best).
+// In come rates (again), what was served (serve) and refusals (refused, fell). Out come the factors by which
+// the rate is multiplied with each served answer (grow) and after a refusal (refused), and the highest rate
+// that was seen (best).
 type raise struct {
 	by   float64       // above 1 while the rate is raised, 1 between two raises, and zero if it is never raised
 	from float64       // the rate when it began to be raised again
@@ -43,14 +43,14 @@ const (
 	refusalFactor = 0.8
 
 	// firstRaise is the factor of a first raise at a limit of one token, for each served answer; where several
-	// requests are on their way, for all answers of a round trip together. At a limit of more tokens, which may be a
-	// window of a second after all, the factor is gentleRaise.
+	// requests are on their way, for all answers of a round trip together. At a limit of more tokens, which may
+	// be a window of a second after all, the factor is gentleRaise.
 	firstRaise  = 2.0
 	gentleRaise = 1.25
 
-	// laterRaise is the factor of each raise after that, since the limit may have risen. It comes raiseAfter after
-	// the first raise has ended, and later each time, as trials of a pace do (see package pace); if the rate has
-	// doubled meanwhile, after raiseAfter again.
+	// laterRaise is the factor of each raise after that, since the limit may have risen. It comes raiseAfter
+	// after the first raise has ended, and later each time, as trials of a pace do (see package pace); if the
+	// rate has doubled meanwhile, after raiseAfter again.
 	laterRaise = 1.06
 	raiseAfter = 15 * time.Second
 
@@ -61,9 +61,9 @@ const (
 	bestShare = 0.9
 	slowRaise = 1.01
 
-	// After a refusal, the rate is multiplied by chanceShare if chanceAfter requests were served at it before: then
-	// the network has brought two requests nearer to each other. If fewer were served, it is multiplied by soonShare,
-	// and if not even two were, by refusalFactor.
+	// After a refusal, the rate is multiplied by chanceShare if chanceAfter requests were served at it before:
+	// then the network has brought two requests nearer to each other. If fewer were served, it is multiplied by
+	// soonShare, and if not even two were, by refusalFactor.
 	chanceAfter = 8
 	chanceShare = 0.96
 	soonShare   = 0.9
@@ -90,12 +90,12 @@ func (ra *raise) again(now monotime.Time, rate float64, served int) {
 	}
 }
 
-// serve takes in that a request was served at a rate: when it was sent, how long its answer took, and whether nothing
-// remained (usedUp).
+// serve takes in that a request was served at a rate: when it was sent, how long its answer took, and whether
+// nothing remained (usedUp).
 //
 // The rate of two tokens is held, over a time in which these surely came back: at a limit of one, that of two
-// intervals between requests that found one token each; at a limit of more, that of three, since up to one token may
-// have been there when nothing remained first.
+// intervals between requests that found one token each; at a limit of more, that of three, since up to one
+// token may have been there when nothing remained first.
 func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, usedUp bool, rate float64) {
 	ra.trips = took.Seconds() * rate
 	if ra.blind = ra.trips > 1; !ra.blind { // or it is no number
@@ -118,8 +118,9 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, usedUp
 	ra.went[0], ra.went[1], ra.went[2] = ra.went[1], ra.went[2], sent
 }
 
-// grow takes in that a request was served at a rate, as so many were since a refusal, and returns by what the rate is
-// multiplied. Between two raises the rate grows up to bestShare · best, as a refusal costs more than the rest would bring.
+// grow takes in that a request was served at a rate, as so many were since a refusal, and returns by what the
+// rate is multiplied. Between two raises the rate grows up to bestShare · best, as a refusal costs more than
+// the rest would bring.
 func (ra *raise) grow(now monotime.Time, rate float64, served int) float64 {
 	if ra.by == 0 {
 		return 1
@@ -130,9 +131,9 @@ func (ra *raise) grow(now monotime.Time, rate float64, served int) float64 {
 	return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
 }
 
-// refused takes in a refusal at a rate at which so many requests were served before, and returns by what the rate is
-// multiplied. If the rate is being raised, the last two raises are taken back, though not below best, and the raises
-// that follow are smaller. If it is not, best falls by half as much as the rate.
+// refused takes in a refusal at a rate at which so many requests were served before, and returns by what the
+// rate is multiplied. If the rate is being raised, the last two raises are taken back, though not below best,
+// and the raises that follow are smaller. If it is not, best falls by half as much as the rate.
 func (ra *raise) refused(rate float64, served int) (factor float64) {
 	by, best := ra.by, ra.best/rate
 	ra.went = [3]monotime.Time{}

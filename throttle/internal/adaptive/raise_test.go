@@ -72,7 +72,8 @@ func TestRaiseRefused(t *testing.T) {
 	}
 }
 
-// TestRaiseBelowHeld: between two raises the rate grows a little with each answer, up to just under what was held.
+// TestRaiseBelowHeld: between two raises the rate grows a little with each answer, up to just under what was
+// held.
 func TestRaiseBelowHeld(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -92,8 +93,9 @@ func TestRaiseBelowHeld(t *testing.T) {
 	}
 }
 
-// TestRaiseToWhatWasSeen: a rate far below the highest that was held at a limit of one is raised again once enough were
-// served at it, until that is refused: then the refused rate is the highest, unless a higher one is held still.
+// TestRaiseToWhatWasSeen: a rate far below the highest that was held at a limit of one is raised again once
+// enough were served at it, until that is refused: then the refused rate is the highest, unless a higher one is
+// held still.
 func TestRaiseToWhatWasSeen(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -128,9 +130,9 @@ func TestRaiseToWhatWasSeen(t *testing.T) {
 	}
 }
 
-// TestOutlastedOthers: others who hold strict spacing take all that comes back, and each look is in vain. When one is
-// served at last, they may be gone: so the next look comes after a quarter of the step, though such looks were in vain
-// before; or after the time of one token, if that was seen before the others came.
+// TestOutlastedOthers: others who hold strict spacing take all that comes back, and each look is in vain. When
+// one is served at last, they may be gone: so the next look comes after a quarter of the step, though such
+// looks were in vain before; or after the time of one token, if that was seen before the others came.
 func TestOutlastedOthers(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {

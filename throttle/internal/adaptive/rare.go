@@ -6,11 +6,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// rare is about looks that were refused again and again. Others come first each time; or the server counts refused
-// requests as well, and the looks of all who share the limit are what uses it up: ten processes that look at a log of
-// 11 in 2 s each second are never served again. No answer tells the two apart. So after many looks in vain, looks
-// become as rare as the limit calls for: twice as rare with each of them, up to one in the time in which mostRare
-// tokens come back. Then the looks of ten processes take less than a third of the limit.
+// rare is about looks that were refused again and again. Others come first each time; or the server counts
+// refused requests as well, and the looks of all who share the limit are what uses it up: ten processes that
+// look at a log of 11 in 2 s each second are never served again. No answer tells the two apart. So after many
+// looks in vain, looks become as rare as the limit calls for: twice as rare with each of them, up to one in the
+// time in which mostRare tokens come back. Then the looks of ten processes take less than a third of the limit.
 //
 // At a limit of hundreds of tokens, that is sooner than the next reset, and changes nothing.
 //
@@ -21,16 +21,18 @@ type rare struct {
 }
 
 const (
-	// manyVain is how many looks in a row are refused before they become rare. Where others use up each window before
-	// our look, sooner looks have been tried by then, and have ended (overtaken). After three, buckets of few tokens and
-	// windows of 25 in a second took up to twice as long, as chance says there who comes first.
+	// manyVain is how many looks in a row are refused before they become rare. Where others use up each window
+	// before our look, sooner looks have been tried by then, and have ended (overtaken). After three, buckets
+	// of few tokens and windows of 25 in a second took up to twice as long, as chance says there who comes
+	// first.
 	manyVain = enoughOvertaken + mostOvertaken
 
-	// mostRare is in the time of how many tokens one look comes at least, if that is not more than longestStretch.
+	// mostRare is in the time of how many tokens one look comes at least, if that is not more than
+	// longestStretch.
 	mostRare = 64
 
-	// leastRare is of how many tokens a limit is at least where that counts. Where there are fewer, who looks less
-	// often is served less often.
+	// leastRare is of how many tokens a limit is at least where that counts. Where there are fewer, who looks
+	// less often is served less often.
 	leastRare = 8
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestLooksBecomeRare: when looks come at a limit that states four seconds at first, and that it is back in a second
-// at each look, which is refused. From the tenth one on, the next one comes after the time of two tokens at most, then
-// of four, and of 64 at last, or after 30 s.
+// TestLooksBecomeRare: when looks come at a limit that states four seconds at first, and that it is back in a
+// second at each look, which is refused. From the tenth one on, the next one comes after the time of two tokens
+// at most, then of four, and of 64 at last, or after 30 s.
 func TestLooksBecomeRare(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -51,8 +51,8 @@ func TestLooksBecomeRare(t *testing.T) {
 	}
 }
 
-// TestRareLooksAfterHints: each refusal asks for a millisecond, long before the reset. The tenth look in vain, which
-// comes 511 ms after the first one, is the last one that is so soon.
+// TestRareLooksAfterHints: each refusal asks for a millisecond, long before the reset. The tenth look in vain,
+// which comes 511 ms after the first one, is the last one that is so soon.
 func TestRareLooksAfterHints(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	b := newBucket(t, Config{})

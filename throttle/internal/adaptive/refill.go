@@ -31,13 +31,13 @@ import (
 // faster, Remaining shows them, and they are spent at once. If most of the limit comes back in a
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
 //
-// It does all the same if the stated reset moves on meanwhile, or if something was left for the request that was
-// refused (outcome.taken): then others, such as processes that do not know of each other, take what comes back. In
-// such a crowd each looks for its part of the rate, and leaves a little over, and as much as others have in flight,
-// see share and leave; or where resets say the rate, or the rate is guessed well enough, the limit is shared as a
-// stock. And what paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of
-// what was used so far was not ours, the crowd is there from the start, or from when nothing remains first: else
-// each would begin at the whole rate.
+// It does all the same if the stated reset moves on meanwhile, or if something was left for the request that
+// was refused (outcome.taken): then others, such as processes that do not know of each other, take what comes
+// back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others
+// have in flight, see share and leave; or where resets say the rate, or the rate is guessed well enough, the
+// limit is shared as a stock. And what paced requests have found before outlasts some refusals, see doubt.
+// Where it is seen that most of what was used so far was not ours, the crowd is there from the start, or from
+// when nothing remains first: else each would begin at the whole rate.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -95,9 +95,9 @@ const (
 // MaxHold is zero.
 func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 
-// tooSlow reports whether the limit is believed to come back by a token in MaxHold, or more slowly than that. When
-// nothing remains, a look at the reset finds as much, since it comes after MaxHold at the latest; and the belief, which
-// may be of a server that lied, would outlast hours.
+// tooSlow reports whether the limit is believed to come back by a token in MaxHold, or more slowly than that.
+// When nothing remains, a look at the reset finds as much, since it comes after MaxHold at the latest; and the
+// belief, which may be of a server that lied, would outlast hours.
 func (r *refill) tooSlow() bool {
 	return r.refills && r.maxHold > 0 && r.rate <= slowestRate(r.maxHold)
 }
@@ -120,8 +120,8 @@ func (r *refill) pacedGoes(now monotime.Time) {
 	r.pacedBefore, r.pacedFrom, r.pacedWent = r.pacedFrom, now, now
 }
 
-// nextAt has the next paced request go at an instant, since one was refused. So one that is not sent brings no other
-// instant back.
+// nextAt has the next paced request go at an instant, since one was refused. So one that is not sent brings no
+// other instant back.
 func (r *refill) nextAt(at monotime.Time) {
 	r.pacedFrom, r.pacedBefore, r.pacedWent = at.Add(-r.timeFor(1, false)), 0, 0
 }
@@ -161,8 +161,8 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.findOut(o, after)
 }
 
-// findOut finds out whether the server gives itself away as one that refills: by what comes back within a round trip, or
-// within a few of them, or of one reset, or as detect says.
+// findOut finds out whether the server gives itself away as one that refills: by what comes back within a round
+// trip, or within a few of them, or of one reset, or as detect says.
 func (r *refill) findOut(o *outcome, after *reset) {
 	if rate, ok := r.drip.within(o); ok && r.doubtRefills.skip == 0 {
 		full := monotime.Seconds(float64(o.limit) / rate)
@@ -188,8 +188,8 @@ func (r *refill) findOut(o *outcome, after *reset) {
 	}
 }
 
-// start takes the server for one that refills, the whole limit in the span full, or in least at the least. The rate is
-// measured from an instant on.
+// start takes the server for one that refills, the whole limit in the span full, or in least at the least. The
+// rate is measured from an instant on.
 func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duration) {
 	r.refills, r.provisionalSpan, r.provisionalTo, r.refusalsInRow, r.span = true, 0, 0, 0, max(full, time.Millisecond)
 	r.width = o.lateBefore.Sub(o.earlyBefore)
@@ -213,7 +213,8 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.meter, r.guessed = meter{from: since, served: o.n}, r.atMost/2
 }
 
-// find takes in that a request was served, and whether a paced one has found what the stated reset does not explain.
+// find takes in that a request was served, and whether a paced one has found what the stated reset does not
+// explain.
 func (r *refill) find(o *outcome) {
 	if r.refusalsInRow = 0; o.remainingBefore <= o.idle && o.sent < o.lateBefore {
 		r.finds = min(r.finds+1, proven)
@@ -294,8 +295,8 @@ func (r *refill) forget(o *outcome, after *reset) {
 	}
 }
 
-// slowerThan reports whether the rate is far too low for a limit that states to be back, wholly or in part, in some
-// time.
+// slowerThan reports whether the rate is far too low for a limit that states to be back, wholly or in part, in
+// some time.
 func (r *refill) slowerThan(in time.Duration) bool {
 	return in > 0 && !r.crowd.on() && monotime.Seconds(1/r.rate) > anotherTimes*(in+anotherSlack)
 }
@@ -303,8 +304,8 @@ func (r *refill) slowerThan(in time.Duration) bool {
 // steady reports whether answers that are only counted can raise the rate as well as those that are learned.
 func (r *refill) steady() bool { return !r.blind.on }
 
-// habits adds what outlasts the reset. While the next answer may show that the limit does not refill, its rate is left
-// out: a later run would take it for proven.
+// habits adds what outlasts the reset. While the next answer may show that the limit does not refill, its rate
+// is left out: a later run would take it for proven.
 func (r *refill) habits(h *Habits, heardAt monotime.Time) {
 	h.EmptyReset, h.EarlyFailed, h.RefillFailed = r.emptyReset, r.doubtEarly.failed(), r.doubtRefills.failed()
 	if r.refills && heardAt >= r.provisionalTo && pace.Sane(r.rate) {

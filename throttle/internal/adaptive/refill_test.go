@@ -117,8 +117,9 @@ func TestRefillPaces(t *testing.T) {
 	}
 }
 
-// TestRefillOfALimitThatIsFull: Remaining is rounded to thousands, and the limit still full by that. That the reset moves
-// on does not say that one token is missing: else 8000 tokens that come back in a minute would take hours.
+// TestRefillOfALimitThatIsFull: Remaining is rounded to thousands, and the limit still full by that. That the
+// reset moves on does not say that one token is missing: else 8000 tokens that come back in a minute would take
+// hours.
 func TestRefillOfALimitThatIsFull(t *testing.T) {
 	b := newBucket(t, Config{})
 	for i := range 4 {
@@ -259,9 +260,9 @@ func TestRefillCrowd(t *testing.T) {
 	b.wantOpen(5)
 }
 
-// TestRefillTakenByOthers: who is refused although something was left beside all of ours that was under way has lost it
-// to others, whatever the reset says. Then something is left to them at once. That the limit refills is as doubtful as
-// after any other refusal.
+// TestRefillTakenByOthers: who is refused although something was left beside all of ours that was under way has
+// lost it to others, whatever the reset says. Then something is left to them at once. That the limit refills is
+// as doubtful as after any other refusal.
 func TestRefillTakenByOthers(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -418,7 +419,8 @@ func TestRefillLeastInCrowd(t *testing.T) {
 	}
 }
 
-// TestOthersUsed: what other buckets of ours use is not told from what others use, and what was refused is not used.
+// TestOthersUsed: what other buckets of ours use is not told from what others use, and what was refused is not
+// used.
 func TestOthersUsed(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -849,8 +851,8 @@ func TestOthersAreNoRefill(t *testing.T) {
 }
 
 // TestEarlyLooksReturn: at a limit of which nothing remains after each request, an early look that was refused
-// is left out at the next two waits, and then made again: each request that is served begins a new wait. At a limit of
-// one, others may be gone once a look is served: then it is made again at the next wait.
+// is left out at the next two waits, and then made again: each request that is served begins a new wait. At a
+// limit of one, others may be gone once a look is served: then it is made again at the next wait.
 func TestEarlyLooksReturn(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -1012,8 +1014,8 @@ func TestRefillOfAnother(t *testing.T) {
 	}
 }
 
-// TestRefillOfAnotherIsHeardOnce: what a limit states is another number once. That counts where another limit has
-// refused the request, too, and where another process tells of it.
+// TestRefillOfAnotherIsHeardOnce: what a limit states is another number once. That counts where another limit
+// has refused the request, too, and where another process tells of it.
 func TestRefillOfAnotherIsHeardOnce(t *testing.T) {
 	for name, tell := range map[string]func(b *bucket, st, other quota.Statement){
 		"served":             func(b *bucket, st, other quota.Statement) { b.exchange(says(st, other)) },
@@ -1063,9 +1065,9 @@ func TestRefillCancel(t *testing.T) {
 	}
 }
 
-// TestRefillCancelAfterARefusal: one request of two that were paced is refused, and then the other one is not sent. The
-// refusal says when the next one is due, also where that is counted from an instant before the other one went: from
-// the reset, or after the time of one token at a pace that was served.
+// TestRefillCancelAfterARefusal: one request of two that were paced is refused, and then the other one is not
+// sent. The refusal says when the next one is due, also where that is counted from an instant before the other
+// one went: from the reset, or after the time of one token at a pace that was served.
 func TestRefillCancelAfterARefusal(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -1093,9 +1095,9 @@ func TestRefillCancelAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestRefillFaster: a limit of 10 that gave one in six minutes gives all of them in one, and states that, but no other
-// number. Once all of it is found after six minutes, requests look at the reset, and after the third one the rate is
-// known. Two looks in a row that find nothing say that it was none.
+// TestRefillFaster: a limit of 10 that gave one in six minutes gives all of them in one, and states that, but
+// no other number. Once all of it is found after six minutes, requests look at the reset, and after the third
+// one the rate is known. Two looks in a row that find nothing say that it was none.
 func TestRefillFaster(t *testing.T) {
 	const slow, full = 6 * time.Minute, time.Minute
 	for _, test := range []struct {
@@ -1131,8 +1133,9 @@ func TestRefillFaster(t *testing.T) {
 	}
 }
 
-// TestRefillSlowAndRefused: a limit of one that is believed to come back in 5 s, and does in 8, is no faster one: each
-// refusal lowers the rate, however often all of it is found. Its resets are rounded up to 10 s, and say nothing.
+// TestRefillSlowAndRefused: a limit of one that is believed to come back in 5 s, and does in 8, is no faster
+// one: each refusal lowers the rate, however often all of it is found. Its resets are rounded up to 10 s, and
+// say nothing.
 func TestRefillSlowAndRefused(t *testing.T) {
 	const full = 8 * time.Second
 	st := left(0, 1, 10*time.Second)
@@ -1157,8 +1160,8 @@ func TestRefillSlowAndRefused(t *testing.T) {
 	}
 }
 
-// TestRefillCancelAfterARefusalAtFirst: likewise where the clock has gone for less than the time of one token. Which of
-// both is not sent makes no difference.
+// TestRefillCancelAfterARefusalAtFirst: likewise where the clock has gone for less than the time of one token.
+// Which of both is not sent makes no difference.
 func TestRefillCancelAfterARefusalAtFirst(t *testing.T) {
 	const s = monotime.Time(time.Second)
 	for _, went := range []monotime.Time{2 * s, 3 * s} {
@@ -1172,9 +1175,9 @@ func TestRefillCancelAfterARefusalAtFirst(t *testing.T) {
 	}
 }
 
-// TestUrgentHasFoundNothing: what is reserved counts as nothing for those alone that leave it to others. An urgent
-// request that has some of it was not served with what has come back: neither does that speak for a limit that refills,
-// nor for how fast it does.
+// TestUrgentHasFoundNothing: what is reserved counts as nothing for those alone that leave it to others. An
+// urgent request that has some of it was not served with what has come back: neither does that speak for a
+// limit that refills, nor for how fast it does.
 func TestUrgentHasFoundNothing(t *testing.T) {
 	const s = time.Second
 	b := newBucket(t, Config{})
@@ -1215,8 +1218,8 @@ func TestUrgentHasFoundNothing(t *testing.T) {
 	}
 }
 
-// TestRefillTooSlow: that a token takes MaxHold or longer to come back is not believed when nothing remains: a look at the
-// reset finds as much, and comes after MaxHold at the latest.
+// TestRefillTooSlow: that a token takes MaxHold or longer to come back is not believed when nothing remains: a
+// look at the reset finds as much, and comes after MaxHold at the latest.
 func TestRefillTooSlow(t *testing.T) {
 	for _, test := range []struct {
 		token     time.Duration

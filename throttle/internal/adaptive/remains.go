@@ -6,18 +6,18 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// remains is what remains of a limit: the least Remaining of the answers of the last two round trips. If every answer
-// speaks of the limit, this never lets too much go, in whatever order answers arrive: what the server counted after it
-// wrote the last of these answers is still in flight. It also follows every change at once, without knowing its reason:
-// the limit was restored, some of it came back, or other clients used it.
+// remains is what remains of a limit: the least Remaining of the answers of the last two round trips. If every
+// answer speaks of the limit, this never lets too much go, in whatever order answers arrive: what the server
+// counted after it wrote the last of these answers is still in flight. It also follows every change at once,
+// without knowing its reason: the limit was restored, some of it came back, or other clients used it.
 //
-// Answers may overtake one another. One is known to be written after another only if its request went after the other
-// had come back. So an answer to a request granted after nextSince was written after all answers that had come back by
-// nextSince, and these are out of date. The least Remaining of the answers since nextSince (nextRemaining) is a lower
-// bound of what there is now, but for what is in flight.
+// Answers may overtake one another. One is known to be written after another only if its request went after the
+// other had come back. So an answer to a request granted after nextSince was written after all answers that had
+// come back by nextSince, and these are out of date. The least Remaining of the answers since nextSince
+// (nextRemaining) is a lower bound of what there is now, but for what is in flight.
 //
-// In come answers that speak of the limit (hear, renew), those that do not (charge), and what is known from elsewhere (lower,
-// restore, join). Out comes what remains.
+// In come answers that speak of the limit (hear, renew), those that do not (charge), and what is known from
+// elsewhere (lower, restore, join). Out comes what remains.
 type remains struct {
 	remaining     int           // least Remaining of the answers of the last two round trips
 	nextRemaining int           // least Remaining of the answers since nextSince
@@ -28,8 +28,9 @@ type remains struct {
 	restored      sequence      // the latest look that found the whole limit: what went before says nothing of it
 }
 
-// hear takes in the Remaining of an answer, which has a number in the sequence as its request has (granted), and came
-// at an instant, or later. It reports whether the answer is the newest: the server wrote it after all answers before.
+// hear takes in the Remaining of an answer, which has a number in the sequence as its request has (granted),
+// and came at an instant, or later. It reports whether the answer is the newest: the server wrote it after all
+// answers before.
 func (r *remains) hear(granted sequence, remaining int, answer sequence, at monotime.Time) (newest bool) {
 	if r.isBefore(granted) {
 		r.lastAnswer = answer

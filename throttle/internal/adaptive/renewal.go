@@ -8,22 +8,22 @@ import (
 
 // renewal is about a server at which a refused request begins the window anew, as @fastify/rate-limit does with
 // continueExceeding. A process that is alone waits for the reset that its own refusal stated, and is served. Of
-// several processes that do not know of each other, each looks a window after its own latest refusal. That is less
-// than a window after the latest refusal of any of them. So the look is refused, and begins the window anew for the
-// others: for ever.
+// several processes that do not know of each other, each looks a window after its own latest refusal. That is
+// less than a window after the latest refusal of any of them. So the look is refused, and begins the window
+// anew for the others: for ever.
 //
-// Each refusal of such a server states that a whole window is to come, and asks to be left alone for as long. If a
-// look at the reset gets such a refusal, there may be another reason: others have begun a window before us, and used
-// it up. So the server is known by one such look that came too soon after the reset for that, or by two such looks in
-// a row; and others must have been seen to use the limit. A refusal that states less than a window shows that the
-// window was not begun anew.
+// Each refusal of such a server states that a whole window is to come, and asks to be left alone for as long.
+// If a look at the reset gets such a refusal, there may be another reason: others have begun a window before
+// us, and used it up. So the server is known by one such look that came too soon after the reset for that, or
+// by two such looks in a row; and others must have been seen to use the limit. A refusal that states less than
+// a window shows that the window was not begun anew.
 //
 // From then on, a look comes later than a window after the latest refusal:
 //
-//   - By a sixteenth of a window, at first. All processes find out within that time that nothing is left, so that the
-//     first look finds the next window.
-//   - After a second look that is refused, by half a window to a whole one; after a third, by one to two; and then by
-//     two to four. So there is a time of a whole window in which nobody looks.
+//   - By a sixteenth of a window, at first. All processes find out within that time that nothing is left, so
+//     that the first look finds the next window.
+//   - After a second look that is refused, by half a window to a whole one; after a third, by one to two; and
+//     then by two to four. So there is a time of a whole window in which nobody looks.
 //
 // In come outcomes (note); out comes when to look (next).
 type renewal struct {
@@ -40,8 +40,8 @@ const (
 	lateFirst = 16 // part of a window by which looks come late
 	mostLate  = 4  // refused looks after which that grows no more
 
-	// proofs is how many more looks in a row must be refused, for each time that the belief was refuted, before it is
-	// held again.
+	// proofs is how many more looks in a row must be refused, for each time that the belief was refuted, before
+	// it is held again.
 	proofs = 4
 )
 
@@ -58,8 +58,8 @@ func (r *renewal) note(o *outcome, hinted, others bool, began monotime.Time) {
 	look := o.remainingBefore <= o.idle && o.lateBefore != 0 && o.sent >= o.lateBefore
 	switch {
 	case o.refused && o.resetIn > 0:
-		// A reset of one step stands for any time within it. And the longest reset so far may have been the rest of a
-		// window: so it must have been stated before.
+		// A reset of one step stands for any time within it. And the longest reset so far may have been the
+		// rest of a window: so it must have been stated before.
 		r.refuse(o, look && others, hinted && r.span > step && r.span < before+step && o.resetIn > r.span-step)
 	case look && !o.refused:
 		r.row, r.late = 0, 0

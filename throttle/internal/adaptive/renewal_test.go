@@ -58,7 +58,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRenewalReserved: where one token is reserved, who is not urgent looks at the reset though that one is left.
+// TestRenewalReserved: where one token is reserved, who is not urgent looks at the reset though that one is
+// left.
 func TestRenewalReserved(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, idle := range []int{0, 1} {

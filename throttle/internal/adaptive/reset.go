@@ -95,10 +95,11 @@ func (r *reset) noteWhen(st *quota.Statement) {
 	}
 }
 
-// withinAStep is what an answer says that states no reset while so much remains, where resets are rounded down: that it
-// is less than a step away. Package headers leaves out a reset of zero then, since other servers write one that have
-// none. It is nil where that is not so, or the known reset is further away; where resets are instants, which half of
-// the answers in such a step state; and where those that are a step away or more are stated only when nothing remains.
+// withinAStep is what an answer says that states no reset while so much remains, where resets are rounded down:
+// that it is less than a step away. Package headers leaves out a reset of zero then, since other servers write
+// one that have none. It is nil where that is not so, or the known reset is further away; where resets are
+// instants, which half of the answers in such a step state; and where those that are a step away or more are
+// stated only when nothing remains.
 func (r *reset) withinAStep(now monotime.Time, remaining int) *quota.Statement {
 	switch {
 	case remaining <= 0, r.statesSome && !r.statesAll:
@@ -112,8 +113,8 @@ func (r *reset) withinAStep(now monotime.Time, remaining int) *quota.Statement {
 // come takes in that the reset had come at an instant, whatever was stated.
 func (r *reset) come(at monotime.Time) { r.early, r.late = min(r.early, at), min(r.late, at) }
 
-// compareClocks takes in how the server's clock differs from ours, where a statement gives an instant. It reports
-// whether one of them was set: what resets have said was by another clock.
+// compareClocks takes in how the server's clock differs from ours, where a statement gives an instant. It
+// reports whether one of them was set: what resets have said was by another clock.
 func (r *reset) compareClocks(sent, now monotime.Time, st *quota.Statement, limit int) (set bool) {
 	if !st.Absolute {
 		return false
@@ -128,15 +129,15 @@ func (r *reset) compareClocks(sent, now monotime.Time, st *quota.Statement, limi
 	return r.clocks.set
 }
 
-// follows reports whether a reset that is at early at the soonest is the next one: it only touches the known one, which
-// may have come. Instants in whole steps do that, as what was rounded up is not at the early end of its step; taken for
-// the same reset, both would be where the two touch.
+// follows reports whether a reset that is at early at the soonest is the next one: it only touches the known
+// one, which may have come. Instants in whole steps do that, as what was rounded up is not at the early end of
+// its step; taken for the same reset, both would be where the two touch.
 func (r *reset) follows(early, now monotime.Time) bool {
 	return r.resolution > 0 && early == r.late && now >= r.early
 }
 
-// hasMoved reports whether the known reset has not come, and has moved on: another one is stated, which is at early at
-// the soonest. The known one has passed if that says so.
+// hasMoved reports whether the known reset has not come, and has moved on: another one is stated, which is at
+// early at the soonest. The known one has passed if that says so.
 func (r *reset) hasMoved(early, now monotime.Time, limit int, passed bool) bool {
 	moved := movedOn(r.late, early, now, limit)
 	if !r.drift.note(r.late, now, !passed && early > r.late && !moved) {
@@ -145,22 +146,22 @@ func (r *reset) hasMoved(early, now monotime.Time, limit int, passed bool) bool 
 	return movedOn(r.drift.from, early, now, limit) && early.Sub(r.drift.from) > now.Sub(r.drift.since)/clocksDrift
 }
 
-// movedOn reports whether a reset that was at late at the latest, and has not come, has moved on: its earliest instant
-// is later than that, by more than half the time of one token, (late − now)/(2 · limit). Less may be two clocks that
-// drift apart.
+// movedOn reports whether a reset that was at late at the latest, and has not come, has moved on: its earliest
+// instant is later than that, by more than half the time of one token, (late − now)/(2 · limit). Less may be
+// two clocks that drift apart.
 func movedOn(late, early, now monotime.Time, limit int) bool {
 	return now < late && float64(early-late)*2*float64(limit) > float64(late-now)
 }
 
-// drift is a reset that moves on by so little each time that it may be two clocks that drift apart: from where, and
-// since when. Clocks drift apart by a thousandth or so; what moves on by more than a tenth of the time that passes is
-// the reset.
+// drift is a reset that moves on by so little each time that it may be two clocks that drift apart: from where,
+// and since when. Clocks drift apart by a thousandth or so; what moves on by more than a tenth of the time that
+// passes is the reset.
 type drift struct{ from, since monotime.Time }
 
 const clocksDrift = 10
 
-// note takes in that a reset which was at late at the latest is another one, and whether it has moved on by little. It
-// reports whether it had done so before, too.
+// note takes in that a reset which was at late at the latest is another one, and whether it has moved on by
+// little. It reports whether it had done so before, too.
 func (d *drift) note(late, now monotime.Time, little bool) (again bool) {
 	switch again = little && d.from != 0; {
 	case !little:
@@ -181,8 +182,8 @@ func (r *reset) begin(early, late, opened monotime.Time) {
 	r.count++
 }
 
-// restore takes over what is known elsewhere of a reset, which is at late at the latest: no more than the step in which
-// resets are stated, if this one is not.
+// restore takes over what is known elsewhere of a reset, which is at late at the latest: no more than the step
+// in which resets are stated, if this one is not.
 func (r *reset) restore(now, late monotime.Time, o *reset, stated bool) {
 	if r.resolution = min(max(o.resolution, 0), monotime.Longest); stated {
 		r.begin(min(o.early, late), late, min(o.opened, now))
@@ -190,8 +191,8 @@ func (r *reset) restore(now, late monotime.Time, o *reset, stated bool) {
 	}
 }
 
-// isOver reports whether what another process was told of the reset at an instant is about the one before: where resets
-// follow each other within seconds, no more tells the two apart than which is nearer.
+// isOver reports whether what another process was told of the reset at an instant is about the one before:
+// where resets follow each other within seconds, no more tells the two apart than which is nearer.
 func (r *reset) isOver(at monotime.Time) bool {
 	return r.before != 0 && r.late.Sub(r.before) >= max(r.resolution, shortest) && at.Sub(r.before).Abs() < at.Sub(r.late).Abs()
 }
@@ -216,7 +217,8 @@ func (r *reset) interval(sent, now monotime.Time, st *quota.Statement, limit int
 	return early, late
 }
 
-// inSteps returns the longest that a reset may be away, in whole steps, if it was stated to be away for d at least.
+// inSteps returns the longest that a reset may be away, in whole steps, if it was stated to be away for d at
+// least.
 func (r *reset) inSteps(d time.Duration) time.Duration {
 	if r.resolution <= 0 {
 		return 0
@@ -236,9 +238,9 @@ func (r *reset) roundDown() {
 	}
 }
 
-// tryUpAgain notes that the limit is used up: an occasion to find out whether resets are rounded up after all, since
-// nobody looks before the step is over that rounding down leaves open. If that is so large a part of the window that it
-// is worth a refusal, they are taken to be rounded up, until a look at one is refused.
+// tryUpAgain notes that the limit is used up: an occasion to find out whether resets are rounded up after all,
+// since nobody looks before the step is over that rounding down leaves open. If that is so large a part of the
+// window that it is worth a refusal, they are taken to be rounded up, until a look at one is refused.
 func (r *reset) tryUpAgain(now monotime.Time) {
 	r.doubtUp.occasion()
 	if late := r.late.Add(-r.resolution); r.roundsDown && r.doubtUp.skip == 0 && late > now && r.resolution > late.Sub(r.opened)/worthARefusal {
@@ -247,9 +249,10 @@ func (r *reset) tryUpAgain(now monotime.Time) {
 	}
 }
 
-// ends returns when the window ends, if it began with its first request, of which the first answer told, and lasts whole
-// steps, see guessWholeSteps; zero if that is not known. Where resets are rounded to the nearest step, and so are taken
-// to be rounded down, half of the windows seem to last a step longer than the others: none does.
+// ends returns when the window ends, if it began with its first request, of which the first answer told, and
+// lasts whole steps, see guessWholeSteps; zero if that is not known. Where resets are rounded to the nearest
+// step, and so are taken to be rounded down, half of the windows seem to last a step longer than the others:
+// none does.
 func (r *reset) ends() monotime.Time {
 	seems, tell := r.late.Sub(r.opened), 2*r.halfRoundTrip < r.resolution // else the steps tell nothing of when it began
 	switch {
@@ -271,9 +274,9 @@ func (r *reset) least() monotime.Time {
 	return r.early
 }
 
-// sooner returns by how much a look may go sooner than when the window is over for sure, see ends: that began within a
-// round trip, and no look is answered sooner than requests were of late. It may not where that is so small a part of the
-// window that it is not worth a refusal.
+// sooner returns by how much a look may go sooner than when the window is over for sure, see ends: that began
+// within a round trip, and no look is answered sooner than requests were of late. It may not where that is so
+// small a part of the window that it is not worth a refusal.
 func (r *reset) sooner() time.Duration {
 	roundTrip := 2 * r.halfRoundTrip
 	if r.soonerDoubt.skip > 0 || roundTrip >= r.resolution || roundTrip < r.ends().Sub(r.opened)/worthARefusal {
@@ -282,8 +285,8 @@ func (r *reset) sooner() time.Duration {
 	return min(r.trip, roundTrip)
 }
 
-// worthARefusal: a refusal is what a look costs that goes too soon, and now and then a window; a round trip of more than
-// such a part of the window is what it gains each time.
+// worthARefusal: a refusal is what a look costs that goes too soon, and now and then a window; a round trip of
+// more than such a part of the window is what it gains each time.
 const worthARefusal = 32
 
 // soonest returns when the reset comes at the soonest. If it is the end of such a window, that is when it ends.

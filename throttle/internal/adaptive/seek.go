@@ -6,21 +6,23 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is stated to
-// be now, or to have passed, counts as none once a look at it has found nothing.
+// seek says when to look whether a limit is restored whose reset the server does not state. A reset that is
+// stated to be now, or to have passed, counts as none once a look at it has found nothing.
 //
-// As after a row that was refused (see row), the looks come when nothing was there for half as long again as at the
-// look before (beyond a minute, for as long again), at whole seconds since the window began. What a look finds is kept:
-// the window lasts longer than least, and most at the most. So the next window is looked at in the middle, and after a
-// few of them at its end; and once in halveAfter of them after half of that, if it lasts two seconds or more: it may
-// have become shorter. A limit of which a part comes back is not looked at sooner: nothing of it was lost. The same
-// goes for what is back within less than a second, unless all of it is. What several looks found of such a limit is
-// counted together: so it does not seem to come back ever more slowly, a little with each look, and where others stop
-// to draw on it, what comes back is soon seen to be more. Others who took all for long look like a longer window: so
-// the look in the next one comes when it did before.
+// As after a row that was refused (see row), the looks come when nothing was there for half as long again as at
+// the look before (beyond a minute, for as long again), at whole seconds since the window began. What a look
+// finds is kept: the window lasts longer than least, and most at the most. So the next window is looked at in
+// the middle, and after a few of them at its end; and once in halveAfter of them after half of that, if it
+// lasts two seconds or more: it may have become shorter. A limit of which a part comes back is not looked at
+// sooner: nothing of it was lost. The same goes for what is back within less than a second, unless all of it
+// is. What several looks found of such a limit is counted together: so it does not seem to come back ever more
+// slowly, a little with each look, and where others stop to draw on it, what comes back is soon seen to be
+// more. Others who took all for long look like a longer window: so the look in the next one comes when it did
+// before.
 //
-// Of another unit, requests cost many tokens each. A look that finds a part of these, after one that found nothing, has
-// found what others left of a window: of tokens that come back one by one, the look before would have found some, too.
+// Of another unit, requests cost many tokens each. A look that finds a part of these, after one that found
+// nothing, has found what others left of a window: of tokens that come back one by one, the look before would
+// have found some, too.
 //
 // In come answers (note); out comes when to look (next).
 type seek struct {
@@ -45,15 +47,16 @@ type bits struct {
 // mostBits is how many tokens are counted. Then the count begins anew: others may have come or gone.
 const mostBits = 16
 
-// halveAfter is of how many looks at the end of a window one comes after half of it. So it is found after half an hour
-// that a window of a minute has become shorter, and one request is refused in as many windows to find that out.
+// halveAfter is of how many looks at the end of a window one comes after half of it. So it is found after half
+// an hour that a window of a minute has become shorter, and one request is refused in as many windows to find
+// that out.
 const halveAfter = 32
 
 // longestHalved: a longer window takes minutes until a look after half of it.
 const longestHalved = 8 * firstLook
 
-// longestKept is how long a window is at most whose length a later run, or another process, goes by. It may be shorter
-// now, and callers fail where they would wait for longer than that.
+// longestKept is how long a window is at most whose length a later run, or another process, goes by. It may be
+// shorter now, and callers fail where they would wait for longer than that.
 const longestKept = 2 * time.Minute
 
 // firstLook is after how long a used-up limit is looked at first.
@@ -62,9 +65,9 @@ const firstLook = time.Second
 // shortestLook bounds how soon after the latest one that was served a look comes.
 const shortestLook = time.Millisecond
 
-// note takes in an answer: a reset that is to come may be known, and a limit may be stated. Where none is stated, all
-// that was ever there is back each time if never more than one is: so nothing shows that it was back sooner, and the
-// next look comes after a second.
+// note takes in an answer: a reset that is to come may be known, and a limit may be stated. Where none is
+// stated, all that was ever there is back each time if never more than one is: so nothing shows that it was
+// back sooner, and the next look comes after a second.
 func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	took := max(o.sent.Sub(l.from), 0)
 	switch {
@@ -96,8 +99,9 @@ func (l *seek) note(o *outcome, resetKnown, limitStated bool) {
 	}
 }
 
-// within returns when to look, or for how long a window has lasted, bounded by the span that the server states: from the
-// latest time that the window was seen to begin, it lasts no longer. That is not so if nothing was there so late.
+// within returns when to look, or for how long a window has lasted, bounded by the span that the server states:
+// from the latest time that the window was seen to begin, it lasts no longer. That is not so if nothing was
+// there so late.
 func (l *seek) within(d, stated time.Duration) time.Duration {
 	if stated > l.least {
 		return min(d, stated)
@@ -105,10 +109,10 @@ func (l *seek) within(d, stated time.Duration) time.Duration {
 	return d
 }
 
-// restored takes in that a look found the whole limit, so long after the window began. A look may be late, as nobody
-// asked for more meanwhile or another limit was used up: then it does not tell when the limit was back. Most grows only
-// if a look found nothing so late. That may be since others took all each time: so if it has grown to twice as much,
-// the next looks begin where they did.
+// restored takes in that a look found the whole limit, so long after the window began. A look may be late, as
+// nobody asked for more meanwhile or another limit was used up: then it does not tell when the limit was back.
+// Most grows only if a look found nothing so late. That may be since others took all each time: so if it has
+// grown to twice as much, the next looks begin where they did.
 func (l *seek) restored(took time.Duration) {
 	l.single = false
 	longer := l.most == 0 || l.least >= l.most
@@ -136,19 +140,19 @@ func (l *seek) lookAnew() {
 	}
 }
 
-// isBack reports whether a look has found, so long after the window began, the limit or what others have left of it: and
-// not a part that came back token by token.
+// isBack reports whether a look has found, so long after the window began, the limit or what others have left
+// of it: and not a part that came back token by token.
 func (l *seek) isBack(o *outcome, took time.Duration, limitStated bool) bool {
 	return o.whole() && (!limitStated || !l.inBits(took)) || l.inBunch(took, o.back()) || o.unpriced && l.vain
 }
 
-// inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less than was
-// thought.
+// inBits reports whether a part was found at the latest look, and all so soon after it that a token takes less
+// than was thought.
 func (l *seek) inBits(took time.Duration) bool { return l.single && took < 2*l.most }
 
-// inBunch reports whether the tokens that a look found came back at once: what was sent at once to a log does, one span
-// later. That is believed where two looks in a row found several tokens after the same time, and a look before each had
-// found none; and for as long as looks after that time find several.
+// inBunch reports whether the tokens that a look found came back at once: what was sent at once to a log does,
+// one span later. That is believed where two looks in a row found several tokens after the same time, and a
+// look before each had found none; and for as long as looks after that time find several.
 func (l *seek) inBunch(took time.Duration, tokens int) bool {
 	again := (took - l.bunch).Abs() <= min(l.bunch/16, firstLook)
 	if l.bunch = 0; tokens > 1 && (l.vain || again && l.least < l.most) {
@@ -157,9 +161,9 @@ func (l *seek) inBunch(took time.Duration, tokens int) bool {
 	return again && l.bunch > 0
 }
 
-// perToken returns how long a token takes to come back, where a look found so many, all of the limit perhaps. Up to one
-// more was nearly back before the first look of the bits: what was known stays if that explains what they found
-// together. Where all was back, more would have come.
+// perToken returns how long a token takes to come back, where a look found so many, all of the limit perhaps.
+// Up to one more was nearly back before the first look of the bits: what was known stays if that explains what
+// they found together. Where all was back, more would have come.
 func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration {
 	if !l.single || l.bits.tokens >= mostBits {
 		l.bits = bits{}
@@ -176,8 +180,8 @@ func (l *seek) perToken(took time.Duration, tokens int, all bool) time.Duration 
 	return each
 }
 
-// resume takes up what looks have found before: of now if it was in this process, else in an earlier run or by another
-// process. It reports whether there is anything to take up: not where the reset is stated.
+// resume takes up what looks have found before: of now if it was in this process, else in an earlier run or by
+// another process. It reports whether there is anything to take up: not where the reset is stated.
 func (l *seek) resume(h *Habits, ofNow bool) bool {
 	if l.from == 0 || h.BackAfter <= 0 && h.BackWithin <= 0 || !ofNow && max(h.BackAfter, h.BackWithin) > longestKept {
 		return false
@@ -189,8 +193,8 @@ func (l *seek) resume(h *Habits, ofNow bool) bool {
 	return true
 }
 
-// next returns when to look, if nothing is there now, and nothing was at so many looks before, at a limit of which the
-// server states a span, zero if it does not.
+// next returns when to look, if nothing is there now, and nothing was at so many looks before, at a limit of
+// which the server states a span, zero if it does not.
 func (l *seek) next(now monotime.Time, missed int, stated time.Duration) monotime.Time {
 	lasted := now.Sub(l.from)
 	if stated <= lasted {
@@ -219,8 +223,8 @@ func (l *seek) next(now monotime.Time, missed int, stated time.Duration) monotim
 	return l.from.Add(max(l.within(look, stated), shortestLook))
 }
 
-// between returns after how long the look comes where nothing was there so late, and something was there after most: in
-// the middle, at a whole second where there is one.
+// between returns after how long the look comes where nothing was there so late, and something was there after
+// most: in the middle, at a whole second where there is one.
 func (l *seek) between(least time.Duration) (look time.Duration) {
 	if look = wholeSeconds(least + (l.most-least)/2); look > l.most {
 		if look = l.most.Truncate(time.Second); look <= least {
@@ -233,8 +237,8 @@ func (l *seek) between(least time.Duration) (look time.Duration) {
 	return look
 }
 
-// later returns after how long the look comes after one that found nothing so late, if it is not known when the limit
-// is back.
+// later returns after how long the look comes after one that found nothing so late, if it is not known when the
+// limit is back.
 func later(least time.Duration) time.Duration {
 	if least > time.Minute {
 		return wholeSeconds(2 * least) // most windows are no longer

@@ -95,8 +95,9 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// TestSeekWithinAStatedSpan: no window lasts longer than the server says: the first one is looked at when it must be over,
-// and the next ones are not taken to be longer since a look came late. If nothing is back then, they may be.
+// TestSeekWithinAStatedSpan: no window lasts longer than the server says: the first one is looked at when it
+// must be over, and the next ones are not taken to be longer since a look came late. If nothing is back then,
+// they may be.
 func TestSeekWithinAStatedSpan(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -128,8 +129,8 @@ func TestSeekWithinAStatedSpan(t *testing.T) {
 	}
 }
 
-// TestSeekPartOfAnotherUnit: of tokens that requests cost by the hundred, looks find a part where others were there first.
-// Had it come back token by token, a look before would have found some, too.
+// TestSeekPartOfAnotherUnit: of tokens that requests cost by the hundred, looks find a part where others were
+// there first. Had it come back token by token, a look before would have found some, too.
 func TestSeekPartOfAnotherUnit(t *testing.T) {
 	for unpriced, want := range map[bool]time.Duration{true: time.Minute, false: 12 * time.Second} {
 		l := seek{from: start, least: 50 * time.Second, most: time.Minute}
@@ -143,8 +144,8 @@ func TestSeekPartOfAnotherUnit(t *testing.T) {
 	}
 }
 
-// TestSeekAtTheEndOfAWindow: a look finds nothing as late as one found the whole limit before. That the next one finds the
-// whole limit does not say that it comes back token by token.
+// TestSeekAtTheEndOfAWindow: a look finds nothing as late as one found the whole limit before. That the next
+// one finds the whole limit does not say that it comes back token by token.
 func TestSeekAtTheEndOfAWindow(t *testing.T) {
 	l := seek{from: start, least: 52 * time.Second, most: 58 * time.Second}
 	o := outcome{sent: start.Add(58 * time.Second), now: start.Add(58 * time.Second), look: true, refused: true, limit: 10, n: 1}
@@ -170,7 +171,8 @@ func TestSeekNoSoonerWhereNoLimitIsStated(t *testing.T) {
 	}
 }
 
-// TestSeekBetween: the span is a whole number of seconds, and jitter and round trips have looks come a little later.
+// TestSeekBetween: the span is a whole number of seconds, and jitter and round trips have looks come a little
+// later.
 func TestSeekBetween(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct{ least, most, want time.Duration }{
@@ -523,8 +525,8 @@ func TestSeekWithinASecond(t *testing.T) {
 	}
 }
 
-// TestSeekBesideAReserve: what is reserved counts as nothing, whether looks find that it alone is left, or that something
-// has come back beside it. So looks come as they do where nothing is reserved.
+// TestSeekBesideAReserve: what is reserved counts as nothing, whether looks find that it alone is left, or that
+// something has come back beside it. So looks come as they do where nothing is reserved.
 func TestSeekBesideAReserve(t *testing.T) {
 	for _, test := range []struct {
 		name string

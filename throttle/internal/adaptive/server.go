@@ -14,8 +14,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file says whether a request may go now, and when at the soonest, and counts grants and their ends: it asks the slow
-// start, the pace and each window. cost.go says what is in flight, and learn.go takes in the answers.
+// This file says whether a request may go now, and when at the soonest, and counts grants and their ends: it
+// asks the slow start, the pace and each window. cost.go says what is in flight, and learn.go takes in the
+// answers.
 
 // Site is what the Servers of one tree of buckets have in common. The zero Site is new.
 type Site struct {
@@ -86,7 +87,8 @@ func (s *Server) Init(site *Site, c Config) {
 	s.site, s.id, s.config = site, site.ids, c
 }
 
-// Space notes how far apart requests are to come from now on, as the user says; zero if the user does not say it.
+// Space notes how far apart requests are to come from now on, as the user says; zero if the user does not say
+// it.
 func (s *Server) Space(d time.Duration) { s.config.spacing = d }
 
 // InFlight returns the cost of the requests in flight, in requests.
@@ -116,10 +118,10 @@ func (s *Server) advance() {
 	s.site.sequence, s.sequence = n, n
 }
 
-// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new or has idled (nothing was
-// granted for a while, be it that nobody asked or that a hold kept all): then the rate at which the server served is out of
-// date, and is forgotten, see pace.Rate.Idle. Forgot reports whether there was such a rate. What is lasting stays, and so do
-// the windows. (Of overload, that the bucket has begun is forgotten.)
+// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new or has idled
+// (nothing was granted for a while, be it that nobody asked or that a hold kept all): then the rate at which
+// the server served is out of date, and is forgotten, see pace.Rate.Idle. Forgot reports whether there was such
+// a rate. What is lasting stays, and so do the windows. (Of overload, that the bucket has begun is forgotten.)
 func (s *Server) Restart(forget bool) (forgot bool) {
 	if !s.config.SlowStart {
 		return false
@@ -138,11 +140,12 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 // Lenient reports whether a slow start is on that does not delay who is hasty.
 func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart.strict }
 
-// Hasty returns from when on no slow start delays a claim in such haste, as it looks now; zero if it always may.
+// Hasty returns from when on no slow start delays a claim in such haste, as it looks now; zero if it always
+// may.
 func (s *Server) Hasty(h limit.Haste) monotime.Time { return s.slowStart.hasty(h) }
 
-// Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of
-// request, or several if kind is nil.
+// Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a
+// kind of request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
 	if !s.concurrency.Open(now, s.underway(), d.N, s.unread()) || !s.slowStart.open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
@@ -156,14 +159,16 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 	return true
 }
 
-// OpenForAll is Open for several requests that cost d together: it reports whether the server allows all of them now.
+// OpenForAll is Open for several requests that cost d together: it reports whether the server allows all of
+// them now.
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
 	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims) && s.concurrency.Fits(s.underway()+d.N))
 }
 
-// Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is negative. If
-// requests are kept back for longer than that, for others that are not seen yet, Hurry ends that, and reports it.
+// Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is
+// negative. If requests are kept back for longer than that, for others that are not seen yet, Hurry ends that,
+// and reports it.
 func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) {
 	for _, w := range s.windows {
 		if u := &w.others; longest != 0 && u.unseenUntil.Sub(now) > max(longest, 0) {
@@ -173,11 +178,11 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 	return hurried
 }
 
-// Due puts due off until the server allows d, if due is earlier than that. Ahead goes before d, and a share of each
-// limit is reserved for others. D is for a kind of request, or for several if kind is nil.
+// Due puts due off until the server allows d, if due is earlier than that. Ahead goes before d, and a share of
+// each limit is reserved for others. D is for a kind of request, or for several if kind is nil.
 //
-// Some waits end when an answer comes, and nobody knows when that will be. If due is to set a timer (optimist is
-// false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
+// Some waits end when an answer comes, and nobody knows when that will be. If due is to set a timer (optimist
+// is false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
 // (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
 	if s.concurrency.Stated() {
@@ -208,8 +213,8 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 	}
 }
 
-// DueWith puts due off until the server allows the last of several claims that together ask for d, if due is earlier
-// than that.
+// DueWith puts due off until the server allows the last of several claims that together ask for d, if due is
+// earlier than that.
 func (s *Server) DueWith(due *limit.Due, d *limit.Demand, optimist bool) {
 	before, last := d.Last()
 	s.Due(due, &before, &last, nil, 0, optimist)
@@ -272,8 +277,8 @@ func (s *Server) hadContact() {
 	s.contact = heard
 }
 
-// Heard reports whether the end of a request makes no difference to Site.unheard: the first request of s is over, or
-// none was counted.
+// Heard reports whether the end of a request makes no difference to Site.unheard: the first request of s is
+// over, or none was counted.
 func (s *Server) Heard() bool { return s.contact != unheard }
 
 // Cancel counts a request that was not sent, and ends it.
@@ -286,8 +291,8 @@ func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	s.LookOver(t)
 }
 
-// LookOver notes that the answer to a request has come, or will not come. If the request was a look, another one
-// may go.
+// LookOver notes that the answer to a request has come, or will not come. If the request was a look, another
+// one may go.
 func (s *Server) LookOver(t *Ticket) {
 	if t.looks {
 		for _, w := range s.windows {
@@ -297,8 +302,8 @@ func (s *Server) LookOver(t *Ticket) {
 }
 
 // Unknown reports whether nothing is known: nothing that an answer could confirm, and nothing that could make a
-// request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow start
-// and counted failures make a difference as well. Idle is about something else (s may be forgotten).
+// request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow
+// start and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
 	return s.slowStart.allowed == 0 && !s.concurrency.Stated() && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
 }
@@ -327,8 +332,8 @@ func (s *Server) find(of limitName) *window {
 	return nil
 }
 
-// findOrAdd returns the window of a limit, a new one if there is none. If there are too many, the new window takes
-// the place of the window of which no answer spoke for the longest time.
+// findOrAdd returns the window of a limit, a new one if there is none. If there are too many, the new window
+// takes the place of the window of which no answer spoke for the longest time.
 func (s *Server) findOrAdd(of limitName) *window {
 	if w := s.find(of); w != nil {
 		return w
@@ -354,8 +359,8 @@ func (s *Server) findOrAdd(of limitName) *window {
 	return w
 }
 
-// reserved returns how many tokens of a limit are reserved: a share of it, rounded up, but never so many that n could
-// not go at once.
+// reserved returns how many tokens of a limit are reserved: a share of it, rounded up, but never so many that n
+// could not go at once.
 func reserved(limit, n int, share float64) int {
 	if share == 0 {
 		return 0

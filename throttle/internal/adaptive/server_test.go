@@ -24,7 +24,8 @@ func TestHoldJitter(t *testing.T) {
 	}
 }
 
-// TestHoldJitterIsWithinMaxHold: MaxHold bounds a hold with its jitter, and what it cuts short comes back spread, too.
+// TestHoldJitterIsWithinMaxHold: MaxHold bounds a hold with its jitter, and what it cuts short comes back
+// spread, too.
 func TestHoldJitterIsWithinMaxHold(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	for _, test := range []struct{ hint, first, second time.Duration }{
@@ -242,7 +243,8 @@ func TestServedRateRefusalsOnly(t *testing.T) {
 	}
 }
 
-// TestServedRateLate: what was on its way when a refusal came does not count to the episode that the refusal begins.
+// TestServedRateLate: what was on its way when a refusal came does not count to the episode that the refusal
+// begins.
 func TestServedRateLate(t *testing.T) {
 	for _, late := range []bool{true, false} {
 		b := newBucket(t, Config{})
@@ -371,8 +373,9 @@ func TestOtherUsersRestored(t *testing.T) {
 	}
 }
 
-// TestOtherUsersRestoredOnce: an answer to a request that went before it was heard that the limit is back is of the same
-// window, be it to a look or not. What was used until then is not counted again, as if others had used it.
+// TestOtherUsersRestoredOnce: an answer to a request that went before it was heard that the limit is back is of
+// the same window, be it to a look or not. What was used until then is not counted again, as if others had used
+// it.
 func TestOtherUsersRestoredOnce(t *testing.T) {
 	const ms = time.Millisecond
 	for _, look := range []bool{false, true} {
@@ -552,7 +555,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestRefusalIsForgotten: a refusal of which no belief is left is forgotten when requests were served for a day.
+// TestRefusalIsForgotten: a refusal of which no belief is left is forgotten when requests were served for a
+// day.
 func TestRefusalIsForgotten(t *testing.T) {
 	const step, day = 10 * time.Second, 24 * time.Hour
 	for name, refuse := range map[string]func(b *bucket){
@@ -600,7 +604,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestHoldIsStretchedTo30Seconds: from the fourth refusal in a row on, by half each time; and not at all beyond that.
+// TestHoldIsStretchedTo30Seconds: from the fourth refusal in a row on, by half each time; and not at all beyond
+// that.
 func TestHoldIsStretchedTo30Seconds(t *testing.T) {
 	for _, asked := range []time.Duration{time.Second, 20 * time.Second, 40 * time.Second} {
 		before := asked

@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/pace"
 )
 
-// This file finds out whether others share a limit that comes back token by token, and how: each looks for its part of
-// the rate (crowd), or where that is known or guessed, the limit is shared as a stock.
+// This file finds out whether others share a limit that comes back token by token, and how: each looks for its
+// part of the rate (crowd), or where that is known or guessed, the limit is shared as a stock.
 
 const (
 	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of
@@ -21,9 +21,9 @@ const (
 	// may be many times as high.
 	surelySteps = 4
 
-	// leastLikely is of how many tokens a limit is at least that is shared as a stock where others are only likely.
-	// With fewer, one process whose requests cost three tokens of five each, which nobody says, used 0.71 and not
-	// 0.96 of what came back.
+	// leastLikely is of how many tokens a limit is at least that is shared as a stock where others are only
+	// likely. With fewer, one process whose requests cost three tokens of five each, which nobody says, used
+	// 0.71 and not 0.96 of what came back.
 	leastLikely = 8
 
 	// unevenScales is how many times the stock that is left over an uneven limit is at least.
@@ -39,8 +39,8 @@ func (r *refill) joinCrowd(o *outcome, back float64) {
 	}
 }
 
-// unshared reports whether what was used of the limit so far was ours, however much has come back meanwhile. Few missing
-// tokens say nothing: others may have used what came back.
+// unshared reports whether what was used of the limit so far was ours, however much has come back meanwhile.
+// Few missing tokens say nothing: others may have used what came back.
 func (r *refill) unshared(o *outcome) bool {
 	back := r.rate
 	if _, most := r.drip.bounds(o.now); pace.Sane(most) {
@@ -90,10 +90,10 @@ func (r *refill) seeStock(o *outcome) {
 	}
 }
 
-// othersLikely reports whether others are so likely to share a limit of an even rate that it is shared as a stock,
-// though no reset has shown them for certain: where resets do not say the rate, or say it, but a busy process has too
-// much under way to tell its own tokens from those of others. What answers say of long ago shows others by a refusal
-// whose reset has moved on.
+// othersLikely reports whether others are so likely to share a limit of an even rate that it is shared as a
+// stock, though no reset has shown them for certain: where resets do not say the rate, or say it, but a busy
+// process has too much under way to tell its own tokens from those of others. What answers say of long ago
+// shows others by a refusal whose reset has moved on.
 func (r *refill) othersLikely(o *outcome) bool {
 	switch {
 	case !r.crowd.on() || !r.crowd.leaves:
@@ -106,8 +106,8 @@ func (r *refill) othersLikely(o *outcome) bool {
 	return o.limit >= leastLikely
 }
 
-// evenSooner is by how many times sooner than was found a limit may come back at an even rate, since it may have
-// changed. The last tokens of a log say that it comes back far sooner.
+// evenSooner is by how many times sooner than was found a limit may come back at an even rate, since it may
+// have changed. The last tokens of a log say that it comes back far sooner.
 const evenSooner = 16
 
 // evenRate returns between which bounds the rate is, if it is even, as resets say: zero and infinity if that is
@@ -129,16 +129,16 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	return least, most
 }
 
-// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are coarse or
-// uneven, and it takes so long to come back that the rate of the crowd is about right. A rate that is far too low
-// would have us wait for long.
+// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are
+// coarse or uneven, and it takes so long to come back that the rate of the crowd is about right. A rate that is
+// far too low would have us wait for long.
 func (r *refill) guesses(limit int) bool {
 	return r.crowd.on() && r.crowd.leaves && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.span >= surelySteps*max(r.width, r.step)
 }
 
-// uneven reports whether a limit comes back token by token, and its resets contradict each even rate, as those of a log,
-// of cells and of an estimate do. What a stock leaves over is lost to such a limit, so that it has to be little
-// beside all.
+// uneven reports whether a limit comes back token by token, and its resets contradict each even rate, as those
+// of a log, of cells and of an estimate do. What a stock leaves over is lost to such a limit, so that it has to
+// be little beside all.
 func (r *refill) uneven(limit int) bool {
 	return !r.coarse() && float64(limit) >= unevenScales*stockScale && max(r.drip.broken, r.instants.broken) >= enoughBroken
 }
@@ -166,8 +166,8 @@ func (r *refill) shareStock(o *outcome) {
 	}
 }
 
-// believe takes in an answer where coarse or uneven resets leave it open whether what is shared comes back bit by
-// bit, and reports whether that is believed still.
+// believe takes in an answer where coarse or uneven resets leave it open whether what is shared comes back bit
+// by bit, and reports whether that is believed still.
 func (r *refill) believe(o *outcome) bool {
 	switch {
 	case o.refused && o.change != laterReset:

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestUnshared: what was used of a limit is ours alone if it explains what is missing, and what has come back meanwhile.
+// TestUnshared: what was used of a limit is ours alone if it explains what is missing, and what has come back
+// meanwhile.
 func TestUnshared(t *testing.T) {
 	const s = time.Second
 	now := start.Add(10 * s)

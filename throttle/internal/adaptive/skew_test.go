@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestSkew: each answer leaves a second and its round trip open, and a tick of Date between two leaves their distance.
+// TestSkew: each answer leaves a second and its round trip open, and a tick of Date between two leaves their
+// distance.
 func TestSkew(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	type said struct{ ahead, roundTrip time.Duration } // within a second after Date
@@ -78,8 +79,8 @@ func TestSkewOfNearResets(t *testing.T) {
 	}
 }
 
-// TestClockWasSet: an answer by another clock than those before says nothing of how a limit comes back, and ends what
-// those have said of that. The clocks of several instances differ by less.
+// TestClockWasSet: an answer by another clock than those before says nothing of how a limit comes back, and
+// ends what those have said of that. The clocks of several instances differ by less.
 func TestClockWasSet(t *testing.T) {
 	// by is a statement by a clock that is behind.
 	by := func(behind time.Duration, remaining int, reset time.Duration) quota.Statement {
@@ -117,8 +118,8 @@ func TestClockWasSet(t *testing.T) {
 	}
 }
 
-// TestClockWasSetOnce: an answer that states no reset says of no clock, and ends nothing that was learned since one was
-// set.
+// TestClockWasSetOnce: an answer that states no reset says of no clock, and ends nothing that was learned since
+// one was set.
 func TestClockWasSetOnce(t *testing.T) {
 	instant := func(behind time.Duration) quota.Statement {
 		return quota.Statement{Limit: 100, Remaining: 50, Reset: 30*time.Second + behind, ResetKnown: true, Absolute: true, Skew: behind, Resolution: time.Second}
@@ -153,8 +154,9 @@ func TestClockWasSetAtARefusal(t *testing.T) {
 	}
 }
 
-// TestHintsAsInstants: nobody comes before the instant that a hint states by the server's clock. The first hint counts from
-// when it came; by their Dates, each further one may be known to a round trip. That is forgotten when a clock is set.
+// TestHintsAsInstants: nobody comes before the instant that a hint states by the server's clock. The first hint
+// counts from when it came; by their Dates, each further one may be known to a round trip. That is forgotten
+// when a clock is set.
 func TestHintsAsInstants(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	const trip = 100 * ms // half of it each way
@@ -184,7 +186,8 @@ func TestHintsAsInstants(t *testing.T) {
 	}
 }
 
-// TestLateHintsAsInstants: an answer may come when the instant that it states has passed. It is a hint all the same.
+// TestLateHintsAsInstants: an answer may come when the instant that it states has passed. It is a hint all the
+// same.
 func TestLateHintsAsInstants(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	var k skew
@@ -201,9 +204,10 @@ func TestLateHintsAsInstants(t *testing.T) {
 	}
 }
 
-// TestHintsOfClocksApart: the clocks of several instances differ by less than a second, so that their Dates narrow down
-// what neither of them says: the first hint of the slower one may end too soon, and is refused. What its Dates contradict
-// is waited for from then on, also when those of the other instance have narrowed down again what the clocks say.
+// TestHintsOfClocksApart: the clocks of several instances differ by less than a second, so that their Dates
+// narrow down what neither of them says: the first hint of the slower one may end too soon, and is refused.
+// What its Dates contradict is waited for from then on, also when those of the other instance have narrowed
+// down again what the clocks say.
 func TestHintsOfClocksApart(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	const fast, slow = 0, 500 * ms // by how much the local clock is ahead of theirs

@@ -7,9 +7,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestLooksThatTakeLong: answers take seconds to write, and refusals come at once. So a look that is not refused in
-// twice the time of a refusal is served, and another one goes, as many as the limit has. The window begins when they
-// went, and what is answered later of requests that went before says nothing of it.
+// TestLooksThatTakeLong: answers take seconds to write, and refusals come at once. So a look that is not
+// refused in twice the time of a refusal is served, and another one goes, as many as the limit has. The window
+// begins when they went, and what is answered later of requests that went before says nothing of it.
 func TestLooksThatTakeLong(t *testing.T) {
 	of10 := func(remaining int) quota.Statement { return quota.Statement{Limit: 10, Remaining: remaining} }
 	b := newBucket(t, Config{})
@@ -42,8 +42,8 @@ func TestLooksThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestLooksThatTakeLongAreFew: no more go without an answer than the limit has; and only one each five seconds where
-// nobody knows how long a refusal takes.
+// TestLooksThatTakeLongAreFew: no more go without an answer than the limit has; and only one each five seconds
+// where nobody knows how long a refusal takes.
 func TestLooksThatTakeLongAreFew(t *testing.T) {
 	of2 := quota.Statement{Limit: 2}
 	b := newBucket(t, Config{})
@@ -57,7 +57,8 @@ func TestLooksThatTakeLongAreFew(t *testing.T) {
 	b.wantDue(Patience)
 }
 
-// TestOthersWhereAnswersTakeLong: what is in flight when a window ends was used of it, too, and is not what others used.
+// TestOthersWhereAnswersTakeLong: what is in flight when a window ends was used of it, too, and is not what
+// others used.
 func TestOthersWhereAnswersTakeLong(t *testing.T) {
 	b := newBucket(t, Config{})
 	stated := func(remaining int) quota.Statement { return left(remaining, 20, 10*time.Second) }
@@ -76,8 +77,8 @@ func TestOthersWhereAnswersTakeLong(t *testing.T) {
 	}
 }
 
-// TestBesideALook: what is in flight may have had a part of what a look found if the look took so long that others went
-// meanwhile, and not if it was answered before that.
+// TestBesideALook: what is in flight may have had a part of what a look found if the look took so long that
+// others went meanwhile, and not if it was answered before that.
 func TestBesideALook(t *testing.T) {
 	for took, want := range map[time.Duration]int{79: 0, 80: 0, 81: 4} {
 		l, o := look{looking: true, quick: 40}, outcome{sent: start, now: start.Add(took), n: 1, flight: 5}

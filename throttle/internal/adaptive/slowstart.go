@@ -23,8 +23,9 @@ import (
 // wait no longer: nothing is learned from those. After a refusal, until something is served again, it takes
 // Patience, and no more may be in flight for that.
 //
-// Who must not wait, or not for long, would fail although the server refuses nothing. So nobody waits for a slow start for
-// longer than a part of the time that it has (see Haste), and goes before those that may: each gets a place of its own.
+// Who must not wait, or not for long, would fail although the server refuses nothing. So nobody waits for a
+// slow start for longer than a part of the time that it has (see Haste), and goes before those that may: each
+// gets a place of its own.
 // But where the server has refused, or was held, the slow start is strict: it delays everybody.
 type slowStart struct {
 	allowed    int           // requests that may be in flight; zero if there is no slow start
@@ -51,7 +52,8 @@ const (
 	// what it is worth at others.
 	slowStartRise = 50
 
-	// slowStartLeast is after how many answers at the most one more may be in flight, however short a round trip is.
+	// slowStartLeast is after how many answers at the most one more may be in flight, however short a round
+	// trip is.
 	slowStartLeast = 64
 )
 
@@ -59,13 +61,14 @@ const (
 // request goes; and 100 requests at a server that answers late are all sent after seven steps.
 const slowStartStep = 250 * time.Millisecond
 
-// slowStartPart is which part of the time that a claim has it waits for a slow start while nothing was answered. Seven
-// eighths are left for its answer, of which nobody knows how long it takes. The first answer, if it has come by then, took an
-// eighth at most: then twice as much is waited for more of them, and three quarters are left.
+// slowStartPart is which part of the time that a claim has it waits for a slow start while nothing was
+// answered. Seven eighths are left for its answer, of which nobody knows how long it takes. The first answer,
+// if it has come by then, took an eighth at most: then twice as much is waited for more of them, and three
+// quarters are left.
 const slowStartPart = 8
 
-// Haste returns from when on no slow start delays a claim that came at an instant and had so much time to wait, unless the
-// server has refused: at once if that is negative, and never if it is zero, without a bound.
+// Haste returns from when on no slow start delays a claim that came at an instant and had so much time to wait,
+// unless the server has refused: at once if that is negative, and never if it is zero, without a bound.
 func Haste(came monotime.Time, had time.Duration) (h limit.Haste) {
 	if part := max(had, 0) / slowStartPart; had != 0 {
 		h = limit.Haste{First: came.Add(part), Latest: came.Add(2 * part)}
@@ -73,7 +76,8 @@ func Haste(came monotime.Time, had time.Duration) (h limit.Haste) {
 	return h
 }
 
-// hasty returns from when on the slow start does not delay a claim in such haste, as it looks now; zero if it always may.
+// hasty returns from when on the slow start does not delay a claim in such haste, as it looks now; zero if it
+// always may.
 func (s *slowStart) hasty(h limit.Haste) monotime.Time {
 	if s.answered > 0 {
 		return h.Latest
@@ -102,8 +106,8 @@ func (s *slowStart) nextAnyway() monotime.Time {
 	return s.unanswered.Add(slowStartStep)
 }
 
-// due puts d off, if that is earlier, for the slow start, if ahead requests go before one in such haste. An optimist expects
-// the answers that are awaited to come at once.
+// due puts d off, if that is earlier, for the slow start, if ahead requests go before one in such haste. An
+// optimist expects the answers that are awaited to come at once.
 func (s *slowStart) due(d *limit.Due, ahead int, h limit.Haste, optimist bool) {
 	at := s.nextAnyway()
 	switch {
@@ -123,8 +127,8 @@ func (s *slowStart) due(d *limit.Due, ahead int, h limit.Haste, optimist bool) {
 // first reports whether a request that goes now is the first one after a refusal.
 func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
 
-// take counts a grant to a request in such haste. The time without an answer begins with the first one
-// after an answer, with each that goes anyway, and with one that goes after a pause: nothing was in flight then, and
+// take counts a grant to a request in such haste. The time without an answer begins with the first one after an
+// answer, with each that goes anyway, and with one that goes after a pause: nothing was in flight then, and
 // nobody asked to go when one more might have gone.
 func (s *slowStart) take(now monotime.Time, h limit.Haste) {
 	if s.allowed == 0 {

@@ -35,8 +35,9 @@ func TestSlowStartAfterAPause(t *testing.T) {
 	}
 }
 
-// TestSlowStartDelaysTheHastyNoLonger: who has no time, or little, goes at once, or after an eighth of it while nothing was
-// answered, and a quarter from then on, beside those that have more: these go when they would have gone.
+// TestSlowStartDelaysTheHastyNoLonger: who has no time, or little, goes at once, or after an eighth of it while
+// nothing was answered, and a quarter from then on, beside those that have more: these go when they would have
+// gone.
 func TestSlowStartDelaysTheHastyNoLonger(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -79,8 +80,8 @@ func TestSlowStartDelaysTheHastyNoLonger(t *testing.T) {
 	}
 }
 
-// TestSlowStartIsStrictAfterARefusal: where the server has refused, or was held, all wait for the slow start, also after
-// something was served, and in a slow start that begins then; until the bucket has idled.
+// TestSlowStartIsStrictAfterARefusal: where the server has refused, or was held, all wait for the slow start,
+// also after something was served, and in a slow start that begins then; until the bucket has idled.
 func TestSlowStartIsStrictAfterARefusal(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
 	lenient := func() bool { return b.Lenient() && b.slowStart.passes(b.now, Haste(1, -1)) }

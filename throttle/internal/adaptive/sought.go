@@ -22,8 +22,8 @@ type soughtLimit struct {
 // maxSought bounds how many limits are kept; the one is forgotten that was not stated for the longest time.
 const maxSought = 4
 
-// turn has l be what is known of the limit of an outcome, while it was about another one before. It reports whether a
-// look was served: then that one is restored.
+// turn has l be what is known of the limit of an outcome, while it was about another one before. It reports
+// whether a look was served: then that one is restored.
 func (s *sought) turn(l *seek, before int, o *outcome) (restored bool) {
 	if l.from == 0 {
 		return false

@@ -7,9 +7,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// A span is how long a limit takes to come back as a whole: from reset to reset of a window, or until a bucket that was
-// used up is full. The server may state it (window.span). Else each rule has its own bound of it, since some may be too
-// long, others too short, and a few hold for a while alone:
+// A span is how long a limit takes to come back as a whole: from reset to reset of a window, or until a bucket
+// that was used up is full. The server may state it (window.span). Else each rule has its own bound of it,
+// since some may be too long, others too short, and a few hold for a while alone:
 //
 //	spanSeen.least   no shorter: for projections
 //	reset.spanMost   no longer, as is stated or a look has shown: a window that whole steps end
@@ -40,8 +40,8 @@ func (s *spanSeen) note(o *outcome, r *reset) {
 	}
 }
 
-// timeFor returns how long so many windows take, or parts of them, if the server states the span (zero if it does
-// not). What comes back token by token comes back in such a part of the span, and else at its end.
+// timeFor returns how long so many windows take, or parts of them, if the server states the span (zero if it
+// does not). What comes back token by token comes back in such a part of the span, and else at its end.
 func (s *spanSeen) timeFor(windows float64, stated time.Duration) time.Duration {
 	span := stated
 	if span == 0 {

@@ -22,8 +22,8 @@ const (
 // scarceDivisor says below which part of the limit the rest is spread: limit/5.
 const scarceDivisor = 5
 
-// latest is when something went last, and before that, so that what was not sent in the end can be taken back. At the
-// start nothing went.
+// latest is when something went last, and before that, so that what was not sent in the end can be taken back.
+// At the start nothing went.
 type latest struct {
 	at   monotime.Time // when something went last
 	went [4]struct {
@@ -65,10 +65,10 @@ func (s Spend) Spreads(longest time.Duration) func(n int, per time.Duration) lim
 	return func(n int, per time.Duration) limit.Spread { return s.SpreadFor(n, per, longest) }
 }
 
-// SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at
-// most so far away, and may be waited for if it is at most longest away; zero is no bound. The gap between two
-// requests is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see window.due.
-// The bound of the gap is that nobody waits for longer than MaxStandstill while something remains.
+// SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at most so
+// far away, and may be waited for if it is at most longest away; zero is no bound. The gap between two requests
+// is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see window.due. The
+// bound of the gap is that nobody waits for longer than MaxStandstill while something remains.
 func (s Spend) SpreadFor(n int, in, longest time.Duration) limit.Spread {
 	gap := monotime.Longest
 	if longest > 0 {

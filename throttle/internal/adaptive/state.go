@@ -21,7 +21,8 @@ type WindowState struct {
 	Rate      float64
 }
 
-// Windows returns what is known of each limit that the server states, to be shown to users: by unit, and then by name.
+// Windows returns what is known of each limit that the server states, to be shown to users: by unit, and then
+// by name.
 func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 	for _, w := range s.windows {
 		ws := WindowState{Name: shown(w.name), Counter: shown(w.counter), Unit: shown(w.unit), Limit: w.stated, Available: max(w.remaining-s.inFlightOn(w), 0)}

@@ -12,10 +12,10 @@ import (
 
 // This file is a shorter way for requests and answers while there is nothing to find out.
 
-// Steady reports whether there is nothing to find out: all that could delay a request is that too little remains of a
-// limit that the server states. Then OpenSteady and TakeSteady do what Open and Take do, and Count does what Learn
-// does, for requests that say no cost in other units. A Server stays Steady until another method is called that
-// changes it.
+// Steady reports whether there is nothing to find out: all that could delay a request is that too little
+// remains of a limit that the server states. Then OpenSteady and TakeSteady do what Open and Take do, and Count
+// does what Learn does, for requests that say no cost in other units. A Server stays Steady until another
+// method is called that changes it.
 func (s *Server) Steady() bool {
 	if s.slowStart.allowed != 0 || s.concurrency.Stated() || s.refusals != 0 || s.doubted != 0 || !s.pace.Fresh() || s.contradicted ||
 		!s.refusalsSettled() || len(s.otherUnits) > 0 || len(s.windows) == 0 {
@@ -54,9 +54,9 @@ func (s *Server) findRoom() {
 	s.room = room
 }
 
-// room returns how many requests may go at least before w delays one, if so many are in flight: none of them makes
-// due say that something is missing. It is unknownRoom where nothing bounds what one request needs, or where
-// something is kept for others.
+// room returns how many requests may go at least before w delays one, if so many are in flight: none of them
+// makes due say that something is missing. It is unknownRoom where nothing bounds what one request needs, or
+// where something is kept for others.
 func (w *window) room(inFlight int) int {
 	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd.on() {
 		return unknownRoom
@@ -71,8 +71,8 @@ func (w *window) room(inFlight int) int {
 	return left - inFlight
 }
 
-// roundings is by how many tokens the sum of what is in flight and of what further requests need may be too large,
-// since both are rounded up.
+// roundings is by how many tokens the sum of what is in flight and of what further requests need may be too
+// large, since both are rounded up.
 const roundings = 2
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
@@ -130,9 +130,10 @@ func (s *Server) Timed() bool { return s.timed }
 // maxCounted bounds how many limits are counted. It is a power of two, so that an index needs no check.
 const maxCounted = len(inside.Left{})
 
-// Stated returns a mark of the limits of the statements that were learned last: by this mark, answers that state the
-// limits again can be counted. It is nil if s knows other limits, too, or is not Steady. While the limits are the
-// same, the mark is the same: so it does not matter in which order goroutines come that have one.
+// Stated returns a mark of the limits of the statements that were learned last: by this mark, answers that
+// state the limits again can be counted. It is nil if s knows other limits, too, or is not Steady. While the
+// limits are the same, the mark is the same: so it does not matter in which order goroutines come that have
+// one.
 func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 	n := len(statements)
 	if n != len(s.windows) || n > maxCounted || !s.Steady() {
@@ -158,12 +159,12 @@ func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 // Count does what End and Learn do for the answer to a request that was served, if the answer states again what
 // another answer did, but for what remains of each limit (left).
 //
-// Count leaves out what changes with time alone, what resets say of a rate, and how much others use of the limit.
-// Learn hears of these with one of the answers that follow.
+// Count leaves out what changes with time alone, what resets say of a rate, and how much others use of the
+// limit. Learn hears of these with one of the answers that follow.
 //
-// Count does nothing, and returns false, if Learn is to hear this answer: if nothing remains, or if more remains than
-// before although no other answer has overtaken this one (see remains). It requires that s is Steady, and a mark. Now
-// may be zero unless s is Timed.
+// Count does nothing, and returns false, if Learn is to hear this answer: if nothing remains, or if more
+// remains than before although no other answer has overtaken this one (see remains). It requires that s is
+// Steady, and a mark. Now may be zero unless s is Timed.
 func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
 	if mark != s.mark || t.looks {
 		return false
@@ -211,8 +212,8 @@ func (s *Server) countTimed(left *inside.Left, now monotime.Time, t *Ticket, kin
 	}
 }
 
-// countTimed is countTimed of a Server, for one limit. Newest says that the server wrote the answer after all others
-// (see remains).
+// countTimed is countTimed of a Server, for one limit. Newest says that the server wrote the answer after all
+// others (see remains).
 func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left, inFlight int, newest bool) {
 	cost := t.N
 	if p := w.price; p != nil {

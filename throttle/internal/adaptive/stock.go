@@ -7,8 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// stock is how clients that do not know of each other share a limit that comes back token by token, at a rate that
-// resets say, or that was seen. Each goes at a pace,
+// stock is how clients that do not know of each other share a limit that comes back token by token, at a rate
+// that resets say, or that was seen. Each goes at a pace,
 //
 //	rate · part^stockWeight · e^(stockSteep · (there/scale − 1))
 //
@@ -23,8 +23,8 @@ import (
 //	rate · part · e^((there − limit/2)/(rate · round trip))
 //
 // That begins once others are certain. Each token that is used moves the reset on by the time in which one
-// comes back; a reset that is later than our tokens explain was moved by others. Coarse and uneven resets do not
-// show that, nor do any to a process that has much under way: there it begins once others are likely, see
+// comes back; a reset that is later than our tokens explain was moved by others. Coarse and uneven resets do
+// not show that, nor do any to a process that has much under way: there it begins once others are likely, see
 // refill.othersLikely.
 //
 // In come answers (note) and requests (take); out comes when a request may go (due).
@@ -108,11 +108,11 @@ func (s *stock) note(o *outcome, least, most float64) (others bool) {
 	return others
 }
 
-// seesOthers reports whether the reset is later than our tokens explain: those that were answered since the answer
-// before, and those in flight, which may have been counted. They move on the reset that was explained before (alone);
-// or, if the limit was full meanwhile, the latest instant at which the request came to the server: that of its answer,
-// since it may have been held up on its way; by the clock of the server, as long before the reset at least as what is
-// missing takes to come back.
+// seesOthers reports whether the reset is later than our tokens explain: those that were answered since the
+// answer before, and those in flight, which may have been counted. They move on the reset that was explained
+// before (alone); or, if the limit was full meanwhile, the latest instant at which the request came to the
+// server: that of its answer, since it may have been held up on its way; by the clock of the server, as long
+// before the reset at least as what is missing takes to come back.
 func (s *stock) seesOthers(o *outcome) (others bool) {
 	if o.resetLate == 0 {
 		return false
@@ -156,7 +156,8 @@ func (s *stock) time(n float64) time.Duration { return monotime.Seconds(n / s.le
 // rate returns about at which rate the limit comes back.
 func (s *stock) rate() float64 { return math.Sqrt(s.least * s.most) }
 
-// hear takes in the newest answer. What was there is known to a token, and where the reset is known, to a part of one.
+// hear takes in the newest answer. What was there is known to a token, and where the reset is known, to a part
+// of one.
 func (s *stock) hear(o *outcome) {
 	rate, came := s.rate(), min(o.now, o.sent.Add(s.trip))
 	low, high := float64(o.remaining), float64(min(o.remaining+1, o.limit))

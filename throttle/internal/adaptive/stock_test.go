@@ -85,8 +85,8 @@ func TestStockSeesOthers(t *testing.T) {
 		}
 	}
 
-	// By an instant it is not known when the limit was full. Of two tokens that are missing, and a part of one, one may be
-	// ours, and one is left open; of three, others have taken one.
+	// By an instant it is not known when the limit was full. Of two tokens that are missing, and a part of one,
+	// one may be ours, and one is left open; of three, others have taken one.
 	for _, test := range []struct {
 		remaining int
 		reset     time.Duration
@@ -325,7 +325,8 @@ func TestStockDue(t *testing.T) {
 	}
 }
 
-// TestStockTake: what has gone is waited for, and a refusal has the next one wait as long as after one that went.
+// TestStockTake: what has gone is waited for, and a refusal has the next one wait as long as after one that
+// went.
 func TestStockTake(t *testing.T) {
 	const s = time.Second
 	k := stock{least: 1, most: 1, part: 1, level: 10, at: start, credited: start.Add(-s)}
@@ -398,8 +399,8 @@ func TestStockInACrowd(t *testing.T) {
 	}
 }
 
-// TestStockWhereRequestsAreHeldUp: requests that are held up on their way to a limit that is full are counted when they
-// come. That moves the reset on from then, and shows nobody else.
+// TestStockWhereRequestsAreHeldUp: requests that are held up on their way to a limit that is full are counted
+// when they come. That moves the reset on from then, and shows nobody else.
 func TestStockWhereRequestsAreHeldUp(t *testing.T) {
 	const ms, back = time.Millisecond, 20 * time.Millisecond // an answer is on its way for so long
 	b, k := newBucket(t, Config{}), &tank{limit: 10}
@@ -453,10 +454,10 @@ func TestStockSteady(t *testing.T) {
 	}
 }
 
-// TestStockOfACrowd: where others are likely to share a limit whose resets are coarse, it is shared as a stock as
-// soon as these say its rate; or, if the limit is of twenty tokens, and takes four times as long to come back as the
-// reset is known to, at the rate of the crowd. Exact resets that say the rate, or contradict each, do as well where
-// enough tokens are there.
+// TestStockOfACrowd: where others are likely to share a limit whose resets are coarse, it is shared as a stock
+// as soon as these say its rate; or, if the limit is of twenty tokens, and takes four times as long to come
+// back as the reset is known to, at the rate of the crowd. Exact resets that say the rate, or contradict each,
+// do as well where enough tokens are there.
 func TestStockOfACrowd(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -571,8 +572,8 @@ func TestStockDoubts(t *testing.T) {
 	}
 }
 
-// TestStockFinds: a request that went although no more remained than is reserved for others has found something, be the
-// limit shared as a stock or ours: that outlasts refusals.
+// TestStockFinds: a request that went although no more remained than is reserved for others has found
+// something, be the limit shared as a stock or ours: that outlasts refusals.
 func TestStockFinds(t *testing.T) {
 	for _, test := range []struct{ remained, reserved, want int }{{0, 0, 1}, {1, 0, 0}, {2, 2, 1}, {3, 2, 0}} {
 		r := refill{refills: true, refusalsInRow: 1}

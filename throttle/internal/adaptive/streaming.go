@@ -1,13 +1,14 @@
 package adaptive
 
-// streaming is which part of what a request costs is taken from a limit when its answer begins; the rest is, when it has
-// been read. Answers that stream are written long after their headers, and servers differ: some charge an estimate at
-// once, others what was written, when it has been, or while it is. What is still to be charged is in flight (Server.reading).
+// streaming is which part of what a request costs is taken from a limit when its answer begins; the rest is,
+// when it has been read. Answers that stream are written long after their headers, and servers differ: some
+// charge an estimate at once, others what was written, when it has been, or while it is. What is still to be
+// charged is in flight (Server.reading).
 //
-// In come the answers that begin and end (price.beginReading and endReading), and how much more was spent than was
-// thought (learn). The part is that with which this would differ least: with the least squares of what was spent between
-// two answers, less what those cost that were read meanwhile, over what those cost more that have begun. It is the whole
-// at first, as if that had been seen of some requests (streamingTrust).
+// In come the answers that begin and end (price.beginReading and endReading), and how much more was spent than
+// was thought (learn). The part is that with which this would differ least: with the least squares of what was
+// spent between two answers, less what those cost that were read meanwhile, over what those cost more that have
+// begun. It is the whole at first, as if that had been seen of some requests (streamingTrust).
 type streaming struct {
 	begun        float64 // what those cost that have begun since learn was told, less what those cost that were read
 	both, square float64 // the sums of the least squares
@@ -16,15 +17,16 @@ type streaming struct {
 }
 
 const (
-	// streamingTrust is of how many requests it is taken to be known that they are charged when their answers begin.
+	// streamingTrust is of how many requests it is taken to be known that they are charged when their answers
+	// begin.
 	streamingTrust = 4
 
-	// streamingMemory is over how many observations the sums are taken: prices change, but not when they are charged. As
-	// many are needed where Remaining is rounded to many times what a request costs.
+	// streamingMemory is over how many observations the sums are taken: prices change, but not when they are
+	// charged. As many are needed where Remaining is rounded to many times what a request costs.
 	streamingMemory = 256
 
-	// streamingEnough is after how many observations answers are not watched any more, if at least streamingMost of what
-	// they cost is charged when they begin: until a request is refused.
+	// streamingEnough is after how many observations answers are not watched any more, if at least
+	// streamingMost of what they cost is charged when they begin: until a request is refused.
 	streamingEnough = 32
 	streamingMost   = 0.9
 )

@@ -9,8 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// A server charges what an answer costs when it begins, when it has been read, or half of it each time. Each answer is
-// read while up to five others begin; costs vary tenfold, and the server may round what remains to thousands.
+// A server charges what an answer costs when it begins, when it has been read, or half of it each time. Each
+// answer is read while up to five others begin; costs vary tenfold, and the server may round what remains to
+// thousands.
 func TestStreaming(t *testing.T) {
 	for _, part := range []float64{1, 0.5, 0} {
 		for _, grain := range []float64{1, 1000} {
@@ -83,8 +84,9 @@ func TestStreamingIsWatched(t *testing.T) {
 	}
 }
 
-// The end of an answer counts only if its begin did: not that of a request which said what it costs, and whose answer is
-// watched because the server states how many may be under way; nor where all counted when the answer began.
+// The end of an answer counts only if its begin did: not that of a request which said what it costs, and whose
+// answer is watched because the server states how many may be under way; nor where all counted when the answer
+// began.
 func TestStreamingEndsWhatBegan(t *testing.T) {
 	chat, said := Kind{Verb: "POST", Path: "/chat"}, Kind{Verb: "POST", Path: "/said"}
 	c := &convoy{bucket: newBucket(t, Config{})}

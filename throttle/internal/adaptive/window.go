@@ -34,11 +34,12 @@ type window struct {
 	parts
 }
 
-// learn takes in a statement of an answer, which has a number in the sequence, and after which so much is in flight.
+// learn takes in a statement of an answer, which has a number in the sequence, and after which so much is in
+// flight.
 //
-// The steps complete an outcome: what the answer says (read), beside what was known (before), and of which limit
-// (identify); whether that refused the request (blame); what remains, and until when (hearOf); at which price
-// (learnPrice); and whether it is of the next window (seeNext). Then all parts are told of it (conclude).
+// The steps complete an outcome: what the answer says (read), beside what was known (before), and of which
+// limit (identify); whether that refused the request (blame); what remains, and until when (hearOf); at which
+// price (learnPrice); and whether it is of the next window (seeNext). Then all parts are told of it (conclude).
 func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	var o outcome
 	w.read(&o, now, t, &kind, st, a, inFlight)
@@ -100,8 +101,8 @@ func (w *window) hearOf(o *outcome, t *Ticket, st *quota.Statement, answer seque
 	w.narrow(o, st)
 }
 
-// conclude tells the parts of an outcome that is complete, and schedules the next look. Looked says that a look has found
-// the limit that was there before.
+// conclude tells the parts of an outcome that is complete, and schedules the next look. Looked says that a look
+// has found the limit that was there before.
 func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight int, c *Config, looked bool) {
 	w.observe(o, a, c)
 	w.leaveLast(o, inFlight)
@@ -132,7 +133,8 @@ func (w *window) define(o *outcome, limit int, span time.Duration) {
 	}
 }
 
-// before notes what was known before the answer: what remained, when the window comes back, and what we had sent.
+// before notes what was known before the answer: what remained, when the window comes back, and what we had
+// sent.
 func (w *window) before(o *outcome, t *Ticket) {
 	if o.remainingBefore = w.remaining; t.spares {
 		o.idle = w.idle
@@ -146,9 +148,9 @@ func (w *window) before(o *outcome, t *Ticket) {
 	o.stepsBefore = w.reset.late.Sub(w.reset.opened).Truncate(w.reset.resolution)
 }
 
-// stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where one
-// remained and the request cost no more. It is none to a look, which goes although nothing remains, or where others
-// are likely to have taken the last one.
+// stands returns what a stated Remaining stands for, after a request that cost n. A refusal is a surprise where
+// one remained and the request cost no more. It is none to a look, which goes although nothing remains, or
+// where others are likely to have taken the last one.
 func (w *window) stands(remaining, n int, refused, look bool) int {
 	if !refused {
 		return w.behind.serve(remaining, w.stated-n, look)
@@ -168,8 +170,8 @@ func (*window) blame(o *outcome, a *Answer) {
 	a.named = a.named || !o.elsewhere
 }
 
-// observe has the parts draw their conclusions that say how the limit comes back: token by token, or as a window, which
-// refused requests may begin anew.
+// observe has the parts draw their conclusions that say how the limit comes back: token by token, or as a
+// window, which refused requests may begin anew.
 func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	if o.refused {
 		w.hinted = o.resetIn > 0 && a.Hold > o.resetIn-o.resetStep
@@ -200,8 +202,8 @@ func (w *window) seeNext(o *outcome, instances bool) {
 	}
 }
 
-// resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from before,
-// or from another process.
+// resetIsToCome reports whether a statement says so; or if it says nothing of a reset, whether it is known from
+// before, or from another process.
 func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 	if st.ResetKnown {
 		return st.Reset > 0
@@ -209,8 +211,8 @@ func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 	return w.seek.from == 0 && w.reset.late > now
 }
 
-// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to others. Where
-// none is stated, looks may have shown when it ends.
+// leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to
+// others. Where none is stated, looks may have shown when it ends.
 // Where refused requests begin the window anew, who is not refused would not hear of that.
 func (w *window) leaveLast(o *outcome, inFlight int) {
 	if !o.requests || o.elsewhere || w.instances || w.renewal.renews || w.refill.refills || w.others.siblings {
@@ -247,8 +249,8 @@ func (w *window) narrow(o *outcome, st *quota.Statement) {
 	}
 }
 
-// instants takes in a reset that is stated in milliseconds, or as an instant by the server's clock, which may be
-// another than ours: when it comes is known as far as the clocks are, which are not taken to agree here. In
+// instants takes in a reset that is stated in milliseconds, or as an instant by the server's clock, which may
+// be another than ours: when it comes is known as far as the clocks are, which are not taken to agree here. In
 // milliseconds, it is known exactly by how much it moves.
 func (w *window) instants(o *outcome, st *quota.Statement) {
 	fine := st.Resolution <= time.Millisecond
@@ -291,7 +293,8 @@ func shown(name string) string { return visible.Text(name, maxShown) }
 // maxShown is how many bytes of a name are shown: as many as package headers reads of one.
 const maxShown = 64
 
-// limit returns the limit that the rules count with: the stated one, or if none is stated, the most that was there.
+// limit returns the limit that the rules count with: the stated one, or if none is stated, the most that was
+// there.
 func (w *window) limit() int {
 	if w.stated > 0 {
 		return w.stated

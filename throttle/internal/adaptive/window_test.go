@@ -379,8 +379,8 @@ func TestJudgeLook(t *testing.T) {
 }
 
 // TestLoserWaitsForTheReset: where others take all of each window before a request looks, the next one looks at
-// the reset that is stated, and after a second at most if that is nearer, however often that happens, if the limit is
-// of few tokens (else see TestLooksBecomeRare).
+// the reset that is stated, and after a second at most if that is nearer, however often that happens, if the
+// limit is of few tokens (else see TestLooksBecomeRare).
 func TestLoserWaitsForTheReset(t *testing.T) {
 	for _, window := range []time.Duration{time.Minute, time.Second, 50 * time.Millisecond} {
 		b := newBucket(t, Config{})
@@ -428,7 +428,8 @@ func TestNearResetsForEver(t *testing.T) {
 	}
 }
 
-// TestSpreadOfABurst: the last fifth is spread also where all of it is asked for before an answer says what remains.
+// TestSpreadOfABurst: the last fifth is spread also where all of it is asked for before an answer says what
+// remains.
 func TestSpreadOfABurst(t *testing.T) {
 	b := newBucket(t, Config{MaxStandstill: 2 * time.Minute})
 	b.exchange(says(left(100, 100, time.Hour)))
@@ -443,7 +444,8 @@ func TestSpreadOfABurst(t *testing.T) {
 	b.wantDue(2 * time.Minute)
 }
 
-// TestStates: until when what a server states of a limit of 10 a minute counts in place of a quota of 10 a minute.
+// TestStates: until when what a server states of a limit of 10 a minute counts in place of a quota of 10 a
+// minute.
 func TestStates(t *testing.T) {
 	const reset = 50 * time.Second
 	some, none := says(left(5, 10, reset)), says(left(0, 10, reset))
@@ -506,8 +508,8 @@ func TestWindowOfWhichNoAnswerSpeaksAnyMore(t *testing.T) {
 	}
 }
 
-// TestRoundedDownIsNoWrongGuess: a look goes when whole seconds have passed, and is refused since the server rounds
-// resets down. That says nothing of whole seconds: in the next window, such a look goes again.
+// TestRoundedDownIsNoWrongGuess: a look goes when whole seconds have passed, and is refused since the server
+// rounds resets down. That says nothing of whole seconds: in the next window, such a look goes again.
 func TestRoundedDownIsNoWrongGuess(t *testing.T) {
 	const ms = time.Millisecond
 	b := newBucket(t, Config{})
@@ -524,8 +526,9 @@ func TestRoundedDownIsNoWrongGuess(t *testing.T) {
 	b.wantDue(1600 * ms)
 }
 
-// TestRoundedToTheNearestSecond: resets that are stated before they come show that they are rounded down, so that a
-// window of 2 s whose reset is stated after it comes seems to last 3 s. A look has shown that none lasts longer than 2 s.
+// TestRoundedToTheNearestSecond: resets that are stated before they come show that they are rounded down, so
+// that a window of 2 s whose reset is stated after it comes seems to last 3 s. A look has shown that none lasts
+// longer than 2 s.
 func TestRoundedToTheNearestSecond(t *testing.T) {
 	const ms = time.Millisecond
 	b := newBucket(t, Config{})
@@ -546,9 +549,9 @@ func TestRoundedToTheNearestSecond(t *testing.T) {
 	b.wantDue(1700 * ms)
 }
 
-// TestLookAtTheEndOfASecond: a look is served at the end of a window of a second, before the end of the second that was
-// stated. So what it is told is about the next window, though by what was stated both may have the same reset: each time,
-// the next look goes when that window is over.
+// TestLookAtTheEndOfASecond: a look is served at the end of a window of a second, before the end of the second
+// that was stated. So what it is told is about the next window, though by what was stated both may have the
+// same reset: each time, the next look goes when that window is over.
 func TestLookAtTheEndOfASecond(t *testing.T) {
 	const ms = time.Millisecond
 	b := newBucket(t, Config{})
@@ -564,9 +567,9 @@ func TestLookAtTheEndOfASecond(t *testing.T) {
 	}
 }
 
-// TestLookGoesSooner: once a look was served when a window of a second was over for sure, looks go a round trip sooner, to
-// come when it is over; not where the round trip is nothing beside the window. After one that was refused, one goes when
-// the window is over for sure, and two windows later one goes sooner again.
+// TestLookGoesSooner: once a look was served when a window of a second was over for sure, looks go a round trip
+// sooner, to come when it is over; not where the round trip is nothing beside the window. After one that was
+// refused, one goes when the window is over for sure, and two windows later one goes sooner again.
 func TestLookGoesSooner(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -612,9 +615,10 @@ func TestLookGoesSooner(t *testing.T) {
 	}
 }
 
-// TestWholeStepsAreTriedAgain: others have begun a window before us, so that a look when a second has passed is refused.
-// Another one goes in the 16th window after that, and in the 32nd after that one was refused, since the others may have
-// gone; and in each from then on, as that one is served. What an earlier run has found wrong is tried in the 128th.
+// TestWholeStepsAreTriedAgain: others have begun a window before us, so that a look when a second has passed is
+// refused. Another one goes in the 16th window after that, and in the 32nd after that one was refused, since
+// the others may have gone; and in each from then on, as that one is served. What an earlier run has found
+// wrong is tried in the 128th.
 func TestWholeStepsAreTriedAgain(t *testing.T) {
 	const ms = time.Millisecond
 	b := newBucket(t, Config{})
@@ -657,9 +661,10 @@ func TestWholeStepsAreTriedAgain(t *testing.T) {
 	want(128)
 }
 
-// TestRoundedUpIsTriedAgain: resets are taken to be rounded down, as an earlier run says. In the 128th window that is used
-// up, a look comes a second sooner, as if they were rounded up, and in each from then on, if it is served. If it is
-// refused, that is tried again 128 windows later. Of a window of a minute, a second is not worth a refusal.
+// TestRoundedUpIsTriedAgain: resets are taken to be rounded down, as an earlier run says. In the 128th window
+// that is used up, a look comes a second sooner, as if they were rounded up, and in each from then on, if it is
+// served. If it is refused, that is tried again 128 windows later. Of a window of a minute, a second is not
+// worth a refusal.
 func TestRoundedUpIsTriedAgain(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, test := range []struct {
@@ -701,9 +706,10 @@ func TestRoundedUpIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestResetWithinAStep: a server that rounds down states a reset of zero in each answer of a window of a second, which says
-// something while nothing remains alone. What it states when something remains, says that the window ends within a
-// second. So a look comes a second after the first answer, and not after the last one. An instant says as much itself.
+// TestResetWithinAStep: a server that rounds down states a reset of zero in each answer of a window of a
+// second, which says something while nothing remains alone. What it states when something remains, says that
+// the window ends within a second. So a look comes a second after the first answer, and not after the last one.
+// An instant says as much itself.
 func TestResetWithinAStep(t *testing.T) {
 	const ms = time.Millisecond
 	for _, instants := range []bool{false, true} {
@@ -728,8 +734,8 @@ func TestResetWithinAStep(t *testing.T) {
 	}
 }
 
-// TestNoResetWithinAStepOfAServerThatStatesSome: a server that states resets only when nothing remains says nothing of
-// one while something does; nor does an answer that states none when nothing remains.
+// TestNoResetWithinAStepOfAServerThatStatesSome: a server that states resets only when nothing remains says
+// nothing of one while something does; nor does an answer that states none when nothing remains.
 func TestNoResetWithinAStepOfAServerThatStatesSome(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(step(0, 10, 5*time.Second)))

@@ -1,9 +1,10 @@
-// Package concurrency learns how many requests may be under way at the same time, as a server states it. What is used of
-// that comes back when a request ends, and not in time: so it is no window. All of it is in concurrency.go.
+// Package concurrency learns how many requests may be under way at the same time, as a server states it. What
+// is used of that comes back when a request ends, and not in time: so it is no window. All of it is in
+// concurrency.go.
 //
-// In come grants ([Bound.Take]) and answers, which state it or do not, with how many of our requests were under way
-// ([Bound.Learn]); out comes whether one more may go ([Bound.Open], [Bound.Fits], [Bound.Due]), and whether that explains
-// a refusal.
+// In come grants ([Bound.Take]) and answers, which state it or do not, with how many of our requests were under
+// way ([Bound.Learn]); out comes whether one more may go ([Bound.Open], [Bound.Fits], [Bound.Due]), and whether
+// that explains a refusal.
 package concurrency
 
 import (
@@ -16,21 +17,23 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Bound is how many requests may be under way, as the server of one bucket states it. Nothing is stated of the zero Bound.
+// Bound is how many requests may be under way, as the server of one bucket states it. Nothing is stated of the
+// zero Bound.
 //
 // Ours is what others leave: what we had under way, and what remained beside it. Some servers count what
 // remains when a request comes, others when its answer goes, and requests overtake each other: so the most
 // counts that we had under way in this round trip and the one before. By less, the last answer to a burst would
-// let one request go. But once all answers have come, none of that is left when the next request goes. Where that
-// was too much since others came, a refusal takes it back. It becomes more only when all answers of a round trip
-// allow more: while requests of others are on their way, their places look free. One request may always go,
-// whatever was stated.
+// let one request go. But once all answers have come, none of that is left when the next request goes. Where
+// that was too much since others came, a refusal takes it back. It becomes more only when all answers of a
+// round trip allow more: while requests of others are on their way, their places look free. One request may
+// always go, whatever was stated.
 //
 // Others may end their requests while none of ours ends, for an hour if ours is a stream. So when no answer has
 // stated anything for patience, and fewer of ours are under way than the server allows in all, one more goes: a
-// look. After each one in a row that is not served, it takes twice as long, up to rarestLook. A look goes also beside
-// as many as the server allows in all, if only with answers that are being read there are as many: the server may not
-// count streams. If the look is served, these do not count (unread), until a refusal is explained by the rest.
+// look. After each one in a row that is not served, it takes twice as long, up to rarestLook. A look goes also
+// beside as many as the server allows in all, if only with answers that are being read there are as many: the
+// server may not count streams. If the look is served, these do not count (unread), until a refusal is
+// explained by the rest.
 type Bound struct {
 	most   int    // requests that may be under way; zero if the server does not state it
 	limit  int    // how many it allows in all, as it stated last; unbounded if it did not say
@@ -48,23 +51,25 @@ type Bound struct {
 	vain    int           // looks in a row that were not served
 }
 
-// patience is for how long no answer states it until a look comes, or it may be stated no more: as long as others wait for
-// a request that went ahead of them.
+// patience is for how long no answer states it until a look comes, or it may be stated no more: as long as
+// others wait for a request that went ahead of them.
 const patience = 5 * time.Second
 
-// silentAfter is after how many answers in a row it may be stated no more. That is more than ten, since some servers state
-// a limit with each tenth answer.
+// silentAfter is after how many answers in a row it may be stated no more. That is more than ten, since some
+// servers state a limit with each tenth answer.
 const silentAfter = 16
 
-// unbounded is how many may be under way where nothing bounds them: so many that no sum of a few such numbers overflows.
+// unbounded is how many may be under way where nothing bounds them: so many that no sum of a few such numbers
+// overflows.
 const unbounded = math.MaxInt / 32
 
-// rarestLook is as long as MaxStandstill is unless it is set: nobody waits for longer without need. With 30 s, two
-// processes at ten at a time for a minute each were refused 168 times in 800 requests, and without looks 8 times.
+// rarestLook is as long as MaxStandstill is unless it is set: nobody waits for longer without need. With 30 s,
+// two processes at ten at a time for a minute each were refused 168 times in 800 requests, and without looks 8
+// times.
 const rarestLook = 2 * time.Minute
 
-// Take counts the grant of n requests, now, with how many are under way since. Of these, the answers to some are being
-// read.
+// Take counts the grant of n requests, now, with how many are under way since. Of these, the answers to some
+// are being read.
 func (c *Bound) Take(now monotime.Time, granted uint64, underway, n, reading int) {
 	if c.most == 0 {
 		return
@@ -86,8 +91,8 @@ type Ended struct {
 	Refused, Served bool
 }
 
-// Learn takes in the answer to a request, and what it states, if it does. It reports whether the request was refused
-// because too many were under way.
+// Learn takes in the answer to a request, and what it states, if it does. It reports whether the request was
+// refused because too many were under way.
 func (c *Bound) Learn(now monotime.Time, st *quota.Concurrency, f *Ended) (explains bool) {
 	switch {
 	case *st != quota.Concurrency{}:
@@ -125,8 +130,8 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 	return explains
 }
 
-// allow takes in how many an answer allows. A look that is served ends the round trip alone: what was stated before
-// it is out of date.
+// allow takes in how many an answer allows. A look that is served ends the round trip alone: what was stated
+// before it is out of date.
 func (c *Bound) allow(most int, f *Ended) {
 	if f.Served && f.Granted == c.look && c.vain > 0 {
 		c.vain, c.least, c.unread = 0, unbounded, c.unread || f.Underway > c.limit
@@ -137,11 +142,11 @@ func (c *Bound) allow(most int, f *Ended) {
 	}
 }
 
-// passOver takes in that a request was served, and that the answer does not state how many may be under way. Such
-// answers may come from a cache, so what was stated before stays. Where none has stated it for a while, it may be no
-// more: then each round trip allows one more if all were used, and once twice as many as were stated are, there is no
-// limit. A look was not in vain, but shows nothing else. But where refusals alone state it, each served request allows
-// one more, up to what the server allows in all.
+// passOver takes in that a request was served, and that the answer does not state how many may be under way.
+// Such answers may come from a cache, so what was stated before stays. Where none has stated it for a while, it
+// may be no more: then each round trip allows one more if all were used, and once twice as many as were stated
+// are, there is no limit. A look was not in vain, but shows nothing else. But where refusals alone state it,
+// each served request allows one more, up to what the server allows in all.
 func (c *Bound) passOver(now monotime.Time, f *Ended) {
 	if !c.served {
 		c.allow(min(c.most+1, c.limit), f)
@@ -169,8 +174,8 @@ func (c *Bound) Forget() {
 // Unread reports whether requests whose answers are being read are not to be counted.
 func (c *Bound) Unread() bool { return c.unread }
 
-// Open reports whether n requests that go together may go beside those that are under way. Of these, the answers to some
-// are being read.
+// Open reports whether n requests that go together may go beside those that are under way. Of these, the
+// answers to some are being read.
 func (c *Bound) Open(now monotime.Time, underway, n, reading int) bool {
 	return underway == 0 || c.Fits(underway+n) || now >= c.nextLook(underway+n, reading)
 }
@@ -178,7 +183,8 @@ func (c *Bound) Open(now monotime.Time, underway, n, reading int) bool {
 // Fits reports whether so many may be under way.
 func (c *Bound) Fits(n int) bool { return c.most == 0 || n <= c.most }
 
-// nextLook is when so many may be under way, though others were seen to leave less to us, or some are only being read.
+// nextLook is when so many may be under way, though others were seen to leave less to us, or some are only
+// being read.
 func (c *Bound) nextLook(n, reading int) monotime.Time {
 	if n-reading > c.limit {
 		return c.heardAt.Add(monotime.Longest)
@@ -217,7 +223,8 @@ func (c *Bound) Belief() string {
 	return text + strconv.Itoa(c.limit) + ", of which " + strconv.Itoa(c.most) + " are ours now"
 }
 
-// Begin begins with what another bucket of the same server has learned, of whose requests so many are under way.
+// Begin begins with what another bucket of the same server has learned, of whose requests so many are under
+// way.
 func (c *Bound) Begin(of *Bound, underway int) {
 	if of.most > 0 {
 		*c = *of

@@ -14,7 +14,8 @@ import (
 // start is the first instant of the tests.
 const start = monotime.Time(1000 * time.Hour)
 
-// TestMost: how many of ours may be under way after answers to requests that cost one each, with what they state.
+// TestMost: how many of ours may be under way after answers to requests that cost one each, with what they
+// state.
 func TestMost(t *testing.T) {
 	left := func(most, n int) quota.Concurrency {
 		return quota.Concurrency{Limit: most, Remaining: n, RemainingKnown: true}
@@ -55,8 +56,8 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestAfterAPause: when all answers have come, what was under way before is no more: what remains beside one request is
-// all that others leave, and a refusal of one is not because too many were under way.
+// TestAfterAPause: when all answers have come, what was under way before is no more: what remains beside one
+// request is all that others leave, and a refusal of one is not because too many were under way.
 func TestAfterAPause(t *testing.T) {
 	stated := func(left int) *quota.Concurrency {
 		return &quota.Concurrency{Limit: 10, Remaining: left, RemainingKnown: true}
@@ -83,7 +84,8 @@ func TestAfterAPause(t *testing.T) {
 	}
 }
 
-// TestStatedNoMore: after how many round trips without a word, in each of which all were used, there is no limit.
+// TestStatedNoMore: after how many round trips without a word, in each of which all were used, there is no
+// limit.
 func TestStatedNoMore(t *testing.T) {
 	for name, test := range map[string]struct {
 		says quota.Concurrency
@@ -107,8 +109,8 @@ func TestStatedNoMore(t *testing.T) {
 	}
 }
 
-// TestDue: one more goes as a look, after five seconds, then after ten, while others have the rest; and never beside as
-// many as the server allows in all.
+// TestDue: one more goes as a look, after five seconds, then after ten, while others have the rest; and never
+// beside as many as the server allows in all.
 func TestDue(t *testing.T) {
 	var c Bound
 	c.Learn(start, &quota.Concurrency{Limit: 3, RemainingKnown: true}, &Ended{Granted: 1, Latest: 1, N: 1, Underway: 3, Refused: true})

@@ -1,11 +1,12 @@
-// Package overload finds out whether a failure without explanation is a refusal. By default nginx answers 503, and nothing
-// else, to requests over its limit; but a broken server answers 503 as well. The difference: refusals end when requests go
-// more slowly, and failures do not.
+// Package overload finds out whether a failure without explanation is a refusal. By default nginx answers 503,
+// and nothing else, to requests over its limit; but a broken server answers 503 as well. The difference:
+// refusals end when requests go more slowly, and failures do not.
 //
-// In come answers without explanation ([Judge.Take]), served or failed, while the server states no limit. One that states
-// limits is taken to say when it refuses: there, only failures count that say that nothing remains. Out comes whether a
-// failure is taken for a refusal ([Judge.Belief]). overload.go has the trials that find it out, and recurrence.go looks
-// whether as many requests get through each time. What is done about a refusal is a matter of packages adaptive and pace.
+// In come answers without explanation ([Judge.Take]), served or failed, while the server states no limit. One
+// that states limits is taken to say when it refuses: there, only failures count that say that nothing remains.
+// Out comes whether a failure is taken for a refusal ([Judge.Belief]). overload.go has the trials that find it
+// out, and recurrence.go looks whether as many requests get through each time. What is done about a refusal is
+// a matter of packages adaptive and pace.
 package overload
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Judge is what was seen of the failures of one bucket. The zero Judge has seen nothing. Its belief is what the failures
-// mean:
+// Judge is what was seen of the failures of one bucket. The zero Judge has seen nothing. Its belief is what the
+// failures mean:
 //
 //	belief        ends when                                                           then
 //	MeanFailure   a good part of the answers fail, and others are served (suspect)    OnTrial
@@ -30,18 +31,19 @@ import (
 //
 // Failures are taken for refusals unless the belief is MeanFailure, so that requests are paced.
 //
-// Where others use the limit too, some requests fail however slowly ours go. So a trial goes on while far fewer fail
-// than before it.
+// Where others use the limit too, some requests fail however slowly ours go. So a trial goes on while far fewer
+// fail than before it.
 //
-// Few limits serve less than half of what was usual before they refused; a bucket that was full at first may. If one
-// does, the trial ends, and then so many fail without a pace that the next trial begins at once (helped). What the
-// pace served is usual from then on.
+// Few limits serve less than half of what was usual before they refused; a bucket that was full at first may.
+// If one does, the trial ends, and then so many fail without a pace that the next trial begins at once
+// (helped). What the pace served is usual from then on.
 //
-// While a window is used up, nothing is served either, so that nobody can tell it from a broken server at first. A
-// trial in which nothing is served ends soon (patience, or laterUnserved), but for two cases. Where requests have
-// only begun, a limit is more likely than a server that breaks in this very minute: the trial goes on for
-// newUnserved. Where something was served after such failures, the trial goes on for more than twice the longest time
-// of late for which they lasted (missed), or for four times that (inTurn), up to newUnserved.
+// While a window is used up, nothing is served either, so that nobody can tell it from a broken server at
+// first. A trial in which nothing is served ends soon (patience, or laterUnserved), but for two cases. Where
+// requests have only begun, a limit is more likely than a server that breaks in this very minute: the trial
+// goes on for newUnserved. Where something was served after such failures, the trial goes on for more than
+// twice the longest time of late for which they lasted (missed), or for four times that (inTurn), up to
+// newUnserved.
 type Judge struct {
 	belief Belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
@@ -73,8 +75,8 @@ type tally struct {
 	served, failed int
 }
 
-// rate returns how many were served in a second. A time of less than a minute counts as a minute, since what a full
-// bucket serves at first is no rate.
+// rate returns how many were served in a second. A time of less than a minute counts as a minute, since what a
+// full bucket serves at first is no rate.
 func (c *tally) rate(now monotime.Time) float64 {
 	return float64(c.served) / max(now.Sub(c.from), time.Minute).Seconds()
 }
@@ -100,12 +102,12 @@ func (s *counted) add(failed bool) {
 	}
 }
 
-// helped reports whether the latest trial has ended too early, as what failed since shows. If others use the limit as
-// well, many fail in a trial, and most without one. Then the next trial begins at once, even if nothing is served any
-// more: where refused requests count, nothing is served until fewer are sent.
+// helped reports whether the latest trial has ended too early, as what failed since shows. If others use the
+// limit as well, many fail in a trial, and most without one. Then the next trial begins at once, even if
+// nothing is served any more: where refused requests count, nothing is served until fewer are sent.
 //
-// If nothing was served in that trial, there may be an outage. Then what failed counts only from when something is
-// served again (broken).
+// If nothing was served in that trial, there may be an outage. Then what failed counts only from when something
+// is served again (broken).
 func (o *Judge) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
 
 // fewer reports whether the odds of a failure with a pace are a quarter of those without one, or less.
@@ -113,9 +115,9 @@ func fewer(paced, unpaced *counted) bool {
 	return unpaced.failed >= enoughFailed && 4*paced.failed*(unpaced.served+1) <= unpaced.failed*paced.served
 }
 
-// helps reports whether far fewer fail since requests are paced: the odds are a quarter of those before, or less. At
-// a server that fails at random, pacing changes nothing. At a limit that others use as well, many are refused however
-// slowly ours go, but not nearly as many as before.
+// helps reports whether far fewer fail since requests are paced: the odds are a quarter of those before, or
+// less. At a server that fails at random, pacing changes nothing. At a limit that others use as well, many are
+// refused however slowly ours go, but not nearly as many as before.
 func (o *Judge) helps() bool { return fewer(&o.paced, &o.unpaced) }
 
 // Serve counts n requests that were served, if failures mean failure: trials count for themselves.
@@ -128,9 +130,9 @@ func (o *Judge) Serve(now monotime.Time, n int) {
 	}
 }
 
-// harms takes in an answer of a trial. It reports whether the pace does harm: some requests fail at it, although
-// less than half is served of what was usual. If too few fail within harmsWithin to tell, nothing is wrong with the
-// pace.
+// harms takes in an answer of a trial. It reports whether the pace does harm: some requests fail at it,
+// although less than half is served of what was usual. If too few fail within harmsWithin to tell, nothing is
+// wrong with the pace.
 func (o *Judge) harms(now monotime.Time, a Attempt) bool {
 	s := &o.serving
 	lasted := now.Sub(s.from)
@@ -166,14 +168,14 @@ const (
 )
 
 const (
-	// A trial begins after minFailures failures, if they are one in minFailedPart of the answers or more: at twice
-	// the rate that is allowed, one request in two fails.
+	// A trial begins after minFailures failures, if they are one in minFailedPart of the answers or more: at
+	// twice the rate that is allowed, one request in two fails.
 	minFailures   = 4
 	minFailedPart = 4
 
-	// enoughFailed is how many must have failed without a pace to be compared with what fails at one. With four, a
-	// server that fails a few at random, several in turn at first, stays paced. With eight, a process that shares a
-	// limit of which others take most cannot tell soon enough.
+	// enoughFailed is how many must have failed without a pace to be compared with what fails at one. With
+	// four, a server that fails a few at random, several in turn at first, stays paced. With eight, a process
+	// that shares a limit of which others take most cannot tell soon enough.
 	enoughFailed = 6
 
 	// A trial ends well after trialServed served requests, counted from when the pace is known.
@@ -184,29 +186,29 @@ const (
 	trialFailed = 6
 	laterFailed = 4
 
-	// patience is for how long nothing is served in a trial before it fails, where nothing else says so. After as long
-	// a pause in asking, answers are counted anew.
+	// patience is for how long nothing is served in a trial before it fails, where nothing else says so. After
+	// as long a pause in asking, answers are counted anew.
 	patience = 5 * time.Second
 
 	// harmsWithin is within which time so many must fail at a pace that does harm, see harms.
 	harmsWithin = 10 * time.Minute
 
-	// newFor is for how long after the first answer requests have only begun. In a trial that begins then, nothing
-	// may be served for newUnserved: a quarter longer than the windows of a minute that are common. Once something
-	// was served in a trial, nothing may be served for laterUnserved at most, which is longer than the windows of 10
-	// s that are common.
+	// newFor is for how long after the first answer requests have only begun. In a trial that begins then,
+	// nothing may be served for newUnserved: a quarter longer than the windows of a minute that are common.
+	// Once something was served in a trial, nothing may be served for laterUnserved at most, which is longer
+	// than the windows of 10 s that are common.
 	newFor        = time.Minute
 	newUnserved   = 75 * time.Second
 	laterUnserved = 15 * time.Second
-	// For missed/2 times as long as nothing was served before, nothing may be served in a trial: others may have
-	// taken all of the window that began then, so that the next one is waited for. Where many ask for few tokens,
-	// chance says who gets one: then it takes more than inTurn times as long now and then only. A process that
-	// gives up has its callers ask each second, and so the trials of all others fail as well.
+	// For missed/2 times as long as nothing was served before, nothing may be served in a trial: others may
+	// have taken all of the window that began then, so that the next one is waited for. Where many ask for few
+	// tokens, chance says who gets one: then it takes more than inTurn times as long now and then only. A
+	// process that gives up has its callers ask each second, and so the trials of all others fail as well.
 	missed = 5
 	inTurn = 4
 
-	// nextTrial is how long after a trial that failed another one may begin, if requests were served in the one that
-	// failed.
+	// nextTrial is how long after a trial that failed another one may begin, if requests were served in the one
+	// that failed.
 	nextTrial = 30 * time.Second
 )
 
@@ -217,9 +219,10 @@ type Attempt struct {
 	Paced   bool // the rate was known at which the server serves
 }
 
-// Take takes in an answer, which has a place among all grants and answers. Refused says that the answer is taken for a refusal.
-// Over says that failures are failures after all: the trial has failed, or had ended well by chance. When the next
-// trial may begin is for after to say.
+// Take takes in an answer, which has a place among all grants and answers. Refused says that the answer is
+// taken for a refusal.
+// Over says that failures are failures after all: the trial has failed, or had ended well by chance. When the
+// next trial may begin is for after to say.
 func (o *Judge) Take(now monotime.Time, a Attempt, answer uint64, maxHold time.Duration) (refused, over bool) {
 	if o.begun == 0 {
 		o.begun = now
@@ -282,8 +285,8 @@ func (o *Judge) score(now monotime.Time, a Attempt) {
 	}
 }
 
-// suspect counts answers from the first failure on, and one that was served before it, which shows that the server
-// serves. It begins a trial if enough of these answers are failures, and reports whether it did.
+// suspect counts answers from the first failure on, and one that was served before it, which shows that the
+// server serves. It begins a trial if enough of these answers are failures, and reports whether it did.
 func (o *Judge) suspect(now monotime.Time, failed bool, answer uint64) bool {
 	if now.Sub(o.countingSince) > patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
@@ -323,10 +326,10 @@ func (o *Judge) try(now monotime.Time, answer uint64) {
 	}
 }
 
-// after returns what is left of a trial that failed. If nothing was served any more (broken), the next trial begins
-// after maxHold at the soonest, or soon after something is served again. If something was served, the pace may have
-// been wrong. Then the next trial begins after nextTrial at the soonest, or after patience if most fail without a
-// pace; both double with each trial.
+// after returns what is left of a trial that failed. If nothing was served any more (broken), the next trial
+// begins after maxHold at the soonest, or soon after something is served again. If something was served, the
+// pace may have been wrong. Then the next trial begins after nextTrial at the soonest, or after patience if
+// most fail without a pace; both double with each trial.
 func (o *Judge) after(now monotime.Time, maxHold time.Duration) Judge {
 	next := Judge{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
 	if o.broken {
@@ -347,8 +350,8 @@ func (o *Judge) Meet(now monotime.Time) { o.serving.from = now }
 // Again notes that requests begin again, after idling: they have only begun.
 func (o *Judge) Again() { o.begun = 0 }
 
-// LongestHold bounds a hold after a failure that is taken for a refusal and has no hint: while nothing is served,
-// requests must go often enough for the trial to go on.
+// LongestHold bounds a hold after a failure that is taken for a refusal and has no hint: while nothing is
+// served, requests must go often enough for the trial to go on.
 const LongestHold = patience / 2
 
 // Belief returns what failures are thought to mean.

@@ -6,11 +6,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// recurrence tells the failures of a limit from those of a broken server where nothing is served for long: a window
-// lets as many requests through each time, and outages do not.
+// recurrence tells the failures of a limit from those of a broken server where nothing is served for long: a
+// window lets as many requests through each time, and outages do not.
 //
-// In come answers (take). Out comes, when nothing was served for longPhase, whether as many were served before as the
-// time before that; and for how long nothing was served then (longest).
+// In come answers (take). Out comes, when nothing was served for longPhase, whether as many were served before
+// as the time before that; and for how long nothing was served then (longest).
 type recurrence struct {
 	failingSince monotime.Time // the first failure since a request was served; zero if there is none
 	long         bool          // that is longPhase ago
@@ -24,8 +24,8 @@ const (
 	// longPhase is for how long nothing is served where a window is used up. Failures among requests that are
 	// served are told apart by what pacing does to them.
 	longPhase = time.Second
-	// leastRow is how many must be served in a row to be compared, and rowsDiffer is the part by which two rows may
-	// differ.
+	// leastRow is how many must be served in a row to be compared, and rowsDiffer is the part by which two rows
+	// may differ.
 	leastRow   = 8
 	rowsDiffer = 10
 	// forgottenAfter is after how long without a failure all is forgotten.

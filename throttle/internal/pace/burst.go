@@ -11,8 +11,8 @@ import (
 // which it serves. A later run of a program may send so many before it keeps to the rate, if all has come back
 // meanwhile.
 //
-// Nobody knows whether all comes back at once or token by token. So the burst is lent: the requests that follow go
-// when they would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
+// Nobody knows whether all comes back at once or token by token. So the burst is lent: the requests that follow
+// go when they would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
 //
 // In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved
 // (memory), and in a later run whether requests may go at once (allows), and whether little can have gathered

@@ -48,7 +48,8 @@ func TestBurstSmall(t *testing.T) {
 	}
 }
 
-// TestBurstIsCounted: what was served from the first request to the first refusal, beyond the rate, is the burst.
+// TestBurstIsCounted: what was served from the first request to the first refusal, beyond the rate, is the
+// burst.
 func TestBurstIsCounted(t *testing.T) {
 	const s = time.Second
 	var b burst

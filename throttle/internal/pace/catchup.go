@@ -6,9 +6,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// catchUp is what a hold has kept back that the server asked for. Hints are whole seconds as a rule, and a token
-// comes back in less: so something has come back when the hold ends, and would be lost at the pace. Half of
-// what the pace would have let go goes at once then: with all of it, a bucket would be as empty again as the
+// catchUp is what a hold has kept back that the server asked for. Hints are whole seconds as a rule, and a
+// token comes back in less: so something has come back when the hold ends, and would be lost at the pace. Half
+// of what the pace would have let go goes at once then: with all of it, a bucket would be as empty again as the
 // refusal found it. But no more goes than half of what the server is known to serve at once after idling; and
 // nothing where that is less than leastRow. Half as much goes after the next hold if a request is refused
 // before that has gone; or no later after the hold than the hold was long, as a window or a log refuses in
@@ -35,7 +35,8 @@ const (
 	steadyFor = 15 * time.Second
 )
 
-// refuse takes in a refusal: whether the hold after it is made up for, and for how long nothing was refused before.
+// refuse takes in a refusal: whether the hold after it is made up for, and for how long nothing was refused
+// before.
 func (h *catchUp) refuse(now monotime.Time, counts bool, since time.Duration) {
 	switch {
 	case h.until == 0:

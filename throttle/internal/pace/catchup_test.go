@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestCatchUp: half of what a hold has kept back goes at once after it, if the server is known to serve as much at
-// once, and half as much after each time that is refused.
+// TestCatchUp: half of what a hold has kept back goes at once after it, if the server is known to serve as much
+// at once, and half as much after each time that is refused.
 func TestCatchUp(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -40,8 +40,8 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// TestCatchUpIsRefused: less is made up for if a request is refused before all of it has gone, and as much if one
-// is refused long afterwards.
+// TestCatchUpIsRefused: less is made up for if a request is refused before all of it has gone, and as much if
+// one is refused long afterwards.
 func TestCatchUpIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		gone   int

@@ -42,7 +42,8 @@ const (
 	// maxExtraRefusals is how many such refusals an episode may have. At a server that never
 	// serves sameEpisode in a row, an episode would else not end, and no rate be measured.
 	maxExtraRefusals = 4
-	// longEpisode is how long an episode lasts, from the latest refusal on, that counts as one whatever was served.
+	// longEpisode is how long an episode lasts, from the latest refusal on, that counts as one whatever was
+	// served.
 	longEpisode = 20 * time.Second
 	// provenServed is how many tokens served show that a pace was right when it was set.
 	provenServed = 16
@@ -91,8 +92,8 @@ func (s *episodes) next(e episode) {
 	s.extra = 0
 }
 
-// goesOn reports whether a refusal that comes now belongs to the latest episode. Where nobody else takes what comes back
-// (unshared), what was served since the refusal before is all that did, however few that were.
+// goesOn reports whether a refusal that comes now belongs to the latest episode. Where nobody else takes what
+// comes back (unshared), what was served since the refusal before is all that did, however few that were.
 func (s *episodes) goesOn(now monotime.Time, unshared bool) bool {
 	few := !unshared && s.extra < maxExtraRefusals && now.Sub(s.latest().lastRefusal) < longEpisode
 	return s.servedSince < sameEpisode && (s.servedSince == 0 || few)
@@ -119,9 +120,9 @@ func (s *episodes) serve(now monotime.Time, n int) {
 	}
 }
 
-// serveLate takes in that a request was served which was on its way when the latest refusal came. It reports whether
-// that belongs to the row before: where the server did not say for how long it refuses. Then the episode begins when
-// the last of these is answered.
+// serveLate takes in that a request was served which was on its way when the latest refusal came. It reports
+// whether that belongs to the row before: where the server did not say for how long it refuses. Then the
+// episode begins when the last of these is answered.
 func (s *episodes) serveLate(now monotime.Time) bool {
 	e := s.latest()
 	if e == nil || e.hinted {
@@ -155,12 +156,12 @@ func (s *episodes) rates(now monotime.Time) (latest, all float64, over time.Dura
 	return float64(s.latest().served) / last.Seconds(), float64(served) / over.Seconds(), over
 }
 
-// alike reports whether the latest two episodes, the second of which ends now, were long and served as many each: what is
-// refused at random differs.
+// alike reports whether the latest two episodes, the second of which ends now, were long and served as many
+// each: what is refused at random differs.
 func (s *episodes) alike(now monotime.Time) bool {
 	return s.count > 1 && s.list[s.count-2].served == s.latest().served && now.Sub(s.latest().start) >= longEpisode
 }
 
-// isServedFirst reports whether the first episode did not begin with a refusal: the server may have had a window or a
-// bucket to give away.
+// isServedFirst reports whether the first episode did not begin with a refusal: the server may have had a
+// window or a bucket to give away.
 func (s *episodes) isServedFirst() bool { return s.list[0].servedFrom == s.list[0].start }

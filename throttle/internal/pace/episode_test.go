@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestEpisodesRates: an episode lasts until the next one begins. Where the server did not say for how long it refuses,
-// half of the time from the last refusal to the first request that was served is left out.
+// TestEpisodesRates: an episode lasts until the next one begins. Where the server did not say for how long it
+// refuses, half of the time from the last refusal to the first request that was served is left out.
 func TestEpisodesRates(t *testing.T) {
 	const s = time.Second
 	served, now := start.Add(14*s), start.Add(20*s)
@@ -45,8 +45,8 @@ func TestEpisodesNext(t *testing.T) {
 	}
 }
 
-// TestEpisodesCarryOn: a refusal that belongs to the latest episode is its last one, and what was served before that does
-// not say when the server began to serve.
+// TestEpisodesCarryOn: a refusal that belongs to the latest episode is its last one, and what was served before
+// that does not say when the server began to serve.
 func TestEpisodesCarryOn(t *testing.T) {
 	var e episodes
 	e.begin(episode{start: start, lastRefusal: start, servedFrom: start.Add(1), served: 1})
@@ -56,8 +56,8 @@ func TestEpisodesCarryOn(t *testing.T) {
 	}
 }
 
-// TestEpisodesServeLate: the episode begins when the last of those is answered that were on their way when the server
-// refused, unless another one has been served by then.
+// TestEpisodesServeLate: the episode begins when the last of those is answered that were on their way when the
+// server refused, unless another one has been served by then.
 func TestEpisodesServeLate(t *testing.T) {
 	for _, served := range []int{0, 1} {
 		var e episodes

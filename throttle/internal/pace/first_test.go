@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestFirst: where a hint may stand for less, the first pace is the mean of what was served and of what was refused.
+// TestFirst: where a hint may stand for less, the first pace is the mean of what was served and of what was
+// refused.
 func TestFirst(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -57,8 +58,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFirstSeek: a mean that is refused is the next one that was refused, until both are near each other, or several
-// means were refused; then the pace is what was served. What others leave is a part of both.
+// TestFirstSeek: a mean that is refused is the next one that was refused, until both are near each other, or
+// several means were refused; then the pace is what was served. What others leave is a part of both.
 func TestFirstSeek(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -213,8 +214,8 @@ func TestFirstRefused(t *testing.T) {
 	}
 }
 
-// TestFirstTop: what was refused is the least of what is known to be too much. A refusal of which nothing says how fast
-// requests went leaves it as it is.
+// TestFirstTop: what was refused is the least of what is known to be too much. A refusal of which nothing says
+// how fast requests went leaves it as it is.
 func TestFirstTop(t *testing.T) {
 	f := first{low: 1, top: 100}
 	f.refuse(start, 1, 0, true)

@@ -8,16 +8,17 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// formerRate has the pace try more than what was measured. First, a rate that was served before, after the limit of a
-// silent server fell: nobody says when it rises. The trials come at growing distances. So a trial comes at most
-// half as long after a rise as the fall lasted, and the one after it not much later than that again; and there
-// are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
-// known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace
-// for which nobody asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
+// formerRate has the pace try more than what was measured. First, a rate that was served before, after the
+// limit of a silent server fell: nobody says when it rises. The trials come at growing distances. So a trial
+// comes at most half as long after a rise as the fall lasted, and the one after it not much later than that
+// again; and there are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each
+// second, from what is known to be served up to the former rate. Only time in which requests waited for the
+// pace counts: of a pace for which nobody asks, a trial shows nothing. A refusal ends the trial, and the pace
+// is what it was before.
 //
-// A limit may also rise above all that was ever served, and what was measured may be too low. So where no former rate
-// is to be tried, twice the pace is: 30 seconds after a rate was measured, and half as long again after each
-// trial that fails, up to five minutes, or until perUp are served.
+// A limit may also rise above all that was ever served, and what was measured may be too low. So where no
+// former rate is to be tried, twice the pace is: 30 seconds after a rate was measured, and half as long again
+// after each trial that fails, up to five minutes, or until perUp are served.
 //
 // After a fall, what was measured is often too low: a bucket of few tokens is full again long before a hold of
 // a second is over. Then nothing but trials is refused for minutes. So the middle of the pace and of what was
@@ -25,8 +26,9 @@ import (
 // It is the pace if it is served for middleServed, and else the ceiling. A ceiling may be too low, as a refusal
 // may have another reason: a trial that goes far beyond it sets it anew.
 //
-// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail, succeed).
-// Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough (succeeds).
+// In come measured rates (note, seen), what was granted in a trial (take), and what became of it (fail,
+// succeed). Out comes when a trial is due (due), which pace it has (during), and whether it has shown enough
+// (succeeds).
 type formerRate struct {
 	rate      float64       // the highest that was served for servedFor, in tokens per second; zero if there is none
 	next      monotime.Time // when the next trial is due; zero if there is nothing to try
@@ -50,8 +52,8 @@ const (
 	// fallen is the share of the former rate below which the former rate is tried. Above it, the pace rises
 	// soon enough by itself.
 	fallen = 0.8
-	// firstGap is how long after a fall the first trial is due; or as long as firstTokens take, if that is longer. Each
-	// further gap is gapGrowth times as long, up to longestGap.
+	// firstGap is how long after a fall the first trial is due; or as long as firstTokens take, if that is
+	// longer. Each further gap is gapGrowth times as long, up to longestGap.
 	firstGap    = 8 * time.Second
 	firstTokens = 8
 	gapGrowth   = 1.35
@@ -71,8 +73,8 @@ const (
 	// after idling, if the trial is refused, to be taken for the rate. Less may have gathered before.
 	longRow = 1.3
 	// wide is how many times the pace the ceiling must be for the middle to be tried, middleGap after the pace
-	// fell or a trial ended, or after firstTokens. The middle must be served for middleServed to be the pace. Where
-	// the pace has not fallen, no ceiling is so far above it: wide · fallen is 1.
+	// fell or a trial ended, or after firstTokens. The middle must be served for middleServed to be the pace.
+	// Where the pace has not fallen, no ceiling is so far above it: wide · fallen is 1.
 	wide         = 1.25
 	middleGap    = 4 * time.Second
 	middleServed = 4 * time.Second
@@ -80,7 +82,8 @@ const (
 	beyond = 2
 )
 
-// note takes in that a rate was measured over so long, which pace is set, and which one was refused; zero if none was.
+// note takes in that a rate was measured over so long, which pace is set, and which one was refused; zero if
+// none was.
 func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, pace, refused float64) {
 	switch {
 	case over < servedFor:
@@ -120,8 +123,8 @@ func (f *formerRate) fallenTo(pace float64) bool { return Fallen(pace, f.rate) }
 // Fallen reports whether a rate is so much below a former one that it will not soon rise to that by itself.
 func Fallen(rate, former float64) bool { return rate < fallen*former }
 
-// Later returns how long after a failed trial of more than was ever served the next one comes, if that was so long
-// before.
+// Later returns how long after a failed trial of more than was ever served the next one comes, if that was so
+// long before.
 func Later(gap time.Duration) time.Duration {
 	return min(time.Duration(upGrowth*float64(gap)), longestUp)
 }
@@ -179,7 +182,8 @@ func (f *formerRate) fail(now monotime.Time, rate, pace float64) {
 	f.tryMiddle(now, pace)
 }
 
-// tryMiddle has the middle tried before the former rate, if the ceiling is far above the pace and there is time for it.
+// tryMiddle has the middle tried before the former rate, if the ceiling is far above the pace and there is time
+// for it.
 func (f *formerRate) tryMiddle(now monotime.Time, pace float64) {
 	if next := now.Add(max(middleGap, monotime.Seconds(firstTokens/pace))); f.ceiling > wide*pace && next < f.next {
 		f.middle, f.then, f.next = true, f.next, next

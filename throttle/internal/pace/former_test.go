@@ -250,8 +250,8 @@ func TestFormerRateMiddleIsReached(t *testing.T) {
 	}
 }
 
-// TestFormerRateIsReached: once the pace is as high as the former rate, by the middle or since it has grown, a trial of
-// twice the pace is one, however soon it comes, and the next ones are no rarer than such.
+// TestFormerRateIsReached: once the pace is as high as the former rate, by the middle or since it has grown, a
+// trial of twice the pace is one, however soon it comes, and the next ones are no rarer than such.
 func TestFormerRateIsReached(t *testing.T) {
 	f := formerRate{rate: 10}
 	f.note(start, 7, time.Second, 7, 40)

@@ -40,20 +40,22 @@ type Past struct {
 // MaxPast bounds Limit.Went.
 const MaxPast = slidingCells
 
-// sane reports whether one can reckon with m, and it holds no request for longer than a token of the slowest rate.
+// sane reports whether one can reckon with m, and it holds no request for longer than a token of the slowest
+// rate.
 func (m *Limit) sane(slowest float64) bool {
 	return m.Size > 0 && m.Size <= mostCounted && m.Least > 0 && m.Least <= m.Most && m.Most <= monotime.Seconds(1/slowest) &&
 		m.Slack >= 0 && m.Slack <= mostSlack && m.Gap > 0 && len(m.Went) <= MaxPast && (m.Slides || len(m.Went) > 0)
 }
 
-// gapOf returns Gap, as long at most as the gaps of a run become where the limit is back after a span: see rarer and
-// retry. So no text that is read has more be tried never again.
+// gapOf returns Gap, as long at most as the gaps of a run become where the limit is back after a span: see
+// rarer and retry. So no text that is read has more be tried never again.
 func (m *Limit) gapOf(span time.Duration) time.Duration {
 	return min(m.Gap, max(rarest(m.Size, span), span))
 }
 
-// stillDue is when that is due in this run which an earlier one had planned for an instant, a gap after the time before: no
-// later than after the gap, since a clock may have been set. So many short runs try more as seldom as a long one.
+// stillDue is when that is due in this run which an earlier one had planned for an instant, a gap after the
+// time before: no later than after the gap, since a clock may have been set. So many short runs try more as
+// seldom as a long one.
 func stillDue(now, planned monotime.Time, gap time.Duration) monotime.Time {
 	return min(max(planned, now), now.Add(gap))
 }
@@ -156,8 +158,8 @@ func (r *Rate) State(now monotime.Time) State {
 	return s
 }
 
-// Idle takes in that nothing went for a while. Then the rate is out of date, and all is forgotten, unless nothing was
-// asked because a window is used up. Forgot reports whether there was a rate.
+// Idle takes in that nothing went for a while. Then the rate is out of date, and all is forgotten, unless
+// nothing was asked because a window is used up. Forgot reports whether there was a rate.
 func (r *Rate) Idle() (forgot bool) {
 	if r.sliding.on() || r.window.known() || r.row.refused != 0 && !r.episodes.latest().hinted {
 		return false

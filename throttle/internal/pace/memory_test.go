@@ -37,8 +37,8 @@ func TestResumeMeasures(t *testing.T) {
 	}
 }
 
-// TestRateStateInTheMiddle: what is told is when the former rate is tried, also while the middle is tried before that;
-// and both are scaled.
+// TestRateStateInTheMiddle: what is told is when the former rate is tried, also while the middle is tried
+// before that; and both are scaled.
 func TestRateStateInTheMiddle(t *testing.T) {
 	r := Rate{rate: 8, setAt: start, former: formerRate{rate: 100}}
 	r.former.note(start, 10, time.Second, 8, 32)
@@ -53,8 +53,8 @@ func TestRateStateInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestRateStateOfAWindow: where a window is known, what is told is when a turn goes beyond it, whatever is to be tried
-// of the pace.
+// TestRateStateOfAWindow: where a window is known, what is told is when a turn goes beyond it, whatever is to
+// be tried of the pace.
 func TestRateStateOfAWindow(t *testing.T) {
 	r := Rate{rate: 8, setAt: start, former: formerRate{rate: 100}}
 	r.former.note(start, 10, time.Second, 8, 32)
@@ -64,7 +64,8 @@ func TestRateStateOfAWindow(t *testing.T) {
 	}
 }
 
-// TestRateStateOfAFastPace: what was measured is told, also once the pace has grown beyond all bounds, since few ask.
+// TestRateStateOfAFastPace: what was measured is told, also once the pace has grown beyond all bounds, since
+// few ask.
 func TestRateStateOfAFastPace(t *testing.T) {
 	var r Rate
 	r.Resume(start, &Memory{Rate: 3, Growth: maxGrowth, At: start}, 1./60)
@@ -75,8 +76,9 @@ func TestRateStateOfAFastPace(t *testing.T) {
 	}
 }
 
-// TestLimitIsKept: a later run goes on where the earlier one has ended, at a window and at a log that nobody states: the
-// next so many go when they would have gone, and so does the first one beyond. What goes beyond all bounds is passed over.
+// TestLimitIsKept: a later run goes on where the earlier one has ended, at a window and at a log that nobody
+// states: the next so many go when they would have gone, and so does the first one beyond. What goes beyond all
+// bounds is passed over.
 func TestLimitIsKept(t *testing.T) {
 	const s = time.Second
 	log := Rate{lastGrant: start.Add(40 * s), sliding: sliding{size: 5, top: 5, span: 60 * s, longest: 61 * s, back: leastRow, gap: 5 * time.Minute, next: start.Add(4 * time.Minute)}}
@@ -135,8 +137,8 @@ func TestLimitIsKept(t *testing.T) {
 	}
 }
 
-// TestLogKeepsWhatIsInFlight: what is in flight when a log is kept may have been served, and is back when it would have been
-// in that run; or if as many have been served as can be kept one by one, when two of these are.
+// TestLogKeepsWhatIsInFlight: what is in flight when a log is kept may have been served, and is back when it
+// would have been in that run; or if as many have been served as can be kept one by one, when two of these are.
 func TestLogKeepsWhatIsInFlight(t *testing.T) {
 	const s = time.Second
 	for _, size := range []int{5, slidingCells + 4} {

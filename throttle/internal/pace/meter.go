@@ -16,7 +16,8 @@ type meter struct {
 	served int           // tokens since then
 }
 
-// serve takes in n tokens that were served. Late says that the request was on its way when the latest refusal came.
+// serve takes in n tokens that were served. Late says that the request was on its way when the latest refusal
+// came.
 func (m *meter) serve(n int, late bool) {
 	if !late {
 		m.served = min(m.served+n, mostCounted)

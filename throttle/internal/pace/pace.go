@@ -11,7 +11,8 @@
 // The package is a state machine, which is given the instant: it has no lock, no clock and no timer. It does
 // not know what requests ask for, who waits, or which limits the server states.
 //
-//   - pace.go: the rate, and when a request may go at it. episode.go: episodes of refusals, over which it is measured.
+//   - pace.go: the rate, and when a request may go at it. episode.go: episodes of refusals, over which it is
+//     measured.
 //   - former.go: a rate that was served before is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
 //   - first.go: the first pace, where a hint may stand for much less.
@@ -77,20 +78,20 @@ const (
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
 	acceleration = 0.15
-	// unsharedGrowth is by which share the pace grows at most per token where nobody else uses the limit: by a tenth
-	// while sameEpisode are served. Then a fifth per second is far too much of a limit of few a minute. Where others
-	// use it as well, who has little would come back too slowly.
+	// unsharedGrowth is by which share the pace grows at most per token where nobody else uses the limit: by a
+	// tenth while sameEpisode are served. Then a fifth per second is far too much of a limit of few a minute.
+	// Where others use it as well, who has little would come back too slowly.
 	unsharedGrowth = 0.1 / sameEpisode
 	// longestDebt bounds for how long nothing goes because more went before than the rate.
 	longestDebt = 10 * time.Second
 	// risen is the share by which a pace must have risen to be the reason of a refusal: it was set to less than
 	// what the server was seen to allow.
 	risen = 0.03
-	// maxUseless is how often in a row the pace is lowered although it is soon refused again. It follows what was
-	// served, so it is soon low enough, if it is the reason of the refusals at all. But what was measured may have
-	// been of the time before a fall of the limit. So from then on it is lowered where sameEpisode were served before
-	// the refusal. A server that refuses so many at random that fewer are served in a row would have it lowered ever
-	// more.
+	// maxUseless is how often in a row the pace is lowered although it is soon refused again. It follows what
+	// was served, so it is soon low enough, if it is the reason of the refusals at all. But what was measured
+	// may have been of the time before a fall of the limit. So from then on it is lowered where sameEpisode
+	// were served before the refusal. A server that refuses so many at random that fewer are served in a row
+	// would have it lowered ever more.
 	maxUseless = 4
 	// maxOverPace bounds the pace that was refused, as a multiple of the served rate, where
 	// both are averaged.
@@ -138,8 +139,9 @@ func (r *Rate) mostAt(t monotime.Time) float64 {
 }
 
 // Due returns when n tokens may go, not before t, if ahead tokens go before. The rate rises meanwhile, until
-// something is refused: an optimist expects that of the time in which others go before, too. If nothing happens until
-// then, that instant is the same from whenever it is asked for: else the timer for it would come too late or too soon.
+// something is refused: an optimist expects that of the time in which others go before, too. If nothing happens
+// until then, that instant is the same from whenever it is asked for: else the timer for it would come too late
+// or too soon.
 func (r *Rate) Due(t monotime.Time, ahead, n, inFlight int, optimist bool) monotime.Time {
 	if r.sliding.on() {
 		return r.sliding.due(t, r.lastGrant, ahead+min(n, r.sliding.size), inFlight)
@@ -161,10 +163,11 @@ func (r *Rate) Due(t monotime.Time, ahead, n, inFlight int, optimist bool) monot
 	return max(t, r.pacedTo.Add(soonest(takes)))
 }
 
-// soonest returns the first d that is no less than takes(d), which never grows with d. Takes(d) is a bound from the
-// other side than d: where it changes little, as it mostly does, the bounds meet after two steps. Else each step goes to
-// where a line between the latest points on both sides meets d; the Illinois method (Dowell and Jarratt, 1971): of two
-// steps to one side, the second halves the other side's weight. Each third step halves what is left, whatever takes is.
+// soonest returns the first d that is no less than takes(d), which never grows with d. Takes(d) is a bound from
+// the other side than d: where it changes little, as it mostly does, the bounds meet after two steps. Else each
+// step goes to where a line between the latest points on both sides meets d; the Illinois method (Dowell and
+// Jarratt, 1971): of two steps to one side, the second halves the other side's weight. Each third step halves
+// what is left, whatever takes is.
 func soonest(takes func(d time.Duration) time.Duration) time.Duration {
 	less := time.Duration(-1) // than what is sought; enough is not
 	enough := takes(less)
@@ -253,10 +256,10 @@ func (r *Rate) try(now monotime.Time) {
 	r.episodes.restart(now)
 }
 
-// Serve counts n tokens that were served. A request that was on its way when the latest refusal came belongs to the
-// row before (serveLate); or, where the server said for how long it refuses, counts only if something else is served as
-// well before the next refusal. Of others, one that went no later than the refused request and took more than twice as
-// long does not count at all (overtaken): the server had surely counted it before.
+// Serve counts n tokens that were served. A request that was on its way when the latest refusal came belongs to
+// the row before (serveLate); or, where the server said for how long it refuses, counts only if something else
+// is served as well before the next refusal. Of others, one that went no later than the refused request and
+// took more than twice as long does not count at all (overtaken): the server had surely counted it before.
 func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	counted := r.sliding.counted(now, went.Sent)
 	overtaken := !went.BeforeRefusal && counted <= r.meter.from && counted.Add(r.sliding.took) < now
@@ -345,8 +348,8 @@ func (r *Rate) Look(now monotime.Time, n int, later bool, others int) (hold time
 	return r.row.look(now, n, later, token, others)
 }
 
-// Answered takes in how long the latest refusal took to come, before Refuse, and whether limits that the server states
-// show that nobody else uses what it allows.
+// Answered takes in how long the latest refusal took to come, before Refuse, and whether limits that the server
+// states show that nobody else uses what it allows.
 func (r *Rate) Answered(took time.Duration, unshared bool) {
 	r.sliding.took, r.unshared = took, unshared
 }
@@ -390,8 +393,8 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	}
 }
 
-// Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now. It may stand for
-// less: then the first pace is sought.
+// Hint takes in for how long the latest refusal asks, in such steps, if it says so; zero means now. It may
+// stand for less: then the first pace is sought.
 func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) {
 	r.window.hint(now, asked, step)
 	if r.rate == 0 || r.first.over() || r.window.known() || !rounded(asked, step) || !r.burst.small() {
@@ -404,10 +407,10 @@ func (r *Rate) Hint(now monotime.Time, asked, step time.Duration) {
 
 // endTrial ends a trial with a refusal. The rate is what it was before; or, after a long row, that of the row:
 // then the limit has risen, but not as far. Where refusals are hinted, the row counts only if little can have
-// gathered before; else the rate is just under what was served since the refusal before, if that is more. The same goes
-// for a trial of twice the pace, as far as the pace had grown to it: else it would stay where it is for ever. What
-// went beyond the rate is only missing if the next request is refused as well: of a bucket, which serves it,
-// nothing is; and a hint says when it is back.
+// gathered before; else the rate is just under what was served since the refusal before, if that is more. The
+// same goes for a trial of twice the pace, as far as the pace had grown to it: else it would stay where it is
+// for ever. What went beyond the rate is only missing if the next request is refused as well: of a bucket,
+// which serves it, nothing is; and a hint says when it is back.
 func (r *Rate) endTrial(now monotime.Time, hinted bool) {
 	at := r.rateAt(now)
 	before := r.rate * now.Sub(r.setAt).Seconds()

@@ -61,8 +61,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestRateDueAtOneInstant: when a request may go, also one behind others, does not depend on from when that is asked:
-// the timer that is set for it comes neither too soon nor too late.
+// TestRateDueAtOneInstant: when a request may go, also one behind others, does not depend on from when that is
+// asked: the timer that is set for it comes neither too soon nor too late.
 func TestRateDueAtOneInstant(t *testing.T) {
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -221,8 +221,8 @@ func TestRateExtraRefusals(t *testing.T) {
 	}
 }
 
-// TestRateIsCutInVain: a pace that is refused whatever it is is lowered four times, and then only if a row was served
-// before the refusal.
+// TestRateIsCutInVain: a pace that is refused whatever it is is lowered four times, and then only if a row was
+// served before the refusal.
 func TestRateIsCutInVain(t *testing.T) {
 	for _, test := range []struct {
 		served, useless int
@@ -243,8 +243,9 @@ func TestRateIsCutInVain(t *testing.T) {
 	}
 }
 
-// TestRateIsTooFast: a pace that is lowered in vain is lowered by a twentieth where two long episodes in a row served as
-// many each: of a token in 12 s, each second request would else be refused for ever at a pace that is a little faster.
+// TestRateIsTooFast: a pace that is lowered in vain is lowered by a twentieth where two long episodes in a row
+// served as many each: of a token in 12 s, each second request would else be refused for ever at a pace that is
+// a little faster.
 func TestRateIsTooFast(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -303,8 +304,8 @@ func TestRatePause(t *testing.T) {
 	}
 }
 
-// TestRateHoldIsNoPause: who was refused asks all the time, even if one that comes later is the first to go after the
-// hold; but not if one that comes after the hold is.
+// TestRateHoldIsNoPause: who was refused asks all the time, even if one that comes later is the first to go
+// after the hold; but not if one that comes after the hold is.
 func TestRateHoldIsNoPause(t *testing.T) {
 	for late, count := range map[time.Duration]int{1: 2, 0: 1} {
 		s := refusedAtRate() // until 2 s
@@ -425,8 +426,8 @@ func TestRateOfARowInATrial(t *testing.T) {
 	}
 }
 
-// TestRateAfterTwiceThePaceInVain: where nobody says for how long it refuses, a refused trial of twice the pace leaves what
-// the pace had grown to before it, as far as that was served.
+// TestRateAfterTwiceThePaceInVain: where nobody says for how long it refuses, a refused trial of twice the pace
+// leaves what the pace had grown to before it, as far as that was served.
 func TestRateAfterTwiceThePaceInVain(t *testing.T) {
 	for _, served := range []int{7, 250, 320, 500} {
 		begun, end := start.Add(300*time.Second), start.Add(301*time.Second)
@@ -441,8 +442,8 @@ func TestRateAfterTwiceThePaceInVain(t *testing.T) {
 }
 
 // TestRateCutsAreForgotten: a pace that was lowered in vain may be lowered again once sixteen were served at
-// it, or a trial has succeeded; a provisional rate is not lowered in vain, and one that follows on it grows as a
-// first one.
+// it, or a trial has succeeded; a provisional rate is not lowered in vain, and one that follows on it grows as
+// a first one.
 func TestRateCutsAreForgotten(t *testing.T) {
 	measured := func(served int, provisional bool) Rate {
 		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, episodes: episodes{servedSince: served, count: 1}, useless: maxUseless}
@@ -528,9 +529,10 @@ func TestRateTry(t *testing.T) {
 	}
 }
 
-// TestRateOvertaken: refusals come at once, and answers may take seconds. What the server had counted when it refused is no
-// part of what it serves after that, though it is answered later. But where the request is known to have been on its way,
-// it counts if something else is served as well, however long it took: all of a window goes at once.
+// TestRateOvertaken: refusals come at once, and answers may take seconds. What the server had counted when it
+// refused is no part of what it serves after that, though it is answered later. But where the request is known
+// to have been on its way, it counts if something else is served as well, however long it took: all of a window
+// goes at once.
 func TestRateOvertaken(t *testing.T) {
 	const ms, took = time.Millisecond, 60 * time.Millisecond
 	for _, test := range []struct {
@@ -558,8 +560,9 @@ func TestRateOvertaken(t *testing.T) {
 	}
 }
 
-// TestRateUnshared: where nobody else uses what the server allows, few that were served between two refusals are all that
-// came back: so each refusal ends an episode, and the growth falls with it, to less than a tenth in an episode.
+// TestRateUnshared: where nobody else uses what the server allows, few that were served between two refusals
+// are all that came back: so each refusal ends an episode, and the growth falls with it, to less than a tenth
+// in an episode.
 func TestRateUnshared(t *testing.T) {
 	for _, unshared := range []bool{false, true} {
 		r, now := refusedAtRate(), start.Add(3*time.Second)

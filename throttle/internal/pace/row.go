@@ -23,7 +23,8 @@ import (
 // and so is the reason of the refusal, the first one comes when a token is back at the pace, if that is sooner.
 // Where nothing was served for lateFrom before the row, looks for buckets are left out after it.
 //
-// A window also has as many requests in each row. So a second row is expected to end where the first one did (over).
+// A window also has as many requests in each row. So a second row is expected to end where the first one did
+// (over).
 //
 // In come requests that were served (serve, count) and refusals (refuse). Out comes when the next look is
 // (look), and whether a slow start is to begin again in the row (over).
@@ -44,8 +45,8 @@ const (
 
 	// leastLook is how far away a look is at least, but for the first one where a pace had risen, before it is
 	// made a whole second of the row; where a usual window is over sooner, the look is that late for it.
-	// longestLook is how far away it is at most, until nothing was served for manyLooks. From then on, each comes
-	// after half as long again.
+	// longestLook is how far away it is at most, until nothing was served for manyLooks. From then on, each
+	// comes after half as long again.
 	leastLook   = 100 * time.Millisecond
 	longestLook = 30 * time.Second
 	manyLooks   = 5 * time.Minute
@@ -61,8 +62,8 @@ const (
 	lateFrom = time.Second
 )
 
-// usual are the windows of ten seconds and more that people configure most. Of shorter ones, no whole second is far from
-// a look.
+// usual are the windows of ten seconds and more that people configure most. Of shorter ones, no whole second is
+// far from a look.
 var usual = [...]time.Duration{
 	10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 24 * time.Hour,
@@ -89,7 +90,8 @@ func (r *row) count(n int) {
 	}
 }
 
-// over reports, once in a row, whether as many are served or in flight as the row before had: a window is used up now.
+// over reports, once in a row, whether as many are served or in flight as the row before had: a window is used
+// up now.
 func (r *row) over(inFlight int) bool {
 	if r.before == 0 || r.refused != 0 || r.served+inFlight < r.before {
 		return false
@@ -106,8 +108,9 @@ func (r *row) refuse(now monotime.Time) {
 }
 
 // look returns for how long nothing goes after the n-th refusal in a row, and whether the row says so. Later
-// says that looks for buckets may be left out. Token is how long a token takes at the pace that is left after the
-// refusal; monotime.Longest if the pace is not the reason of the refusals. So many others wait to look in turns.
+// says that looks for buckets may be left out. Token is how long a token takes at the pace that is left after
+// the refusal; monotime.Longest if the pace is not the reason of the refusals. So many others wait to look in
+// turns.
 func (r *row) look(now monotime.Time, n int, later bool, token time.Duration, others int) (hold time.Duration, ok bool) {
 	if r.from == 0 || r.refused == 0 {
 		return 0, false

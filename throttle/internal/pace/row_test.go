@@ -154,7 +154,8 @@ func TestRowLooksCloser(t *testing.T) {
 	}
 }
 
-// TestRowLooksLate: where nothing was served for a second before a row, the looks for buckets are left out after it.
+// TestRowLooksLate: where nothing was served for a second before a row, the looks for buckets are left out
+// after it.
 func TestRowLooksLate(t *testing.T) {
 	const ms = time.Millisecond
 	r, now := row{}, start
@@ -240,8 +241,8 @@ func TestRowOver(t *testing.T) {
 	}
 }
 
-// TestRowLooksNoSoonerThanAtLeast: where a usual window is over in less than the shortest hold, the look comes that
-// much later.
+// TestRowLooksNoSoonerThanAtLeast: where a usual window is over in less than the shortest hold, the look comes
+// that much later.
 func TestRowLooksNoSoonerThanAtLeast(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct{ lasted, want time.Duration }{

@@ -6,9 +6,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// sliding keeps to a limit that gives each token back as long after it was taken: a log, or a window that slides.
-// What was served spread over half a window comes back spread over half a window, so that a pace which was
-// measured while it comes back is too fast, and one that was measured while nothing does, too slow; and a
+// sliding keeps to a limit that gives each token back as long after it was taken: a log, or a window that
+// slides. What was served spread over half a window comes back spread over half a window, so that a pace which
+// was measured while it comes back is too fast, and one that was measured while nothing does, too slow; and a
 // window of which all goes at once is refused but for its first.
 //
 // A row shows such a limit: nothing is served for long after it, and then few. Of that moment window knows how
@@ -23,8 +23,9 @@ import (
 // window. That is unlearned when less is served later: of a window that slides, tokens may come back sooner
 // than they do as a rule.
 //
-// In come what was served and when that was counted (counted, serve), refusals (begin, refuse) and turns (begins).
-// Out come whether such a limit is known (on), when a request may go (due), and whether it is to go alone (alone).
+// In come what was served and when that was counted (counted, serve), refusals (begin, refuse) and turns
+// (begins). Out come whether such a limit is known (on), when a request may go (due), and whether it is to go
+// alone (alone).
 type sliding struct {
 	served [slidingCells]cell // oldest first
 	cells  int
@@ -53,10 +54,12 @@ type cell struct {
 }
 
 const (
-	// slidingCells is in how many parts at most it is known when tokens come back: each as late as the last one of its part.
+	// slidingCells is in how many parts at most it is known when tokens come back: each as late as the last one
+	// of its part.
 	slidingCells = 32
-	// mostFailed is how often a limit is looked for that gives back each token as long after it went, and barredFor after how
-	// long once more: by then the server may count differently, and one that never did refuses three requests an hour for it.
+	// mostFailed is how often a limit is looked for that gives back each token as long after it went, and
+	// barredFor after how long once more: by then the server may count differently, and one that never did
+	// refuses three requests an hour for it.
 	mostFailed = 3
 	barredFor  = time.Hour
 )
@@ -67,9 +70,9 @@ func (s *sliding) on() bool { return s.size > 0 }
 // proven reports whether as much has come back as shows that the limit is such a one.
 func (s *sliding) proven() bool { return s.back >= leastRow }
 
-// counted returns when the server has counted a request at the latest that was sent at an instant, zero if that is not
-// known, and answered now. Answers of a server may take long; but it has counted when it knows whether to refuse, and
-// refusals come as soon as it does.
+// counted returns when the server has counted a request at the latest that was sent at an instant, zero if that
+// is not known, and answered now. Answers of a server may take long; but it has counted when it knows whether
+// to refuse, and refusals come as soon as it does.
 func (s *sliding) counted(now, sent monotime.Time) monotime.Time {
 	if sent == 0 || s.took == 0 {
 		return now
@@ -125,8 +128,8 @@ func (s *sliding) forget(until monotime.Time) {
 	}
 }
 
-// begins takes in that a turn of the window begins with what was counted at an instant: what is older than the turn before
-// is forgotten, and what the turn before had comes back no later for it.
+// begins takes in that a turn of the window begins with what was counted at an instant: what is older than the
+// turn before is forgotten, and what the turn before had comes back no later for it.
 func (s *sliding) begins(counted monotime.Time) {
 	s.forget(s.turn - 1)
 	s.open(cell{at: counted})
@@ -143,8 +146,8 @@ func (s *sliding) used(t monotime.Time) (n int) {
 	return n
 }
 
-// due returns when the last of so many tokens may go, not before t, if so many are in flight and the latest went at an
-// instant: a span after that, all are back, whatever became of them.
+// due returns when the last of so many tokens may go, not before t, if so many are in flight and the latest
+// went at an instant: a span after that, all are back, whatever became of them.
 func (s *sliding) due(t, latest monotime.Time, tokens, inFlight int) monotime.Time {
 	all := max(t, latest.Add(s.span))
 	need := tokens + inFlight + s.used(t) - s.size
@@ -161,8 +164,8 @@ func (s *sliding) due(t, latest monotime.Time, tokens, inFlight int) monotime.Ti
 	return all.Add(monotime.Seconds(float64((max(tokens, 1)-1)/s.size) * s.span.Seconds()))
 }
 
-// alone reports whether the last of so many tokens, which goes now, is to go alone: nobody knows whether there are so
-// many. From then on, more goes until one is refused.
+// alone reports whether the last of so many tokens, which goes now, is to go alone: nobody knows whether there
+// are so many. From then on, more goes until one is refused.
 func (s *sliding) alone(now monotime.Time, tokens int) bool {
 	if s.beyond || now < s.next || s.used(now)+tokens <= s.size {
 		return false
@@ -171,8 +174,8 @@ func (s *sliding) alone(now monotime.Time, tokens int) bool {
 	return true
 }
 
-// begin takes in that a row had so many tokens, that the first of them came back after more than shorter, and longer at
-// the most, and that a second one was refused.
+// begin takes in that a row had so many tokens, that the first of them came back after more than shorter, and
+// longer at the most, and that a second one was refused.
 func (s *sliding) begin(now monotime.Time, size int, shorter, longer time.Duration) {
 	if now >= s.barred {
 		s.size, s.top, s.span, s.longest, s.back, s.calm, s.beyond = size, size, longer, longer, 0, 0, false
@@ -225,8 +228,8 @@ func (s *sliding) refuse(now monotime.Time) {
 	}
 }
 
-// memory is what is kept for a later run, if so many are in flight and the latest went at an instant: each of these may
-// have been served, and is back a span after that at the latest.
+// memory is what is kept for a later run, if so many are in flight and the latest went at an instant: each of
+// these may have been served, and is back a span after that at the latest.
 func (s *sliding) memory(latest monotime.Time, inFlight int) Limit {
 	m, kept := Limit{Size: s.size, Slides: true, Least: s.span, Most: s.longest, Next: s.next, Gap: s.gap}, *s
 	if inFlight > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestSlidingKeepsToLog: of a log that says nothing, asked for twice what it allows, nothing is refused after the row that
-// shows it, but for what goes to see whether there is more; and each token goes as it is back.
+// TestSlidingKeepsToLog: of a log that says nothing, asked for twice what it allows, nothing is refused after
+// the row that shows it, but for what goes to see whether there is more; and each token goes as it is back.
 func TestSlidingKeepsToLog(t *testing.T) {
 	const limit, span, every = 20, 30 * time.Second, 750 * time.Millisecond
 	var r Rate
@@ -42,7 +42,8 @@ func TestSlidingKeepsToLog(t *testing.T) {
 	if s := r.State(now); !s.Slides || s.Window != limit || s.Lasts != span {
 		t.Errorf("%+v, want a log", s)
 	}
-	// The second token of the second row is refused, and what each trial takes beyond, but for the last one, which goes on.
+	// The second token of the second row is refused, and what each trial takes beyond, but for the last one,
+	// which goes on.
 	if refused != 5 || trials != 5 || len(log) != 20*limit+1 {
 		t.Errorf("%d refused after the first row, %d trials, %d served, want 5, 5 and %d", refused, trials, len(log), 20*limit+1)
 	}
@@ -121,8 +122,8 @@ func TestSlidingSpan(t *testing.T) {
 	}
 }
 
-// TestSlidingCells: what was served in the span is never more than is counted of it, and less by what the oldest cell has at
-// most, however much is served.
+// TestSlidingCells: what was served in the span is never more than is counted of it, and less by what the
+// oldest cell has at most, however much is served.
 func TestSlidingCells(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -151,8 +152,8 @@ func TestSlidingCells(t *testing.T) {
 	}
 }
 
-// TestSlidingDue: a token goes when it is back; and all are a span after the latest request, whatever became of it. What
-// costs more than there is goes then as well.
+// TestSlidingDue: a token goes when it is back; and all are a span after the latest request, whatever became of
+// it. What costs more than there is goes then as well.
 func TestSlidingDue(t *testing.T) {
 	const s = time.Second
 	e := sliding{size: 4, span: 10 * s, cells: 2, next: start.Add(time.Hour)}
@@ -229,8 +230,8 @@ func TestSlidingCountsNothing(t *testing.T) {
 	}
 }
 
-// TestSlidingCounted: a request was counted when the server knows whether to refuse, which takes as long as a refusal takes, or
-// when it was answered, if that is sooner.
+// TestSlidingCounted: a request was counted when the server knows whether to refuse, which takes as long as a
+// refusal takes, or when it was answered, if that is sooner.
 func TestSlidingCounted(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -251,8 +252,8 @@ func TestSlidingCounted(t *testing.T) {
 	}
 }
 
-// TestSlidingTurn: what one turn of a window had comes back no later for what the next one had; and of the turn before, all
-// counts, also what was counted before the first answer.
+// TestSlidingTurn: what one turn of a window had comes back no later for what the next one had; and of the turn
+// before, all counts, also what was counted before the first answer.
 func TestSlidingTurn(t *testing.T) {
 	var r Rate
 	r.sliding.most = 100
@@ -269,8 +270,8 @@ func TestSlidingTurn(t *testing.T) {
 	}
 }
 
-// TestSlidingCellsAreFew: each token comes back when it was served, as far as there are cells. Then two cells are one, and as
-// much is in each cell from then on, until few cells are left.
+// TestSlidingCellsAreFew: each token comes back when it was served, as far as there are cells. Then two cells
+// are one, and as much is in each cell from then on, until few cells are left.
 func TestSlidingCellsAreFew(t *testing.T) {
 	const s = time.Second
 	e := sliding{size: 100, top: 100, span: 100 * s, longest: 100 * s}

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestSoonest: the instant is the first, to the nanosecond, however fast the pace rises meanwhile, and is found after few
-// looks at the pace: all who wait in a line are told such an instant.
+// TestSoonest: the instant is the first, to the nanosecond, however fast the pace rises meanwhile, and is found
+// after few looks at the pace: all who wait in a line are told such an instant.
 func TestSoonest(t *testing.T) {
 	const draws = 2000
 	r, looks := rand.New(rand.NewPCG(1, 2)), 0

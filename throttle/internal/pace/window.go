@@ -60,7 +60,8 @@ type turn struct {
 	near     bool          // the time of a hint is over, and the server says that it takes no more than a step
 }
 
-// Went says of a request that was served when it went, and what came after that: mostly nothing of the following.
+// Went says of a request that was served when it went, and what came after that: mostly nothing of the
+// following.
 type Went struct {
 	Sent          monotime.Time // zero if that is not known
 	BeforeRefusal bool          // it was on its way when the latest refusal came
@@ -84,15 +85,17 @@ const (
 	// mostStumbles is how many turns in a row may be refused before they are over.
 	mostStumbles = 3
 
-	// nearLook is how far apart looks are, and nearLooks how many come, where the end of a known window is over and
-	// nothing is served yet. The end is known to the time that answers take. A window by the clock begins with no
-	// request of ours: where it ends 40 ms after a caller came, a look after half of a row lost 24 s of 60.
+	// nearLook is how far apart looks are, and nearLooks how many come, where the end of a known window is over
+	// and nothing is served yet. The end is known to the time that answers take. A window by the clock begins
+	// with no request of ours: where it ends 40 ms after a caller came, a look after half of a row lost 24 s of
+	// 60.
 	nearLook, nearLooks = 250 * time.Millisecond, 4
 
 	// turnsDiffer is the part by which the turns of a known window may differ.
 	turnsDiffer = 20
 
-	// slackStep is by how much turns begin later after one was refused too soon, and mostSlack by how much at most.
+	// slackStep is by how much turns begin later after one was refused too soon, and mostSlack by how much at
+	// most.
 	slackStep, mostSlack = 100 * time.Millisecond, time.Second
 )
 
@@ -237,8 +240,8 @@ func (w *window) end(now monotime.Time) {
 	}
 }
 
-// retry has the next turn that goes on until one is refused be so far away, or as long as firstTokens take, if that is
-// longer.
+// retry has the next turn that goes on until one is refused be so far away, or as long as firstTokens take, if
+// that is longer.
 func (w *window) retry(now monotime.Time, gap time.Duration) {
 	w.gap = max(gap, takes(firstTokens, w.size, w.most))
 	w.next = now.Add(w.gap)
@@ -249,8 +252,8 @@ func takes(tokens, size int, span time.Duration) time.Duration {
 	return monotime.Seconds(float64(tokens) / float64(size) * span.Seconds())
 }
 
-// rarer returns after how long more is to go again than a limit of so many in a span, if that was so long before: up to
-// longestUp, or until perUp are served, if that takes longer.
+// rarer returns after how long more is to go again than a limit of so many in a span, if that was so long
+// before: up to longestUp, or until perUp are served, if that takes longer.
 func rarer(gap time.Duration, size int, span time.Duration) time.Duration {
 	return min(monotime.Seconds(upGrowth*gap.Seconds()), rarest(size, span))
 }
@@ -260,9 +263,9 @@ func rarest(size int, span time.Duration) time.Duration {
 	return max(longestUp, takes(perUp, size, span))
 }
 
-// isSparse reports whether a bucket that is still empty so long after the first refusal would have far less than a turn
-// when the next one began. Fewer than a row may be chance, unless the turn lasts as long as a usual window: then a bucket
-// of so few has had time for many looks, and less is far enough.
+// isSparse reports whether a bucket that is still empty so long after the first refusal would have far less
+// than a turn when the next one began. Fewer than a row may be chance, unless the turn lasts as long as a usual
+// window: then a bucket of so few has had time for many looks, and less is far enough.
 func (w *window) isSparse(empty, waited, lasted time.Duration) bool {
 	row, by := leastRow, float64(suddenBy)
 	if lasted >= usual[0] && w.size < leastRow {
@@ -272,15 +275,15 @@ func (w *window) isSparse(empty, waited, lasted time.Duration) bool {
 		empty.Seconds()*float64(w.size) > by*waited.Seconds()
 }
 
-// isSudden reports whether a turn was over soon enough to be that of a window: in half of the time to the next one, or in
-// two thirds once three turns had as many. Once four had, it does not matter. Of fewer than a row, three must have as many:
-// the parts of ten processes that share a window are alike now and then.
+// isSudden reports whether a turn was over soon enough to be that of a window: in half of the time to the next
+// one, or in two thirds once three turns had as many. Once four had, it does not matter. Of fewer than a row,
+// three must have as many: the parts of ten processes that share a window are alike now and then.
 func (w *window) isSudden(waited, lasted time.Duration) bool {
 	return w.alike > 2 || w.alike > 1 && 3*waited > lasted || w.size >= leastRow && 2*waited > lasted
 }
 
-// refuse takes in a refusal. It reports whether the turn had far less than the one before it, of which nothing was back
-// for long: it comes back one by one.
+// refuse takes in a refusal. It reports whether the turn had far less than the one before it, of which nothing
+// was back for long: it comes back one by one.
 func (w *window) refuse(now monotime.Time) (slides bool) {
 	t := &w.turn
 	if t.before != 0 { // the window had not begun

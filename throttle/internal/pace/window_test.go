@@ -155,7 +155,8 @@ func TestWindowSlides(t *testing.T) {
 	if served < 14*50 || len(c.refused) > 4 {
 		t.Errorf("in a minute %d were served and %d refused, want 700 of 750 at least, and 4 at most", served, len(c.refused))
 	}
-	// The first request of a turn comes too soon: the turn before goes on. After mostStumbles, no window is known.
+	// The first request of a turn comes too soon: the turn before goes on. After mostStumbles, no window is
+	// known.
 	from := c.window.turn.from
 	for i := range mostStumbles {
 		now := c.window.turn.from.Add(c.window.period())
@@ -362,8 +363,8 @@ func TestWindowThatBeganBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// Turns that are served for more than half of the window show it once three had as many, and not after two; those that
-// are served for more than two thirds, once four had; and never, if next to nothing of it is left.
+// Turns that are served for more than half of the window show it once three had as many, and not after two;
+// those that are served for more than two thirds, once four had; and never, if next to nothing of it is left.
 func TestWindowThatIsUsedForMoreThanHalf(t *testing.T) {
 	for _, test := range []struct {
 		used  time.Duration // until the first refusal, of seven seconds
@@ -411,8 +412,8 @@ func TestWindowIsTriedWhileOthersAreOnTheirWay(t *testing.T) {
 	}
 }
 
-// TestWindowWhoseLastAreSlower: what went before the request that shows that a window has begun is of the turn before,
-// also if it is answered later than that request, or while that is on its way.
+// TestWindowWhoseLastAreSlower: what went before the request that shows that a window has begun is of the turn
+// before, also if it is answered later than that request, or while that is on its way.
 func TestWindowWhoseLastAreSlower(t *testing.T) {
 	at := func(d time.Duration) monotime.Time { return monotime.Time(time.Second).Add(d) }
 	known := window{size: 100, alike: 1, sudden: true, least: 59 * time.Second, most: 61 * time.Second, next: at(30 * time.Second)}

@@ -8,12 +8,12 @@ import (
 )
 
 // evidence tells a server that refuses because too much is asked of it from one that refuses a request whatever
-// happens, or whose limit for such requests is narrower than for the rest: the request is refused again and again,
-// although others are served in between, so often that chance hardly explains it. Then its refusals say nothing about
-// the bucket. What became of the others says how likely a refusal is.
+// happens, or whose limit for such requests is narrower than for the rest: the request is refused again and
+// again, although others are served in between, so often that chance hardly explains it. Then its refusals say
+// nothing about the bucket. What became of the others says how likely a refusal is.
 //
-// It is kept of each claim, and of the requests of a kind together: where one after the other is made, none of them may
-// be refused often enough before the line has grown so long that it does not go again.
+// It is kept of each claim, and of the requests of a kind together: where one after the other is made, none of
+// them may be refused often enough before the line has grown so long that it does not go again.
 //
 // In come refusals (refuse). Out comes whether they are the matter of the claim, or of the kind, alone.
 type evidence struct {
@@ -26,8 +26,8 @@ type evidence struct {
 	served, refused int // how many others had been served, and refused, at the first one
 }
 
-// refuse takes in a refusal of a request, which went ahead of all others if first says so; so many others have been
-// served and refused so far.
+// refuse takes in a refusal of a request, which went ahead of all others if first says so; so many others have
+// been served and refused so far.
 func (e *evidence) refuse(first bool, served, refused int) {
 	switch e.refusals++; {
 	case e.refusals == 1:
@@ -41,7 +41,8 @@ func (e *evidence) refuse(first bool, served, refused int) {
 	}
 }
 
-// improbable reports whether chance hardly explains the refusals, now that so many others have been served and refused.
+// improbable reports whether chance hardly explains the refusals, now that so many others have been served and
+// refused.
 func (e *evidence) improbable(served, refused int) bool {
 	r, s := float64(max(refused-e.refused, 0)), float64(served-e.served)
 	chance := math.Pow((r+1)/(r+s+2), float64(e.rounds))
@@ -49,23 +50,23 @@ func (e *evidence) improbable(served, refused int) bool {
 }
 
 const (
-	// enoughRounds is how often others must be served between two refusals, and of one claim, how often it must be
-	// refused when it goes ahead. At servers that refuse and do not say why, two were too few: now and then claims met
-	// that, whose refusals were then not heeded.
+	// enoughRounds is how often others must be served between two refusals, and of one claim, how often it must
+	// be refused when it goes ahead. At servers that refuse and do not say why, two were too few: now and then
+	// claims met that, whose refusals were then not heeded.
 	enoughRounds = 3
 
-	// byChance is how likely chance may be to bring as many refusals. In 2761 requests of five processes that share a
-	// server, of which one of four is refused, 0.001 was too much: each request is a trial.
+	// byChance is how likely chance may be to bring as many refusals. In 2761 requests of five processes that
+	// share a server, of which one of four is refused, 0.001 was too much: each request is a trial.
 	byChance = 0.0001
 
-	// byChanceInTwo is the same where others were served between two refusals no more often than twice: refusals that
-	// hold the bucket for half a minute are few.
+	// byChanceInTwo is the same where others were served between two refusals no more often than twice:
+	// refusals that hold the bucket for half a minute are few.
 	byChanceInTwo = byChance / 10
 )
 
-// unserved are kinds of requests of which some were refused, and none was served since. What kind a request is of is
-// seen in several ways, from the narrowest to the widest: where each request has a path of its own, only those of all
-// paths alike show what becomes of them.
+// unserved are kinds of requests of which some were refused, and none was served since. What kind a request is
+// of is seen in several ways, from the narrowest to the widest: where each request has a path of its own, only
+// those of all paths alike show what becomes of them.
 type unserved [5]unservedKinds
 
 // unservedKinds are the kinds as they are seen in one way, the one that was refused latest last.
@@ -85,9 +86,9 @@ type refusedKind struct {
 // maxUnserved bounds how many kinds are remembered.
 const maxUnserved = 16
 
-// refuse takes in a refusal of a claim for a request of a kind, which was granted at a place in the sequence, and went
-// ahead of all others if first says so; so many requests have been served, and the latest answer is so far in the
-// sequence. It reports whether that turned out to be the matter of the claim or of a kind.
+// refuse takes in a refusal of a claim for a request of a kind, which was granted at a place in the sequence,
+// and went ahead of all others if first says so; so many requests have been served, and the latest answer is so
+// far in the sequence. It reports whether that turned out to be the matter of the claim or of a kind.
 func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, granted uint64, first bool, served int, answer uint64) (found bool) {
 	known, others := p.alone, math.MaxInt
 	for way := range u {
@@ -128,9 +129,9 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 	return refusedKind{kind: kind.as(way)}
 }
 
-// refuse takes in a refusal of a claim for a request of a kind. Whether that is the matter of the claim, or of some
-// kind, is in p; it is set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was
-// served since its first refusal.
+// refuse takes in a refusal of a claim for a request of a kind. Whether that is the matter of the claim, or of
+// some kind, is in p; it is set if it is of this one. What is seen of a claim goes for its kind, unless one of
+// the kind was served since its first refusal.
 func (u *unservedKinds) refuse(now monotime.Time, p *Past, kind Kind, way int, granted uint64, first bool, served int, answer uint64) {
 	k := u.recall(now, kind, way)
 	if i := u.find(kind, way); i >= 0 {

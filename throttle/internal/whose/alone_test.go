@@ -162,7 +162,8 @@ func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
 	}
 }
 
-// What is seen of a claim goes for the others of its kind, but not if one of them was served since its first refusal.
+// What is seen of a claim goes for the others of its kind, but not if one of them was served since its first
+// refusal.
 func TestAloneGoesForItsKind(t *testing.T) {
 	kind := Kind{Verb: "GET", Path: "/a"}
 	for served, want := range map[int]bool{7: true, 10: false} {

@@ -21,8 +21,8 @@ const (
 // how says which parts of paths are the same in a way other than byPath.
 var how = [...]alike.How{byIDs: alike.IDs, byPlace: alike.Last, byEnd: alike.Before, byBegin: alike.After}
 
-// as is the kind as it is seen in one way. It may be kept: its texts are copies, since those of a request are parts of
-// longer ones.
+// as is the kind as it is seen in one way. It may be kept: its texts are copies, since those of a request are
+// parts of longer ones.
 func (k Kind) as(way int) Kind {
 	own := Kind{Verb: strings.Clone(k.Verb)}
 	if way == byPath {
@@ -36,7 +36,8 @@ func (k Kind) as(way int) Kind {
 // short is as much of the path as tells kinds apart.
 func (k *Kind) short() string { return k.Path[:min(len(k.Path), maxKindPath)] }
 
-// maxKindPath bounds the memory of a kind: a server may redirect to paths of any length. It is that of package expect.
+// maxKindPath bounds the memory of a kind: a server may redirect to paths of any length. It is that of package
+// expect.
 const maxKindPath = 256
 
 // fits reports whether k is what another kind is seen as in one way.

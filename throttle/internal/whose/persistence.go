@@ -8,23 +8,24 @@ import (
 )
 
 // persistence tells refusals that are the matter of the refused requests from those that are the matter of the
-// bucket. It goes by what becomes of requests that were refused and are made again. If too much was asked of the
-// server, such a request is no more likely to be refused than the others beside it; mostly it is served, since it
-// comes after a hold. But a request that the server always refuses is refused again although others are served in
-// between, and is never served.
+// bucket. It goes by what becomes of requests that were refused and are made again. If too much was asked of
+// the server, such a request is no more likely to be refused than the others beside it; mostly it is served,
+// since it comes after a hold. But a request that the server always refuses is refused again although others
+// are served in between, and is never served.
 //
-// So nothing need tell such requests from the others before they are made, as their kind does for alone.go: what
-// counts is what became of all of them.
+// So nothing need tell such requests from the others before they are made, as their kind does for alone.go:
+// what counts is what became of all of them.
 //
 // In come refusals (refuse) and what was served (serve). Out comes how a refusal is to be taken (a Verdict).
 //
 // The evidence is a likelihood ratio:
-//   - It is multiplied by 1/p when a request is refused again although others were served. Here p is the share that
-//     was refused of the requests granted since the attempt before. Requests that were under way together add
-//     mostSaid to the logarithm of the ratio at most.
+//   - It is multiplied by 1/p when a request is refused again although others were served. Here p is the share
+//     that was refused of the requests granted since the attempt before. Requests that were under way together
+//     add mostSaid to the logarithm of the ratio at most.
 //   - It falls to leastRatio when a request that was refused is served.
 //
-// While refusals are the bucket's, the ratio grows by a factor of n once in n times at most (Ville's inequality).
+// While refusals are the bucket's, the ratio grows by a factor of n once in n times at most (Ville's
+// inequality).
 type persistence struct {
 	ratio       float64            // the logarithm of the likelihood ratio
 	said        float64            // how much of it the latest flight has added, which are requests that were under way together
@@ -46,34 +47,36 @@ type result struct {
 
 // From each of three ratios on, more is done: the more a mistake costs, the greater is the ratio.
 const (
-	// suspectsAbove is the ratio above which a hint is not stretched, and looks at a server that says nothing come
-	// soon. A mistake costs looks that come a little sooner than they should.
+	// suspectsAbove is the ratio above which a hint is not stretched, and looks at a server that says nothing
+	// come soon. A mistake costs looks that come a little sooner than they should.
 	suspectsAbove = 1
 
 	// triesFrom is the ratio from which on the next request goes at once after a refusal, to see whether others
 	// are refused as well. That costs one refusal if they are. In a row of refusals, each flight after the
 	// first one needs a ratio that is as many times as great as a refusal was unlikely before the row,
-	// triesFrom times at most: so a row goes on where nearly all were refused before, but for longestRow flights at
-	// most. That is as many as are remembered: beyond, these tell nothing else than the row itself.
+	// triesFrom times at most: so a row goes on where nearly all were refused before, but for longestRow
+	// flights at most. That is as many as are remembered: beyond, these tell nothing else than the row itself.
 	triesFrom, longestRow = 20, 32
 
-	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served. A
-	// mistake lasts until the request is served.
+	// ownFrom is the ratio from which on a refusal holds nobody, if it is the first since a request was served.
+	// A mistake lasts until the request is served.
 	ownFrom = 10_000
 )
 
 const (
-	// leastRatio and mostRatio bound the ratio. Once a request that was refused has been served (leastRatio), two
-	// more must be refused again than if none was: a narrow limit beside a wide one, of which nobody tells, refuses a
-	// request up to three times before its turn comes.
+	// leastRatio and mostRatio bound the ratio. Once a request that was refused has been served (leastRatio),
+	// two more must be refused again than if none was: a narrow limit beside a wide one, of which nobody tells,
+	// refuses a request up to three times before its turn comes.
 	leastRatio, mostRatio = 0.0001, 10 * ownFrom
 
-	// unservedFor is for how long after a refusal it is remembered what becomes of requests, or of those of one kind.
+	// unservedFor is for how long after a refusal it is remembered what becomes of requests, or of those of one
+	// kind.
 	unservedFor = 10 * time.Minute
 
-	// mostSaid bounds what the refusals of one flight add to the logarithm of the ratio, since a window that is used
-	// up refuses the whole flight. It is more than triesFrom needs (its logarithm is 3.0). Without it, 63 callers of a
-	// window of 29 were taken for requests that are always refused, and a hundred were refused in 2 s.
+	// mostSaid bounds what the refusals of one flight add to the logarithm of the ratio, since a window that is
+	// used up refuses the whole flight. It is more than triesFrom needs (its logarithm is 3.0). Without it, 63
+	// callers of a window of 29 were taken for requests that are always refused, and a hundred were refused in
+	// 2 s.
 	mostSaid = 3.2
 )
 
@@ -87,10 +90,10 @@ const (
 	OfRequest                 // it holds nobody
 )
 
-// refuse takes in a refusal of a request, and says how to take it. The places in the sequence are these: granted of
-// its grant, heard of its answer, and before of the grant of its claim the last time, if that was refused, else zero.
-// First says that the request went ahead of all others; known, that its claim is known to hold nobody. Found says
-// that it is this refusal which shows that refusals are the matter of requests.
+// refuse takes in a refusal of a request, and says how to take it. The places in the sequence are these:
+// granted of its grant, heard of its answer, and before of the grant of its claim the last time, if that was
+// refused, else zero. First says that the request went ahead of all others; known, that its claim is known to
+// hold nobody. Found says that it is this refusal which shows that refusals are the matter of requests.
 func (p *persistence) refuse(now monotime.Time, before, granted, heard uint64, first, known bool) (v Verdict, found bool) {
 	own, anew := math.Log(ownFrom), granted > p.heard
 	if anew {
@@ -133,8 +136,8 @@ func (p *persistence) row() float64 {
 	return float64(p.flights-1) * min(-math.Log(p.share), math.Log(triesFrom))
 }
 
-// serve takes in that a request was served; granted is the place of its grant in the sequence. Again says that its
-// claim was refused before.
+// serve takes in that a request was served; granted is the place of its grant in the sequence. Again says that
+// its claim was refused before.
 func (p *persistence) serve(granted uint64, again bool) {
 	if again {
 		p.ratio, p.othersFirst = math.Log(leastRatio), false
@@ -143,8 +146,8 @@ func (p *persistence) serve(granted uint64, again bool) {
 	p.note(result{granted, false})
 }
 
-// trying reports whether another request goes at once after a refusal (triesFrom), and a request was refused since
-// one was served.
+// trying reports whether another request goes at once after a refusal (triesFrom), and a request was refused
+// since one was served.
 func (p *persistence) trying() bool {
 	return p != nil && p.flights > 0 && p.ratio >= math.Log(triesFrom)
 }
@@ -174,8 +177,8 @@ func (p *persistence) note(r result) {
 	p.next = (p.next + 1) % len(p.recent)
 }
 
-// shareRefused is which share was refused of the requests granted after a place in the sequence. It is not ok if none
-// was served: then it says nothing of the request that was granted at that place.
+// shareRefused is which share was refused of the requests granted after a place in the sequence. It is not ok
+// if none was served: then it says nothing of the request that was granted at that place.
 func (p *persistence) shareRefused(since uint64) (share float64, ok bool) {
 	served, refused := 0, 0
 	for _, r := range p.recent {

@@ -107,7 +107,8 @@ func TestPersistenceHearsAFlightOnce(t *testing.T) {
 }
 
 // A row of refusals goes on without a hold for as long as what was refused before explains it: the more, the
-// longer, for 32 flights at most. Of none that was served, as of few that were refused, each flight takes evidence of 20 to 1.
+// longer, for 32 flights at most. Of none that was served, as of few that were refused, each flight takes
+// evidence of 20 to 1.
 func TestPersistenceGoesOnWhereMostAreRefused(t *testing.T) {
 	for _, test := range []struct{ served, refused, want int }{
 		{0, 0, 3}, {31, 1, 3}, {8, 8, 10}, {8, 24, 23}, {6, 26, 30}, // (9.9 − 3.0)/log((served + refused + 2)/(refused + 1)), and one

@@ -1,12 +1,13 @@
-// Package whose finds out whose matter a refusal is: the bucket's, since too much was asked of the server; that of the
-// refused request alone, since the server never takes it; or that of its kind.
+// Package whose finds out whose matter a refusal is: the bucket's, since too much was asked of the server; that
+// of the refused request alone, since the server never takes it; or that of its kind.
 //
-// In come refusals ([Judge.Refuse]) and what was served ([Judge.Served]), by their places in a sequence of all grants and
-// answers. Out come how a refusal is to be taken (a [Verdict]), and which of the claims that wait goes next. whose.go has
-// the Judge, and what became of each claim ([Past]). alone.go looks at claims and kinds ([Kind], kind.go) that are refused
-// again and again, persistence.go at what becomes of all that were refused and are made again. stray.go tells refusals that
-// are not the server's at all ([Strays]), and tenants.go those that are meant for all tenants ([Tenants]). What the server states,
-// holds and paces are matters of package adaptive.
+// In come refusals ([Judge.Refuse]) and what was served ([Judge.Served]), by their places in a sequence of all
+// grants and answers. Out come how a refusal is to be taken (a [Verdict]), and which of the claims that wait
+// goes next. whose.go has the Judge, and what became of each claim ([Past]). alone.go looks at claims and kinds
+// ([Kind], kind.go) that are refused again and again, persistence.go at what becomes of all that were refused
+// and are made again. stray.go tells refusals that are not the server's at all ([Strays]), and tenants.go those
+// that are meant for all tenants ([Tenants]). What the server states, holds and paces are matters of package
+// adaptive.
 package whose
 
 import (
@@ -32,7 +33,8 @@ func (p *Past) PlacedAt() monotime.Time {
 	return p.Behind
 }
 
-// Latest is the latest attempt that was refused of a claim with this past, the larger the later; zero if none was.
+// Latest is the latest attempt that was refused of a claim with this past, the larger the later; zero if none
+// was.
 func (p *Past) Latest() uint64 {
 	if p == nil {
 		return 0
@@ -40,8 +42,8 @@ func (p *Past) Latest() uint64 {
 	return p.granted
 }
 
-// Stray takes in that the claim was refused by something in front of the server, or where no refusal holds the bucket, and
-// returns how often that was so.
+// Stray takes in that the claim was refused by something in front of the server, or where no refusal holds the
+// bucket, and returns how often that was so.
 func (p *Past) Stray() int {
 	p.strays++
 	p.yielded = false
@@ -51,9 +53,10 @@ func (p *Past) Stray() int {
 // Refusals is how often the claim was refused.
 func (p *Past) Refusals() int { return p.refusals }
 
-// WaitsAlone reports whether others were served so often between the refusals of the claim that it waits by itself, for
-// longer each time, also where the server does not say for how long. Without that, a claim of a narrow limit would be
-// refused as often as it may be within seconds, each time after the short hold of the bucket.
+// WaitsAlone reports whether others were served so often between the refusals of the claim that it waits by
+// itself, for longer each time, also where the server does not say for how long. Without that, a claim of a
+// narrow limit would be refused as often as it may be within seconds, each time after the short hold of the
+// bucket.
 func (p *Past) WaitsAlone() bool { return p.rounds >= patientRounds }
 
 // patientRounds is how often others must be served for that.
@@ -68,9 +71,10 @@ type Judge struct {
 // Settled reports whether nothing waits for the answer to a request that is served: no refusal came lately.
 func (j *Judge) Settled() bool { return !j.unserved.any() && j.persistence == nil }
 
-// Refuse takes in a refusal of a claim for a request of a kind, and says how it is to be taken. The request was granted at
-// a place in the sequence, and went ahead of all others if first says so; so many have been served, and the latest answer
-// has a place, too. Found says that it is this refusal which shows that refusals are the matter of requests.
+// Refuse takes in a refusal of a claim for a request of a kind, and says how it is to be taken. The request was
+// granted at a place in the sequence, and went ahead of all others if first says so; so many have been served,
+// and the latest answer has a place, too. Found says that it is this refusal which shows that refusals are the
+// matter of requests.
 func (j *Judge) Refuse(now monotime.Time, p *Past, kind Kind, granted uint64, first bool, served int, answer uint64) (v Verdict, found bool) {
 	if j.persistence == nil {
 		j.persistence = &persistence{}
@@ -83,11 +87,11 @@ func (j *Judge) Refuse(now monotime.Time, p *Past, kind Kind, granted uint64, fi
 	return v, found || ofKind
 }
 
-// Served takes in that a request of a kind was served, which was granted at a place in the sequence: so its kind is not
-// always refused. Past is what became of its claim before; nil if the claim was not refused. Pass is how often a claim that
-// stands before this one, which went ahead, is to let others pass, since several were refused in a row. That is once while
-// the evidence is not enough for another request to be tried (triesFrom), so that none waits for long where others are
-// refused as well.
+// Served takes in that a request of a kind was served, which was granted at a place in the sequence: so its
+// kind is not always refused. Past is what became of its claim before; nil if the claim was not refused. Pass
+// is how often a claim that stands before this one, which went ahead, is to let others pass, since several were
+// refused in a row. That is once while the evidence is not enough for another request to be tried (triesFrom),
+// so that none waits for long where others are refused as well.
 func (j *Judge) Served(now monotime.Time, kind Kind, granted uint64, p *Past) (pass int) {
 	if j.unserved.any() {
 		j.unserved.serve(now, kind)
@@ -112,13 +116,15 @@ func (j *Judge) Served(now monotime.Time, kind Kind, granted uint64, p *Past) (p
 // Suspects reports whether there is evidence at all that some requests are never taken.
 func (j *Judge) Suspects() bool { return j.persistence.suspects() }
 
-// Tries reports whether another request goes at once after a refusal, to see whether others are refused as well.
+// Tries reports whether another request goes at once after a refusal, to see whether others are refused as
+// well.
 func (j *Judge) Tries() bool { return j.persistence.trying() }
 
-// Yields reports whether a claim that waits goes behind others that come before an instant, since several requests were
-// refused in a row, and notes that. P is what became of the claim; nil if it was not refused: then it does not yield.
-// A claim yields once before it is made again, while the evidence is not enough to try another: else it would never go
-// where such rows come sooner than all others have gone.
+// Yields reports whether a claim that waits goes behind others that come before an instant, since several
+// requests were refused in a row, and notes that. P is what became of the claim; nil if it was not refused:
+// then it does not yield.
+// A claim yields once before it is made again, while the evidence is not enough to try another: else it would
+// never go where such rows come sooner than all others have gone.
 func (j *Judge) Yields(p *Past, before monotime.Time) bool {
 	if p == nil || p.yielded && !j.persistence.trying() {
 		return false
@@ -127,12 +133,13 @@ func (j *Judge) Yields(p *Past, before monotime.Time) bool {
 	return true
 }
 
-// Ahead returns which of n claims is to go ahead after a hold, after so many refusals in a row; kind returns what kind they
-// are of. The first one is the first in line, the others were not refused yet. If the first is of a kind that was refused,
-// and of which none was served since, it is the first of another kind: else requests that the server always refuses would
-// go ahead one after the other. They may be of the same kind as others, or each of its own. So after several refusals in a
-// row, it is any one: not the last one that came, which would always be that of the caller that was served last. Where a
-// limit that the server states explains the refusals, it is the first one.
+// Ahead returns which of n claims is to go ahead after a hold, after so many refusals in a row; kind returns
+// what kind they are of. The first one is the first in line, the others were not refused yet. If the first is
+// of a kind that was refused, and of which none was served since, it is the first of another kind: else
+// requests that the server always refuses would go ahead one after the other. They may be of the same kind as
+// others, or each of its own. So after several refusals in a row, it is any one: not the last one that came,
+// which would always be that of the caller that was served last. Where a limit that the server states explains
+// the refusals, it is the first one.
 func (j *Judge) Ahead(n, refusals int, kind func(i int) *Kind, random func() float64) int {
 	refused := func(i int) bool { return j.unserved[byPath].find(*kind(i), byPath) >= 0 }
 	if n > 1 && refused(0) {
@@ -148,10 +155,10 @@ func (j *Judge) Ahead(n, refusals int, kind func(i int) *Kind, random func() flo
 	return 0
 }
 
-// OthersFirst reports whether other claims are to go before one that was refused now: the latest claims that went
-// first again after a refusal were refused again, and none of them was served since.
+// OthersFirst reports whether other claims are to go before one that was refused now: the latest claims that
+// went first again after a refusal were refused again, and none of them was served since.
 func (j *Judge) OthersFirst() bool { return j.persistence != nil && j.persistence.othersFirst }
 
-// severalRefusals is how many refusals in a row may come with claims that go ahead in their order. After the second,
-// those that were refused go behind others, and one is drawn.
+// severalRefusals is how many refusals in a row may come with claims that go ahead in their order. After the
+// second, those that were refused go behind others, and one is drawn.
 const severalRefusals = 1
