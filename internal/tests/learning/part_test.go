@@ -127,7 +127,7 @@ func TestLearnBehind(t *testing.T) {
 		{"bucket", &pacertest.TokenBucket{Rate: 5, Burst: 20}, 1430, 25},
 		{"strict spacing", &pacertest.GCRA{Rate: 10, Burst: 1}, 2800, 15},
 	} {
-		const runs = 4
+		const runs = 8 // one of a hundred loses a seventh of the bucket, by the order in which goroutines come
 		served, refused := 0, 0
 		for range runs {
 			s, r := part{test.algorithm, before, 8}.during(t, 5*time.Minute)
