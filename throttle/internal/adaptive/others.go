@@ -28,7 +28,7 @@ type others struct {
 	limitAtStart int           // at began
 	foundAtStart int           // at began, no more was stated to be there
 	usedByUs     int           // tokens of our requests granted since began that are answered
-	notSince     int           // so much of outcome.granted was before began, or was refused since
+	notSince     int           // so much of outcome.granted was before began, or was refused since; negative if nobody knows
 	perOurToken  float64       // tokens that others use for each of ours
 	measured     bool          // perOurToken is from a whole window
 	unseenUntil  monotime.Time // until then, others may have begun as we did and not be seen yet
@@ -97,7 +97,7 @@ func (u *others) countEnded(o *outcome) {
 	switch {
 	case !o.refused:
 		u.countServed(o.sent, o.n)
-	case o.sent >= u.began:
+	case o.sent >= u.began && u.notSince >= 0:
 		u.notSince += o.n
 	}
 }
@@ -125,7 +125,7 @@ func (u *others) estimate(remaining, inFlight int) float64 {
 // some milliseconds.
 func (u *others) beside(o *outcome, inFlight int) float64 {
 	least := u.estimate(o.remaining, inFlight)
-	if least == 0 || o.granted == 0 || u.siblings || o.resetLate == 0 {
+	if least == 0 || o.granted == 0 || u.notSince < 0 || u.siblings || o.resetLate == 0 {
 		return least
 	}
 	return max(least, u.perToken(o.remaining, o.granted-u.notSince))
@@ -136,8 +136,13 @@ func (u *others) perToken(remaining, n int) float64 {
 	return min(max(float64(u.atStart-remaining)/float64(max(n, 1))-1, 0), maxPerOurToken)
 }
 
+// move has another Server of ours use the limit, from now on: what the one before had granted is no number of
+// the other one, and some of it drew on other limits.
+func (u *others) move() { u.notSince = -1 }
+
 // join has what was taken for others be ours: tokens that another Server of ours has used.
 func (u *others) join(v *others, remaining, inFlight int) {
+	u.move()
 	if u.usedByUs += v.usedByUs; !u.measured {
 		u.perOurToken = u.perToken(remaining, u.usedByUs+inFlight)
 	}

@@ -68,6 +68,39 @@ func TestOthersBesideAFlight(t *testing.T) {
 	}
 }
 
+// TestOthersAfterASplit: what the Server had granted whose limit was split off is no number of the one that has
+// it now. So nobody knows what of ours went after the request of an answer, until the limit is back: all of it
+// is taken for used.
+func TestOthersAfterASplit(t *testing.T) {
+	var site Site
+	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	left := func(remaining int) Answer {
+		st := left(remaining, 100, time.Minute)
+		st.Resolution, st.Counter = time.Millisecond, "x"
+		return says(st)
+	}
+	for range 50 {
+		all.exchange(says())
+	}
+	all.exchange(left(99))
+	if !all.SplitOff("x", own.Server) {
+		t.Fatal("no window of x was moved")
+	}
+	var flight []*Ticket
+	for range 10 {
+		flight = append(flight, own.send())
+	}
+	own.at(100*time.Millisecond).done(flight[1], left(88))
+	if got, want := own.window1().others.perOurToken, 1./11; math.Abs(got-want) > 1e-9 { // 12 are used, of which 11 are ours
+		t.Errorf("others use %v for each token of ours, want %v", got, want)
+	}
+	joined := others{atStart: 100, notSince: 50} // likewise of a limit that was shared, when one Server alone has it again
+	joined.join(&others{usedByUs: 1}, 88, 10)
+	if got, want := joined.beside(&outcome{remaining: 88, granted: 10, resetLate: 1}, 10), 1./11; math.Abs(got-want) > 1e-9 {
+		t.Errorf("joined: others use %v for each token of ours, want %v", got, want)
+	}
+}
+
 // TestOthersAtAReset: of what is kept back for others until a reset, one goes then, and the rest waits for its
 // answer, and no longer than Patience for each.
 func TestOthersAtAReset(t *testing.T) {

@@ -280,6 +280,7 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 		}
 		s.leave(w)
 		w.looking, w.guess = false, noGuess
+		w.others.move()
 		to.windows, to.mark = append(to.windows, w), nil
 		any = true
 	}
