@@ -11,7 +11,7 @@ import (
 )
 
 // learning has the rooms that learn, and the file of each that says in its package comment what the others are for.
-var learning = map[string]string{"adaptive": "adaptive.go", "concurrency": "concurrency.go", "overload": "overload.go", "pace": "pace.go", "whose": "whose.go"}
+var learning = map[string]string{"adaptive": "adaptive.go", "concurrency": "concurrency.go", "overload": "overload.go", "pace": "pace.go", "slowstart": "slowstart.go", "whose": "whose.go"}
 
 // TestRulesOfLearning: docs/learning-rules.md has each file of the rooms that learn in one heading, so that who
 // changes a file finds its rules, and who reads a rule finds its file. The package comment of the room names

@@ -33,6 +33,7 @@ var pure = map[string][]string{
 	"throttle/internal/readable":    nil,
 	"throttle/internal/shelf":       nil,
 	"throttle/internal/slot":        nil,
+	"throttle/internal/slowstart":   nil,
 	"throttle/internal/tree":        nil,
 	"throttle/internal/varint":      nil,
 	"throttle/internal/whose":       nil,

@@ -17,9 +17,9 @@
 // because several buckets may draw on one limit of the server. What is known of one limit that the server
 // states is a window.
 //
-// A request that wants to go asks server.go, which asks package concurrency, slowstart.go, package pace, and
-// each window. The latest instant counts. An answer goes through the files in this order, and
-// docs/learning-rules.md has the rules of each:
+// A request that wants to go asks server.go, which asks packages concurrency, slowstart and pace, and each
+// window. The latest instant counts. An answer goes through the files in this order, and docs/learning-rules.md
+// has the rules of each:
 //
 //   - claims.go: does a refusal concern the bucket at all (Refuse), and which claim goes next? Package whose:
 //     or one request, one kind of requests, something in front of the server, or all tenants?
@@ -51,7 +51,7 @@
 //   - overlap.go, peers.go: do two Servers of the Site draw on one limit? apart.go: is one limit several
 //     counters, as package counter finds out? countapart.go: what the Server of one of them begins with.
 //   - package pace: the rate of a server that refuses and states nothing. lasting.go: what outlasts that when a
-//     bucket has idled. slowstart.go: one request first, then more.
+//     bucket has idled. Package slowstart: one request first, then more.
 //   - hint.go: what a hint stands for, or the lack of one. holds.go: for how long nothing goes after a refusal.
 //
 // Beside this way lie adaptive.go (the types that all files use), heard.go (the server's count in place of a

@@ -88,7 +88,7 @@ func (s *Server) Yields(p *Past, before monotime.Time) bool { return s.judge.Yie
 
 // TriesAnother reports whether a request is to go at once, alone, after a refusal that does not hold the
 // bucket.
-func (s *Server) TriesAnother() bool { return s.judge.Tries() && s.slowStart.allowed == 1 }
+func (s *Server) TriesAnother() bool { return s.judge.Tries() && s.slowStart.Allowed() == 1 }
 
 // Ahead returns which of n claims is to go ahead after a hold; see [whose.Judge.Ahead].
 func (s *Server) Ahead(n int, kind func(i int) *Kind) int {

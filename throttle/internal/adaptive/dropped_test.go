@@ -3,6 +3,8 @@ package adaptive
 import (
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/slowstart"
 )
 
 // TestDroppedIsLookedFor: a limit comes back by a token in five minutes, and is stated no more. From the first
@@ -26,7 +28,7 @@ func TestDroppedIsLookedFor(t *testing.T) {
 	} {
 		b.now = b.now.Add(b.dueAfter(0, 1))
 		b.exchange(row.answer)
-		b.slowStart.allowed = 0
+		b.slowStart = slowstart.Start{}
 		if got := b.dueAfter(0, 1).Round(time.Second); got != row.want {
 			t.Errorf("at %v: a request may go in %v, want %v", b.now.Sub(start), got, row.want)
 		}

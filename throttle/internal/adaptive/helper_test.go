@@ -12,6 +12,13 @@ import (
 // start is the first instant of the tests.
 const start = monotime.Time(1000 * time.Hour)
 
+// After slowStartStep without an answer, one more goes in a slow start, and slowStartAnswers end it: see
+// package slowstart.
+const (
+	slowStartStep    = 250 * time.Millisecond
+	slowStartAnswers = 256
+)
+
 // bucket is a Server and an instant, as a bucket has them.
 type bucket struct {
 	*Server

@@ -124,7 +124,7 @@ func (s *Server) serve(now monotime.Time, t *Ticket, a *Answer) {
 	if !a.MayRefuse { // a server that refuses so serves nothing with it
 		s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 	}
-	s.slowStart.serve(now, t.sequence, now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.Stated() || s.pace.Open())
+	s.slowStart.Serve(now, uint64(t.sequence), now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.Stated() || s.pace.Open())
 }
 
 // hearConcurrency takes in what an answer says of how many requests may be under way, and reports whether the

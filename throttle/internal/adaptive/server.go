@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
+	"github.com/gopacer/pacer/throttle/internal/slowstart"
 )
 
 // This file says whether a request may go now, and when at the soonest, and counts grants and their ends: it
@@ -45,7 +46,7 @@ type Server struct {
 
 	sequence sequence // of the latest grant or answer of this Server
 
-	slowStart   slowStart
+	slowStart   slowstart.Start
 	concurrency concurrency.Bound // how many requests may be under way at a time, if the server states that
 
 	refusals     int      // in a row
@@ -127,8 +128,7 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 		return false
 	}
 	s.advance()
-	refused := s.refusals > 0
-	s.slowStart = slowStart{allowed: 1, restart: s.sequence, refused: refused, strict: refused || !forget}
+	s.slowStart.Begin(uint64(s.sequence), s.refusals > 0, !forget)
 	if forget {
 		s.overload.Again()
 		s.concurrency.Forget()
@@ -138,16 +138,20 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 }
 
 // Lenient reports whether a slow start is on that does not delay who is hasty.
-func (s *Server) Lenient() bool { return s.slowStart.allowed > 0 && !s.slowStart.strict }
+func (s *Server) Lenient() bool { return s.slowStart.Lenient() }
+
+// Haste returns from when on no slow start delays a claim that came at an instant and had so much time to wait:
+// see slowstart.Haste.
+func Haste(came monotime.Time, had time.Duration) limit.Haste { return slowstart.Haste(came, had) }
 
 // Hasty returns from when on no slow start delays a claim in such haste, as it looks now; zero if it always
 // may.
-func (s *Server) Hasty(h limit.Haste) monotime.Time { return s.slowStart.hasty(h) }
+func (s *Server) Hasty(h limit.Haste) monotime.Time { return s.slowStart.Hasty(h) }
 
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a
 // kind of request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.concurrency.Open(now, s.underway(), d.N, s.unread()) || !s.slowStart.open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if !s.concurrency.Open(now, s.underway(), d.N, s.unread()) || !s.slowStart.Open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -163,7 +167,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 // them now.
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
-	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.openFor(d.Claims) && s.concurrency.Fits(s.underway()+d.N))
+	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.OpenFor(d.Claims) && s.concurrency.Fits(s.underway()+d.N))
 }
 
 // Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is
@@ -188,8 +192,8 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 	if s.concurrency.Stated() {
 		s.concurrency.Due(due, s.underway()+ahead.N, d.N, s.unread(), optimist)
 	}
-	if s.slowStart.allowed > 0 {
-		s.slowStart.due(due, ahead.N, d.Haste, optimist)
+	if s.slowStart.Allowed() > 0 {
+		s.slowStart.Due(due, ahead.N, d.Haste, optimist)
 	}
 	if s.pace.Known() {
 		if at := s.pace.Due(due.At, ahead.N, d.N, s.inFlight, optimist); at > due.At {
@@ -237,8 +241,8 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		s.Restart(false)
 		s.wentAlone = s.sequence
 	}
-	t.First = s.slowStart.first()
-	s.slowStart.take(now, d.Haste)
+	t.First = s.slowStart.First()
+	s.slowStart.Take(now, d.Haste)
 	s.pace.Take(now, asked, d.N)
 	s.granted += d.N
 	t.granted, t.sequence, t.looks, t.spares = s.granted, s.sequence, false, share > 0
@@ -266,7 +270,7 @@ func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	if cost != nil {
 		s.addCosts(cost, -1)
 	}
-	s.slowStart.end(t.sequence)
+	s.slowStart.End(uint64(t.sequence))
 }
 
 // hadContact notes that the first request of the Server has ended, or will not be waited for.
@@ -305,7 +309,7 @@ func (s *Server) LookOver(t *Ticket) {
 // request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow
 // start and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && !s.concurrency.Stated() && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
+	return s.slowStart.Allowed() == 0 && !s.concurrency.Stated() && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

@@ -666,3 +666,35 @@ func TestWindowIsTriedBesideAFlight(t *testing.T) {
 	}
 	want("after one was tried in vain")
 }
+
+// TestSlowStartIsStrictAfterARefusal: where the server has refused, or was held, all wait for the slow start,
+// also after something was served, and in a slow start that begins then; until the bucket has idled.
+func TestSlowStartIsStrictAfterARefusal(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	lenient := func() bool {
+		d := limit.Due{At: b.now}
+		b.slowStart.Due(&d, 99, Haste(1, -1), false)
+		return b.Lenient() && d == limit.Due{At: b.now}
+	}
+	b.Restart(true)
+	if !lenient() {
+		t.Error("at first, it is strict")
+	}
+	b.exchange(refuses())
+	if lenient() {
+		t.Error("after a refusal, it is not strict")
+	}
+	if b.exchange(says()); lenient() {
+		t.Error("when something was served, it is not strict")
+	}
+	if b.Restart(false); lenient() {
+		t.Error("in the next slow start, it is not strict")
+	}
+	if b.Restart(true); !lenient() {
+		t.Error("after idling, it is strict")
+	}
+	b.exchange(refuses())
+	if b.Restart(true); lenient() {
+		t.Error("after a long hold, it is not strict")
+	}
+}

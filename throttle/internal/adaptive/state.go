@@ -41,4 +41,4 @@ func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 }
 
 // SlowStart returns how many requests may be in flight during a slow start, zero if there is none.
-func (s *Server) SlowStart() int { return s.slowStart.allowed }
+func (s *Server) SlowStart() int { return s.slowStart.Allowed() }
