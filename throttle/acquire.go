@@ -186,7 +186,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	l.expect(&need, l.account.kinds.Of)
 	l.prepare(now)
 	b := l
-	for b != nil && l.tree.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
+	for b != nil && l.tree.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.delays.Open(now, &need.Claim, &l.delays) {
 		b = b.Parent
 	}
 	hasPlace := p != place{}
@@ -208,7 +208,7 @@ func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path:
 // need returns what the claim needs of each bucket, which asks l. It panics if N is negative.
 func (c *Claim) need(l *Limiter) (need need) {
 	need.Claims, need.N, need.bare, need.answers = 1, check.N(c.N), c.bare, c.answers
-	need.priority, need.class, need.flow = c.Priority, c.class(), flow{c.Flow, c.Weight}
+	need.priority, need.Urgent, need.Class, need.flow = c.Priority, c.Priority >= Urgent, c.class(), flow{c.Flow, c.Weight}
 	need.Haste = adaptive.Haste(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of others, see enqueue
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs)
@@ -384,7 +384,7 @@ func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	l.expect(&need, l.account.kinds.Of)
 	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait, c.Costs))
 	l.chargeNow(&g.right, now, &need, place{})
-	g.early = l.hold > now
+	g.early = l.hold.On(now)
 	return f
 }
 
@@ -400,7 +400,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	l.server.Hurry(now, w.Patience(l.clock.Awake(now)))
 	ahead := alone // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
-		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {
+		if b.line.Len() > 0 && !b.passable(&need, l) || !b.delays.Open(now, &need.Claim, &l.delays) {
 			ahead = nil
 		}
 	}

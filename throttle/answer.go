@@ -189,7 +189,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		o.mark = l.server.Stated(a.Statements)
 	}
 	l.hearTenant(now, g, told, o)
-	o.Held = max(o.Held, l.hold.Sub(now))
+	o.Held = max(o.Held, l.hold.Left(now))
 	return o
 }
 
@@ -218,7 +218,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	}
 	l.luck = luck
 	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, g.class, a.hold().For, len(a.Statements) > 0)
-	if left := l.heldSince.Add(min(a.hold().For, monotime.Longest)).Sub(now); left > 0 && g.early && !own && a.Hold != nil {
+	if left := l.hold.Rest(now, a.hold().For); left > 0 && g.early && !own && a.Hold != nil {
 		rest = &quota.Hold{For: left}
 	}
 	return alone, rest, g.early || own
@@ -331,7 +331,7 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 	l.alter(func(now monotime.Time) {
 		l.luck = luck
 		o.Refused = l.learn(now, &t, a, nil, g.class)
-		o.Held = max(l.hold.Sub(now), 0)
+		o.Held = l.hold.Left(now)
 	})
 	return o
 }
@@ -412,13 +412,13 @@ func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) 
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))
-		until := h.tenants.Refused(now, l.account, sent, a.hold().For, a.Hold != nil, max(l.hold, now.Add(o.Held)))
+		until := h.tenants.Refused(now, l.account, sent, a.hold().For, a.Hold != nil, max(l.hold.Until(), now.Add(o.Held)))
 		h.refusedSince.Store(int64(h.tenants.Since()))
 		h.change(now, func() { h.holdUntil(until, until, now) })
 	case !o.Refused && !a.Lost && l.contradicts(sent):
 		h.refusedSince.Store(0)
-		if h.tenants.Served() == h.hold {
-			h.change(now, func() { h.hold = min(h.hold, now) })
+		if h.tenants.Served() == h.hold.Until() {
+			h.change(now, func() { h.hold.End(now) })
 		}
 	}
 }

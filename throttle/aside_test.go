@@ -452,7 +452,7 @@ func TestAsideBehind(t *testing.T) {
 		w := aside(t, l, 0, Claim{After: placed(old)})[0]
 		l.Pause(10 * time.Second)
 		l.alter(l.letOthersAhead)
-		if got, want := w.rank, l.hold; got != want || w.entries == nil {
+		if got, want := w.rank, l.hold.Until(); got != want || w.entries == nil {
 			t.Errorf("its rank is %v, want %v", got, want)
 		}
 	})

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -13,34 +12,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
 )
-
-// open reports whether the claim may go now in this bucket alone. Asked is the bucket that it was made to: what the
-// server allows counts in that one only, since it was learned from the answers to such claims.
-func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
-	return l.hold <= now && (asked != l || l.server.Open(now, &need.Demand, &need.class, l.reserveFor(need))) &&
-		l.stack.Open(now, &need.Demand, need.urgent(), l.believed(asked)) && (l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent()))
-}
-
-// believed is what may be believed in place of quotas of l for claims made to asked: nothing that is stated to one of
-// several tenants.
-func (l *Limiter) believed(asked *Limiter) limit.Heard {
-	switch {
-	case asked == l:
-		return &l.server
-	case asked.account != l.account:
-		return nil
-	}
-	return (*child)(asked)
-}
-
-// child is a bucket as it counts for the quotas of those above it.
-type child Limiter
-
-// States implements limit.Heard. What is stated to a bucket that has such a quota itself is taken to be about that one.
-func (c *child) States(now monotime.Time, unit string, n int, per time.Duration) bool {
-	own := slices.ContainsFunc(c.quotas, func(q quota.Quota) bool { return q.Unit == unit && q.N == n && q.Per == per })
-	return !own && c.server.StatesForAll(now, unit, n, per)
-}
 
 // unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
 // or of a bucket above it, or with a unit of the costs. It returns that bucket, too; l if nothing is wrong.
@@ -56,14 +27,6 @@ func (l *Limiter) unfit(need *need) (*Limiter, error) {
 		}
 	}
 	return l, nil
-}
-
-// reserveFor is the share of what the server allows that the claim must not use.
-func (l *Limiter) reserveFor(need *need) float64 {
-	if need.urgent() {
-		return 0
-	}
-	return l.Reserve
 }
 
 // delay is when a claim may go, and which bucket delays it until then.
@@ -104,78 +67,9 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due sets d to when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the
-// bucket that it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be
-// set for them, so the longest time counts for which answers are waited for; but for a projection (optimist)
-// such waits do not count.
-func (l *Limiter) due(d *limit.Due, now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
-	l.held(d, t)
-	l.putOff(now, d, ahead, need, asked, false, optimist)
-	d.Unreserved = d.At
-	if l.Reserve > 0 && !need.urgent() && !d.Never {
-		l.unreserve(now, t, d, ahead, need, asked, optimist)
-	}
-}
-
-// unreserve puts d, which is due for an urgent claim, off for one that is not: that must also wait for the
-// unreserved part. Only claims that are not urgent go before it there, so this wait is computed from the start,
-// not from d.
-func (l *Limiter) unreserve(now, t monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
-	var left limit.Due
-	l.held(&left, t)
-	left.Unreserved = left.At
-	l.putOff(now, &left, ahead, need, asked, true, optimist)
-	switch {
-	case left.Never, left.At > d.At: // after left.Unreserved only the reserve delays the claim: urgent ones may go first
-		*d = left
-	case d.Cause == "":
-		left.Unreserved = d.Unreserved
-		*d = left
-	}
-}
-
-// held sets d to t, or to when a hold ends if that is later.
-func (l *Limiter) held(d *limit.Due, t monotime.Time) {
-	if *d = (limit.Due{At: t}); l.hold > t {
-		d.Until(l.hold, l.said, limit.Hold, "")
-	}
-}
-
-// putOff puts d off until the claim may go in this bucket for all but a hold; if unreserved is set, with what
-// is left to claims that are not urgent. It takes a pointer, since a Due is large, and who waits should need
-// little of a stack. See due.
-func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, unreserved, optimist bool) {
-	before, share := &ahead.All, 0.0
-	if unreserved {
-		before, share = &ahead.Unreserved, l.Reserve
-	}
-	if asked == l {
-		l.server.Due(d, before, &need.Demand, &need.class, share, optimist)
-	} else if !unreserved && ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
-		l.server.DueWith(d, &ahead.Direct, optimist)
-	}
-	l.stack.Due(now, d, before, &need.Demand, unreserved, optimist, l.believed(asked))
-	if l.link != nil && !d.Never {
-		l.link.lease.Due(now, d, before, &need.Demand, unreserved, optimist)
-	}
-}
-
-// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether
-// it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it
-// counts for how long that has lasted. Without a bound, only a store is looked at. See due for asked.
-func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
-	if l.link == nil && bound == monotime.Unbounded {
-		return d, false
-	}
-	if l.due(&d, now, now, alone, one, asked, true); l.link != nil {
-		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
-	}
-	return d, d.At.Sub(now) > bound
-}
-
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
-	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent(), answers: need.answers}
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.Class, urgent: need.Urgent, answers: need.answers}
 	if need.Costs != nil || need.Kind != nil {
 		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Said()}}
 	}
@@ -195,7 +89,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 		}
 	}
 	g.requestsOnly = g.extra == nil
-	l.server.Take(now, max(p.since, 1), &need.Demand, &need.class, l.reserveFor(need), &g.ticket)
+	l.server.Take(now, max(p.since, 1), &need.Demand, &need.Class, l.delays.Share(need.Urgent), &g.ticket)
 }
 
 // expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store,
@@ -207,7 +101,7 @@ func (l *Limiter) expect(need *need, of func(verb, path string) *expect.Kind) {
 			need.Demand = need.Said()
 			return
 		case b.inUnits:
-			need.Kind = of(need.class.Verb, need.class.Path)
+			need.Kind = of(need.Class.Verb, need.Class.Path)
 			need.Silent = max(need.Silent, b.stack.Silent(&need.Demand))
 		}
 	}
@@ -253,14 +147,9 @@ func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
 // holdUntil holds the bucket until at, unless it is held for longer already. Said is until when a server said,
 // where MaxHold has cut that. After the hold, the bucket starts slowly. It is called in a change of l.
 func (l *Limiter) holdUntil(at, said, now monotime.Time) {
-	if l.hold <= now {
-		l.said, l.heldSince = 0, now
-	}
-	l.said = max(l.said, said)
-	if at <= l.hold || at <= now {
+	if !l.hold.Extend(at, said, now) {
 		return
 	}
-	l.hold = at
 	if l.link != nil {
 		l.link.lease.TellHold(now)
 		l.link.arm(now)
@@ -269,13 +158,10 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// prepare is called before a claim is looked at. It forgets a hold that is over for so long that nobody counts from an
-// earlier instant, starts the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer
+// prepare is called before a claim is looked at. It forgets a hold that is long over, starts the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer
 // is late.
 func (l *Limiter) prepare(now monotime.Time) {
-	if l.hold <= now.Add(-limit.Lag) {
-		l.hold = 0
-	}
+	l.hold.Forget(now)
 	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused
 	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
 		l.gate.Shut()

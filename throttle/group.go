@@ -404,8 +404,8 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 			to.contradicted.Store(true)
 			st := r.Stated(bucket)
 			to.server.CountApart(now, &l.server, r.Name(), st)
-			if st.Heard != 0 && st.Remaining <= 0 && (l.hold.Sub(st.Heard)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
-				l.hold = min(l.hold, now)
+			if st.Heard != 0 && st.Remaining <= 0 && (l.hold.Until().Sub(st.Heard)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
+				l.hold.End(now)
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
 			to.gate.Granted(now) // not new: no slow start
@@ -422,7 +422,7 @@ func (l *Limiter) loss(now monotime.Time) tree.Loss {
 	switch {
 	case l.line.waiting > 0 || l.awaitEnd > 0 || l.server.InFlight() > 0 || l.tree.frozen > 0:
 		return tree.InUse
-	case l.hold > now || !l.server.Idle(now):
+	case l.hold.On(now) || !l.server.Idle(now):
 		return tree.Much
 	case l.link != nil && !l.link.lease.Idle(now), !l.stack.Idle(now):
 		return tree.Little
@@ -485,8 +485,8 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 	defer l.unlock()
 	m = l.server.Memory(now, &l.clock)
 	m.Used = l.stack.Used(now, &l.clock)
-	if l.hold > now {
-		m.Held = l.clock.Date(l.hold)
+	if l.hold.On(now) {
+		m.Held = l.clock.Date(l.hold.Until())
 	}
 	return m
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -245,7 +246,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			go l.Wait(ctx, 1)
 			synctest.Wait()
-			l.hold = 0
+			l.hold = due.Hold{}
 			return func() { cancel(); synctest.Wait() }
 		},
 		"held": func(t *testing.T, l *Limiter) func() {

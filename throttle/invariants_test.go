@@ -289,7 +289,7 @@ func demands(ds []limit.Demand) (s string) {
 // ways checks the ways past a look at the whole bucket: that what they leave out delays nobody, see unlock.
 func (in *inspection) ways(b *Limiter) {
 	way, unknown := b.gate.Way(), b.server.Unknown()
-	alone := in.root.line.waiting == 0 && b.isAlone() && b.hold == 0 && b.invalid == nil && b.tree.frozen == 0
+	alone := in.root.line.waiting == 0 && b.isAlone() && b.hold.Until() == 0 && b.invalid == nil && b.tree.frozen == 0
 	switch {
 	case way != atonce.Looks && !alone,
 		way == atonce.Free && (!unknown || len(b.stack) > 0),
@@ -299,8 +299,8 @@ func (in *inspection) ways(b *Limiter) {
 		in.bad("%q: grants end past the lock, of which the bucket is to hear: something is known (%v), or none has ended (%v)", b.Name, !unknown, !b.server.Heard())
 	case b.server.InFlight() < 0 || b.awaitEnd < 0:
 		in.bad("%q: %d are in flight, and %d await Done", b.Name, b.server.InFlight(), b.awaitEnd)
-	case b.lastCharged > in.now || b.hold > in.now && b.heldSince > in.now:
-		in.bad("%q: charged at %d and held since %d, now is %d", b.Name, b.lastCharged, b.heldSince, in.now)
+	case b.lastCharged > in.now || b.hold.On(in.now) && b.hold.Rest(in.now, 0) > 0:
+		in.bad("%q: charged at %d, or held since after now, which is %d", b.Name, b.lastCharged, in.now)
 	}
 }
 
@@ -339,11 +339,11 @@ func (in *inspection) settled() {
 	for _, b := range in.buckets {
 		ordinaryWaits := false
 		for _, w := range b.line.Heads(new([priorities]*waiter)) {
-			if ordinaryWaits && !w.urgent() {
+			if ordinaryWaits && !w.Urgent {
 				continue
 			}
 			var d limit.Due
-			b.due(&d, in.now, w.earliest(in.now), alone, &w.need, w.l, false)
+			b.delays.Due(&d, in.now, w.earliest(in.now), alone, &w.Claim, &w.l.delays, false)
 			open, competes := d.Never || d.At <= in.now, w.top() != b
 			switch {
 			case open && !competes:

@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/blame"
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -261,8 +262,8 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 	case w.isAside():
 	case w.expected.At <= now || !w.entries[0].Follows(aheadFew+1):
 		w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
-			if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
-				ahead.Add(o.surely(), o.urgent())
+			if w.l.Reserve == 0 || !w.Urgent || o.Urgent {
+				ahead.Add(o.surely(), o.Urgent)
 			}
 		})
 	case w.l.tree.lastNews < w.joined:
@@ -318,7 +319,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 // ranks do: unless only the reserve delays them, which w may use, or flows go in turns, and they may have to
 // let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
-	mayPass := l.Reserve > 0 && w.urgent() || len(l.tree.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
+	mayPass := l.Reserve > 0 && w.Urgent || len(l.tree.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)
 }
 
@@ -360,7 +361,7 @@ func (l *Limiter) allGoBefore(i int, w *waiter, now monotime.Time) bool {
 func (l *Limiter) opensForAll(now monotime.Time) bool {
 	all, unsure := limit.Sum(l.line.sure.Sum[:]), limit.Sum(l.line.unsure.Sum[:])
 	all = all.Plus(&unsure)
-	return l.hold <= now && l.server.OpenForAll(now, &all, l.Reserve) && l.stack.OpenForAll(now, &all)
+	return l.delays.OpenForAll(now, &all)
 }
 
 // branchUnder returns the bucket next to above on the way from l up to above; nil if l is above.
@@ -382,7 +383,7 @@ type place struct {
 // the hold, in their order: one of these goes ahead after it.
 func (l *Limiter) letOthersAhead(now monotime.Time) {
 	for i, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
-		if w.l == l && l.server.Yields(w.place.past, l.hold+monotime.Time(i)) {
+		if w.l == l && l.server.Yields(w.place.past, l.hold.Until()+monotime.Time(i)) {
 			w.stay.Back(now)
 			w.leave()
 			w.rank = l.rankOf(&w.place, w.priority)
@@ -397,7 +398,7 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 // go ahead as are made at once.
 func (l *Limiter) letAnotherAhead() {
 	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
-	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].class }); i > 0 {
+	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].Class }); i > 0 {
 		w := all[i]
 		w.leave()
 		w.rank = all[0].rank - 1
@@ -430,7 +431,7 @@ func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Dur
 	}
 	switch {
 	case alone == 0 && l.server.RefusedAgain(t):
-		return max(l.hold, now) + monotime.Time(l.line.Len())
+		return max(l.hold.Until(), now) + monotime.Time(l.line.Len())
 	case !l.server.OthersFirst():
 		return 0
 	case alone > 0:
@@ -442,11 +443,10 @@ func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Dur
 	return 0
 }
 
-// need is what a claim needs of each bucket, and its priority, which says whether it may use what is reserved.
+// need is what a claim needs of each bucket, and how it stands in line.
 type need struct {
-	limit.Demand
+	due.Claim
 	priority      Priority
-	class         adaptive.Kind
 	flow          flow
 	bare, answers bool // see Claim
 }
@@ -456,6 +456,3 @@ type flow struct {
 	name   string
 	weight int
 }
-
-// urgent reports whether the claim may use what is reserved.
-func (n *need) urgent() bool { return n.priority >= Urgent }

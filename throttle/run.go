@@ -7,6 +7,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -129,8 +130,11 @@ var nobody, alone = new(Limiter), new(predecessors)
 func (l *Limiter) mayStandStill(now monotime.Time) bool {
 	for i := range l.line.total {
 		if all := &l.line.total[i]; all.Claims > 0 {
-			one := need{Demand: all.One(), priority: byIndex[i]}
-			far := func(asked *Limiter) bool { _, far := l.oneToken(now, &one, asked, l.tree.standstill); return far }
+			one := due.Claim{Demand: all.One(), Urgent: byIndex[i] == Urgent}
+			far := func(asked *Limiter) bool {
+				_, far := l.delays.OneToken(now, &one, &asked.delays, l.tree.standstill)
+				return far
+			}
 			if l.line.direct > 0 && far(l) || l.line.direct < l.line.waiting && far(nobody) {
 				return true
 			}
@@ -196,7 +200,7 @@ func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.
 func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at monotime.Time) {
 	at = from
 	for b := l; b != nil && d.bucket == nil; b = b.Parent {
-		if b.due(&d.Due, now, at, alone, need, l, false); d.Never || d.At > now {
+		if b.delays.Due(&d.Due, now, at, alone, &need.Claim, &l.delays, false); d.Never || d.At > now {
 			d.bucket = b
 		} else {
 			at = d.At
@@ -231,7 +235,7 @@ func (l *Limiter) arm(now monotime.Time) (more bool) {
 	next.Or(l.line.aside.Next())
 	blocked, ordinaryWaits := false, false // for what an urgent waiter waits too; only the reserve delays a waiter, so urgent ones behind it may go
 	for _, w := range l.line.Heads(&buf) {
-		kept := blocked || ordinaryWaits && !w.urgent()
+		kept := blocked || ordinaryWaits && !w.Urgent
 		var d delay
 		at, leaves := now, false
 		if !kept {
@@ -246,12 +250,12 @@ func (l *Limiter) arm(now monotime.Time) (more bool) {
 			t.release(now, w, &d, at)
 			return true
 		case !kept:
-			due, of := d.At, Normal
+			until, of := d.At, Normal
 			if blocked = d.Unreserved > now; blocked {
-				due, of = d.Unreserved, Urgent
+				until, of = d.Unreserved, Urgent
 			}
 			if ordinaryWaits = true; !frozen {
-				next.Or(due)
+				next.Or(until)
 			}
 			look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
 		}
@@ -272,7 +276,7 @@ func (w *waiter) leaves(now monotime.Time, l *Limiter, d *delay) (at monotime.Ti
 		at = w.l.dueOnPath(d, now, w.earliest(now), &w.need)
 		return at, d.bucket != l || d.Never
 	}
-	l.due(&d.Due, now, w.earliest(now), alone, &w.need, w.l, false)
+	l.delays.Due(&d.Due, now, w.earliest(now), alone, &w.Claim, &w.l.delays, false)
 	return 0, d.Never || d.At <= now
 }
 
@@ -345,7 +349,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 		ahead := &before
 		if w.isAside() {
 			ahead = &none
-		} else if l.Reserve > 0 && w.urgent() {
+		} else if l.Reserve > 0 && w.Urgent {
 			ahead = &urgent
 		}
 		if w.l == l {
@@ -362,8 +366,8 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 				continue
 			}
 		}
-		before.Add(w.surely(), w.urgent())
-		if w.urgent() {
+		before.Add(w.surely(), w.Urgent)
+		if w.Urgent {
 			urgent.Add(w.surely(), true)
 		}
 	}

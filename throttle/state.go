@@ -3,6 +3,7 @@ package throttle
 import (
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/readable"
@@ -42,7 +43,7 @@ func (l *Limiter) State() State {
 	defer l.unlock()
 	s := State{
 		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
-		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0, nil), Beliefs: l.server.Beliefs(now, &l.clock),
+		Held: l.hold.Left(now), Next: l.project(now, need{Claim: due.Claim{Demand: limit.Demand{Claims: 1, N: 1}}}, 0, nil), Beliefs: l.server.Beliefs(now, &l.clock),
 	}
 	var shared *lease.Lease // nil without a Store
 	if l.link != nil {
@@ -73,7 +74,7 @@ func (g *Group) State() (states []State) {
 func (inner) Buckets(g *Group, f func(l *Limiter, inFlight int, held time.Duration)) {
 	for _, n := range g.snapshot() {
 		l, now := n.Value.lockCurrent()
-		inFlight, held := l.server.InFlight(), max(l.hold.Sub(now), 0)
+		inFlight, held := l.server.InFlight(), l.hold.Left(now)
 		l.unlock()
 		f(l, inFlight, held)
 	}

@@ -68,7 +68,7 @@ func (s *storeLink) ask(now monotime.Time) {
 		t.runOnThaw.Add(s.l)
 		return
 	}
-	if c := s.lease.Next(now, s.l.hold, s); c != nil {
+	if c := s.lease.Next(now, s.l.hold.Until(), s); c != nil {
 		ended := make(chan struct{})
 		s.calling = &storeCall{c, s.visited, sync.OnceFunc(func() { close(ended) }), ended}
 		go s.call(s.calling)
@@ -192,8 +192,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 func (s *storeLink) holdUntil(at, now monotime.Time) {
 	at = min(at, now.Add(max(check.MaxHold(s.l.MaxHold), 24*time.Hour))) // whoever else writes to the store
 	s.lease.StoreKnowsHold(at)
-	if h := s.l.hold; h > now && at > h && at.Sub(h) <= s.lease.RoundTrip() {
-		s.l.hold = at
+	if s.l.hold.Restate(at, now, s.lease.RoundTrip()) {
 		s.l.later()
 		return
 	}
@@ -222,9 +221,9 @@ func (l *Limiter) hearNews(n store.News) {
 	now := l.lock()
 	defer l.unlock()
 	if n.Released {
-		l.change(now, func() { l.hold = min(l.hold, now) })
+		l.change(now, func() { l.hold.End(now) })
 	}
-	if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
+	if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold.Until() {
 		l.change(now, func() { l.link.holdUntil(at, now) })
 	}
 	if l.link.lease.Heard(now, n) {
@@ -243,7 +242,7 @@ func (s *storeLink) arm(now monotime.Time) {
 func (s *storeLink) tick() {
 	now := s.l.lock()
 	defer s.l.unlock()
-	if !s.closed && s.lease.Tick(now, s.l.hold) {
+	if !s.closed && s.lease.Tick(now, s.l.hold.Until()) {
 		s.l.run(now)
 		s.ask(now)
 	}
@@ -252,7 +251,7 @@ func (s *storeLink) tick() {
 
 // take charges a claim to the lease.
 func (s *storeLink) take(g *right, due, now monotime.Time, need *need) {
-	if uses := s.lease.Take(g.extra.Used(), due, now, &need.Demand, need.urgent(), s.l.line.waiting-1); len(uses) > 0 {
+	if uses := s.lease.Take(g.extra.Used(), due, now, &need.Demand, need.Urgent, s.l.line.waiting-1); len(uses) > 0 {
 		g.ensureExtra().Uses = uses
 	}
 	s.arm(now)
@@ -322,7 +321,7 @@ func (s *storeLink) sayFarewell() error {
 	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock()
 	return link.Farewell(s.l.Shared.Store, stop, overdue, func() *store.Request {
-		r := s.lease.Farewell(s.l.lock(), s.l.hold)
+		r := s.lease.Farewell(s.l.lock(), s.l.hold.Until())
 		s.l.unlock()
 		if r != nil {
 			r.Learned = s.teach()
@@ -359,7 +358,7 @@ func (s *storeLink) Demands() iter.Seq2[*limit.Demand, bool] {
 			return
 		}
 		for w := range line.InOrder() {
-			if w.l != s.l && !yield(&w.Demand, w.urgent()) {
+			if w.l != s.l && !yield(&w.Demand, w.Urgent) {
 				return
 			}
 		}
@@ -395,31 +394,19 @@ func (s *storeLink) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 
 // forLease is w as a lease sees it.
 func (w *waiter) forLease(now monotime.Time) lease.Waiter {
-	return lease.Waiter{Demand: &w.Demand, Urgent: w.urgent(), Within: w.Left(w.l.clock.Awake(now))}
+	return lease.Waiter{Demand: &w.Demand, Urgent: w.Urgent, Within: w.Left(w.l.clock.Awake(now))}
 }
 
 // blockedUntil returns the instant until which something else than the store of l delays w.
 func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
-	d := l.dueWithoutStore(now, w)
+	d := l.delays.ButForStore(now, &w.Claim, &w.l.delays)
 	for b := l.Parent; b != nil; b = b.Parent {
-		if p := b.dueWithoutStore(now, w); p.At > d.At {
+		if p := b.delays.ButForStore(now, &w.Claim, &w.l.delays); p.At > d.At {
 			d = p
 			d.At = min(d.At, now.Add(lease.Horizon)) // a parent does not say when that changes
 		}
 	}
 	return d.At
-}
-
-// dueWithoutStore returns when w may go in l, but for what the lease has in hand.
-func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) (d limit.Due) {
-	if l.held(&d, now); w.l == l {
-		l.server.Due(&d, &limit.Demand{}, &w.Demand, &w.class, l.reserveFor(&w.need), false)
-	}
-	l.stack.Due(now, &d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))
-	if l.Reserve > 0 && !w.urgent() {
-		l.stack.Due(now, &d, &limit.Demand{}, &w.Demand, true, false, l.believed(w.l))
-	}
-	return d
 }
 
 // Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all

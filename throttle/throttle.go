@@ -87,6 +87,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -226,12 +227,10 @@ type Limiter struct {
 	generation  uint64         // of the Group, when l was given its quotas, or l.Parent if that was earlier; enroll and renew, with Group.mu too
 	link        *storeLink     // to the Store; nil if there is none; applyQuotas, once
 
-	// The hold is over if hold is not after now. It is begun and extended by holdUntil, and by
-	// storeLink.holdUntil if the store means the same one by a little more; who ends it sets hold to now. A
-	// hold that is long over is zero (prepare): so a gate may open.
-	hold      monotime.Time // nothing goes before this instant
-	heldSince monotime.Time // when the hold began
-	said      monotime.Time // until when a server said so; hold is earlier if MaxHold has cut that
+	// A hold is begun and extended by holdUntil, and by storeLink.holdUntil if the store means the same one by a little
+	// more. One that is long over is forgotten by prepare: so a gate may open.
+	hold   due.Hold
+	delays due.Bucket // what delays a claim here: hold, server, stack and the lease
 
 	server   adaptive.Server // what is known of the server
 	answers  expect.Answer   // how long answers take
@@ -317,7 +316,7 @@ func (l *Limiter) Pause(d time.Duration) {
 func (l *Limiter) Resume() {
 	l, now := l.lockCurrent()
 	defer l.unlock()
-	l.change(now, func() { l.hold = min(l.hold, now) })
+	l.change(now, func() { l.hold.End(now) })
 }
 
 // SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old
@@ -354,6 +353,7 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	if l.Shared.Store != nil && l.link == nil && l.misset == nil {
 		l.link = newStoreLink(l)
+		l.delays.Lease = l.link.lease
 	}
 	if !l.isClosed() {
 		l.invalid = l.misset
@@ -436,13 +436,13 @@ func (l *Limiter) unlock() {
 		t.refuseUncalled(l.now())
 	}
 	unknown, way := l.server.Unknown(), atonce.Looks
-	switch alone := l.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && t.frozen == 0; {
+	switch alone := l.line.waiting == 0 && l.isAlone() && l.hold.Until() == 0 && l.invalid == nil && t.frozen == 0; {
 	case alone && unknown && len(l.stack) == 0:
 		way = atonce.Free
 	case alone && (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
 		way = atonce.OneLock
 	}
-	l.gate.Set(way, unknown && l.server.Heard() && l.hold == 0)
+	l.gate.Set(way, unknown && l.server.Heard() && l.hold.Until() == 0)
 	n := l.gate.Take() // grants that end after this see what was set
 	if l.server.Add(n); n != 0 && !unknown {
 		l.change(l.now(), func() {}) // those in line were looked at with these in flight
@@ -482,6 +482,7 @@ func (l *Limiter) init() {
 	if l.account = l; l.Parent != nil && !l.Tenant {
 		l.account = l.Parent.account
 	}
+	l.delays = due.Bucket{Hold: &l.hold, Server: &l.server, Stack: &l.stack, Quotas: &l.quotas, Reserve: l.Reserve, Account: &l.account.delays}
 	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	random := rand.Float64

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -198,7 +199,7 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 			b.addAhead(before, w, now)
 		}
 		p := delay{bucket: b}
-		b.due(&p.Due, now, now, before, &w.need, w.l, true)
+		b.delays.Due(&p.Due, now, now, before, &w.Claim, &w.l.delays, true)
 		at := max(p.At, d.At)
 		if p.Never || p.Reported() > d.Reported() || d.Cause == "" {
 			d = p
@@ -235,7 +236,7 @@ func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 			}
 			var cause delay
 			h.blocked(now, &cause)
-			ofItsBucket := cause.bucket == b && (cause.Unreserved > now || !w.urgent())
+			ofItsBucket := cause.bucket == b && (cause.Unreserved > now || !w.Urgent)
 			if alike && cause.Cause != "" || ofItsBucket {
 				*d = h.project(now, alone)
 				h.blocked(now, d)
@@ -280,9 +281,9 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 
 // standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what for.
 func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
-	one := need{w.One(), w.priority, w.class, w.flow, w.bare, w.answers}
+	one := due.Claim{Demand: w.One(), Class: w.Class, Urgent: w.Urgent}
 	for b := w.l; b != nil; b = b.Parent {
-		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
+		if p, far := b.delays.OneToken(now, &one, &w.l.delays, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			*d, beyond = delay{p, b}, true
 		}
 	}
@@ -318,12 +319,12 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
-		e.Unit, e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
+		e.Unit, e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.delays.Share(w.Urgent))
 	}
 	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStoreNotReached); b = b.Parent {
-		if b.link != nil && b.link.lease.Away(now, &w.Demand, w.urgent()) { // nobody knows when the store is back
+		if b.link != nil && b.link.lease.Away(now, &w.Demand, w.Urgent) { // nobody knows when the store is back
 			e.Cause, e.Wait, e.At, e.trouble = CauseStoreNotReached, 0, time.Time{}, b.link.lease.State(now).Err
-			e.tooMuch = b.link.lease.AbovePart(now, &w.Demand, w.urgent())
+			e.tooMuch = b.link.lease.AbovePart(now, &w.Demand, w.Urgent)
 		}
 	}
 	return e

@@ -583,7 +583,7 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 			continue
 		}
 		var d delay
-		l.due(&d.Due, now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
+		l.delays.Due(&d.Due, now, w.earliest(now), &predecessors{}, &w.Claim, &w.l.delays, false)
 		if d.Unreserved > now || w.Row() == row || byIndex[row] != Urgent {
 			return Wait{Bucket: l.Name, Cause: Cause(d.Cause), Quota: d.Quota}
 		}

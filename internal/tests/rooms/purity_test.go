@@ -15,6 +15,7 @@ var pure = map[string][]string{
 	"throttle/internal/adaptive":    nil,
 	"throttle/internal/agenda":      nil,
 	"throttle/internal/alike":       nil,
+	"throttle/internal/due":         nil,
 	"throttle/internal/expect":      nil,
 	"throttle/internal/blame":       nil,
 	"throttle/internal/charge":      nil,
