@@ -162,7 +162,12 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		}
 	}
 	o.Refused, o.Backoff = o.Refused || refused, alone
-	now := l.lock()
+	var now monotime.Time
+	if local && !l.entry.node.Named { // learnerFor has locked it
+		now = l.now()
+	} else {
+		now = l.lock()
+	}
 	defer l.unlock()
 	l.luck = luck
 	l.change(now, func() {
@@ -277,9 +282,17 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 // learnerFor returns the bucket that is to learn from an answer: that for the name which the server gives to what the
 // request drew on, or for the counter that the numbers show; or the one above those, while all requests are counted
 // together. Buckets are made where needed. If the answer refuses all requests, hold says for how long.
+//
+// The one of all requests is locked, or another answer might show meanwhile that they are not counted together: what
+// the one of all then learned would keep all of them waiting until the reset.
 func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	defer func() {
+		if learner == r.l && !learner.entry.node.Named {
+			learner.lock()
+		}
+		g.mu.Unlock()
+	}()
 	whole := r.l
 	if whole.entry.node.Named {
 		whole = whole.Parent
@@ -396,9 +409,7 @@ func (l *Limiter) contradicts(sent monotime.Time) bool {
 
 // quietAbove reports whether it makes no difference to the buckets above that a request of l was served: they
 // know nothing either.
-func (l *Limiter) quietAbove() bool {
-	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
-}
+func (l *Limiter) quietAbove() bool { return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove() }
 
 // usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time.
 func (a *Answer) usedUp() bool { return adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp() }

@@ -966,6 +966,29 @@ func remaining(bucket string, n int) Answer {
 	}}
 }
 
+// TestGroupLearnsBeforeItSplits: a bucket that is to learn an answer, since all requests are counted together as far as
+// is known, is locked until it has: another answer may say the contrary. Else the bucket of all learns what is of a
+// few, and has all wait for the reset of that.
+func TestGroupLearnsBeforeItSplits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter} }}
+		l := g.Limiter("a")
+		grant, err := l.Acquire(t.Context(), Claim{Verb: "GET", Path: "/search/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := remaining("search", 9)
+		if _, local := grant.forward(&a, 0); !local || l.asRoot.mu.TryLock() {
+			t.Fatalf("local %v, and another answer may come before the bucket learns", local)
+		}
+		l.unlock()
+		grant.Answered(a)
+		if got := l.State().Limits; len(got) != 1 || got[0].Available != 9 {
+			t.Errorf("%+v, want 9 left", got)
+		}
+	})
+}
+
 // What a server counts on its own gets a bucket of its own, once it is known which claims draw on it.
 func TestGroupSplitsByWhatServersName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
