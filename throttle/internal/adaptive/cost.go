@@ -163,7 +163,7 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	if !w.prices(d) {
 		return costIn(d, w.unit)
 	}
-	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests+int(math.Ceil(w.price.unread(s.reading))))
+	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests+int(math.Ceil(w.price.unread(s.begun))))
 	if n > w.stated/2 && w.stated > 0 {
 		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in
 		// each window.
@@ -196,7 +196,7 @@ func (s *Server) inFlightIn(w *window) int {
 		return s.inFlight
 	}
 	c := s.known(w.unit)
-	owed := w.price.owed(s.reading)
+	owed := w.price.owed(s.begun)
 	if w.stated > 0 { // some streams never end, and of others nothing is charged: they leave half of the limit
 		owed = min(owed, w.stated/2)
 	}
@@ -241,6 +241,16 @@ func (s *Server) priced() bool {
 	return true
 }
 
+// beginReading counts an answer that is being read, if that is to be known.
+func (s *Server) beginReading(t *Ticket) {
+	if t.Reading {
+		s.reading += t.N
+	}
+	if t.begun {
+		s.begun += t.N
+	}
+}
+
 // EndReading takes in that an answer was read, if Learn has left Ticket.Reading set.
 func (s *Server) EndReading(t *Ticket, kind *Kind) {
 	if !t.Reading {
@@ -248,8 +258,12 @@ func (s *Server) EndReading(t *Ticket, kind *Kind) {
 	}
 	t.Reading = false
 	s.reading = max(s.reading-t.N, 0)
+	if !t.begun {
+		return
+	}
+	s.begun = max(s.begun-t.N, 0)
 	for _, w := range s.windows {
-		if t.begun && w.price != nil {
+		if w.price != nil {
 			w.price.endReading(kind)
 		}
 	}

@@ -31,9 +31,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
 	a.crowded = s.hearConcurrency(now, t, a)
 	s.hear(now, t, kind, a)
-	if t.Reading {
-		s.reading += t.N
-	}
+	s.beginReading(t)
 	if a.Refused && a.Hold > 0 {
 		a.Hold = s.holdAsked(now, a.Hold, a.HoldResolution, a.Statements)
 		asked = min(asked, a.Hold)

@@ -40,7 +40,8 @@ type Server struct {
 
 	inFlight   int                 // cost of the requests in flight, in requests
 	granted    int                 // likewise, of all requests that Take has granted
-	reading    int                 // cost in requests of those whose answers are being read, and that may not be charged in full
+	reading    int                 // cost in requests of those whose answers are being read, and that may be under way until then
+	begun      int                 // likewise, and that may not be charged in full: a price has counted that their answers began
 	room       int                 // requests that may go at least before a window delays one; see findRoom
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
 

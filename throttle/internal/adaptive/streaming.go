@@ -3,7 +3,7 @@ package adaptive
 // streaming is which part of what a request costs is taken from a limit when its answer begins; the rest is,
 // when it has been read. Answers that stream are written long after their headers, and servers differ: some
 // charge an estimate at once, others what was written, when it has been, or while it is. What is still to be
-// charged is in flight (Server.reading).
+// charged is in flight (Server.begun).
 //
 // In come the answers that begin and end (price.beginReading and endReading), and how much more was spent than
 // was thought (learn). The part is that with which this would differ least: with the least squares of what was

@@ -84,9 +84,9 @@ func TestStreamingIsWatched(t *testing.T) {
 	}
 }
 
-// The end of an answer counts only if its begin did: not that of a request which said what it costs, and whose
-// answer is watched because the server states how many may be under way; nor where all counted when the answer
-// began.
+// An answer is in flight, and its end counts, only if its begin did: not that of a request which said what it
+// costs, and whose answer is watched because the server states how many may be under way; nor where all counted
+// when the answer began.
 func TestStreamingEndsWhatBegan(t *testing.T) {
 	chat, said := Kind{Verb: "POST", Path: "/chat"}, Kind{Verb: "POST", Path: "/said"}
 	c := &convoy{bucket: newBucket(t, Config{})}
@@ -104,7 +104,11 @@ func TestStreamingEndsWhatBegan(t *testing.T) {
 	p := c.window1().price
 	p.streaming.square = 1e9 // all is charged at the end
 	first := begin(chat, nil)
-	c.EndReading(begin(said, &limit.Demand{Claims: 1, N: 1, Costs: map[string]int{"tokens": 50}}), &said)
+	other := begin(said, &limit.Demand{Claims: 1, N: 1, Costs: map[string]int{"tokens": 50}})
+	if got, want := c.inFlightIn(c.window1()), p.owed(1); got != want {
+		t.Errorf("%d tokens are still to be charged for one answer and one whose cost is known, want %d", got, want)
+	}
+	c.EndReading(other, &said)
 	if got := p.kinds[len(p.kinds)-1]; got.kind != chat || got.served > 1e-3 {
 		t.Errorf("an answer that never began has counted: %+v", p.kinds)
 	}
