@@ -309,6 +309,50 @@ func TestStatedConcurrencyOfStreams(t *testing.T) {
 	})
 }
 
+// TestStatedConcurrencyOnce: a limit that is stated once, and from then on only what remains of it, is kept to, until
+// more remains than it allows.
+func TestStatedConcurrencyOnce(t *testing.T) {
+	for _, goes := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			answers := 0
+			s := &atOnce{takes: 200 * time.Millisecond}
+			s.limit = func(sent int) int {
+				if sent > 400 {
+					return 20
+				}
+				return 10
+			}
+			s.header = func(limit, came, left int) []string {
+				if !goes {
+					left = max(came, 0)
+				}
+				if answers++; answers == 1 {
+					return []string{"X-RateLimit-Limit-Concurrency", "10", "X-RateLimit-Remaining-Concurrency", strconv.Itoa(left)}
+				}
+				return []string{"X-RateLimit-Remaining-Concurrency", strconv.Itoa(left)}
+			}
+			tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(s.take)}
+			c := &http.Client{Transport: tr}
+			burst := func(n int) time.Duration {
+				start := time.Now()
+				var all sync.WaitGroup
+				for range n {
+					all.Go(func() { lab.Get(t, c, "http://a.example/") })
+				}
+				all.Wait()
+				return time.Since(start)
+			}
+			if took, want := burst(400), 41*220*time.Millisecond; took != want || s.refused != 0 {
+				t.Errorf("goes %v: 400 took %v, %d refused, want %v, none", goes, took, s.refused, want)
+			}
+			burst(10)
+			if took, want := burst(100), 6*220*time.Millisecond; took > want { // how many remain says no more, and some are refused
+				t.Errorf("goes %v: where twice as many may be under way, 100 took %v, want %v at most", goes, took, want)
+			}
+		})
+	}
+}
+
 // TestStatedConcurrencyAfterIdling: who had all, and has idled while others took six of ten, asks for the four that are left.
 func TestStatedConcurrencyAfterIdling(t *testing.T) {
 	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes} {

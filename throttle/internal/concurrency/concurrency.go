@@ -36,7 +36,7 @@ import (
 // explained by the rest.
 type Bound struct {
 	most   int    // requests that may be under way; zero if the server does not state it
-	limit  int    // how many it allows in all, as it stated last; unbounded if it did not say
+	limit  int    // how many it allows in all, as it stated last; unbounded if it did not say, or if more remains
 	stated int    // the limit; or how many were ours, where it said no more than what remains
 	least  int    // the least that an answer of this round trip allows
 	peak   int    // the most that were under way in this round trip
@@ -106,8 +106,11 @@ func (c *Bound) Learn(now monotime.Time, st *quota.Concurrency, f *Ended) (expla
 // hear is Learn for an answer that states it.
 func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explains bool) {
 	ours, full, most := max(f.Underway, c.peak, c.before), st.UsedUp(), unbounded
-	if st.Limit > 0 {
+	switch {
+	case st.Limit > 0:
 		most = atMost(st.Limit)
+	case c.most > 0 && st.Remaining <= c.limit:
+		most = c.limit // some answers say what remains alone
 	}
 	explains = f.Refused && (full || ours > most)
 	c.limit, c.heardAt, c.silent, c.served = most, now, 0, c.served || f.Served
@@ -120,7 +123,7 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 		most = min(most, ours+atMost(st.Remaining))
 	}
 	most = max(most, 1)
-	if c.stated = c.limit; st.Limit <= 0 {
+	if c.stated = c.limit; c.limit == unbounded {
 		c.stated = most
 	}
 	if explains || c.most == 0 || most < c.most {
