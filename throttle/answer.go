@@ -361,7 +361,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		l.contradicted.Store(true)
 	}
-	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
+	if l.Parent != nil || l.isParent {
 		l.account.sharers.Join(&l.server, l)
 	}
 	l.heard()

@@ -407,8 +407,8 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
 			to.gate.Granted(now) // not new: no slow start
-			to.account.sharers.Join(&to.server, to)
 		}
+		to.account.sharers.Join(&to.server, to)
 	})
 }
 

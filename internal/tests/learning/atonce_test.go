@@ -29,7 +29,6 @@ type atOnce struct {
 
 	mu                  sync.Mutex
 	busy, sent, refused int
-	early               int // of the first 100, how many were refused
 }
 
 // take answers a request; at once if it refuses it.
@@ -38,13 +37,10 @@ func (s *atOnce) take(r *http.Request) (*http.Response, error) {
 	defer time.Sleep(10 * time.Millisecond)
 	s.mu.Lock()
 	s.sent++
-	sent, limit := s.sent, s.limit(s.sent)
+	limit := s.limit(s.sent)
 	came := limit - s.busy - 1
 	if came < 0 {
 		s.refused++
-		if sent <= 100 {
-			s.early++
-		}
 		defer s.mu.Unlock()
 		return lab.Answer(r, http.StatusTooManyRequests, "", s.header(limit, came, 0)...), nil
 	}
@@ -296,17 +292,57 @@ func TestStatedConcurrencyOfStreams(t *testing.T) {
 		for range 10 {
 			streams.Go(func() { lab.Get(t, c, "http://a.example/stream") })
 		}
-		time.Sleep(4 * time.Second) // the latest answer came after 1.84 s
+		time.Sleep(4 * time.Second) // the tenth went after 0.92 s
 		start := time.Now()
 		for range 10 {
 			calls.Go(func() { lab.Get(t, c, "http://a.example/") })
 		}
 		calls.Wait()
-		if took, want := time.Since(start), 2840*time.Millisecond+2*920*time.Millisecond; took != want || s.refused != 0 {
+		if took, want := time.Since(start), 1920*time.Millisecond+2*920*time.Millisecond; took != want || s.refused != 0 {
 			t.Errorf("ten calls took %v, %d refused, want %v, none refused", took, s.refused, want)
 		}
 		streams.Wait()
 	})
+}
+
+// TestStatedConcurrencyBesideStreams: five streams that do not count, beside calls that end all the time, and whose
+// answers say that something remains. Ten calls go at a time from 6 s on: each five have gone before, in that time.
+func TestStatedConcurrencyBesideStreams(t *testing.T) {
+	limitAlone := func(limit, _, _ int) []string { return whenItComes(limit, 0, 0)[:2] }
+	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes, "the limit alone": limitAlone} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &atOnce{limit: ten, header: header, takes: 980 * time.Millisecond}
+				c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					resp, err := s.take(r)
+					if r.URL.Path == "/stream" {
+						stream, end := io.Pipe()
+						time.AfterFunc(time.Hour, func() { _ = end.Close() })
+						resp.Body, resp.ContentLength = stream, -1
+					}
+					return resp, err
+				})}}
+				var streams, calls sync.WaitGroup
+				for range 5 {
+					streams.Go(func() { lab.Get(t, c, "http://a.example/stream") })
+				}
+				time.Sleep(4 * time.Second)
+				start := time.Now()
+				for range 40 {
+					calls.Go(func() {
+						for range 10 {
+							lab.Get(t, c, "http://a.example/")
+						}
+					})
+				}
+				calls.Wait()
+				if took, want := time.Since(start), 43*time.Second; took != want || s.refused != 0 {
+					t.Errorf("400 calls took %v, %d refused, want %v, none refused", took, s.refused, want)
+				}
+				streams.Wait()
+			})
+		})
+	}
 }
 
 // TestStatedConcurrencyOnce: a limit that is stated once, and from then on only what remains of it, is kept to, until
@@ -458,13 +494,21 @@ func TestStatedConcurrencyTakenByOthers(t *testing.T) {
 }
 
 // TestStatedConcurrencyOfNames: a server that names what requests draw on states one limit of requests at the same time
-// for all names. What was learned of that before there were several buckets holds in each.
+// for all names. All buckets keep to it together, and whoever ends makes room for each of them.
 func TestStatedConcurrencyOfNames(t *testing.T) {
+	for names := 1; names <= 5; names++ {
+		statedConcurrencyOfNames(t, names)
+	}
+}
+
+func statedConcurrencyOfNames(t *testing.T, names int) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &atOnce{limit: ten, header: whenItComes, takes: 900 * time.Millisecond}
+		start := time.Now()
 		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			resp, err := s.take(r)
-			for name, value := range map[string]string{"Resource": r.URL.Path, "Limit": "5000", "Remaining": "4000", "Reset": "60"} {
+			for name, value := range map[string]string{"Bucket": r.URL.Path[1:], "Limit": "5000", "Remaining": "4000", "Reset-After": "60"} {
 				resp.Header.Set("X-RateLimit-"+name, value)
 			}
 			return resp, err
@@ -472,14 +516,15 @@ func TestStatedConcurrencyOfNames(t *testing.T) {
 		var all sync.WaitGroup
 		for w := range 40 {
 			all.Go(func() {
+				time.Sleep(time.Duration(w) * 7 * time.Millisecond)
 				for range 11 {
-					lab.Get(t, c, fmt.Sprint("http://a.example/", w%2))
+					lab.Get(t, c, fmt.Sprint("http://a.example/", w%names))
 				}
 			})
 		}
 		all.Wait()
-		if s.early > 20 {
-			t.Errorf("%d of the first 100 refused, want 20 at most", s.early)
+		if took, want := time.Since(start), 46*920*time.Millisecond; took > want || s.refused > 0 {
+			t.Errorf("%d names: 440 took %v, %d refused, want %v at most, and none refused", names, took, s.refused, want)
 		}
 	})
 }

@@ -22,8 +22,8 @@ func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string
 	if p := s.pace.State(now); p.Rate > 0 || p.Slides {
 		all = append(all, paceBelief(&p, now, clock))
 	}
-	if text := s.concurrency.Belief(); text != "" {
-		all = append(all, text)
+	if s.atOnce != nil && s.atOnce.Belief() != "" {
+		all = append(all, s.atOnce.Belief())
 	}
 	switch s.overload.Belief() {
 	case overload.MeanFailure:

@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func refusedAs(a Answer) Answer {
 func (c *convoy) want(n int) {
 	c.t.Helper()
 	if got := c.goes(1000); got != n {
-		c.t.Errorf("%d go, want %d: %+v", got, n, c.concurrency)
+		c.t.Errorf("%d go, want %d: %+v", got, n, c.atOnce)
 	}
 }
 
@@ -70,8 +71,8 @@ func TestConcurrency(t *testing.T) {
 	for len(c.flying) > 0 {
 		c.answer(atATime(0, -1))
 	}
-	if got := c.Beliefs(c.now, nil); len(got) != 1 || got[0] != c.concurrency.Belief() {
-		t.Errorf("%q is believed, want %q", got, c.concurrency.Belief())
+	if got := c.Beliefs(c.now, nil); len(got) != 1 || got[0] != c.atOnce.Belief() {
+		t.Errorf("%q is believed, want %q", got, c.atOnce.Belief())
 	}
 }
 
@@ -262,14 +263,63 @@ func TestConcurrencyBesideOthers(t *testing.T) {
 // TestConcurrencySplit: what another bucket of the server has learned holds from the start, beside what is
 // under way there.
 func TestConcurrencySplit(t *testing.T) {
-	for underway, want := range map[int]int{0: 10, 4: 6, 10: 1} {
+	for underway, want := range map[int]int{0: 10, 4: 6, 10: 0} {
 		c := &convoy{bucket: newBucket(t, Config{})}
 		c.goes(1)
 		c.answer(atATime(10, 9))
 		c.goes(underway)
-		to := &convoy{bucket: newBucketOf(t, c.site, Config{})}
+		to, third := &convoy{bucket: newBucketOf(t, c.site, Config{})}, &convoy{bucket: newBucketOf(t, c.site, Config{})}
 		c.SplitOff("x", to.Server)
+		c.SplitOff("y", third.Server)
 		to.want(want)
+		third.want(0)
+	}
+}
+
+// TestConcurrencyOfTwo: two buckets to which as many are stated draw on one limit. One whose look beside as
+// many is served has a limit of its own, and one to which another number is stated, too.
+func TestConcurrencyOfTwo(t *testing.T) {
+	a := &convoy{bucket: newBucket(t, Config{})}
+	b := &convoy{bucket: newBucketOf(t, a.site, Config{})}
+	a.goes(1)
+	b.goes(1)
+	a.answer(atATime(4, 3))
+	b.answer(atATime(4, 3))
+	a.goes(2)
+	b.want(2)
+	a.want(0)
+	if got := a.Sharing(nil); !slices.Equal(got, []ID{b.id}) {
+		t.Errorf("shares with %v, want %v", got, b.id)
+	}
+	later := a.now.Add(Patience)
+	a.now, b.now = later, later
+	b.want(1)
+	b.flying = append(b.flying[2:], b.flying[:2]...) // the look ends first
+	b.answer(atATime(4, 1))
+	if b.want(2); !slices.Equal(b.parted, []ID{a.id}) || len(a.Sharing(nil)) > 0 {
+		t.Errorf("%v hear that nothing is shared any more, and it shares with %v, want %v and none", b.parted, a.Sharing(nil), a.id)
+	}
+	a.want(2)
+	a.answer(atATime(4, 0))
+	a.answer(atATime(4, 1))
+	c := &convoy{bucket: newBucketOf(t, a.site, Config{})}
+	c.goes(1)
+	if c.answer(atATime(4, 1)); c.atOnce != a.atOnce {
+		t.Error("a third one has a limit of its own, want that of the first")
+	}
+	c.goes(1)
+	if c.answer(atATime(5, 4)); c.atOnce == a.atOnce || !c.atOnce.Says(5) || !a.atOnce.Says(4) {
+		t.Errorf("%+v and %+v are shared, though another number is stated", c.atOnce, a.atOnce)
+	}
+	a.now = a.now.Add(time.Hour)
+	if c.Leave(); c.atOnce != nil {
+		t.Error("who has left has a limit")
+	}
+	for range maxCompared + 1 {
+		a.SplitOff("x", newBucketOf(t, a.site, Config{}).Server)
+	}
+	if n := len(a.atOnce.users); n != maxCompared {
+		t.Errorf("%d share a limit, want %d at most", n, maxCompared)
 	}
 }
 
@@ -277,15 +327,16 @@ func TestConcurrencySplit(t *testing.T) {
 // but when the bucket has idled.
 func TestConcurrencyOfRefusals(t *testing.T) {
 	c := &convoy{bucket: newBucket(t, Config{SlowStart: true})}
-	c.concurrency.Learn(c.now, &quota.Concurrency{Limit: 7}, &concurrency.Ended{N: 1, Underway: 8, Refused: true})
+	c.drawOn(7)
+	c.atOnce.Learn(c.now, &quota.Concurrency{Limit: 7}, &concurrency.Ended{N: 1, Underway: 8, Refused: true})
 	for range 10 {
 		c.goes(1)
 		c.answer(Answer{})
 	}
-	if !c.concurrency.Fits(7) || c.concurrency.Fits(8) {
-		t.Errorf("%+v, want seven at a time", c.concurrency)
+	if !c.atOnce.Fits(7) || c.atOnce.Fits(8) {
+		t.Errorf("%+v, want seven at a time", c.atOnce)
 	}
-	if c.Restart(true); c.concurrency.Stated() {
-		t.Errorf("%+v, want nothing", c.concurrency)
+	if c.Restart(true); c.atOnce != nil {
+		t.Errorf("%+v, want nothing", c.atOnce)
 	}
 }

@@ -15,7 +15,9 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}
 	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before, unit: whole.apart.unit}
-	s.concurrency.Begin(&whole.concurrency, whole.underway())
+	if whole.atOnce != nil {
+		s.joinAtOnce(whole.atOnce)
+	}
 	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+whole.inFlight, 1))-1, 0), maxPerOurToken)
 	if st.Heard == 0 || !st.ResetKnown {
 		return

@@ -329,8 +329,8 @@ func (c *chaos) check() {
 		if s.reading != reading {
 			c.t.Fatalf("answers to %d are being read, want %d", s.reading, reading)
 		}
-		if !s.concurrency.Fits(1) {
-			c.t.Fatalf("not even one may go: %+v", s.concurrency)
+		if s.atOnce != nil && !s.atOnce.Fits(1) {
+			c.t.Fatalf("not even one may go: %+v", s.atOnce)
 		}
 		if len(s.windows) > maxWindows || len(c.site.compared) > maxCompared || len(s.otherUnits) > len(units) {
 			c.t.Fatalf("%d windows, %d compared, %d units", len(s.windows), len(c.site.compared), len(s.otherUnits))

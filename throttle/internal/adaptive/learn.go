@@ -29,6 +29,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	}
 	asked := a.readHint(s.refusals + 1)
 	a.Reading = a.Reading && !a.Refused && !a.Lost && !t.another
+	s.parted = s.parted[:0]
 	a.crowded = s.hearConcurrency(now, t, a)
 	s.hear(now, t, kind, a)
 	s.beginReading(t)
@@ -78,7 +79,7 @@ func (s *Server) AddServed(now monotime.Time, n int) {
 // hear takes in what an answer states about limits, and that a request was served.
 func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
-	s.parted, a.underway = s.parted[:0], s.inFlight
+	a.underway = s.inFlight
 	if a.Refused && len(s.windows)+len(a.Statements) > 1 {
 		a.short, a.sure = s.short(t, &kind, a)
 	}
@@ -122,17 +123,28 @@ func (s *Server) serve(now monotime.Time, t *Ticket, a *Answer) {
 	if !a.MayRefuse { // a server that refuses so serves nothing with it
 		s.pace.Serve(now, t.N, pace.Went{Sent: t.Sent, BeforeRefusal: t.sequence < s.refusalHeard && len(s.windows) == 0, BeforeAlone: t.sequence < s.wentAlone})
 	}
-	s.slowStart.Serve(now, uint64(t.sequence), now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.concurrency.Stated() || s.pace.Open())
+	s.slowStart.Serve(now, uint64(t.sequence), now.Sub(t.Sent), len(a.Statements) > 0 && s.priced() || s.atOnce != nil || s.pace.Open())
 }
 
 // hearConcurrency takes in what an answer says of how many requests may be under way, and reports whether the
 // request was refused because too many were.
 func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (explains bool) {
 	if !t.another {
-		f := concurrency.Ended{Granted: uint64(t.sequence), Latest: uint64(s.sequence), N: t.N, Underway: s.underway() + t.N, Refused: a.Refused, Served: !a.Refused && !a.Lost}
-		explains = s.concurrency.Learn(now, &a.Concurrency, &f)
+		if a.Concurrency != (quota.Concurrency{}) {
+			s.drawOn(a.Concurrency.Limit)
+		}
+		if c := s.atOnce; c != nil {
+			f := concurrency.Ended{Granted: uint64(t.sequence), Latest: uint64(s.site.sequence), N: t.N, Underway: s.underway() + t.N, Refused: a.Refused, Served: !a.Refused && !a.Lost}
+			var apart bool
+			if explains, apart = c.Learn(now, &a.Concurrency, &f); apart {
+				s.aloneAtOnce = true
+				s.leaveAtOnce()
+				s.joinAtOnce(&atOnce{Bound: c.Bound})
+			}
+			c.end()
+		}
 	}
-	t.Reading = t.Reading || a.Reading && s.concurrency.Stated()
+	t.Reading = t.Reading || a.Reading && s.atOnce != nil
 	return explains
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/concurrency"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -63,10 +64,7 @@ const (
 // which other Servers of the Site draw. Before is what remained before the statement.
 func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Statement, before int) {
 	site := s.site
-	if !s.isCompared && len(site.compared) < maxCompared {
-		s.isCompared = true
-		site.compared = append(site.compared, s)
-	}
+	s.enterComparison()
 	remaining := bounded(st.Remaining)
 	switch {
 	case w.overlap.users == nil:
@@ -87,6 +85,14 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 		if c.add(w, remaining, s.inFlightOn(w)+o.inFlightOn(v), w.reset.count+v.reset.count) {
 			s.merge(w, o, v, remaining, c.points)
 		}
+	}
+}
+
+// enterComparison makes s one of the Servers of its Site that are compared, unless there are too many.
+func (s *Server) enterComparison() {
+	if !s.isCompared && len(s.site.compared) < maxCompared {
+		s.isCompared = true
+		s.site.compared = append(s.site.compared, s)
 	}
 }
 
@@ -242,6 +248,13 @@ func (s *Server) Overlaps() bool {
 // to s may let requests go that wait in their buckets.
 func (s *Server) Sharing(to []ID) []ID {
 	to = append(to, s.heirs...)
+	if s.atOnce != nil {
+		for _, u := range s.atOnce.users {
+			if u != s {
+				to = append(to, u.id)
+			}
+		}
+	}
 	for _, w := range s.windows {
 		for _, u := range w.overlap.users {
 			if u != s {
@@ -257,6 +270,7 @@ func (s *Server) Leave() {
 	for _, w := range s.windows {
 		s.leave(w)
 	}
+	s.leaveAtOnce()
 	s.hadContact()
 	s.windows, s.isCompared = nil, false
 	s.site.compared = slices.DeleteFunc(s.site.compared, func(o *Server) bool { return o == s })
@@ -267,7 +281,9 @@ func (s *Server) Leave() {
 // answered: most of it may draw on another window, which may be far wider. It reports whether there was such a
 // window. How many requests may be under way at a time is taken to be of both.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
-	to.concurrency.Begin(&s.concurrency, s.underway())
+	if any = s.atOnce != nil; any {
+		to.joinAtOnce(s.atOnce)
+	}
 	kept := s.windows[:0]
 	for _, w := range s.windows {
 		if w.counter != bucket || len(to.windows) >= maxWindows {
@@ -287,4 +303,61 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 	clear(s.windows[len(kept):])
 	s.windows = kept
 	return any
+}
+
+// atOnce is a limit of requests at the same time, and the Servers that draw on it: what any of them has under
+// way is missing for the others.
+//
+// Servers of a Site are taken to draw on one limit if as many are stated to each. Where that is wrong, and
+// together they have as many under way as one may have, a look shows it (concurrency.Bound). Then the Server
+// that has looked has a limit of its own, whatever is stated.
+type atOnce struct {
+	concurrency.Bound
+	users []*Server
+}
+
+// drawOn has s draw on the limit of requests at the same time of which an answer speaks: on that of another
+// Server, if it is as high, else on one of its own. Zero is no number.
+func (s *Server) drawOn(limit int) {
+	c := s.atOnce
+	if c != nil && (limit <= 0 || c.Says(limit)) {
+		return
+	}
+	for _, o := range s.site.compared {
+		if !s.aloneAtOnce && !o.aloneAtOnce && o.atOnce != nil && o.atOnce != c && o.atOnce.Says(limit) {
+			s.leaveAtOnce()
+			s.joinAtOnce(o.atOnce)
+			return
+		}
+	}
+	if c == nil || len(c.users) > 1 {
+		s.leaveAtOnce()
+		s.joinAtOnce(new(atOnce))
+	}
+}
+
+// joinAtOnce has s draw on a limit of requests at the same time; on one that begins as that did, if too many
+// draw on it.
+func (s *Server) joinAtOnce(c *atOnce) {
+	if s.enterComparison(); len(c.users) == maxCompared {
+		c = &atOnce{Bound: c.Bound}
+	}
+	s.atOnce, c.users = c, append(c.users, s)
+}
+
+// leaveAtOnce has s draw on no limit of requests at the same time.
+func (s *Server) leaveAtOnce() {
+	if c := s.atOnce; c != nil {
+		s.atOnce, c.users = nil, slices.DeleteFunc(c.users, func(u *Server) bool { return u == s })
+		for _, u := range c.users {
+			s.parted = append(s.parted, u.id)
+		}
+	}
+}
+
+// end has nobody draw on a limit that is stated no more.
+func (c *atOnce) end() {
+	for !c.Stated() && len(c.users) > 0 {
+		c.users[0].leaveAtOnce()
+	}
 }

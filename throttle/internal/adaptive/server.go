@@ -48,7 +48,8 @@ type Server struct {
 	sequence sequence // of the latest grant or answer of this Server
 
 	slowStart   slowstart.Start
-	concurrency concurrency.Bound // how many requests may be under way at a time, if the server states that
+	atOnce      *atOnce // how many requests may be under way at a time; nil if the server does not state that
+	aloneAtOnce bool    // that is of this Server alone, see atOnce
 
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
@@ -97,14 +98,24 @@ func (s *Server) Space(d time.Duration) { s.config.spacing = d }
 func (s *Server) InFlight() int { return s.inFlight }
 
 // underway returns the cost, in requests, of those that the server is taken to count as under way.
-func (s *Server) underway() int { return s.inFlight + s.unread() }
+func (s *Server) underway() int { return s.flight().N }
 
-// unread returns the cost of those of them whose answers are being read.
-func (s *Server) unread() int {
-	if s.concurrency.Unread() {
-		return 0
+// flight is what the server is taken to count as under way.
+func (s *Server) flight() (f concurrency.Flight) {
+	if s.atOnce == nil {
+		return concurrency.Flight{N: s.inFlight}
 	}
-	return s.reading
+	for _, u := range s.atOnce.users {
+		f.N += u.inFlight
+		if u != s {
+			f.Others += u.inFlight
+		}
+		if !s.atOnce.Unread() {
+			f.Reading += u.reading
+		}
+	}
+	f.N += f.Reading
+	return f
 }
 
 // Sequence is the place of the latest grant or answer among all grants and answers of the Site. It is no time.
@@ -132,7 +143,10 @@ func (s *Server) Restart(forget bool) (forgot bool) {
 	s.slowStart.Begin(uint64(s.sequence), s.refusals > 0, !forget)
 	if forget {
 		s.overload.Again()
-		s.concurrency.Forget()
+		if c := s.atOnce; c != nil {
+			c.Forget()
+			c.end()
+		}
 		forgot = s.pace.Idle()
 	}
 	return forgot
@@ -152,7 +166,7 @@ func (s *Server) Hasty(h limit.Haste) monotime.Time { return s.slowStart.Hasty(h
 // Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a
 // kind of request, or several if kind is nil.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
-	if !s.concurrency.Open(now, s.underway(), d.N, s.unread()) || !s.slowStart.Open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
+	if s.atOnce != nil && !s.atOnce.Open(now, s.flight(), d.N) || !s.slowStart.Open(now, d.Haste) || s.pace.Due(now, 0, d.N, s.inFlight, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -168,7 +182,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 // them now.
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
-	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.OpenFor(d.Claims) && s.concurrency.Fits(s.underway()+d.N))
+	return s.Open(now, d, nil, share) && (one || !s.pace.Known() && s.slowStart.OpenFor(d.Claims) && (s.atOnce == nil || s.atOnce.Fits(s.underway()+d.N)))
 }
 
 // Hurry is told of a claim that waits for longest at most: for ever if that is zero, and not at all if it is
@@ -190,8 +204,10 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 // is false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
 // (optimist is true), such a wait counts as nothing.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
-	if s.concurrency.Stated() {
-		s.concurrency.Due(due, s.underway()+ahead.N, d.N, s.unread(), optimist)
+	if s.atOnce != nil {
+		f := s.flight()
+		f.N += ahead.N
+		s.atOnce.Due(due, f, d.N, optimist)
 	}
 	if s.slowStart.Allowed() > 0 {
 		s.slowStart.Due(due, ahead.N, d.Haste, optimist)
@@ -258,7 +274,9 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 		}
 	}
 	s.inFlight += d.N
-	s.concurrency.Take(now, uint64(s.sequence), s.underway(), d.N, s.unread())
+	if s.atOnce != nil {
+		s.atOnce.Take(now, uint64(s.sequence), s.flight(), d.N)
+	}
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
@@ -310,7 +328,7 @@ func (s *Server) LookOver(t *Ticket) {
 // request wait. It is stricter than Fresh (nothing was learned that a Memory would overwrite), because a slow
 // start and counted failures make a difference as well. Idle is about something else (s may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.Allowed() == 0 && !s.concurrency.Stated() && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
+	return s.slowStart.Allowed() == 0 && s.atOnce == nil && s.refusals == 0 && len(s.windows) == 0 && s.pace.Fresh() && s.neverRefused()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

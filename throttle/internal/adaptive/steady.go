@@ -17,7 +17,7 @@ import (
 // does what Learn does, for requests that say no cost in other units. A Server stays Steady until another
 // method is called that changes it.
 func (s *Server) Steady() bool {
-	if s.slowStart.Allowed() != 0 || s.concurrency.Stated() || s.refusals != 0 || s.doubted != 0 || !s.pace.Fresh() || s.contradicted ||
+	if s.slowStart.Allowed() != 0 || s.atOnce != nil || s.refusals != 0 || s.doubted != 0 || !s.pace.Fresh() || s.contradicted ||
 		!s.refusalsSettled() || len(s.otherUnits) > 0 || len(s.windows) == 0 {
 		return false
 	}

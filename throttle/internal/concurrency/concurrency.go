@@ -29,11 +29,12 @@ import (
 // always go, whatever was stated.
 //
 // Others may end their requests while none of ours ends, for an hour if ours is a stream. So when no answer has
-// stated anything for patience, and fewer of ours are under way than the server allows in all, one more goes: a
-// look. After each one in a row that is not served, it takes twice as long, up to rarestLook. A look goes also
-// beside as many as the server allows in all, if only with answers that are being read there are as many: the
-// server may not count streams. If the look is served, these do not count (unread), until a refusal is
-// explained by the rest.
+// stated for patience that nothing remains, and fewer of ours are under way than the server allows in all, one
+// more goes: a look. After each one in a row that is not served, it takes twice as long, up to rarestLook. A
+// look goes also beside as many as the server allows in all, if some of these may not count: answers that are
+// being read, since the server may not count streams, and requests of other buckets, which may have limits of
+// their own. If the look is served, the former do not count from then on (unread), until a refusal is explained
+// by the rest; or if there are not enough of these, the latter do not (see Learn).
 type Bound struct {
 	most   int    // requests that may be under way; zero if the server does not state it
 	limit  int    // how many it allows in all, as it stated last; unbounded if it did not say, or if more remains
@@ -47,12 +48,33 @@ type Bound struct {
 	silent int    // answers in a row that do not state it, to requests that were served
 
 	heardAt monotime.Time // when an answer stated it, or a look went, whichever was later
+	fullAt  monotime.Time // likewise, when an answer stated that nothing remains, or one more might have gone
 	look    uint64        // the grant of the latest look
 	vain    int           // looks in a row that were not served
+	beyond  beyond        // of the latest look, since it went beside as many as the server allows in all
 }
 
-// patience is for how long no answer states it until a look comes, or it may be stated no more: as long as
-// others wait for a request that went ahead of them.
+// beyond is what a look shows, if it is served, that went beside as many as the server allows in all.
+type beyond uint8
+
+const (
+	within  beyond = iota
+	streams        // answers that are being read do not count
+	buckets        // requests of other buckets do not count
+)
+
+// Flight is what is under way, by cost in requests.
+type Flight struct {
+	N       int // in all
+	Reading int // of that, what the answers are being read of
+	Others  int // of that, what other buckets have sent
+}
+
+// doubtful is what may not count.
+func (f *Flight) doubtful() int { return min(f.Reading+f.Others, f.N) }
+
+// patience is for how long no answer states that nothing remains until a look comes, or none states it until it
+// may be stated no more: as long as others wait for a request that went ahead of them.
 const patience = 5 * time.Second
 
 // silentAfter is after how many answers in a row it may be stated no more. That is more than ten, since some
@@ -68,20 +90,29 @@ const unbounded = math.MaxInt / 32
 // times.
 const rarestLook = 2 * time.Minute
 
-// Take counts the grant of n requests, now, with how many are under way since. Of these, the answers to some
-// are being read.
-func (c *Bound) Take(now monotime.Time, granted uint64, underway, n, reading int) {
+// Take counts the grant of n requests, now, with what is under way since.
+func (c *Bound) Take(now monotime.Time, granted uint64, f Flight, n int) {
 	if c.most == 0 {
 		return
 	}
-	if underway > n && !c.Fits(underway) && now >= c.nextLook(underway, reading) { // else it is observed, and nothing delays it
-		c.look, c.heardAt = granted, now
+	if f.N > n && !c.Fits(f.N) && now >= c.nextLook(f.N, f.doubtful()) { // else it is observed, and nothing delays it
+		c.look, c.heardAt, c.fullAt = granted, now, now
 		c.vain++
+		switch c.beyond = within; {
+		case f.N <= c.limit:
+		case f.N-f.Reading <= c.limit:
+			c.beyond = streams
+		default:
+			c.beyond = buckets
+		}
 	}
-	if underway == n {
+	if f.N == n {
 		c.peak, c.before = 0, 0
 	}
-	c.peak = max(c.peak, underway)
+	if c.Fits(f.N + 1) {
+		c.fullAt = now
+	}
+	c.peak = max(c.peak, f.N)
 }
 
 // Ended is a request whose answer has come.
@@ -91,16 +122,20 @@ type Ended struct {
 	Refused, Served bool
 }
 
-// Learn takes in the answer to a request, and what it states, if it does. It reports whether the request was
-// refused because too many were under way.
-func (c *Bound) Learn(now monotime.Time, st *quota.Concurrency, f *Ended) (explains bool) {
+// Learn takes in the answer to a request, and what it states, if it does. Explains says that the request was
+// refused because too many were under way; and apart, that requests of other buckets do not count.
+func (c *Bound) Learn(now monotime.Time, st *quota.Concurrency, f *Ended) (explains, apart bool) {
+	if f.Served && f.Granted == c.look && c.vain > 0 {
+		c.unread, apart = c.unread || c.beyond == streams, c.beyond == buckets
+		c.beyond = within
+	}
 	switch {
 	case *st != quota.Concurrency{}:
 		explains = c.hear(now, st, f)
 	case c.most > 0 && f.Served:
 		c.passOver(now, f)
 	}
-	return explains
+	return explains, apart
 }
 
 // hear is Learn for an answer that states it.
@@ -114,6 +149,9 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 	}
 	explains = f.Refused && (full || ours > most)
 	c.limit, c.heardAt, c.silent, c.served = most, now, 0, c.served || f.Served
+	if full || explains || c.most == 0 {
+		c.fullAt = now
+	}
 	switch {
 	case explains:
 		c.unread = false
@@ -137,7 +175,7 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 // before it is out of date.
 func (c *Bound) allow(most int, f *Ended) {
 	if f.Served && f.Granted == c.look && c.vain > 0 {
-		c.vain, c.least, c.unread = 0, unbounded, c.unread || f.Underway > c.limit
+		c.vain, c.least = 0, unbounded
 	}
 	if c.least = min(c.least, most); f.Granted > c.round {
 		c.most, c.least, c.round = c.least, unbounded, f.Latest
@@ -177,37 +215,39 @@ func (c *Bound) Forget() {
 // Unread reports whether requests whose answers are being read are not to be counted.
 func (c *Bound) Unread() bool { return c.unread }
 
-// Open reports whether n requests that go together may go beside those that are under way. Of these, the
-// answers to some are being read.
-func (c *Bound) Open(now monotime.Time, underway, n, reading int) bool {
-	return underway == 0 || c.Fits(underway+n) || now >= c.nextLook(underway+n, reading)
+// Open reports whether n requests that go together may go beside those that are under way.
+func (c *Bound) Open(now monotime.Time, f Flight, n int) bool {
+	return f.N == 0 || c.Fits(f.N+n) || now >= c.nextLook(f.N+n, f.doubtful())
 }
 
 // Fits reports whether so many may be under way.
 func (c *Bound) Fits(n int) bool { return c.most == 0 || n <= c.most }
 
-// nextLook is when so many may be under way, though others were seen to leave less to us, or some are only
-// being read.
-func (c *Bound) nextLook(n, reading int) monotime.Time {
-	if n-reading > c.limit {
-		return c.heardAt.Add(monotime.Longest)
+// nextLook is when so many may be under way, though others were seen to leave less to us, or some may not
+// count.
+func (c *Bound) nextLook(n, doubtful int) monotime.Time {
+	if n-doubtful > c.limit {
+		return c.fullAt.Add(monotime.Longest)
 	}
-	return c.heardAt.Add(min(patience<<min(c.vain, 20), rarestLook))
+	return c.fullAt.Add(min(patience<<min(c.vain, 20), rarestLook))
 }
 
 // Due puts d off until the next look if n more may go only when a request has ended, which an optimist does not
 // wait for.
-func (c *Bound) Due(d *limit.Due, underway, n, reading int, optimist bool) {
+func (c *Bound) Due(d *limit.Due, f Flight, n int, optimist bool) {
 	const text = "the requests that the server allows at a time"
 	switch {
-	case c.Open(d.At, underway, n, reading):
+	case c.Open(d.At, f, n):
 	case !optimist:
-		at := max(c.nextLook(underway+n, reading), d.At)
+		at := max(c.nextLook(f.N+n, f.doubtful()), d.At)
 		d.Until(at, at, limit.InFlight, text)
 	case d.Cause == "":
 		d.Cause, d.Quota = limit.InFlight, text
 	}
 }
+
+// Says reports whether so many were stated to be allowed in all; zero is no number.
+func (c *Bound) Says(limit int) bool { return limit > 0 && c.most > 0 && c.limit == atMost(limit) }
 
 // Stated reports whether the server states how many may be under way.
 func (c *Bound) Stated() bool { return c.most > 0 }
@@ -224,16 +264,6 @@ func (c *Bound) Belief() string {
 		return text + strconv.Itoa(c.limit) + ", all of them ours now"
 	}
 	return text + strconv.Itoa(c.limit) + ", of which " + strconv.Itoa(c.most) + " are ours now"
-}
-
-// Begin begins with what another bucket of the same server has learned, of whose requests so many are under
-// way.
-func (c *Bound) Begin(of *Bound, underway int) {
-	if of.most > 0 {
-		*c = *of
-		c.most = max(of.most-underway, 1)
-		c.least, c.peak, c.before = c.most, 0, 0
-	}
 }
 
 // atMost returns n, which a server has stated, as a number that can be counted with.

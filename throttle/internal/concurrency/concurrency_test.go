@@ -65,7 +65,7 @@ func TestAfterAPause(t *testing.T) {
 	burst := func() (c Bound) {
 		c.Learn(start, stated(9), &Ended{Granted: 1, Latest: 1, N: 1, Underway: 1, Served: true})
 		for n := range 12 { // the last two must not wait
-			c.Take(start, uint64(n+2), n+1, 1, 0)
+			c.Take(start, uint64(n+2), Flight{N: n + 1}, 1)
 		}
 		for n := range 12 {
 			c.Learn(start, stated(0), &Ended{Granted: uint64(n + 2), Latest: 13, N: 1, Underway: 12 - n, Served: true})
@@ -73,13 +73,13 @@ func TestAfterAPause(t *testing.T) {
 		return c
 	}
 	c, later := burst(), start.Add(time.Minute)
-	c.Take(later, 14, 1, 1, 0)
+	c.Take(later, 14, Flight{N: 1}, 1)
 	if c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Served: true}); c.most != 4 {
 		t.Errorf("%d at a time, want 4, as three more remain: %+v", c.most, c)
 	}
 	c = burst()
-	c.Take(later, 14, 1, 1, 0)
-	if c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Refused: true}) {
+	c.Take(later, 14, Flight{N: 1}, 1)
+	if explains, _ := c.Learn(later, stated(3), &Ended{Granted: 14, Latest: 14, N: 1, Underway: 1, Refused: true}); explains {
 		t.Errorf("a refusal of one, where three more remain, is explained: %+v", c)
 	}
 }
@@ -100,7 +100,7 @@ func TestStatedNoMore(t *testing.T) {
 		got, later := 0, start.Add(patience)
 		for ; c.Stated() && got < 1000; got++ {
 			granted := uint64(got + 2)
-			c.Take(later, granted, c.most, 1, 0)
+			c.Take(later, granted, Flight{N: c.most}, 1)
 			c.Learn(later, &quota.Concurrency{}, &Ended{Granted: granted, Latest: granted, N: 1, Underway: c.most, Served: true})
 		}
 		if got != test.want {
@@ -116,23 +116,23 @@ func TestDue(t *testing.T) {
 	c.Learn(start, &quota.Concurrency{Limit: 3, RemainingKnown: true}, &Ended{Granted: 1, Latest: 1, N: 1, Underway: 3, Refused: true})
 	for underway, want := range map[int]time.Duration{0: 0, 1: 0, 2: patience, 3: monotime.Longest} {
 		d := limit.Due{At: start}
-		if c.Due(&d, underway, 1, 0, false); d.At != start.Add(want) || c.Open(start, underway, 1, 0) != (want == 0) {
+		if c.Due(&d, Flight{N: underway}, 1, false); d.At != start.Add(want) || c.Open(start, Flight{N: underway}, 1) != (want == 0) {
 			t.Errorf("beside %d: due after %v, want %v", underway, d.At.Sub(start), want)
 		}
 		d = limit.Due{At: start}
-		if c.Due(&d, underway, 1, 0, true); d.At != start || (d.Cause == limit.InFlight) != (want > 0) {
+		if c.Due(&d, Flight{N: underway}, 1, true); d.At != start || (d.Cause == limit.InFlight) != (want > 0) {
 			t.Errorf("beside %d, an optimist has %+v", underway, d)
 		}
 	}
-	c.Take(start.Add(patience), 3, 3, 1, 0)
+	c.Take(start.Add(patience), 3, Flight{N: 3}, 1)
 	d := limit.Due{At: start.Add(patience)}
-	if c.Due(&d, 2, 1, 0, false); d.At != start.Add(3*patience) {
+	if c.Due(&d, Flight{N: 2}, 1, false); d.At != start.Add(3*patience) {
 		t.Errorf("after a look, due after %v, want %v", d.At.Sub(start), 3*patience)
 	}
 	c.served = true
 	c.Learn(start.Add(patience), &quota.Concurrency{}, &Ended{Granted: 3, Latest: 4, N: 1, Underway: 3, Served: true})
 	d = limit.Due{At: start.Add(patience)}
-	if c.Due(&d, 2, 1, 0, false); d.At != start.Add(2*patience) {
+	if c.Due(&d, Flight{N: 2}, 1, false); d.At != start.Add(2*patience) {
 		t.Errorf("after a look that was served, due after %v, want %v", d.At.Sub(start), 2*patience)
 	}
 }
