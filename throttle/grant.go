@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/charge"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/expect"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -43,6 +44,68 @@ type right struct {
 	answers      bool          // the request is sent at once: for how long it waits for its answer is heard
 	requestsOnly bool          // extra was nil when granted; may be read without the lock
 	extra        *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
+}
+
+// charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
+func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.Class, urgent: need.Urgent, answers: need.answers}
+	if need.Costs != nil || need.Kind != nil {
+		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Said()}}
+	}
+	d := &need.Demand
+	if need.Kind != nil {
+		d = g.guess(now, need)
+	}
+	for b := l; b != nil; b = b.Parent {
+		b.gate.Granted(now)
+		b.lastCharged = at
+		b.stack.Take(at, now, d, g.urgent)
+		if b.concurrent {
+			g.ensureExtra().Record(b.stack, d, g.urgent)
+		}
+		if b.link != nil {
+			b.link.take(g, at, now, need)
+		}
+	}
+	g.requestsOnly = g.extra == nil
+	l.server.Take(now, max(p.since, 1), &need.Demand, &need.Class, l.delays.Share(need.Urgent), &g.ticket)
+}
+
+// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store,
+// which would have to know, it costs what it says. Of looks its kind up. It requires that mu is held.
+func (l *Limiter) expect(need *need, of func(verb, path string) *expect.Kind) {
+	for b := l; b != nil; b = b.Parent {
+		switch {
+		case b.link != nil:
+			need.Demand = need.Said()
+			return
+		case b.inUnits:
+			need.Kind = of(need.Class.Verb, need.Class.Path)
+			need.Silent = max(need.Silent, b.stack.Silent(&need.Demand))
+		}
+	}
+}
+
+// guess returns what the claim costs with what it is expected to, and has the grant be charged that.
+func (g *right) guess(now monotime.Time, need *need) *limit.Demand {
+	costs := quota.Costs{}
+	for b := g.l; b != nil; b = b.Parent {
+		b.stack.Expect(&need.Demand, costs)
+	}
+	g.extra.Expected = expect.Begin(now, need.Kind, costs)
+	return g.extra.Guess(costs)
+}
+
+// endGuess notes that the request has ended. Void says that it was not done. What was charged for it since
+// other kinds cost so much goes back if nobody has ever said that this one costs anything.
+func (g *right) endGuess(now monotime.Time, void bool) {
+	if unheard := g.extra.Expected.Unheard(); unheard != nil && !void {
+		g.correct(now, unheard)
+	}
+	kind := g.extra.Expected.Kind() // before End, after which a void request has none: and none means all to wake
+	if g.extra.Expected.End(now, void) {
+		g.l.account.wake(now, kind)
+	}
 }
 
 // Granter is the bucket that granted the request: where a server counts apart by names, not the one that was asked.

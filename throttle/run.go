@@ -8,6 +8,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/due"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -378,6 +379,49 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 		ended = b.refuseOutOfBounds(now) || ended
 	}
 	return ended
+}
+
+// holdUntil holds the bucket until at, unless it is held for longer already. Said is until when a server said,
+// where MaxHold has cut that. After the hold, the bucket starts slowly. It is called in a change of l.
+func (l *Limiter) holdUntil(at, said, now monotime.Time) {
+	if !l.hold.Extend(at, said, now) {
+		return
+	}
+	if l.link != nil {
+		l.link.lease.TellHold(now)
+		l.link.arm(now)
+	}
+	l.server.Restart(false)
+	l.later()
+}
+
+// prepare is called before a claim is looked at. It forgets a hold that is long over, starts the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer
+// is late.
+func (l *Limiter) prepare(now monotime.Time) {
+	l.hold.Forget(now)
+	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused
+	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
+		l.gate.Shut()
+		forgot = l.server.Restart(true)
+	}
+	if forgot || l.tree.agenda.Due(now) {
+		l.run(now)
+	}
+}
+
+// wake looks at those who wait in l, and below it, since there is news of what claims of a kind cost, for which
+// others of it stand aside; of all kinds if k is nil.
+func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
+	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
+		l.line.aside.AwaitAll((*waiter).asideUntil)
+		for w := range l.line.InOrder() {
+			w.setUnsure(w.asideUntil() > 0)
+		}
+	}
+	for b := range order.Each[*Limiter](&l.line.below) { // b leaves it with the last who waits in it
+		b.wake(now, k)
+		b.promote(now)
+	}
 }
 
 // freeze lets no claim of the tree of l go, whatever is due, until one call of thaw. It is for changes of

@@ -257,6 +257,22 @@ func (w *waiter) blocked(now monotime.Time, d *delay) {
 	}
 }
 
+// unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
+// or of a bucket above it, or with a unit of the costs. It returns that bucket, too; l if nothing is wrong.
+func (l *Limiter) unfit(need *need) (*Limiter, error) {
+	for b := l; b != nil; b = b.Parent {
+		if b.invalid != nil {
+			return b, b.invalid
+		}
+		if need.Costs != nil || need.bare && b.beyondBare {
+			if name, cost, unit, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
+				return b, &Error{Bucket: b.Name, Quota: name, Cost: cost, Unit: unit, Err: ErrUnit, detail: why}
+			}
+		}
+	}
+	return l, nil
+}
+
 // missedBound returns which bound w misses with the delay d, if so many claims go before it, or that it never goes;
 // nil if none. Then d is the delay that says so.
 func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
