@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
@@ -375,69 +374,8 @@ type place struct {
 	past   *adaptive.Past // nil if the server has not refused it
 }
 
-// letOthersAhead puts those who wait in l, were refused before and still yield behind those who come before the end of
-// the hold, in their order: one of these goes ahead after it.
-func (l *Limiter) letOthersAhead(now monotime.Time) {
-	for i, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
-		if w.l == l && l.server.Yields(w.place.past, l.hold.Until()+monotime.Time(i)) {
-			w.stay.Back(now)
-			w.leave()
-			w.rank = l.rankOf(&w.place, w.priority)
-			w.enter(false)
-		}
-	}
-	l.letAnotherAhead()
-}
-
-// letAnotherAhead lets another claim go ahead after the hold than the first in line, if the server is known to
-// refuse the first one's kind, or refuses one claim after the other: else as many that it always refuses would
-// go ahead as are made at once.
-func (l *Limiter) letAnotherAhead() {
-	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
-	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].Class }); i > 0 {
-		w := all[i]
-		w.leave()
-		w.rank = all[0].rank - 1
-		if len(l.tree.flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
-			w.flow = flow{name: ofOneAlone(w)}
-		}
-		w.enter(true)
-	}
-}
-
 // ofOneAlone names a flow of w alone, before which no other flow goes.
 func ofOneAlone(w *waiter) string { return "\x00" + strconv.FormatUint(w.place.number, 10) }
-
-// letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass,
-// but only who did so fewer times than so often.
-func (l *Limiter) letOthersPass(g *right, times int) {
-	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, Normal), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
-		w.leave()
-		w.rank, w.passed = to, w.passed+1
-		w.enter(false)
-	}
-}
-
-// fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for
-// how long it waits out of line. Others go first after two refusals in a row: all of them, also those that were
-// refused, or if that is what became of the latest claims, some. Where another is to go at once, it is drawn now.
-func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
-	if alone > 0 && l.server.TriesAnother() {
-		l.letAnotherAhead()
-	}
-	switch {
-	case alone == 0 && l.server.RefusedAgain(t):
-		return max(l.hold.Until(), now) + monotime.Time(l.line.Len())
-	case !l.server.OthersFirst():
-		return 0
-	case alone > 0:
-		return now.Add(alone)
-	}
-	if w, ok := l.line.Nth(8); ok { // as many show whether a server serves others, and go within four round trips of a slow start
-		return w.rank
-	}
-	return 0
-}
 
 // need is what a claim needs of each bucket, and how it stands in line.
 type need struct {
