@@ -409,7 +409,9 @@ func (l *Limiter) contradicts(sent monotime.Time) bool {
 
 // quietAbove reports whether it makes no difference to the buckets above that a request of l was served: they
 // know nothing either.
-func (l *Limiter) quietAbove() bool { return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove() }
+func (l *Limiter) quietAbove() bool {
+	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
+}
 
 // usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time.
 func (a *Answer) usedUp() bool { return adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp() }

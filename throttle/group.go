@@ -169,7 +169,9 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 // granted at a glance. A tree of which a bucket has a Store now, and had none before, is made anew; what was
 // learned is kept. Update returns the errors of all quotas that could not be set. Change must not call the
 // Group.
-func (g *Group) Update(change func()) error { return inner{}.Update(g, func() bool { change(); return false }) }
+func (g *Group) Update(change func()) error {
+	return inner{}.Update(g, func() bool { change(); return false })
+}
 
 // Update is Group.Update. If change reports that claims belong under other paths now (moved), each claim that
 // waits in Acquire looks up its bucket again and takes its old place in the order there. Claims whose first key

@@ -106,7 +106,9 @@ func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 // isBehind reports whether w, which waits, stands behind another one, and nobody waits for what its kind costs:
 // that it joins, or leaves, lets nobody go sooner or later of those before it, since only the first of a row is
 // about to go.
-func (w *waiter) isBehind() bool { return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind) }
+func (w *waiter) isBehind() bool {
+	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
+}
 
 // changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has
 // left a full queue for it, and no timer is late.
@@ -335,7 +337,9 @@ func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum 
 }
 
 // turn is what w costs its flow in the line of l.
-func (l *Limiter) turn(w *waiter) float64 { return w.Turn(l.quotas, w.flow.weight, w.place.past.PlacedAt() != 0) }
+func (l *Limiter) turn(w *waiter) float64 {
+	return w.Turn(l.quotas, w.flow.weight, w.place.past.PlacedAt() != 0)
+}
 
 // mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket between.
 func (w *waiter) mayWithdraw(l *Limiter) bool {

@@ -307,7 +307,9 @@ func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
 }
 
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
-func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error { return w.explain(new(Error), now, d, why) }
+func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
+	return w.explain(new(Error), now, d, why)
+}
 
 // explain fills e with what refusal returns, and returns it.
 func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error {
