@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -29,6 +31,15 @@ func Hoard() quota.Quota {
 
 // Zero is a Rand that takes all jitter away: full jitter is then no delay at all.
 func Zero() float64 { return 0 }
+
+// Random is a Rand which draws the same numbers for the same seeds. Where each caller draws from its own, and begins at
+// an instant of its own, a program does the same in each run: which of two goroutines draws first at one instant is
+// chance.
+func Random(seed, of uint64) func() float64 {
+	var mu sync.Mutex // protects r
+	r := rand.New(rand.NewPCG(seed, of))
+	return func() float64 { mu.Lock(); defer mu.Unlock(); return r.Float64() }
+}
 
 // Steady is a backoff without jitter: 1 s, 2 s, 4 s.
 type Steady struct{}

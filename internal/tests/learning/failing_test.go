@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -103,34 +104,40 @@ func TestFailing(t *testing.T) {
 // whoever takes them for that sends so many that the others do so, too.
 func TestRefusedWithoutAWord(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex // protects what follows it, and random
+	var mu sync.Mutex // protects what follows it
 	answers := map[int]int{}
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
 			lab.UntilToday()
-			random := rand.New(rand.NewPCG(seed, 2))
 			server := &pacertest.GCRA{Rate: 10, Burst: 1}
-			draw := func() float64 { mu.Lock(); defer mu.Unlock(); return random.Float64() }
-			way := func() { time.Sleep(time.Duration(10e6 * (0.5 + draw()))) }
+			type own struct{}
+			way := func(req *http.Request) {
+				random, _ := req.Context().Value(own{}).(*rand.Rand)
+				time.Sleep(time.Duration(10e6 * (0.5 + random.Float64())))
+			}
 			base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				way()
+				way(req)
 				mu.Lock()
 				resp := lab.Answer(req, http.StatusOK, "")
 				if !server.Take(time.Now(), 1).OK {
 					resp.StatusCode = http.StatusServiceUnavailable
 				}
 				mu.Unlock()
-				way()
+				way(req)
 				return resp, nil
 			})
 			end := time.Now().Add(5 * time.Minute)
 			var wg sync.WaitGroup
-			for range 3 {
-				tr := &pacer.Transport{Rand: draw, Base: base}
-				for range 8 {
+			for process := range uint64(3) {
+				random := rand.New(rand.NewPCG(seed, process))
+				tr := &pacer.Transport{Rand: func() float64 { mu.Lock(); defer mu.Unlock(); return random.Float64() }, Base: base}
+				for caller := range uint64(8) {
+					// With its own numbers, and an instant of its own to begin, a caller does the same in each run.
+					ctx := context.WithValue(t.Context(), own{}, rand.New(rand.NewPCG(seed, 3+8*process+caller)))
 					wg.Go(func() {
+						time.Sleep(time.Duration(1+8*process+caller) * time.Millisecond)
 						for time.Now().Before(end) {
-							req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example/", http.NoBody)
+							req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", http.NoBody)
 							resp, err := tr.RoundTrip(req)
 							if err != nil {
 								t.Error(err)
