@@ -11,10 +11,10 @@ import (
 // function has a line for each field, as those of parts have, and a test finds the line that is left out.
 // Restart is given no instant: what is to be done after idling at one is done by the next Server.Take.
 type lasting struct {
-	overload overload.Judge // are failures without explanation refusals
-	strays   whose.Strays   // refusals that are not the server's
-	hinted   skew           // the clock by which hints are instants
-	judge    whose.Judge    // whose matter refusals are
+	overload overload.Failures // are failures without explanation refusals
+	strays   whose.Strays      // refusals that are not the server's
+	hinted   skew              // the clock by which hints are instants
+	judge    whose.Judge       // whose matter refusals are
 }
 
 // refusalsSettled reports whether nothing of that waits for the answer to a request that is served.

@@ -2,11 +2,11 @@
 // and nothing else, to requests over its limit; but a broken server answers 503 as well. The difference:
 // refusals end when requests go more slowly, and failures do not.
 //
-// In come answers without explanation ([Judge.Take]), served or failed, while the server states no limit. One
-// that states limits is taken to say when it refuses: there, only failures count that say that nothing remains.
-// Out comes whether a failure is taken for a refusal ([Judge.Belief]). overload.go has the trials that find it
-// out, and recurrence.go looks whether as many requests get through each time. What is done about a refusal is
-// a matter of packages adaptive and pace.
+// In come answers without explanation ([Failures.Take]), served or failed, while the server states no limit.
+// One that states limits is taken to say when it refuses: there, only failures count that say that nothing
+// remains. Out comes whether a failure is taken for a refusal ([Failures.Belief]). overload.go has the trials
+// that find it out, and recurrence.go looks whether as many requests get through each time. What is done about
+// a refusal is a matter of packages adaptive and pace.
 package overload
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Judge is what was seen of the failures of one bucket. The zero Judge has seen nothing. Its belief is what the
-// failures mean:
+// Failures is what was seen of the failures of one bucket. The zero Failures has seen none. Its belief is what
+// they mean:
 //
 //	belief        ends when                                                           then
 //	MeanFailure   a good part of the answers fail, and others are served (suspect)    OnTrial
@@ -29,7 +29,7 @@ import (
 //	              some fail at a pace for a minute or longer, and less than half is
 //	              served of what was usual (harms)                                   MeanFailure
 //
-// Failures are taken for refusals unless the belief is MeanFailure, so that requests are paced.
+// They are taken for refusals unless the belief is MeanFailure, so that requests are paced.
 //
 // Where others use the limit too, some requests fail however slowly ours go. So a trial goes on while far fewer
 // fail than before it.
@@ -44,7 +44,7 @@ import (
 // goes on for newUnserved. Where something was served after such failures, the trial goes on for more than
 // twice the longest time of late for which they lasted (missed), or for four times that (inTurn), up to
 // newUnserved.
-type Judge struct {
+type Failures struct {
 	belief Belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
 	// ended well. From the trial on, failures in a row count as one.
@@ -108,7 +108,7 @@ func (s *counted) add(failed bool) {
 //
 // If nothing was served in that trial, there may be an outage. Then what failed counts only from when something
 // is served again (broken).
-func (o *Judge) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
+func (o *Failures) helped() bool { return !o.broken && o.paced.served > 0 && fewer(&o.paced, &o.since) }
 
 // fewer reports whether the odds of a failure with a pace are a quarter of those without one, or less.
 func fewer(paced, unpaced *counted) bool {
@@ -118,10 +118,10 @@ func fewer(paced, unpaced *counted) bool {
 // helps reports whether far fewer fail since requests are paced: the odds are a quarter of those before, or
 // less. At a server that fails at random, pacing changes nothing. At a limit that others use as well, many are
 // refused however slowly ours go, but not nearly as many as before.
-func (o *Judge) helps() bool { return fewer(&o.paced, &o.unpaced) }
+func (o *Failures) helps() bool { return fewer(&o.paced, &o.unpaced) }
 
 // Serve counts n requests that were served, if failures mean failure: trials count for themselves.
-func (o *Judge) Serve(now monotime.Time, n int) {
+func (o *Failures) Serve(now monotime.Time, n int) {
 	if n == 0 || o.belief != MeanFailure {
 		return
 	}
@@ -133,7 +133,7 @@ func (o *Judge) Serve(now monotime.Time, n int) {
 // harms takes in an answer of a trial. It reports whether the pace does harm: some requests fail at it,
 // although less than half is served of what was usual. If too few fail within harmsWithin to tell, nothing is
 // wrong with the pace.
-func (o *Judge) harms(now monotime.Time, a Attempt) bool {
+func (o *Failures) harms(now monotime.Time, a Attempt) bool {
 	s := &o.serving
 	lasted := now.Sub(s.from)
 	if s.from == 0 || !a.Paced || lasted > harmsWithin {
@@ -155,7 +155,7 @@ func (o *Judge) harms(now monotime.Time, a Attempt) bool {
 }
 
 // mostFail reports whether, without a pace, three of four fail.
-func (o *Judge) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
+func (o *Failures) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
 
 // Belief is what failures are thought to mean.
 type Belief int
@@ -223,7 +223,7 @@ type Attempt struct {
 // taken for a refusal.
 // Over says that failures are failures after all: the trial has failed, or had ended well by chance. When the
 // next trial may begin is for after to say.
-func (o *Judge) Take(now monotime.Time, a Attempt, answer uint64, maxHold time.Duration) (refused, over bool) {
+func (o *Failures) Take(now monotime.Time, a Attempt, answer uint64, maxHold time.Duration) (refused, over bool) {
 	if o.begun == 0 {
 		o.begun = now
 	}
@@ -265,12 +265,12 @@ func (o *Judge) Take(now monotime.Time, a Attempt, answer uint64, maxHold time.D
 }
 
 // mayGoUnserved is for how long nothing may be served in a trial.
-func (o *Judge) mayGoUnserved() time.Duration {
+func (o *Failures) mayGoUnserved() time.Duration {
 	return max(o.unserved, missed*o.recurrence.longest/2, min(inTurn*o.recurrence.longest, newUnserved), patience)
 }
 
 // score counts an answer in a trial.
-func (o *Judge) score(now monotime.Time, a Attempt) {
+func (o *Failures) score(now monotime.Time, a Attempt) {
 	inTrial := a.Granted >= o.trialFrom
 	if !a.Failed {
 		if o.lastServed = now; inTrial {
@@ -287,7 +287,7 @@ func (o *Judge) score(now monotime.Time, a Attempt) {
 
 // suspect counts answers from the first failure on, and one that was served before it, which shows that the
 // server serves. It begins a trial if enough of these answers are failures, and reports whether it did.
-func (o *Judge) suspect(now monotime.Time, failed bool, answer uint64) bool {
+func (o *Failures) suspect(now monotime.Time, failed bool, answer uint64) bool {
 	if now.Sub(o.countingSince) > patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
 	}
@@ -314,12 +314,12 @@ func (o *Judge) suspect(now monotime.Time, failed bool, answer uint64) bool {
 }
 
 // try begins a trial.
-func (o *Judge) try(now monotime.Time, answer uint64) {
+func (o *Failures) try(now monotime.Time, answer uint64) {
 	unserved := patience
 	if now.Sub(o.begun) < newFor || o.helped() && o.served > 0 {
 		unserved = newUnserved
 	}
-	*o = Judge{
+	*o = Failures{
 		belief: OnTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
 		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced, paced: o.paced,
 		unserved: unserved, usual: max(o.usual, o.serving.rate(now)),
@@ -330,8 +330,8 @@ func (o *Judge) try(now monotime.Time, answer uint64) {
 // begins after maxHold at the soonest, or soon after something is served again. If something was served, the
 // pace may have been wrong. Then the next trial begins after nextTrial at the soonest, or after patience if
 // most fail without a pace; both double with each trial.
-func (o *Judge) after(now monotime.Time, maxHold time.Duration) Judge {
-	next := Judge{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
+func (o *Failures) after(now monotime.Time, maxHold time.Duration) Failures {
+	next := Failures{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}, paced: o.paced}
 	if o.broken {
 		next.noTrialBefore = now.Add(maxHold)
 		return next
@@ -345,26 +345,26 @@ func (o *Judge) after(now monotime.Time, maxHold time.Duration) Judge {
 }
 
 // Meet notes that the first request of the bucket goes.
-func (o *Judge) Meet(now monotime.Time) { o.serving.from = now }
+func (o *Failures) Meet(now monotime.Time) { o.serving.from = now }
 
 // Again notes that requests begin again, after idling: they have only begun.
-func (o *Judge) Again() { o.begun = 0 }
+func (o *Failures) Again() { o.begun = 0 }
 
 // LongestHold bounds a hold after a failure that is taken for a refusal and has no hint: while nothing is
 // served, requests must go often enough for the trial to go on.
 const LongestHold = patience / 2
 
 // Belief returns what failures are thought to mean.
-func (o *Judge) Belief() Belief { return o.belief }
+func (o *Failures) Belief() Belief { return o.belief }
 
 // Heeds reports whether answers that are served tell anything: failures are counted, or taken for refusals.
-func (o *Judge) Heeds() bool { return o.belief != MeanFailure || o.failed > 0 }
+func (o *Failures) Heeds() bool { return o.belief != MeanFailure || o.failed > 0 }
 
 // Unseen reports whether no failure makes a difference that was seen.
-func (o *Judge) Unseen() bool { return o.failed == 0 && !o.recurrence.known() }
+func (o *Failures) Unseen() bool { return o.failed == 0 && !o.recurrence.known() }
 
 // Believe takes failures for refusals, as an earlier run has found.
-func (o *Judge) Believe() { o.belief = MeanRefusal }
+func (o *Failures) Believe() { o.belief = MeanRefusal }
 
 // doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
 func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }

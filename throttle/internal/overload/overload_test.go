@@ -38,7 +38,7 @@ func TestTrial(t *testing.T) {
 		{"later, four", repeat(32, ".") + repeat(4, ".F"), 0, MeanRefusal, false, 0},
 		{"later, five", repeat(32, ".") + repeat(5, ".F"), 0, MeanFailure, true, nextTrial},
 	} {
-		o := Judge{belief: OnTrial, trialFrom: 1, lastFailed: true, lastServed: start, lastAnswer: start}
+		o := Failures{belief: OnTrial, trialFrom: 1, lastFailed: true, lastServed: start, lastAnswer: start}
 		now, over := start, false
 		for i, a := range test.answers {
 			now = now.Add(test.every)
@@ -59,7 +59,7 @@ func TestTrial(t *testing.T) {
 			t.Errorf("%s: the next trial in %v, want %v", test.name, o.noTrialBefore.Sub(now), test.next)
 		}
 	}
-	o := Judge{belief: OnTrial, trialFrom: 5, lastServed: start, lastAnswer: start}
+	o := Failures{belief: OnTrial, trialFrom: 5, lastServed: start, lastAnswer: start}
 	for range 20 {
 		o.Take(start, Attempt{Granted: 4, Paced: true}, 9, time.Hour)
 		o.Take(start, Attempt{Granted: 6}, 9, time.Hour)
@@ -73,7 +73,7 @@ func TestTrial(t *testing.T) {
 // than half is served of what was usual: in the latest whole minute before, in a part of one, or at a pace.
 func TestInVain(t *testing.T) {
 	for name, test := range map[string]struct {
-		usual          func(o *Judge, n *uint64)
+		usual          func(o *Failures, n *uint64)
 		served, failed int           // at a pace
 		in             time.Duration // these
 		want           Belief
@@ -94,7 +94,7 @@ func TestInVain(t *testing.T) {
 		"half of what was told":     {toldTogether, 310, 8, time.Minute, MeanRefusal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, n := Judge{serving: tally{from: start}}, uint64(1)
+			o, n := Failures{serving: tally{from: start}}, uint64(1)
 			test.usual(&o, &n)
 			if o.belief == MeanFailure {
 				o.try(start.Add(time.Hour), n)
@@ -108,23 +108,23 @@ func TestInVain(t *testing.T) {
 	}
 }
 
-func nothing(o *Judge, _ *uint64) { o.serving.from = start.Add(time.Hour) }
+func nothing(o *Failures, _ *uint64) { o.serving.from = start.Add(time.Hour) }
 
-func wholeMinute(o *Judge, n *uint64) {
+func wholeMinute(o *Failures, n *uint64) {
 	o.serving = tally{from: start.Add(time.Hour - 2*time.Minute)}
 	attempts(o, n, start.Add(time.Hour-2*time.Minute), 600, 0, time.Minute)
 	o.Take(start.Add(time.Hour-time.Minute), Attempt{Granted: *n}, *n, time.Hour)
 }
 
-func partOfMinute(o *Judge, n *uint64) {
+func partOfMinute(o *Failures, n *uint64) {
 	o.serving = tally{from: start.Add(time.Hour - 30*time.Second)}
 	attempts(o, n, start.Add(time.Hour-30*time.Second), 300, 0, 30*time.Second)
 }
 
 // toldTogether is 600 in each minute, of which is told in the end.
-func toldTogether(o *Judge, _ *uint64) { o.Serve(start.Add(time.Hour), 60*600) }
+func toldTogether(o *Failures, _ *uint64) { o.Serve(start.Add(time.Hour), 60*600) }
 
-func atPace(o *Judge, n *uint64) {
+func atPace(o *Failures, n *uint64) {
 	nothing(o, n)
 	o.try(start.Add(time.Hour-time.Minute), *n)
 	o.belief = MeanRefusal
@@ -132,7 +132,7 @@ func atPace(o *Judge, n *uint64) {
 }
 
 // attempts makes some that are served, in a span, and some that fail between them; the last one too.
-func attempts(o *Judge, n *uint64, from monotime.Time, served, failed int, in time.Duration) {
+func attempts(o *Failures, n *uint64, from monotime.Time, served, failed int, in time.Duration) {
 	all := served + failed
 	for i := range all {
 		fails := (i+1)*failed/all > i*failed/all
@@ -159,7 +159,7 @@ func TestUnserved(t *testing.T) {
 		{newFor, 7 * time.Second, true, 28 * time.Second},
 		{newFor, 20 * time.Second, false, 75 * time.Second},
 	} {
-		o := Judge{begun: start, recurrence: recurrence{longest: test.longest}}
+		o := Failures{begun: start, recurrence: recurrence{longest: test.longest}}
 		now := start.Add(test.asked)
 		o.try(now, 1)
 		take := func(at monotime.Time) bool {
@@ -198,7 +198,7 @@ func TestHelps(t *testing.T) {
 		{counted{10, 30}, counted{0, 0}, true},
 		{counted{0, mostCounted}, counted{0, 1}, false},
 	} {
-		o := Judge{unpaced: test.unpaced, paced: test.paced}
+		o := Failures{unpaced: test.unpaced, paced: test.paced}
 		if got := o.helps(); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
@@ -217,7 +217,7 @@ func TestHelps(t *testing.T) {
 // TestShared: at a limit of which others take a half, a trial goes on; and without a pace, all but one
 // of ten failed.
 func TestShared(t *testing.T) {
-	o, n := Judge{begun: start}, uint64(0)
+	o, n := Failures{begun: start}, uint64(0)
 	take := func(failed bool) (over bool) {
 		n += 2
 		_, over = o.Take(start, Attempt{Granted: n, Failed: failed, Paced: true}, n+1, time.Hour)
@@ -250,7 +250,7 @@ func TestShared(t *testing.T) {
 // after something was served.
 func TestBroken(t *testing.T) {
 	for want, served := range map[time.Duration]bool{time.Hour: false, 2 * patience: true} {
-		o := Judge{broken: true, unsuccessful: 1, begun: start}
+		o := Failures{broken: true, unsuccessful: 1, begun: start}
 		o = o.after(start, time.Hour)
 		if served {
 			o.Take(start, Attempt{Granted: 1}, 2, time.Hour)
@@ -264,13 +264,13 @@ func TestBroken(t *testing.T) {
 // TestTrialsAreRare: the next trial comes twice as late as the one before, up to MaxHold; sooner if most fail.
 func TestTrialsAreRare(t *testing.T) {
 	for i, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
-		o := Judge{unpaced: counted{1, 4}, unsuccessful: i}
+		o := Failures{unpaced: counted{1, 4}, unsuccessful: i}
 		o = o.after(start, 15*time.Minute)
 		if got := o.noTrialBefore.Sub(start); got != want {
 			t.Errorf("trial %d: the next one in %v, want %v where most fail", i+1, got, want)
 		}
 	}
-	o := Judge{}
+	o := Failures{}
 	for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute, 15 * time.Minute} {
 		o = o.after(start, 15*time.Minute)
 		if got := o.noTrialBefore.Sub(start); got != want {
@@ -291,7 +291,7 @@ func TestRemembers(t *testing.T) {
 		{strings.Repeat(".F.", 16), strings.Repeat("FFF.", 5), false}, // 23 of 44, where 9 of 9 failed
 		{strings.Repeat(".", 32), strings.Repeat("FFFFFFFFFFFF.", 5), true},
 	} {
-		o, n, over := Judge{begun: start, unpaced: counted{0, 9}}, uint64(0), false
+		o, n, over := Failures{begun: start, unpaced: counted{0, 9}}, uint64(0), false
 		o.try(start, 1)
 		for _, a := range test.before + test.after {
 			n += 2
@@ -315,7 +315,7 @@ func TestOutage(t *testing.T) {
 		"FFFFFFFFFFFF.FFFFFF":  true,
 		"FFFFFFFFFFFF....FFFF": false,
 	} {
-		o := Judge{begun: start, broken: true, unpaced: counted{1, 8}, paced: counted{20, 10}}
+		o := Failures{begun: start, broken: true, unpaced: counted{1, 8}, paced: counted{20, 10}}
 		o = o.after(start, time.Hour)
 		for i, a := range after {
 			o.Take(start, Attempt{Granted: uint64(i), Failed: a == 'F'}, uint64(i+1), time.Hour)
@@ -344,7 +344,7 @@ func TestEndedTooEarly(t *testing.T) {
 		{counted{40, 10}, ".FFFFFF", true},
 		{counted{0, 10}, ".FFFFFFFFFFFF", false}, // nothing was served in the trial
 	} {
-		o := Judge{begun: start, unpaced: counted{1, 4}, paced: test.paced}
+		o := Failures{begun: start, unpaced: counted{1, 4}, paced: test.paced}
 		o = o.after(start, time.Hour)
 		for i, a := range test.after {
 			o.Take(start, Attempt{Granted: uint64(i), Failed: a == 'F'}, uint64(i+1), time.Hour)
@@ -355,7 +355,7 @@ func TestEndedTooEarly(t *testing.T) {
 	}
 	for after, want := range map[string]time.Duration{"FFFFFFFF": patience, "F.FFFFFFFFFFF": newUnserved} { // a dead server is not waited for as at the beginning
 		hour := start.Add(time.Hour)
-		o := Judge{begun: start, paced: counted{20, 30}}
+		o := Failures{begun: start, paced: counted{20, 30}}
 		o = o.after(hour, time.Hour)
 		for i, a := range after {
 			o.Take(hour, Attempt{Granted: uint64(i), Failed: a == 'F'}, uint64(i+1), time.Hour)
@@ -364,7 +364,7 @@ func TestEndedTooEarly(t *testing.T) {
 			t.Errorf("%s an hour later: belief %v, and nothing need be served for %v, want %v", after, o.belief, o.unserved, want)
 		}
 	}
-	o := Judge{broken: true, paced: counted{40, 10}}
+	o := Failures{broken: true, paced: counted{40, 10}}
 	if o = o.after(start, time.Hour); o.helped() {
 		t.Error("after a trial in which nothing was served any more, failures begin another one")
 	}
