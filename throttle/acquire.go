@@ -260,7 +260,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	l.restock(now)
 	w.refuseUncalled(now)
-	w.left = w.Looks(l.clock.Awake(now), l.server.Hasty(w.Haste).Sub(now), l.tree.mayStart(d.Cause))
+	w.left = w.Wakes(l.clock.Awake(now), l.server.Hasty(w.Haste).Sub(now), l.tree.mayStart(d.Cause))
 	return w, nil
 }
 

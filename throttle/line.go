@@ -57,10 +57,10 @@ type line struct {
 	timer    monotime.Timer[*Limiter] // for the next waiter that may go
 	book     blame.Book               // what those wait for who ask
 
-	changed  bool // the bucket is in the tree's changed
-	later    bool // see Limiter.later
-	looks    agenda.Looks
-	nextLook monotime.Timer[*Limiter]
+	changed   bool // the bucket is in the tree's changed
+	later     bool // see Limiter.later
+	checks    agenda.Checks
+	nextCheck monotime.Timer[*Limiter]
 }
 
 type beside = order.Beside[*expect.Kind, *waiter]

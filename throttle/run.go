@@ -60,7 +60,7 @@ func (l *Limiter) run(now monotime.Time) {
 	for t.frozen == 0 && t.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
 		t.agenda.Take().advance(now)
 	}
-	for again := true; again; again = t.root.arm(now) || t.look(now) {
+	for again := true; again; again = t.root.arm(now) || t.checkBounds(now) {
 		t.root.makeWay(now)
 	}
 }
@@ -103,18 +103,18 @@ func (l *Limiter) heard() {
 	l.peers(func(b *Limiter) { b.line.later = true })
 }
 
-// look refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It reports
-// whether there were any.
-func (t *scheduler) look(now monotime.Time) (ended bool) {
+// checkBounds refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It
+// reports whether there were any.
+func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 	for len(t.changed) > 0 {
 		b := t.changed[len(t.changed)-1]
 		t.changed, b.line.changed = t.changed[:len(t.changed)-1], false
 		if line := &b.line; line.later || (t.standstill != monotime.Unbounded || b.link != nil) && b.mayStandStill(now) {
-			if in := line.looks.Next(now, line.waiting); in == 0 {
+			if in := line.checks.Next(now, line.waiting); in == 0 {
 				line.later = false
 				ended = b.refuseOutOfBounds(now) || ended
 			} else {
-				line.nextLook.Set(b.clock.Awake(now), in, (*Limiter).tick, b)
+				line.nextCheck.Set(b.clock.Awake(now), in, (*Limiter).tick, b)
 			}
 		}
 	}

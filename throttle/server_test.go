@@ -628,22 +628,22 @@ func TestSlowStartWithoutAPaceLooksAtNobody(t *testing.T) {
 		l := &Limiter{SlowStart: true, MaxStandstill: Forever, Parent: root, Rand: noJitter} // but nobody is refused
 		l.Pause(time.Hour)
 		for i := range 5 {
-			before := l.line.looks
+			before := l.line.checks
 			if _, w := join(t, l, Claim{}); w == nil {
 				t.Fatal("does not wait")
 			}
-			if i > 0 && l.line.looks != before {
+			if i > 0 && l.line.checks != before {
 				t.Errorf("%d wait, and are looked at for one that joins", i)
 			}
 		}
-		before := l.line.looks
+		before := l.line.checks
 		if l.Allow(1) {
 			t.Error("one goes in a pause")
 		}
-		if l.line.looks != before {
+		if l.line.checks != before {
 			t.Error("5 wait, and are looked at for one that is refused")
 		}
-		if l.alter(func(monotime.Time) {}); l.line.looks == before {
+		if l.alter(func(monotime.Time) {}); l.line.checks == before {
 			t.Error("a run looks at nobody: then this test shows nothing")
 		}
 	})

@@ -181,7 +181,7 @@ func TestSharersAreQuietWhileTheyWait(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			for name, l := range map[string]*Limiter{"a": a, "b": b} {
-				set := l.line.nextLook.IsSet(l.clock.Awake(l.now()))
+				set := l.line.nextCheck.IsSet(l.clock.Awake(l.now()))
 				if l.line.waiting < 1000 || l.line.later || set {
 					t.Fatalf("%s: %d wait, will be looked at: %v, at a time: %v", name, l.line.waiting, l.line.later, set)
 				}

@@ -97,7 +97,7 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 		w.enter(w.passes(now))
 	}
 	if w.entries != nil {
-		left = w.Looks(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
+		left = w.Wakes(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
 	}
 	return left
 }

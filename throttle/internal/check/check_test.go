@@ -32,12 +32,12 @@ func TestEffectiveValues(t *testing.T) {
 		"patience of the sooner":    {(&Bounds{Expires: 7, Deadline: 9}).Patience(5), 2},
 		"patience until a deadline": {(&Bounds{Expires: 9, Deadline: 8}).Patience(5), 3},
 		"a deadline that is now":    {(&Bounds{Expires: 9, Deadline: 5}).Patience(5), -1},
-		"looks at no end":           {(&Bounds{Deadline: 9}).Looks(5, 3, false), monotime.Unbounded}, // its context ends it
-		"looks at its end":          {(&Bounds{Expires: 9}).Looks(5, 3, false), 4},
-		"looks when hasty":          {(&Bounds{Expires: 9}).Looks(5, 3, true), 3},
-		"looks, hasty for long":     {(&Bounds{Expires: 9}).Looks(5, -3, true), 4},
-		"looks for its answer":      {(&Bounds{Expires: 9, Deadline: 7, Answer: 1}).Looks(5, 0, true), 2},
-		"looks at an end of before": {(&Bounds{Expires: 4}).Looks(5, 0, false), 0},
+		"wakes at no end":           {(&Bounds{Deadline: 9}).Wakes(5, 3, false), monotime.Unbounded}, // its context ends it
+		"wakes at its end":          {(&Bounds{Expires: 9}).Wakes(5, 3, false), 4},
+		"wakes when hasty":          {(&Bounds{Expires: 9}).Wakes(5, 3, true), 3},
+		"wakes, hasty for long":     {(&Bounds{Expires: 9}).Wakes(5, -3, true), 4},
+		"wakes for its answer":      {(&Bounds{Expires: 9, Deadline: 7, Answer: 1}).Wakes(5, 0, true), 2},
+		"wakes at an end of before": {(&Bounds{Expires: 4}).Wakes(5, 0, false), 0},
 		"no patience":               {(&Bounds{AtOnce: true, Deadline: 9}).Patience(5), -1},
 		"a default idling":          {IdleAfter(0), time.Minute},
 		"an idling":                 {IdleAfter(s), s},

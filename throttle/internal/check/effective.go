@@ -69,9 +69,9 @@ func (b *Bounds) Ends() monotime.Time {
 	return cmp.Or(min(b.Expires, b.Deadline), b.Deadline)
 }
 
-// Looks is for how long a claim waits until it ends by itself; or until it is hasty, if it waits for a slow start and comes to
+// Wakes is for how long a claim waits until it ends by itself; or until it is hasty, if it waits for a slow start and comes to
 // be that. Unbounded if neither happens; zero if it is over.
-func (b *Bounds) Looks(now monotime.Time, hasty time.Duration, starts bool) time.Duration {
+func (b *Bounds) Wakes(now monotime.Time, hasty time.Duration, starts bool) time.Duration {
 	left := monotime.Unbounded
 	if end := b.Ends(); end != 0 {
 		left = max(end.Sub(now), 0)
