@@ -147,7 +147,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 		} else if l.gate.Grant(now, n) {
 			return g
 		}
-		l.alter(func(monotime.Time) {}) // some may have been looked at with this one in flight
+		l.alter(func(monotime.Time) {}) // Grant counted this one as in flight for a moment, and others may have been put off for it
 		return nil
 	}
 	l.asRoot.mu.Lock()
@@ -209,24 +209,18 @@ func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path:
 func (c *Claim) need(l *Limiter) (need need) {
 	need.Claims, need.N, need.bare, need.answers = 1, check.N(c.N), c.bare, c.answers
 	need.priority, need.Urgent, need.Class, need.flow = c.Priority, c.Priority >= Urgent, c.class(), flow{c.Flow, c.Weight}
-	need.Haste = adaptive.Haste(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of others, see enqueue
+	need.Haste = adaptive.Haste(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of one that must not wait; of others, see newWaiter
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs)
 	}
 	return need
 }
 
-// enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires
-// that mu is held.
+// enqueue puts a claim in line and returns the waiter, which may have been granted; or returns an error if the
+// claim would miss a bound. HasPlace says that the claim was refused before, and p is its place; asks, that it
+// is to say what it has waited for. It requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
-	w := l.spare.Get().(*waiter)
-	done := w.done
-	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
-	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, done
-	w.joined, w.from, w.left, w.MaxWait, w.remembered = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait), asks
-	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
-	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
-	w.Haste = adaptive.Haste(p.since, w.Patience(l.clock.AwakeAt(p.since)))
+	w := l.newWaiter(ctx, now, c, p, need, asks)
 	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
@@ -251,9 +245,30 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, w.refusal(now, d, why)
 	}
 	if d.Cause == "" { // the stack of one that waits is to stay small
-		w.waitsFor(now, &d)
+	w.lineUp(now, &d, front, asks)
+	return w, nil
+}
+
+// newWaiter returns a waiter for a claim, which stands in no line yet.
+func (l *Limiter) newWaiter(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, asks bool) *waiter {
+	w := l.spare.Get().(*waiter)
+	done := w.done
+	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
+	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, done
+	w.joined, w.from, w.left, w.MaxWait, w.remembered = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait), asks
+	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
+	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
+	w.Haste = adaptive.Haste(p.since, w.Patience(l.clock.AwakeAt(p.since)))
+	return w
+}
+
+// lineUp puts w, which must wait and misses no bound, in line: in front, or by its rank. D is its delay. It
+// refuses w after all if that must not wait, and no call of a Store may let it go.
+func (w *waiter) lineUp(now monotime.Time, d *delay, front, asks bool) {
+	l := w.l
+		w.waitsFor(now, d)
 	}
-	w.expected = d
+	w.expected = *d
 	first := asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
 	if w.enter(front); first || !w.changesNothing(now, l.tree) {
 		l.run(now)
@@ -261,10 +276,10 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	l.restock(now)
 	w.refuseUncalled(now)
 	w.left = w.Wakes(l.clock.Awake(now), l.server.Hasty(w.Haste).Sub(now), l.tree.mayStart(d.Cause))
-	return w, nil
 }
 
-// grantNow grants w, before all that wait, if it may go now, and reports whether it did.
+// grantNow grants w if it may go now, and reports whether it did; if not, w stands in no line. It goes before
+// all that wait if it is to go in front, or is hasty; else by its rank.
 func (w *waiter) grantNow(front bool) bool {
 	w.enter(w.passes(w.joined) || front)
 	w.l.run(w.joined)

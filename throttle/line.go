@@ -276,9 +276,7 @@ func (w *waiter) remaining(now monotime.Time) (d delay) {
 }
 
 // addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is
-// called for w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all
-// waiters count only if it has one in the line of l and would let all of them go at once; else only that one
-// counts. Of the buckets below, those whose claims stand first count.
+// called for w's bucket first, then for its parents. The result is a lower bound: see addGuests.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	before := func(o *waiter) bool { return o.Before(w) }
@@ -292,24 +290,30 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 		if w.l != l {
 			ahead.Direct = ahead.Direct.Plus(sum)
 		}
-		if inTurns || l.line.LenOf(i) == sum.Claims {
-			continue // no waiter comes from below, or it may go after w
+		if !inTurns && l.line.LenOf(i) != sum.Claims { // else no waiter comes from below, or it may go after w
+			l.addGuests(ahead, i, w, now)
 		}
-		most := aheadMost
-		for guest := range l.line.Row(i) {
-			if most--; most < 0 {
-				break
-			}
-			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) || guest.unsure || guest.mayWithdraw(l) {
-				continue // counted already, or it may let w pass
-			}
-			var buf [priorities]*waiter
-			switch sole := guest.l.line.waiting == 1; {
-			case !sole && !lower && guest.l.Parent == l && guest.l.allGoBefore(i, w, now):
-				ahead.Add(&guest.l.line.sure.Sum[i], p == Urgent)
-			case sole || guest.l.line.Heads(&buf)[0] == guest:
-				ahead.Add(&guest.Demand, p == Urgent) // the others of its bucket may not be able to follow it
-			}
+	}
+}
+
+// addGuests adds to ahead those of row i in the line of l who come from a bucket below, and others who wait
+// there: all of a bucket only if it would let all of them go at once; else the one in the line of l alone, as
+// the others may not be able to follow it. Of the buckets below, those whose claims stand first count.
+func (l *Limiter) addGuests(ahead *predecessors, i int, w *waiter, now monotime.Time) {
+	most := aheadMost
+	for guest := range l.line.Row(i) {
+		if most--; most < 0 {
+			return
+		}
+		if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) || guest.unsure || guest.mayWithdraw(l) {
+			continue // counted already, or it may let w pass
+		}
+		var buf [priorities]*waiter
+		switch sole := guest.l.line.waiting == 1; {
+		case !sole && i >= w.Row() && guest.l.Parent == l && guest.l.allGoBefore(i, w, now):
+			ahead.Add(&guest.l.line.sure.Sum[i], byIndex[i] == Urgent)
+		case sole || guest.l.line.Heads(&buf)[0] == guest:
+			ahead.Add(&guest.Demand, byIndex[i] == Urgent)
 		}
 	}
 }
@@ -373,7 +377,7 @@ func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 
 // place is a place in line: when a claim was first made, and its number. MaxWait counts from since.
 type place struct {
-	since  monotime.Time
+	since  monotime.Time  // when the claim was first made: MaxWait counts from then
 	number uint64         // orders the claims of one instant; zero for a claim that grantAtOnce or Observe granted
 	past   *adaptive.Past // nil if the server has not refused it
 }

@@ -21,7 +21,7 @@ import (
 // waiter is a claim that stands in line.
 type waiter struct {
 	expected delay         // when w joined
-	left     time.Duration // until w is to look by itself: at its end, or when it comes to be hasty; zero if it has ended as it looked
+	left     time.Duration // until w wakes by itself: at its end, or when it comes to be hasty; zero if it has ended then
 
 	l *Limiter // the bucket that was asked
 	need
