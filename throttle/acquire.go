@@ -127,7 +127,8 @@ func (inner) AtOnce(ctx context.Context, l *Limiter, verb, path string) *Grant {
 	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}, answers: true}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
 }
 
-// begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
+// begin fills in what a claim to l asks for, and reports whether grantAtOnce may be asked: that grants
+// only what is claimed in requests, for the first time, and without a Cancel.
 func (g *Grant) begin(l *Limiter, c *Claim) bool {
 	g.l, g.class, g.urgent, g.answers = l, c.class(), c.Priority >= Urgent, c.answers
 	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait, nil)
@@ -244,7 +245,6 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 		return nil, w.refusal(now, d, why)
 	}
-	if d.Cause == "" { // the stack of one that waits is to stay small
 	w.lineUp(now, &d, front, asks)
 	return w, nil
 }
@@ -266,6 +266,7 @@ func (l *Limiter) newWaiter(ctx context.Context, now monotime.Time, c *Claim, p 
 // refuses w after all if that must not wait, and no call of a Store may let it go.
 func (w *waiter) lineUp(now monotime.Time, d *delay, front, asks bool) {
 	l := w.l
+	if d.Cause == "" { // the stack of one that waits is to stay small
 		w.waitsFor(now, d)
 	}
 	w.expected = *d
@@ -291,9 +292,12 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull if there is no room for w in line: if the line before w costs a quota's Queue
-// or more, which d, the delay that w would have, says then, or if MaxQueue claims wait. But if another waiter
-// of this bucket would go after w, that one is refused instead. While w waits for nothing but a slow start, there is room.
+// makeRoom returns ErrQueueFull if there is no room for w in line. That is so in two cases:
+//   - The line before w costs a quota's Queue or more. Then d, the delay that w would have, is made to say
+//     which quota.
+//   - MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead.
+//
+// While w waits for nothing but a slow start, there is room.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	if w.beyond = w.onlyStarts(now); w.beyond {
 		return nil

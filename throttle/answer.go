@@ -139,11 +139,12 @@ func (g *Grant) draw() (luck float64) {
 	return luck
 }
 
-// answered is Answered, after what can be done without the lock. It reads the answer in up to three ways. Void,
-// that nothing was done, is read from the answer as it came. Told is what the tenant learns: only that the
-// request has ended, if the bucket is not to take the refusal for one (see refusedAlone); alone is for how long
-// the request is not made again then. A is what the bucket learns: as told, or only that the request has ended,
-// if another bucket learns from the answer.
+// answered is Answered, after what can be done without the lock. Up to three things are made of the answer:
+//   - Void is whether nothing was done, by the answer as it came.
+//   - Told is what the tenant learns. If the refusal is no matter of the bucket (refusedAlone), that is only
+//     that the request has ended; alone is for how long the request is not made again then.
+//   - A is what the bucket learns: the same, or only that the request has ended, if another bucket learns the
+//     rest (forward).
 func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration
@@ -400,8 +401,8 @@ func (g *right) freeAnswered(now monotime.Time, a *Answer, void bool) (awaitsEnd
 	return awaitsEnd
 }
 
-// contradicts reports whether that a request of l, sent at an instant, was served shows that not all tenants
-// are refused.
+// contradicts reports whether not all tenants are refused after all, since a request of l that was sent at an
+// instant was served.
 func (l *Limiter) contradicts(sent monotime.Time) bool {
 	h := l.account.Parent // of all tenants
 	return h != nil && h.refusedSince.Load() != 0 && int64(sent) > h.refusedSince.Load()

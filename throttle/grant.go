@@ -71,8 +71,9 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	l.server.Take(now, max(p.since, 1), &need.Demand, &need.Class, l.delays.Share(need.Urgent), &g.ticket)
 }
 
-// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store,
-// which would have to know, it costs what it says. Of looks its kind up. It requires that mu is held.
+// expect has the claim cost what others of its kind did, in units in which it does not say what it costs. Of
+// looks its kind up. With a Store somewhere on its path, it costs what it says, since the Store does not know
+// of kinds. It requires that mu is held.
 func (l *Limiter) expect(need *need, of func(verb, path string) *expect.Kind) {
 	for b := l; b != nil; b = b.Parent {
 		switch {
@@ -96,8 +97,8 @@ func (g *right) guess(now monotime.Time, need *need) *limit.Demand {
 	return g.extra.Guess(costs)
 }
 
-// endGuess notes that the request has ended. Void says that it was not done. What was charged for it since
-// other kinds cost so much goes back if nobody has ever said that this one costs anything.
+// endGuess notes that the request has ended. Void says that it was not done. If nobody has ever said that its
+// kind costs anything, what was charged for it, by what other kinds cost, goes back.
 func (g *right) endGuess(now monotime.Time, void bool) {
 	if unheard := g.extra.Expected.Unheard(); unheard != nil && !void {
 		g.correct(now, unheard)

@@ -103,9 +103,9 @@ func (w *waiter) unstand() {
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 
-// isBehind reports whether w, which waits, stands behind another one, and nobody waits for what its kind costs:
-// that it joins, or leaves, lets nobody go sooner or later of those before it, since only the first of a row is
-// about to go.
+// isBehind reports whether w, which waits, makes no difference to those before it, be it that it joins or
+// leaves: it is not the first of its row, which alone is about to go, and nobody stands aside until it is known
+// what its kind costs.
 func (w *waiter) isBehind() bool {
 	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
 }
@@ -210,8 +210,8 @@ func (w *waiter) addCounts(sign int) {
 	}
 }
 
-// withdraw takes w out of the lines above b, where it would block others. A call for b that is under way may have been
-// made when w needed none.
+// withdraw takes w out of the lines above b, where it would block others. In b it needs a Store's reply again,
+// and a call that is under way may have been made without it: so it is met anew.
 func (w *waiter) withdraw(b *Limiter) {
 	for top := w.top(); top != b; top = w.top() {
 		w.l.tree.lostHope = true
@@ -252,9 +252,10 @@ const aheadMost = 1000
 // aheadFew bounds how many of those ahead are looked at for a waiter that leaves: many may leave at once.
 const aheadFew = 16
 
-// remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is
-// what is left of the forecast, unless something has changed since, and all who asked its bucket would go
-// sooner than that. Where the forecast is over, those few are a lower bound.
+// remaining returns the delay that w, which is in line, has left. If no more than a few stand before it, they
+// are looked at. If more do, it is what was forecast when w joined; or if something has changed since, at most
+// that, and no more than as if all went before it that asked its bucket. Where the forecast is over, the few
+// next before it are a lower bound.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
 	ahead, most := predecessors{}, now.Add(monotime.Longest)
 	switch {
@@ -375,7 +376,7 @@ func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 	return next
 }
 
-// place is a place in line: when a claim was first made, and its number. MaxWait counts from since.
+// place is a claim's place in line. It stays, as often as the claim is made again.
 type place struct {
 	since  monotime.Time  // when the claim was first made: MaxWait counts from then
 	number uint64         // orders the claims of one instant; zero for a claim that grantAtOnce or Observe granted

@@ -42,8 +42,9 @@ func (l *Limiter) letAnotherAhead() {
 	}
 }
 
-// letOthersPass has those who stood before g in line, which went ahead of them and was served, let others pass,
-// but only who did so fewer times than so often.
+// letOthersPass has claims that the server may refuse whatever happens let others pass, since g was served,
+// which went ahead of them: those who stood before g in line, and have let others pass fewer times than so
+// often. Order.Pass says who goes where.
 func (l *Limiter) letOthersPass(g *right, times int) {
 	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, Normal), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
 		w.leave()
@@ -52,9 +53,10 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 	}
 }
 
-// fallBack returns the rank of the claim that the server refused now, if it has lost its place; alone is for
-// how long it waits out of line. Others go first after two refusals in a row: all of them, also those that were
-// refused, or if that is what became of the latest claims, some. Where another is to go at once, it is drawn now.
+// fallBack returns until when others go before the claim that the server refused now, as a rank; zero if it
+// keeps its place. After two refusals in a row, of whichever claims, all who wait go first, also those that
+// were refused. Where claims that went first again were refused again, eight go first, or those who come while
+// it waits out of line: alone is for how long it does. If another is to go at once, it is drawn now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
 	if alone > 0 && l.server.TriesAnother() {
 		l.letAnotherAhead()

@@ -14,23 +14,24 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/order"
 )
 
-// scheduler is what the buckets of a tree have in common: the lock, which of them are to be looked at, when or before the
-// lock is free again, and from when what goes counts. Each bucket has it as its tree.
+// scheduler is what the buckets of a tree have in common: the lock, which of them are to be looked at, when or
+// before the lock is free again, and from when what goes counts. Each bucket has it as its tree.
 //
-// The lock, mu, protects it, and all buckets. A Limiter is locked by lock, or by alter and lockCurrent, which call it, and
-// unlocked by unlock, which sets its gate. The gates of the others in the tree stay as they are, and may: claims go past
-// the lock only in a Limiter that is alone in its tree (isAlone); and grants end past it only where neither the Limiter
-// nor one above knows anything of its server (quietAbove), which most learn by answers to requests of their own. Who does
-// something to another Limiter that makes the end of its grants matter calls Hear of its gate: see release.
+// The lock, mu, protects it, and all buckets. A Limiter is locked by lock, or by alter and lockCurrent, which
+// call it, and unlocked by unlock. That sets the gate of this Limiter alone: by which way its claims go, and
+// its grants end. The gates of the others in the tree need not be set anew. Claims go past the lock only in a
+// Limiter that is alone in its tree (isAlone). Grants end past it only where neither the Limiter nor one above
+// knows anything of its server (quietAbove), and most learn that by answers to requests of their own. A
+// function that makes the end of another Limiter's grants matter calls Hear of that one's gate: see release.
 //
-// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one (Group.remake alone locks
-// two). Who has mu and needs the Group unlocks first, asks, locks, and looks again whether it still has the right Limiter:
-// see redirect. With mu held nobody waits, and of what users wrote only Deadline of a context is called. With Group.mu
-// held, New, Rand, and the function given to Update are called.
+// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one (Group.remake
+// alone locks two). A function that has mu and needs the Group unlocks first, asks, locks, and looks again
+// whether it still has the right Limiter: see redirect. With mu held nobody waits, and of what users wrote only
+// Deadline of a context is called. With Group.mu held, New, Rand, and the function given to Update are called.
 //
-// What decides when claims go is changed in a call of change or alter, so that those go first who were due before, bounds
-// are looked at again, and timers are set anew: hold, stack, frozen, what the server and the lease say. Where no more than
-// this changes, later is called in it.
+// What decides when claims go is changed in a call of change or alter, so that those go first who were due
+// before, bounds are looked at again, and timers are set anew: hold, stack, frozen, what the server and the
+// lease say. Where no more than this changes, later is called in it.
 type scheduler struct {
 	mu         sync.Mutex
 	root       *Limiter                // the widest bucket: in its line, all of the tree compete
@@ -74,7 +75,8 @@ func (l *Limiter) advance(now monotime.Time) {
 	}
 }
 
-// chargeNow is charge for a claim that does not stand in line. For others it may have been the last token.
+// chargeNow is charge for a claim that does not stand in line. Those in line may have to wait for longer then:
+// run looks at them.
 func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
 	t, at := l.tree, now
 	if from := max(t.credit.From(now), t.lastChange, t.root.lastCharged); from < now {
@@ -89,8 +91,8 @@ func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
 	}
 }
 
-// later notes that those who wait in l, or share a bucket above it, may go later than it seemed, since something was
-// learned, or charged to others. The run that follows looks whether they miss a bound.
+// later notes that those who wait in l, or in a bucket above it, may go later than they could expect, since
+// something was learned, or charged to others. The run that follows checks whether they miss a bound.
 func (l *Limiter) later() {
 	for b := l; b != nil; b = b.Parent {
 		b.line.later = b.line.waiting > 0
@@ -122,12 +124,13 @@ func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 }
 
 // nobody is a bucket that has heard nothing of its server, and alone is what goes before a claim that goes
-// first. Neither changes: alone is not made anew where it is needed, since it would lie on the stack of each
+// first: nothing. Nobody changes them. There is one alone for all, since another would lie on the stack of each
 // goroutine that waits.
 var nobody, alone = new(Limiter), new(predecessors)
 
-// mayStandStill reports whether somebody may wait for too long for a token of l: of a unit that somebody asks
-// for. So those who wait need only be looked at if there is something to refuse.
+// mayStandStill reports whether a token of l, in some unit that somebody waits for, is further away than the
+// least MaxStandstill of the tree. If not, nobody can be refused for that, and those who wait need not be
+// looked at one by one.
 func (l *Limiter) mayStandStill(now monotime.Time) bool {
 	for i := range l.line.total {
 		if all := &l.line.total[i]; all.Claims > 0 {
@@ -165,8 +168,8 @@ func (l *Limiter) peers(f func(b *Limiter)) {
 	}
 }
 
-// release ends w, which stands in line at the root, where it goes, by the delay d, at an instant; or sends it back to the
-// line of the bucket below that delays it.
+// release takes in that w, which stands in the line of the root, leaves that by the delay d: it is granted, at
+// an instant; or it is refused; or a bucket below delays it, to whose line it goes back.
 func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.Time) {
 	asked := w.l // another claim may use w once it has ended
 	switch {
@@ -217,11 +220,14 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	return max(now.Add(-limit.Lag), w.from, w.l.tree.lastChange, w.l.tree.root.lastCharged)
 }
 
-// arm has the first waiters of l go on if l lets them: into the line of the parent, where they end if that is closed; or, at
-// the root, the first of them out of line (release), and then more may be left to do. It withdraws the others from the
-// line of the parent, and sets the timer to the earliest instant at which one of them is due in l, or an outage of the
-// Store has lasted for MaxStandstill; it stops it if there is no such instant. It asks the Store, too, and notes that l has
-// changed: look, which follows with the same lock, may refuse some.
+// arm does what is to be done when something has changed in l:
+//   - The first waiter of each priority goes on, if l lets it: into the line of the parent, where it is refused
+//     if that is closed; or, if l is the root, out of line (release). Of those of the root one goes at a time:
+//     then there may be more to do. Those that l does not let go are withdrawn from the line of the parent.
+//   - The timer is set to the earliest instant at which one of them is due in l, or at which an outage of the
+//     Store will have lasted for MaxStandstill. If there is none, the timer is stopped.
+//   - The Store is asked for what is needed.
+//   - It is noted that l has changed, for checkBounds, which may refuse some before the lock is free.
 func (l *Limiter) arm(now monotime.Time) (more bool) {
 	var buf [priorities]*waiter
 	t, next := l.tree, agenda.Earliest{Now: now, Before: now.Add(monotime.Longest - limit.Lag)} // a wait of Longest, which counts from up to a Lag ago, ends by an answer alone: no timer
@@ -321,7 +327,8 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 	l.tree.lastNews = now
 }
 
-// move is change for what those who wait could expect: one of them leaves.
+// move is change for a waiter that leaves, which makes no wait of others longer: so what was forecast for them
+// still holds, see remaining.
 func (l *Limiter) move(now monotime.Time, f func()) {
 	t := l.tree
 	waited := t.root.line.waiting > 0
@@ -343,7 +350,7 @@ func (l *Limiter) alter(f func(now monotime.Time)) {
 }
 
 // refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks
-// now, or never go. It reports whether there were any, or somebody may go who was kept back.
+// now, or never go. It reports whether it has refused any, or found that somebody may go who was kept back.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent, none predecessors // what goes before a waiter: urgent if it may use what is reserved, none if it stands aside
 	for w := range l.line.aside.After(l.line.Leaving()) {
@@ -409,8 +416,8 @@ func (l *Limiter) prepare(now monotime.Time) {
 	}
 }
 
-// wake looks at those who wait in l, and below it, since there is news of what claims of a kind cost, for which
-// others of it stand aside; of all kinds if k is nil.
+// wake has those come back who stand aside in l, or below it, if there is news of what claims of their kind
+// cost, which they wait for; of all kinds if k is nil.
 func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
 	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
 		l.line.aside.AwaitAll((*waiter).asideUntil)

@@ -25,9 +25,11 @@ import (
 
 // storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what follows
 // from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one
-// does not return, no other is made. The storeLink is protected by the lock of the tree, but for what belongs
-// to the call under way: it alone writes tries, learned and stopListening, the latter with the lock, since
-// sayFarewell reads that when no call is under way, or one does not return.
+// does not return, no other is made.
+//
+// The lock of the tree protects the storeLink, but for tries, learned and stopListening, which the call under
+// way alone writes: without the lock, but for stopListening, which sayFarewell reads also while a call does not
+// return.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease

@@ -102,7 +102,8 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 	return left
 }
 
-// mayStart reports whether a claim waits for a slow start, by the cause of its delay, or may do so when the tree thaws.
+// mayStart reports whether a claim whose delay has a cause waits for a slow start; or may do so, as nobody
+// knows while the tree is frozen.
 func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart || t.frozen > 0 }
 
 // passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty. Not
@@ -209,17 +210,18 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	return d
 }
 
-// waitsFor has d, which has no cause, say what w, which must wait, waits for. Some may have gone who held it
-// back: then that is what any of the first in line waits for.
+// waitsFor finds a cause for d, which has none: what w waits for is what the first of those ahead of it wait
+// for. They may have gone meanwhile: then it is what any of the first in line waits for, or what w itself does.
 func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 	w.sharing(now, d, true)
 	w.sharing(now, d, false)
 	w.blocked(now, d)
 }
 
-// sharing has d, if it has no cause, be what the first in line wait for who hold w back: the first of its row,
-// and that of another, if the same bucket delays both; of those ahead of w, or of all. While buckets are being
-// changed, all wait for that.
+// sharing finds a cause for d if it has none: what the first in some line on the way of w waits for, if that
+// one holds w back. The first of w's own row does. That of another row does if it waits for the bucket of that
+// line; but if it must only not use what is reserved, and w may, it does not. If ahead is set, those alone
+// count that go before w. While buckets are being changed, all wait for that.
 func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 	if d.Cause == "" && w.l.tree.frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
@@ -246,8 +248,8 @@ func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 	}
 }
 
-// blocked has d, if it has no cause, say what w waits for now, although it might go at any moment: for the
-// reply of a store, say.
+// blocked finds a cause for d if it has none: what delays w now, with nobody ahead. W may go at any moment, as
+// when a store replies.
 func (w *waiter) blocked(now monotime.Time, d *delay) {
 	if d.Cause == "" {
 		var of delay
@@ -273,8 +275,8 @@ func (l *Limiter) unfit(need *need) (*Limiter, error) {
 	return l, nil
 }
 
-// missedBound returns which bound w misses with the delay d, if so many claims go before it, or that it never goes;
-// nil if none. Then d is the delay that says so.
+// missedBound returns which bound w misses with the delay d, if so many claims go before it; ErrTooLarge if it
+// never goes; nil if it misses none. For ErrStandstill, d becomes what one token waits for.
 func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 	switch {
 	case d.Never:
