@@ -435,14 +435,8 @@ func (l *Limiter) unlock() {
 	for t.lostHope && t.frozen == 0 {
 		t.refuseUncalled(l.now())
 	}
-	unknown, way := l.server.Unknown(), atonce.Looks
-	switch alone := l.line.waiting == 0 && l.isAlone() && l.hold.Until() == 0 && l.invalid == nil && t.frozen == 0; {
-	case alone && unknown && len(l.stack) == 0:
-		way = atonce.Free
-	case alone && (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
-		way = atonce.OneLock
-	}
-	l.gate.Set(way, unknown && l.server.Heard() && l.hold.Until() == 0)
+	unknown := l.server.Unknown()
+	l.gate.Set(l.way(unknown), unknown && l.server.Heard() && l.hold.Until() == 0)
 	n := l.gate.Take() // grants that end after this see what was set
 	if l.server.Add(n); n != 0 && !unknown {
 		l.change(l.now(), func() {}) // those in line were looked at with these in flight
@@ -450,6 +444,18 @@ func (l *Limiter) unlock() {
 	woken := t.woken.Take()
 	t.mu.Unlock()
 	woken.Ring()
+}
+
+// way is how the next claim of l is granted. Unknown says that nothing is known of its server.
+func (l *Limiter) way(unknown bool) atonce.Way {
+	alone := l.line.waiting == 0 && l.isAlone() && l.hold.Until() == 0 && l.invalid == nil && l.tree.frozen == 0
+	switch {
+	case alone && unknown && len(l.stack) == 0:
+		return atonce.Free
+	case alone && (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
+		return atonce.OneLock
+	}
+	return atonce.Looks
 }
 
 // isAlone reports whether l is all of its tree, and all that there is for its claims.
