@@ -65,8 +65,8 @@ type line struct {
 
 type beside = order.Beside[*expect.Kind, *waiter]
 
-// passable reports whether a claim that asked another bucket, and would go now, overtakes nobody in the line of l who
-// draws on the same quota, or on the same limit of a server.
+// passable reports whether a claim that was made to another bucket, and would go now, may pass all who wait in
+// l: none of them draws on a quota of l, or on a limit of a server, on which the claim draws, too.
 func (l *Limiter) passable(need *need, asked *Limiter) bool {
 	return l != asked && len(asked.server.Sharing(nil)) == 0 &&
 		!l.line.Any(func(w *waiter) bool { return need.Shares(&w.Demand, l.quotas) })
@@ -319,9 +319,9 @@ func (l *Limiter) addGuests(ahead *predecessors, i int, w *waiter, now monotime.
 	}
 }
 
-// allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better
-// ranks do: unless only the reserve delays them, which w may use, or flows go in turns, and they may have to
-// let others from below pass.
+// allAged reports whether all of row i, whose priority is lower than that of w, surely go before w: their ranks
+// are better. But w may pass them where only the reserve delays them, which w may use; and where flows go in
+// turns, and some of them may have to let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
 	mayPass := l.Reserve > 0 && w.Urgent || len(l.tree.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)

@@ -40,11 +40,11 @@ type scheduler struct {
 	frozen     int                     // freezes that were not thawed; while positive, nobody goes
 	successor  *Limiter                // root of the tree that has taken its place; nil if none has; remake
 	runOnThaw  agenda.Once[*Limiter]   // buckets that changed while the tree was frozen; empty while it is not
-	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
+	agenda     agenda.Agenda[*Limiter] // when somebody is due in each bucket: arm sets its timer by that, and run looks first at those whose timer is late
 	claimCount uint64                  // numbers the claims
 	flows      limit.Flows             // what those need who wait, by the names of flows
-	lookAt     order.Set[*waiter]      // who must not wait, but for calls of stores; and who has lined up while the tree was frozen, and may be hasty
-	lostHope   bool                    // those are to be looked at, by unlock: a call has ended, or somebody has left the line of a bucket above
+	lookAt     order.Set[*waiter]      // waiters that unlock is to look at: who must not wait, but for calls of stores; and who has lined up while the tree was frozen, and may be hasty
+	lostHope   bool                    // unlock is to look at those now: a call has ended, or somebody has left the line of a bucket above
 	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
 	lastChange monotime.Time           // instant of the latest move, which may let somebody go
 	lastNews   monotime.Time           // instant of the latest change: of a move that is more than that a waiter has left

@@ -201,13 +201,13 @@ type Limiter struct {
 	Value any
 
 	entry entry     // what the Group knows of the Limiter; see there for its lock
-	spare sync.Pool // waiters that were granted or refused, for the next claims, as they were left: who waits or is refused often makes little garbage
+	spare sync.Pool // waiters that were granted or refused, as they were left: the next claims use them again
 
 	gate         atonce.Gate // how claims go that nothing delays; set by unlock, and shut where something comes that may delay them
 	forgotten    atomic.Bool // by its Group; written with the locks of the Group and of the tree, and never unset
 	contradicted atomic.Bool // answers cannot be about one counter: the Group is to hear them
 
-	asRoot scheduler // what tree is for all, if l is their root; else unused. Who looks at it knows that l is the root: lock, init, or where l is alone
+	asRoot scheduler // the tree of all, if l is its root; else unused. Lock and init use it, and what knows that l is alone; all else uses tree
 
 	// tree.mu protects the fields below. Each names its writers, unless that is init alone.
 	initialized bool           // init was called
@@ -238,7 +238,7 @@ type Limiter struct {
 	line     line            // claims that wait
 	awaitEnd int             // answered grants for which Done must be called: while there are any, l is not forgotten
 
-	account      *Limiter                 // the bucket of the tenant, else the root: the fields below are used there
+	account      *Limiter                 // the bucket of the tenant, else the root: the fields below are used in that one alone
 	site         adaptive.Site            // what the servers of a tenant have in common
 	kinds        expect.Kinds             // what claims turned out to cost in units
 	sharers      adaptive.Peers[*Limiter] // buckets whose servers may share windows: each that stated a limit, until it is forgotten

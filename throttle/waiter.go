@@ -85,9 +85,10 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	}
 }
 
-// expire ends w, which does not go now, if its bounds do: they may have come to end later, since less is kept for its answer.
-// Where it is hasty by now, and only a slow start delays it, it goes before those who may wait for that longer. If w is still
-// in line then, expire returns for how long.
+// expire is called when w wakes by itself. It ends w if its bounds have ended; since w joined, they may have
+// come to end later, if less time is kept for its answer. If w is hasty by now, and only a slow start delays
+// it, it goes before those who may wait for that longer. If w is still in line then, expire returns in how long
+// w is to wake again.
 func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 	switch end, awake := w.Ends(), w.l.clock.Awake(now); {
 	case w.entries != nil && end != 0 && end <= awake:
