@@ -769,12 +769,22 @@ func TestStandstillOfAStoreThatIsMistaken(t *testing.T) {
 		{"10/s burst 5", 2 * 500 * time.Millisecond, 0, day},
 		{"5/m window", 2 * time.Minute, Forever, day},
 		{"10/s burst 5 debt", day, 0, day},
-		{"5/720h window", day, 0, 720 * time.Hour},
+		{"5/720h window", 2 * 720 * time.Hour, 0, 720 * time.Hour},
+		{"5/24h", 2 * day, 0, day},
 	} {
 		for _, members := range []int{1, 7, math.MaxInt} {
 			for _, slots := range []bool{true, false} {
-				// Three Horizons, SlotLife, and two claims of each, of all that goes at once.
-				explained := min(1500*time.Millisecond+lease.DefaultSlotLife(quotas(t, c.text).Explicit())+time.Duration(min(members, 1e5))*c.others, day) + c.explains
+				// Three Horizons, SlotLife, and two claims of each, of all that goes at once: of 512 in a year, or within a day,
+				// where more are said to share the bucket.
+				near := 1500*time.Millisecond + lease.DefaultSlotLife(quotas(t, c.text).Explicit())
+				explained := max(day, min(near+512*c.others, 365*day))
+				if members < 512 {
+					explained = min(explained, near+time.Duration(members)*c.others)
+				}
+				if strings.Contains(c.text, "debt") {
+					explained = day // nobody knows what a claim costs
+				}
+				explained += c.explains
 				for far, want := range map[time.Duration]bool{years: true, explained: false, explained + 1: true} {
 					synctest.Test(t, func(t *testing.T) {
 						l := &Limiter{Name: "api", Quotas: quotas(t, c.text), MaxStandstill: c.bound, Shared: Shared{Store: &mistakenStore{far: far, members: members, slots: slots}}}
@@ -893,6 +903,27 @@ func TestStandstillSparesWhoNeedsNothing(t *testing.T) {
 		}
 		wg.Wait()
 		l.Close()
+	})
+}
+
+// TestStandstillOfALineOfDays: without a MaxStandstill a line of others is waited for, also if it is one of many windows of a
+// day each, of which a Store alone tells.
+func TestStandstillOfALineOfDays(t *testing.T) {
+	const window = 24*time.Hour + time.Second // SlotLife
+	synctest.Test(t, func(t *testing.T) {
+		shared, start := new(store.Memory), time.Now()
+		var wg sync.WaitGroup
+		for i := range 3 {
+			l := &Limiter{Name: "api", Quotas: quotas(t, "5/24h"), Shared: Shared{Store: shared}}
+			wg.Go(func() {
+				if err := l.Wait(t.Context(), 5); err != nil || time.Since(start) != time.Duration(i)*window {
+					t.Errorf("process %d: %v after %v", i, err, time.Since(start))
+				}
+				l.Close()
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
 	})
 }
 

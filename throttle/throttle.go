@@ -140,11 +140,12 @@ type Limiter struct {
 	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause:
 	// a hold, the reset of a server's limit, a quota, or a Store that cannot be reached, or has nothing whatever
 	// it says, once that has lasted as long. It is looked at when a claim is made and whenever something is
-	// learned. A line that moves is waited for, however long it is, or for up to a day where a Store alone tells
-	// of it; and so is what only an answer can end: requests in flight, and a slow start. Zero and Forever mean
-	// no bound: the caller knows the quotas, and has a context; but what a Store alone says is waited for up to
-	// a day, or the Per of its quota if that is longer. (Of a Transport, for which a server may be anything,
-	// zero means two minutes.) If negative, it is zero: claims wait only for others, and for answers.
+	// learned. A line that moves is waited for, however long it is, or where a Store alone tells of it, for up to
+	// a day, or as long as the claims of 512 processes may take, but a year at most; and so is what only an answer
+	// can end: requests in flight, and a slow start. Zero and Forever mean no bound: the caller knows the quotas,
+	// and has a context; but what a Store alone says is waited for up to a day, or the Per of its quota if that is
+	// longer, after the line of others. (Of a Transport, for which a server may be anything, zero means two
+	// minutes.) If negative, it is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its

@@ -140,20 +140,31 @@ func (l *Lease) longest(bound time.Duration, name string) time.Duration {
 	return bound
 }
 
-// longestAhead bounds for how long a line is waited for of which a store alone tells, as a hold of a store is bounded.
-const longestAhead = 24 * time.Hour
+// longestAhead bounds for how long a line is waited for of which a store alone tells, as a hold of a store is bounded. It is
+// longestLine where mostCounted processes explain that: of 5/24h, 16 that want one each stand in line for three days.
+const (
+	longestAhead = 24 * time.Hour
+	longestLine  = 365 * longestAhead // a store that says more is mistaken: nobody waits for so long
+	mostCounted  = 512                // as many as a store.Ledger counts: a store may say any number
+)
 
 // othersAhead is how far ahead the slots of other processes may be. All get a Horizon of work together, and each one
 // claim more, of all that a quota grants at once; twice, if what each has in hand is of no use to its first claim; and
 // what is within a quarter of the Horizon (see store.Ask). Nobody knows what a claim with Debt costs. What is farther
 // ahead is a debt, or the mistake of a store, and no line that moves.
 func (l *Lease) othersAhead() time.Duration {
-	claim := time.Duration(0)
+	claim, owed := time.Duration(0), time.Duration(0)
 	for i := range l.quotas {
-		q := &l.quotas[i]
-		claim = max(claim, monotime.Scale(q.Per, int64(slot.Most(q)), int64(q.N)))
+		if q := &l.quotas[i]; q.Debt {
+			owed = longestAhead
+		} else {
+			claim = max(claim, monotime.Scale(q.Per, int64(slot.Most(q)), int64(q.N)))
+		}
 	}
-	return min(3*Horizon+l.slotLife+monotime.Times(2, monotime.Times(int64(max(l.last.members, 1)), claim)), longestAhead)
+	of := func(members int) time.Duration {
+		return 3*Horizon + l.slotLife + monotime.Times(2, monotime.Times(int64(members), claim))
+	}
+	return max(owed, min(of(max(l.last.members, 1)), max(min(of(mostCounted), longestLine), longestAhead)))
 }
 
 // longestGap bounds the time between two slots of a quota, given by its name: whatever the distance of the next

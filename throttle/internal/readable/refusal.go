@@ -74,7 +74,7 @@ func (r Refusal) String() string {
 // that says so much.
 func Within(in string, d, waited time.Duration) string {
 	if d == math.MaxInt64 {
-		return " (no bound, but of what a Store alone says a day is believed, or the Per of its quota)"
+		return " (no bound, but of a Store a day is believed, or the Per of its quota, beyond what others may have got)"
 	}
 	if waited = Round(waited); waited > 0 {
 		return fmt.Sprintf(" (%s%v, after waiting for %v)", in, Round(d), waited)
