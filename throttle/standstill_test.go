@@ -884,6 +884,48 @@ func TestStandstillOfAStoreThatHasNothing(t *testing.T) {
 	}
 }
 
+// TestHoldsOfAStoreHaveAnEnd: holds that a Store tells one after the other, or statements of a server that has nothing
+// left, hold a claim that waits for a day. Then slots alone count, so that a Store which means it hands out none before the
+// hold is over.
+func TestHoldsOfAStoreHaveAnEnd(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		none           bool // no slots, either
+		stated         bool // by a statement, which holds for a second more, and for MaxHold at the most
+		bound, maxHold time.Duration
+		hold, after    time.Duration // of the Store; after how long the claim goes, or is refused
+	}{
+		{false, false, 0, 0, 10 * time.Minute, day},
+		{false, false, standstill, 0, time.Minute, day},
+		{false, false, Forever, 0, 20 * 365 * day, day},
+		{false, false, 0, 2 * day, 10 * time.Minute, 2 * day},
+		{true, false, standstill, 0, time.Minute, day + standstill},
+		{false, true, 0, 0, 10 * time.Minute, day},
+		{false, true, standstill, 0, time.Minute, day},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &emptyStore{none: c.none, spoil: func(reply *store.Reply, _ int) {
+				if reply.Hold, reply.Next = c.hold, 0; c.stated {
+					reply.Hold, reply.Statements = 0, []quota.Statement{{Name: "core", Limit: 10, Reset: c.hold, ResetKnown: true, Resolution: time.Second}}
+				}
+			}}
+			l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), MaxStandstill: c.bound, MaxHold: c.maxHold, Shared: Shared{Store: s}}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*day)
+			defer cancel()
+			start := time.Now()
+			err := l.Wait(ctx, 1)
+			longest := 2*lease.Horizon + 1
+			if c.stated {
+				longest += c.hold + time.Second
+			}
+			if took := time.Since(start); errors.Is(err, ErrStandstill) != c.none || err != nil != c.none || took < c.after || took > c.after+longest {
+				t.Errorf("%+v: %v after %v", c, err, took)
+			}
+			l.Close()
+		})
+	}
+}
+
 // TestStandstillSparesWhoNeedsNothing: a claim that costs nothing of what a Store has not is no standstill, though it stood
 // behind claims that are.
 func TestStandstillSparesWhoNeedsNothing(t *testing.T) {

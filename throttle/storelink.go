@@ -58,7 +58,8 @@ type storeCall struct {
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
-	return &storeLink{l: l, lease: lease.New(lease.Config{Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
+	believed := max(check.MaxHold(l.MaxHold), 24*time.Hour) // whoever else writes to the store
+	return &storeLink{l: l, lease: lease.New(lease.Config{Believed: believed, Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
 }
 
 // ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
@@ -169,8 +170,8 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)
 	}
-	for i := range e.Statements {
-		s.l.server.Overhear(now, &e.Statements[i])
+	for _, st := range s.lease.Overheard(now, e.Statements, s.l.line.waiting) {
+		s.l.server.Overhear(now, &st)
 		s.l.heard()
 	}
 	for _, u := range e.Unserved {
@@ -192,8 +193,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 // holdUntil holds the bucket as other processes do. The instant of one hold differs by up to a round trip
 // from message to message: such a difference extends the hold, but does not begin a new one.
 func (s *storeLink) holdUntil(at, now monotime.Time) {
-	at = min(at, now.Add(max(check.MaxHold(s.l.MaxHold), 24*time.Hour))) // whoever else writes to the store
-	s.lease.StoreKnowsHold(at)
+	at = s.lease.HeldByStore(now, at, s.l.line.waiting)
 	if s.l.hold.Restate(at, now, s.lease.RoundTrip()) {
 		s.l.later()
 		return

@@ -144,8 +144,9 @@ type Limiter struct {
 	// a day, or as long as the claims of 512 processes may take, but a year at most; and so is what only an answer
 	// can end: requests in flight, and a slow start. Zero and Forever mean no bound: the caller knows the quotas,
 	// and has a context; but what a Store alone says is waited for up to a day, or the Per of its quota if that is
-	// longer, after the line of others. (Of a Transport, for which a server may be anything, zero means two
-	// minutes.) If negative, it is zero: claims wait only for others, and for answers.
+	// longer, after the line of others; holds and statements of a server, too, while no claim goes. (Of a Transport,
+	// for which a server may be anything, zero means two minutes.) If negative, it is zero: claims wait only for
+	// others, and for answers.
 	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its

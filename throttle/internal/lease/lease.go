@@ -53,6 +53,7 @@ type Config struct {
 
 	Fresh      bool          // nobody has drawn on the bucket before, as far as its user knows
 	Standstill time.Duration // for how long a claim waits for one token
+	Believed   time.Duration // for how long claims wait for the server because the store alone says so
 }
 
 // Lease is what one process holds of one bucket. New makes one.
@@ -89,6 +90,7 @@ type Lease struct {
 	sentOf     quota.Quotas // of which sent and asked are
 	statements statements
 	holdKnown  monotime.Time // the hold of which the store knows
+	toldSince  monotime.Time // when the store told of a hold, or of a statement, first while claims wait and none goes
 
 	// Whether to call the store, and what for.
 	serial        int64         // of the next request

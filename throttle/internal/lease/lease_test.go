@@ -80,7 +80,7 @@ func (l *testLine) Hope(i int) *Hope {
 // newLease returns a Lease of quotas, with a SlotLife of 100 ms.
 func newLease(t *testing.T, quotas string, reserve float64) *Lease {
 	t.Helper()
-	l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: 100 * ms})
+	l := New(Config{Name: "api", Bucket: "b", Member: "m", SlotLife: 100 * ms, Believed: time.Hour})
 	l.Set(0, parse(t, quotas), reserve)
 	return l
 }
@@ -298,7 +298,7 @@ func TestNextWhen(t *testing.T) {
 		}, queue(), false, 0},
 		"a hold": {func(_ *testing.T, l *Lease) { l.TellHold(at(0)); l.Tick(at(0), at(s)) }, queue(), true, 0},
 		"a hold that is known": {func(_ *testing.T, l *Lease) {
-			l.StoreKnowsHold(at(s))
+			l.HeldByStore(at(0), at(s), 0)
 			l.TellHold(at(0))
 			l.Tick(at(0), at(s))
 		}, queue(), false, 0},

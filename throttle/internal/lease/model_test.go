@@ -235,7 +235,7 @@ func (f *fleet) exchange(r *store.Request) *store.Reply {
 	for _, m := range f.members {
 		m.after(f.upTo(3*ms), func() {
 			if news.Hold > 0 {
-				m.StoreKnowsHold(m.clock().Add(news.Hold))
+				m.HeldByStore(m.clock(), m.clock().Add(news.Hold), 0)
 				m.held = max(m.held, m.clock().Add(news.Hold))
 			}
 			if news.Room {
@@ -252,7 +252,7 @@ func (m *member) ended(c *Call, sent monotime.Time, asked []*claim, reply *store
 	now := m.clock()
 	e := m.Step(now, sent, c, reply, err, false)
 	if e.Hold != 0 {
-		m.StoreKnowsHold(e.Hold)
+		m.HeldByStore(m.clock(), e.Hold, 0)
 		m.held = max(m.held, e.Hold)
 	}
 	for _, u := range e.Unserved {
@@ -272,7 +272,7 @@ func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails boo
 	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 1)), quotas: parse(t, text), fails: fails, slotLife: 20 * ms}
 	f.ledger.Epoch = time.Unix(0, f.r.Int64N(1e18))
 	for i := range 1 + f.r.IntN(5) {
-		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: f.slotLife, Outage: Closed})}
+		m := &member{fleet: f, ahead: f.upTo(time.Hour), Lease: New(Config{Name: "api", Member: fmt.Sprint(i), SlotLife: f.slotLife, Outage: Closed, Believed: monotime.Longest})}
 		m.Set(0, f.quotas, reserve)
 		f.members = append(f.members, m)
 	}

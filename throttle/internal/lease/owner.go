@@ -33,8 +33,30 @@ func (l *Lease) Tick(now, held monotime.Time) bool {
 // next Tick, which is due now, decides.
 func (l *Lease) TellHold(now monotime.Time) { l.wakeBy(now) }
 
-// StoreKnowsHold notes that the store knows of a hold, which need not be told.
-func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
+// HeldByStore returns until when a hold is believed of which the store tells, and which it need not be told.
+func (l *Lease) HeldByStore(now, hold monotime.Time, waiting int) monotime.Time {
+	hold = min(hold, l.believedUntil(now, waiting))
+	l.holdKnown = max(l.holdKnown, hold)
+	return hold
+}
+
+// Overheard returns those statements of a server that are believed of which the store tells: all or none.
+func (l *Lease) Overheard(now monotime.Time, all []quota.Statement, waiting int) []quota.Statement {
+	if len(all) > 0 && now >= l.believedUntil(now, waiting) {
+		return nil
+	}
+	return all
+}
+
+// believedUntil is until when the store is believed that says of the server to wait: for config.Believed since it said so
+// first while so many claims waited and none went. Else holds that come one after the other would hold claims for
+// ever. A store that means what it says hands out no slot before its hold is over.
+func (l *Lease) believedUntil(now monotime.Time, waiting int) monotime.Time {
+	if waiting == 0 || l.toldSince == 0 || l.toldSince < l.demand.grants.at {
+		l.toldSince = now
+	}
+	return l.toldSince.Add(l.config.Believed)
+}
 
 // Heard takes in news, and reports whether to call Next. If the store has lost the bucket it is told at once
 // what is known here, or once it can be reached; and after the call under way, whose reply may be of before the

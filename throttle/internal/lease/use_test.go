@@ -340,7 +340,7 @@ func TestFarewell(t *testing.T) {
 	r := l.Farewell(at(ms), at(s))
 	equal(t, "first", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold, r.Asks}, []any{int64(2), []int{1}, []store.Part(nil), false, s - ms, []store.Ask(nil)})
 	l.Acknowledged()
-	l.StoreKnowsHold(at(s))
+	l.HeldByStore(at(0), at(s), 0)
 	r = l.Farewell(at(ms), at(s))
 	equal(t, "last", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold}, []any{int64(3), []int{1}, []store.Part{{Slot: 2, Cost: []int{1}}}, true, time.Duration(0)})
 }
