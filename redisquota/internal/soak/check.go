@@ -26,15 +26,18 @@ type verdict struct {
 func (c *cell) worst() (v verdict) {
 	v.rate = 2
 	for i, l := range chosen() {
-		q := &quota.MustParse(l.text).Explicit()[0]
+		qs := quota.MustParse(l.text).Explicit()
+		q := &qs[0]
 		sends := c.sends[i]
 		slices.SortFunc(sends, func(a, b sending) int { return cmp.Compare(a.at, b.at) })
-		over := c.over(q, sends)
-		if over > 0 {
-			v.notes = append(v.notes, fmt.Sprintf("%s: %d", l.text, over))
+		for i := range qs {
+			over := c.over(&qs[i], sends)
+			if over > 0 {
+				v.notes = append(v.notes, fmt.Sprintf("%s of %s: %d", qs[i].String(), l.text, over))
+			}
+			v.over = max(v.over, over)
 		}
-		v.over = max(v.over, over)
-		if !l.uneven {
+		if !l.uneven && len(qs) == 1 {
 			if rate := rate(q, sends, c.ended.Add(settled), c.end, c.fault.sets); rate < v.rate {
 				v.rate, v.rateOf = rate, l.text
 			}
@@ -61,14 +64,13 @@ func (c *cell) over(q *quota.Quota, sends []sending) (over int) {
 	case quota.TokenBucket:
 		level, last := 0.0, int64(0)
 		burst := float64(max(q.Burst, 1)) + float64(q.N)*slack.Seconds()/q.Per.Seconds()
-		if q.Burst <= 1 { // what is due within SlotLife may go at once: see store.Store
-			burst++
-		}
 		for _, s := range sends {
 			level = max(level-float64(s.at-last)*float64(q.N)/float64(per), 0) + float64(s.cost)
 			last = s.at
 			over = max(over, int(level-burst))
 		}
+		span := max(per, time.Second.Microseconds()) // of a small burst, what is due within SlotLife may go at once: see package store
+		over = min(over, c.inSpan(sends, span-late, max(q.Burst, 1)+int(int64(q.N)*span/per)))
 	case quota.ClockWindow, quota.EstimatedWindow:
 		if c.fault.clock {
 			return c.inSpan(sends, per-late, 2*q.N) // nobody knows the windows

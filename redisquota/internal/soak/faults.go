@@ -177,6 +177,39 @@ var faults = []fault{
 		c.gone[0], c.gone[1], c.gone[len(c.workers)] = true, true, true
 		return errors.Join(c.workers[0].cmd.Process.Kill(), c.workers[1].cmd.Process.Kill(), c.start(ctx))
 	}},
+	{name: "killing", what: "for 8 s one of the processes is killed each 100 ms, and one begins", do: func(ctx context.Context, c *cell) error {
+		var err error
+		for i := range 80 {
+			pause(ctx, 100*time.Millisecond)
+			c.gone[i], c.gone[len(c.workers)] = true, true
+			err = errors.Join(err, c.workers[i].cmd.Process.Kill(), c.start(ctx))
+		}
+		return err
+	}},
+	{name: "silent", what: "nothing comes through, and no connection ends, for 4 s", outage: down, do: through(func(p *proxy, on bool) { p.silent = on })},
+	{name: "jitter", what: "each reply takes up to 2 s, for 4 s", outage: down, do: through(func(p *proxy, on bool) {
+		if p.jitter = 0; on {
+			p.jitter = 2 * time.Second
+		}
+	})},
+	{name: "evicting", what: "others fill the memory of a server that evicts, for 4 s", args: []string{"--maxmemory", "8mb", "--maxmemory-policy", "allkeys-random"}, do: func(ctx context.Context, c *cell) error {
+		for i := range 400 {
+			pause(ctx, 10*time.Millisecond)
+			pipe := c.redis.Pipeline()
+			for k := range 20 {
+				pipe.Set(ctx, fmt.Sprint("noise", i, ":", k), strings.Repeat("x", 4<<10), 0)
+			}
+			if _, err := pipe.Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return c.withKeys(ctx, "", func(key string) error {
+			if strings.HasPrefix(key, "noise") {
+				return c.redis.Del(ctx, key).Err()
+			}
+			return nil
+		})
+	}},
 	{name: "sigstop", what: "the server is stopped for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
 		err := c.server.Signal(syscall.SIGSTOP)
 		pause(ctx, down)
@@ -275,6 +308,19 @@ var faults = []fault{
 	clock("back1h", -time.Hour),
 	clock("forward5s", 5*time.Second),
 	clock("forward1h", time.Hour),
+}
+
+// through has all proxies be otherwise for a while.
+func through(be func(p *proxy, on bool)) func(context.Context, *cell) error {
+	return func(ctx context.Context, c *cell) error {
+		for _, on := range []bool{true, false} {
+			c.proxies(0, false, func(p *proxy) { be(p, on) })
+			if on {
+				pause(ctx, down)
+			}
+		}
+		return nil
+	}
 }
 
 // hangsUp has the server end all connections when a setting has changed, which changes back after a while.

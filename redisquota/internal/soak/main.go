@@ -6,6 +6,7 @@
 //
 //	go run ./internal/soak                            # a minute: the faults that cost most
 //	go run ./internal/soak -long                      # some ten minutes: all faults, with Closed and with Share
+//	go run ./internal/soak -faults killing -members 8 -random 4 -seed 7   # lists of quotas and costs that are drawn
 //	go run ./internal/soak -faults flushall,restart -modes share -kinds "100/s burst 300"
 //
 // For each fault and each Outage it prints, of all quotas the worst:
@@ -42,6 +43,8 @@ var (
 	members = flag.Int("members", 5, "how many processes")
 	slack   = flag.Duration("slack", 40*time.Millisecond, "how late a busy machine may note a sending")
 	cells   = flag.Int("parallel", 2, "how many fleets at a time")
+	drawn   = flag.Int("random", 0, "so many lists of quotas that are drawn, instead of -kinds")
+	seed    = flag.Uint64("seed", 1, "of -random")
 	want    = flag.Bool("want", false, "fail if anything is over")
 )
 
@@ -62,8 +65,9 @@ var sharedQuotas = []load{
 // load is what one quota is used for.
 type load struct {
 	text   string
-	costs  []int // of the claims of each process, in turns; 1 if empty
-	uneven bool  // too few or too large for what goes in some seconds to mean anything
+	name   string // of the bucket, if not the text
+	costs  []int  // of the claims of each process, in turns; 1 if empty
+	uneven bool   // too few or too large for what goes in some seconds to mean anything
 }
 
 // short are the faults of the short form.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ type proxy struct {
 	target string
 	down   bool          // nothing gets through
 	delay  time.Duration // of each reply
+	jitter time.Duration // by up to so much a reply takes longer
+	silent bool          // what comes is taken, and neither goes on nor is answered, as behind a cable that is out
 	lose   int           // of so many replies one is lost, and the connection with it; 0 loses none
 	count  int
 	conns  map[net.Conn]struct{}
@@ -68,7 +71,7 @@ func (p *proxy) serve(ctx context.Context, c net.Conn) {
 		p.mu.Unlock()
 	}()
 	go func() {
-		_, _ = io.Copy(s, c)
+		_, _ = io.Copy(s, p.heard(c))
 		_ = s.Close()
 	}()
 	b := make([]byte, 64<<10)
@@ -76,12 +79,18 @@ func (p *proxy) serve(ctx context.Context, c net.Conn) {
 		n, err := s.Read(b)
 		if n > 0 {
 			p.mu.Lock()
-			delay, lost := p.delay, false
+			delay, silent, lost := p.delay, p.silent, p.silent
+			if p.jitter > 0 {
+				delay += rand.N(p.jitter)
+			}
 			if p.count++; p.lose > 0 && p.count%p.lose == 0 {
 				lost = true
 			}
 			p.mu.Unlock()
-			if lost {
+			switch {
+			case lost && silent:
+				continue
+			case lost:
 				return
 			}
 			if delay > 0 {
@@ -105,6 +114,27 @@ func (p *proxy) set(change func(*proxy), cut bool) {
 	if cut {
 		for c := range p.conns {
 			_ = c.Close()
+		}
+	}
+}
+
+// heard is what c sends, but for what is lost while the proxy is silent.
+func (p *proxy) heard(c net.Conn) io.Reader { return &heard{p, c} }
+
+type heard struct {
+	p *proxy
+	c net.Conn
+}
+
+// Read implements io.Reader.
+func (h *heard) Read(b []byte) (int, error) {
+	for {
+		n, err := h.c.Read(b)
+		h.p.mu.Lock()
+		silent := h.p.silent
+		h.p.mu.Unlock()
+		if !silent || err != nil {
+			return n, err
 		}
 	}
 }

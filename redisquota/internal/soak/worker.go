@@ -4,8 +4,10 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -43,7 +45,7 @@ func work(addr string) {
 	store := goredis.New(redis.NewClient(&redis.Options{Addr: addr, DialTimeout: 200 * time.Millisecond}))
 	var wait sync.WaitGroup
 	for i, load := range chosen() {
-		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Shared: throttle.Shared{Store: store, Outage: outages[os.Getenv(outageEnv)]}, MaxStandstill: throttle.Forever}
+		l := &throttle.Limiter{Name: cmp.Or(load.name, load.text), Quotas: quota.MustParse(load.text), Shared: throttle.Shared{Store: store, Outage: outages[os.Getenv(outageEnv)]}, MaxStandstill: throttle.Forever}
 		for k := range perQuota {
 			cost := 1
 			if len(load.costs) > 0 {
@@ -71,10 +73,60 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 // chosen are the quotas that -kinds asks for.
 func chosen() (loads []load) {
+	if *drawn > 0 {
+		return draw()
+	}
 	for _, l := range sharedQuotas {
 		if *kinds == "" || strings.Contains(","+*kinds+",", ","+l.text+",") {
 			loads = append(loads, l)
 		}
+	}
+	return loads
+}
+
+// draw returns lists of one to three quotas of all kinds, and costs.
+func draw() (loads []load) {
+	r := rand.New(rand.NewPCG(*seed, 0))
+	for i := range *drawn {
+		var texts []string
+		least := 1 << 30
+		for range 1 + r.IntN(3) {
+			per := []string{"500ms", "s", "2s", "3s", "5s"}[r.IntN(5)]
+			n := []int{3, 10, 20, 60, 100, 300, 1000}[r.IntN(7)]
+			text := fmt.Sprintf("%d/%s", n, per)
+			burst := n
+			switch r.IntN(9) {
+			case 0:
+				text, burst = text+" even", 1
+			case 1, 2:
+				burst = 1 + r.IntN(n)
+				text += fmt.Sprintf(" burst %d", burst)
+			case 3:
+				text += " log"
+			case 4:
+				text += " sliding"
+			case 5:
+				text += " window"
+			case 6:
+				text += " window grid"
+			case 7:
+				text += " estimate"
+			}
+			least = min(least, burst)
+			texts = append(texts, text)
+		}
+		l := load{text: strings.Join(texts, ", ")}
+		if quotas, err := quota.Parse(l.text); err != nil || quotas.Validate() != nil {
+			continue
+		}
+		if least > 1 && r.IntN(2) == 0 {
+			l.uneven = true
+			for range perQuota {
+				l.costs = append(l.costs, 1+r.IntN(least))
+			}
+		}
+		l.name = fmt.Sprintf("drawn-%d", i)
+		loads = append(loads, l)
 	}
 	return loads
 }
