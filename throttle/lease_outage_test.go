@@ -722,3 +722,77 @@ func TestBurstInAnOutage(t *testing.T) {
 		})
 	}
 }
+
+// farStore is one whose calls take a while each way, and end with their contexts.
+type farStore struct {
+	store.Memory
+	oneWay  time.Duration
+	timeout atomic.Int64 // of the last call
+}
+
+// Exchange implements store.Store.
+func (s *farStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	until, _ := ctx.Deadline()
+	s.timeout.Store(int64(time.Until(until)))
+	if err := pause(ctx, s.oneWay); err != nil {
+		return nil, err
+	}
+	reply, err := s.Memory.Exchange(ctx, r)
+	if err == nil {
+		err = pause(ctx, s.oneWay)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// TestStoreThatIsFar: a call may take as long as a SlotLife that is set, and a second at most, where only slots let claims
+// go; else 250 ms. So a store that is farther away than that can be used.
+func TestStoreThatIsFar(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		outage       Outage
+		slotLife     time.Duration
+		trip, within time.Duration
+	}{
+		{OutageClosed, 0, 240 * ms, 250 * ms},
+		{OutageClosed, 0, 260 * ms, 250 * ms},
+		{OutageClosed, 100 * ms, 80 * ms, 250 * ms},
+		{OutageClosed, 800 * ms, 400 * ms, 800 * ms},
+		{OutageClosed, 800 * ms, 820 * ms, 800 * ms},
+		{OutageClosed, 10 * time.Second, 980 * ms, time.Second},
+		{OutageClosed, 10 * time.Second, 1020 * ms, time.Second},
+		{OutageShare, 800 * ms, 400 * ms, 250 * ms},
+		{OutageOpen, 800 * ms, 240 * ms, 250 * ms},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &farStore{oneWay: c.trip / 2}
+			var events []StoreEventKind
+			l := &Limiter{Name: "api", Quotas: quotas(t, "100/m"), Shared: Shared{Store: s, Outage: c.outage, SlotLife: c.slotLife, Event: func(e StoreEvent) { events = append(events, e.Kind) }}}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			start, reached := time.Now(), c.trip < c.within
+			if err := l.Wait(ctx, 1); (err == nil) != reached || reached && time.Since(start) != c.trip {
+				t.Errorf("%+v: %v after %v, want that the store is reached: %v", c, err, time.Since(start), reached)
+			}
+			if got := time.Duration(s.timeout.Load()); got != c.within || (len(events) == 0) != reached {
+				t.Errorf("%+v: a call may take %v, and %v happened", c, got, events)
+			}
+			if err := l.Close(); err != nil && reached {
+				t.Errorf("%+v: %v", c, err)
+			}
+		})
+	}
+}

@@ -873,7 +873,7 @@ func TestStandstillOfAStoreThatHasNothing(t *testing.T) {
 				if most, calls := 1000+int((standstill-10*time.Second)/lease.Horizon)+10, s.mend(); calls > most {
 					t.Errorf("%s: %d calls, want %d at most", name, calls, most)
 				}
-				time.Sleep(2*lease.Horizon + 1) // until then a claim is refused at once
+				time.Sleep(3*lease.Horizon + 1) // until then a claim is refused at once
 				start = time.Now()
 				if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) > lease.Horizon {
 					t.Errorf("%s: when it is right again, %v after %v", name, err, time.Since(start))

@@ -58,8 +58,7 @@ type storeCall struct {
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
-	believed := max(check.MaxHold(l.MaxHold), 24*time.Hour) // whoever else writes to the store
-	return &storeLink{l: l, lease: lease.New(lease.Config{Believed: believed, Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
+	return &storeLink{l: l, lease: lease.New(lease.Config{Believed: max(check.MaxHold(l.MaxHold), 24*time.Hour), Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
 }
 
 // ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
@@ -85,8 +84,8 @@ func (s *storeLink) call(c *storeCall) {
 	var sent monotime.Time
 	var luck float64
 	var reply *store.Reply
-	began, err := s.l.now(), call.ErrLeft
-	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(began, 0, c, nil, call.ErrOverdue, true) })
+	began, err, timeout := s.l.now(), call.ErrLeft, s.lease.Timeout()
+	overdue := time.AfterFunc(timeout+call.Grace, func() { s.replied(began, 0, c, nil, call.ErrOverdue, true) })
 	defer func() {
 		overdue.Stop()
 		if err = call.Ended(recover(), err); err != nil {
@@ -104,12 +103,12 @@ func (s *storeLink) call(c *storeCall) {
 		}
 	}
 	if s.stopListening == nil && s.tries.Due(began) {
-		if s.listen(); !overdue.Reset(call.OverdueAfter) {
+		if s.listen(); !overdue.Reset(timeout + call.Grace) {
 			err = call.ErrOverdue // what the request says is of before
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), call.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	c.Request.Learned = s.teach()
 	luck, sent = check.Draw(s.l.Rand), s.l.now()
@@ -322,7 +321,7 @@ func (s *storeLink) sayFarewell() error {
 	s.timer.Stop()
 	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock()
-	return link.Farewell(s.l.Shared.Store, stop, overdue, func() *store.Request {
+	return link.Farewell(s.l.Shared.Store, stop, overdue, s.lease.Timeout(), func() *store.Request {
 		r := s.lease.Farewell(s.l.lock(), s.l.hold.Until())
 		s.l.unlock()
 		if r != nil {
@@ -413,8 +412,9 @@ func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
 
 // Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all
 // later claims, get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire by
-// themselves. A call that does not return within 300 ms has failed, and no other is made. Later calls of Close
-// return nil. Without a Store, Close does nothing and returns nil.
+// themselves. A call that does not return within 300 ms, or as long as a Store has that is far (Shared.SlotLife),
+// has failed, and no other is made. Later calls of Close return nil. Without a Store, Close does nothing and
+// returns nil.
 //
 // A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at
 // most its share of half a second.

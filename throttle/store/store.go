@@ -31,7 +31,7 @@ type Store interface {
 	// in their order. It returns when ctx ends. With an error, it may have been done or not; if that is a
 	// slog.LogValuer, pacer.Log writes what it says, else not its text. A Limiter takes an Exchange, or a
 	// Listen, that has not returned after 300 ms for one that failed, and makes no other call before that one
-	// has ended.
+	// has ended. With OutageClosed, it has as much time as a SlotLife that is set, up to a second.
 	//
 	// A client of a network may repeat a request: a store must bear the same request twice, and an
 	// older one after it. See Request.Serial.

@@ -8,15 +8,18 @@ import (
 	"time"
 )
 
-// Timeout is how long a call may take.
+// Timeout is how long a call may take, unless its store is far.
 const Timeout = 250 * time.Millisecond
 
-// OverdueAfter is when a call that has not returned counts as failed. A function that heeds its context has
+// Grace is how long after its time a call that has not returned counts as failed. A function that heeds its context has
 // returned then.
-const OverdueAfter = Timeout + 50*time.Millisecond
+const Grace = 50 * time.Millisecond
+
+// OverdueAfter is when a call counts as failed that may take Timeout.
+const OverdueAfter = Timeout + Grace
 
 // ErrOverdue is the error of a call that does not return.
-var ErrOverdue = fmt.Errorf("throttle: the Store has not returned within %v: %w", OverdueAfter, context.DeadlineExceeded)
+var ErrOverdue = fmt.Errorf("throttle: the Store has not returned within %v, or SlotLife: %w", OverdueAfter, context.DeadlineExceeded)
 
 // ErrLeft is the error of a call that has ended its goroutine.
 var ErrLeft = errors.New("throttle: the Store has ended the goroutine that called it")
@@ -27,18 +30,18 @@ func TookTooLong(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// InTime calls f in a goroutine of its own, and returns its error; ErrOverdue if f does not return, and an
-// error that says so if f panics.
-func InTime(f func(ctx context.Context) error) error {
+// InTime calls f, which may take so long, in a goroutine of its own, and returns its error; ErrOverdue if f does not
+// return, and an error that says so if f panics.
+func InTime(timeout time.Duration, f func(ctx context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() {
 		err := ErrLeft
 		defer func() { ended <- Ended(recover(), err) }()
-		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		err = f(ctx)
 	}()
-	overdue := time.NewTimer(OverdueAfter)
+	overdue := time.NewTimer(timeout + Grace)
 	defer overdue.Stop()
 	select {
 	case <-overdue.C:

@@ -33,7 +33,7 @@ func TestInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				if err := call.InTime(c.f); !errors.Is(err, c.want) || time.Since(start) != c.took {
+				if err := call.InTime(call.Timeout, c.f); !errors.Is(err, c.want) || time.Since(start) != c.took {
 					t.Errorf("%v after %v, want %v after %v", err, time.Since(start), c.want, c.took)
 				}
 				time.Sleep(time.Hour)
@@ -51,7 +51,7 @@ func TestInTimePanics(t *testing.T) {
 		"own":  func() { panic(own) },
 		"runtime error: invalid memory address or nil pointer dereference": func() { none.n++ },
 	} {
-		err := call.InTime(func(context.Context) error { f(); return nil })
+		err := call.InTime(call.Timeout, func(context.Context) error { f(); return nil })
 		text := fmt.Sprint(err)
 		if !strings.HasPrefix(text, "throttle: the Store panicked, in github.com/gopacer/pacer/throttle/internal/call_test.TestInTimePanics.func") ||
 			!strings.HasSuffix(text, "): "+want) || errors.Is(err, own) != (want == "own") {

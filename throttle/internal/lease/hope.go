@@ -93,8 +93,9 @@ type vain struct {
 // largest cost in some 110 calls, and each may take a few hundredths of a second.
 const mostVain = 10 * time.Second
 
-// goesOn is how far apart two replies are at the most: who waits is asked for each Horizon, and a call takes less than one.
-const goesOn = 2 * Horizon
+// goesOn is how far apart two replies are at the most: who waits is asked for each Horizon, and a call takes a second at most
+// (Timeout).
+const goesOn = Horizon + time.Second
 
 // note takes in a reply that had so many slots which can be used, while these claims waited, and when it says that the
 // next slot can be had.

@@ -14,9 +14,9 @@ import (
 )
 
 // Farewell calls stop, which Listen has returned, unless it is nil. Then it tells the store what next returns,
-// each in time, until that is nil or leaves; told is called after each. While a call is overdue, it makes no
+// each within the timeout, until that is nil or leaves; told is called after each. While a call is overdue, it makes no
 // other.
-func Farewell(to store.Store, stop func(), overdue bool, next func() *store.Request, told func()) error {
+func Farewell(to store.Store, stop func(), overdue bool, timeout time.Duration, next func() *store.Request, told func()) error {
 	if stop != nil {
 		if err := Stop(stop); err != nil {
 			return err
@@ -26,7 +26,7 @@ func Farewell(to store.Store, stop func(), overdue bool, next func() *store.Requ
 		return call.ErrOverdue
 	}
 	for r := next(); r != nil; r = next() {
-		err := call.InTime(func(ctx context.Context) error {
+		err := call.InTime(timeout, func(ctx context.Context) error {
 			_, err := to.Exchange(ctx, r)
 			return err
 		})
@@ -104,5 +104,5 @@ func Listen[T any](tries *Tries, now monotime.Time, to store.Store, bucket strin
 
 // Stop calls what Listen has returned.
 func Stop(stop func()) error {
-	return call.InTime(func(context.Context) error { stop(); return nil })
+	return call.InTime(call.Timeout, func(context.Context) error { stop(); return nil })
 }
