@@ -59,7 +59,7 @@ func meantBy(words []string) (text, note string, ok bool) {
 		words = words[g.read(words):]
 	}
 	if g.last(0) == "burst" { // of which size is not said
-		g.words = append(g.words, g.words[0])
+		g.words, g.note = append(g.words, g.words[0]), "the text does not say how many may go at once"
 	}
 	quotas, err := parse(g.text())
 	var e *syntaxError

@@ -71,7 +71,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5/s burst 10 10/m":          `column 14: "10/m", did you mean "5/s burst 10, 10/m"`,
 		"5/s 10/m 100/h 3 in flight": `column 5: "10/m", did you mean "5/s, 10/m, 100/h, 3 in flight"`,
 		"5 tokens/s 1MB/m":           `column 12: "1MB/m", did you mean "5 tokens/s, 1MB/m"`,
-		"5/s burst":                  `column 10: nothing, did you mean "5/s burst 5"`,
+		"5/s burst":                  `column 10: nothing, did you mean "5/s burst 5" (the text does not say how many may go at once)`,
 		"5/s token":                  `column 5: "token", did you mean "5 tokens/s"`,
 		"5/s tokens burst 9":         `column 5: "tokens", did you mean "5 tokens/s burst 9"`,
 		"10 concurent":               `column 13: nothing, did you mean "10 in flight"`,

@@ -132,7 +132,7 @@ func coversBucket(x, y Quota) string {
 // coversWindow returns why y never binds: no window of y ever sees more than N of y.
 func coversWindow(x, y Quota, above bool) string {
 	var n float64
-	span, in := y.Per, " in "
+	span, in, why := y.Per, " in ", ""
 	switch {
 	case x.Kind == y.Kind && x.Per == y.Per && (y.Kind.OnClock() || !above && x.cells() == y.cells() || y.Kind == Plain && x.cells() == 0 && y.cells() == 0):
 		// Both count in the same windows.
@@ -141,10 +141,10 @@ func coversWindow(x, y Quota, above bool) string {
 		// Each window of y consists of whole windows of x.
 		n, in = float64(x.N)*float64(y.Per/x.Per), " in each window of "
 	case y.Kind == SlidingWindow:
-		span = roundUp(span + y.Per/time.Duration(y.Cells)) // a token counts for so long at most
+		span, why = roundUp(span+y.Per/time.Duration(y.Cells)), counted
 		n = x.admits(span)
 	case y.Kind == Plain:
-		span = roundUp(span + y.Per/PlainCells) // its cells
+		span, why = roundUp(span+y.Per/PlainCells), counted
 		if n = x.admits(span); n > 0.8*float64(y.N) {
 			return "" // the last fifth may be spread
 		}
@@ -166,8 +166,11 @@ func coversWindow(x, y Quota, above bool) string {
 	if n = math.Floor(n + max(noise, n*noise*noise)); n > float64(y.N) {
 		return ""
 	}
-	return "admits at most " + x.tokens(n) + in + span.String()
+	return "admits at most " + x.tokens(n) + in + span.String() + why
 }
+
+// counted says why a span is longer than that of a quota, which counts in cells.
+const counted = ", for which one may count"
 
 // roundUp returns a span for people to read, which is no shorter: what is admitted in it is no less.
 func roundUp(d time.Duration) time.Duration {
