@@ -6,6 +6,7 @@ package readable
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"time"
 	"unicode"
@@ -103,4 +104,18 @@ func Round(d time.Duration) time.Duration {
 		return d.Round(10 * time.Microsecond)
 	}
 	return d
+}
+
+// Lasting is d as people say it: rounded, and from two days on in days and hours, as "30d12h".
+func Lasting(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d = Round(d); d < 2*day {
+		return d.String()
+	}
+	d = d.Round(time.Hour)
+	text := fmt.Sprintf("%dd", d/day)
+	if hours := d % day / time.Hour; hours > 0 {
+		text += fmt.Sprintf("%dh", hours)
+	}
+	return text
 }

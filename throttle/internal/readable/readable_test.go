@@ -51,3 +51,16 @@ func TestJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestLasting: nobody says 743 hours.
+func TestLasting(t *testing.T) {
+	const h = time.Hour
+	for d, want := range map[time.Duration]string{
+		1234567 * time.Microsecond: "1.23s", h: "1h0m0s", 24 * h: "24h0m0s", 48*h - time.Second: "47h59m59s",
+		48 * h: "2d", 744*h - time.Second: "31d", 743 * h: "30d23h", 8784 * h: "366d", math.MaxInt64: "106751d23h",
+	} {
+		if got := Lasting(d); got != want {
+			t.Errorf("%v: got %s, want %s", d, got, want)
+		}
+	}
+}

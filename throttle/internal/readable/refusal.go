@@ -54,7 +54,7 @@ func (r Refusal) String() string {
 	case r.TooLarge:
 		fmt.Fprintf(&b, ", cost %d", r.Cost)
 	case r.Wait > 0:
-		fmt.Fprintf(&b, ", could go in %v", Round(r.Wait))
+		fmt.Fprintf(&b, ", could go in %s", Lasting(r.Wait))
 	}
 	switch r.Cause {
 	case inFlight:
@@ -77,9 +77,9 @@ func Within(in string, d, waited time.Duration) string {
 		return " (no bound, but of a Store a day is believed, or the Per of its quota, beyond what others may have got)"
 	}
 	if waited = Round(waited); waited > 0 {
-		return fmt.Sprintf(" (%s%v, after waiting for %v)", in, Round(d), waited)
+		return fmt.Sprintf(" (%s%s, after waiting for %v)", in, Lasting(d), waited)
 	}
-	return fmt.Sprintf(" (%s%v)", in, Round(d))
+	return fmt.Sprintf(" (%s%s)", in, Lasting(d))
 }
 
 // BeforeAnswer says which deadline was missed: in how long the claim must go, and how long its answer is expected to
