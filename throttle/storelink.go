@@ -54,7 +54,7 @@ type storeCall struct {
 }
 
 // mostCalls bounds how many calls the buckets of a Group have under way, forgotten ones too, of which some may
-// never return: others then fail before they are made.
+// never return: others then fail before they are made, and no farewell is said.
 const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
@@ -319,7 +319,7 @@ func (w *waiter) awaitsCall() bool {
 func (s *storeLink) sayFarewell() error {
 	s.l.lock()
 	s.timer.Stop()
-	stop, overdue := s.stopListening, s.overdue
+	stop, overdue := s.stopListening, s.overdue || s.l.entry.group != nil && s.l.entry.group.calls.Load() >= mostCalls
 	s.l.unlock()
 	return link.Farewell(s.l.Shared.Store, stop, overdue, s.lease.Timeout(), func() *store.Request {
 		r := s.lease.Farewell(s.l.lock(), s.l.hold.Until())
