@@ -14,13 +14,14 @@ import (
 )
 
 // The report of the program as it stands, in virtual time. Which of the requests that are sent at once wait is
-// a matter of chance.
+// a matter of chance: of 600 runs in which goroutines took turns at random, 46 to 60 refusals would have been saved, 52
+// on average.
 func TestReport(t *testing.T) {
 	want := regexp.MustCompile(`^For 6s, a client sends 20 requests every 600ms. pacer only looks on.
 
 api.example.com
   200 answers, 60 of them refusals
-  pacer would have saved (5\d|60) of the refusals: it would have let these requests wait
+  pacer would have saved ([45]\d|60) of the refusals: it would have let these requests wait
   \d+ requests would have waited, for \d+ms on average, for [\d.]+m?s at most
   what for: window used up \(\d+\)(, slow start \(\d+\))?
   the quota that fits: 50/2s, which explains 200 of 200 answers, and is what the host states
