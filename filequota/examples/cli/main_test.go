@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // TestSharingIsNotRefused: the table shows what README.md and docs/sharing.md say: each run for itself is
@@ -19,15 +20,20 @@ func TestSharingIsNotRefused(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	refused := func(row string) int {
-		m := regexp.MustCompile(`(?m)^` + row + ` +120 +(\d+) `).FindSubmatch(out)
+	refused := func(row string) (n int, took time.Duration) {
+		m := regexp.MustCompile(`(?m)^` + row + ` +120 +(\d+) +(\S+) `).FindSubmatch(out)
 		if m == nil {
 			t.Fatalf("no row %q in\n%s", row, out)
 		}
-		n, _ := strconv.Atoi(string(m[1]))
-		return n
+		n, _ = strconv.Atoi(string(m[1]))
+		took, _ = time.ParseDuration(string(m[2]))
+		return n, took
 	}
-	if alone, shared := refused("each for itself"), refused("sharing"); alone == 0 || shared != 0 {
-		t.Errorf("refused %d times each for itself, and %d sharing; want some, and none\n%s", alone, shared, out)
+	alone, took := refused("each for itself")
+	if alone == 0 && took < 900*time.Millisecond { // a machine so busy that they take a second asks for no more than there is
+		t.Errorf("refused 0 times each for itself, in %v; want some\n%s", took, out)
+	}
+	if n, _ := refused("sharing"); n != 0 {
+		t.Errorf("refused %d times sharing, want none\n%s", n, out)
 	}
 }
