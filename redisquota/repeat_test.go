@@ -164,7 +164,11 @@ func TestStoreReplyLost(t *testing.T) {
 			(&member{t: t, store: goredis.New(c), quotas: a.quotas}).open()
 			var slots []int64
 			for range 20 {
-				slots = append(slots, a.ask(1, 1).Slots[0].ID)
+				got := a.ask(1, 1)
+				if len(got.Slots) != 1 {
+					t.Fatalf("after %d slots and %d lost replies: %+v, want a slot", len(slots), lost.Load(), got)
+				}
+				slots = append(slots, got.Slots[0].ID)
 			}
 			if lost.Load() == 0 {
 				t.Fatal("no reply was lost")
