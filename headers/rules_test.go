@@ -38,6 +38,11 @@ var rules = map[string][]ruleCase{
 		{"none, a fraction", []string{"X-RateLimit-Acme-Load", "0.75", "X-RateLimit-Acme-Load-Remaining", "0"}, `"acme-load" 0/?`},
 		{"Zendesk, words", []string{"Zendesk-RateLimit-Tickets-Index", "total=100; remaining=99; resets=41"}, `"tickets-index" 99/100 in 41s`},
 	},
+	"1 values with keys are no words": {
+		{"a name behind its numbers", []string{"X-RateLimit-Search", "q=100;r=99;b=per_hour, q=300;r=299;b=per_day"}, `"search:per_hour" 99/100 per 1h0m0s, "search:per_day" 299/300 per 24h0m0s`},
+		{"a name in front, as Auth0", []string{"X-RateLimit-Search", "b=per_hour;q=100;r=99, b=per_day;q=300;r=299"}, `"search:per_hour" 99/100 per 1h0m0s, "search:per_day" 299/300 per 24h0m0s`},
+		{"no names", []string{"X-RateLimit-Search", "total=100; remaining=99, total=1000; remaining=999"}, `"search" 99/100, "search" 999/1000`},
+	},
 	"2 queries that are left": {
 		{"World Weather Online", []string{"X-WWO-Qpd-Left", "488"}, `"wwo-qpd" 488/? per 24h0m0s`},
 		{"none, queries", []string{"X-Acme-Queries-Left", "7"}, `"acme-queries" 7/?`},

@@ -64,7 +64,9 @@ func appendRatio(limits []Limit, f *found, text string) []Limit {
 	return limits
 }
 
-// appendKeys reads "total=100; remaining=99; resets=41" and lists of such.
+// appendKeys reads "total=100; remaining=99; resets=41" and lists of such. It is not the grammar of
+// appendWords, to which a name belongs to the numbers behind it: here each comma ends a limit, whose name may
+// come last, or be missing.
 func appendKeys(limits []Limit, f *found, text string, c *value.Clock) []Limit {
 	for _, part := range value.Split(text, ",") {
 		l := Limit{Name: f.Name, Unit: value.UnitOfLimit(f.Unit), Window: f.Window, Advisory: f.Advisory}
