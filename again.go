@@ -30,6 +30,9 @@ type exchange struct {
 	refusals int // attempts that the server refused as too early
 	delays   delay.Delays
 
+	counted   int       // of the refusals, those that were not in vain (verdict.Verdict.Vain)
+	countedAt time.Time // when the latest of these came
+
 	// What the next attempt has, until it is sent; its request until it has ended.
 	paid  bool            // the budget has paid for it
 	grant *throttle.Grant // nil if it has none yet
@@ -95,7 +98,7 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	x.causes, x.delay = nil, 0
 	if v.Kind == verdict.Refused && !x.nested {
-		why = x.onRefusal(ctx, v.After)
+		why = x.onRefusal(ctx, v)
 	} else {
 		why = x.onFailure(ctx, v)
 	}
@@ -127,11 +130,14 @@ func (x *exchange) giveBack() {
 
 // onRefusal counts a refusal, and asks for the request's old place in line. If the refusal is the matter of
 // this request alone, which is not to be sent again for so long, onRefusal waits for that out of line.
-func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
-	x.refusals++
+func (x *exchange) onRefusal(ctx context.Context, v verdict.Verdict) *stop {
 	x.claim.After = x.last
+	alone, now := v.After, time.Now()
+	if x.refusals++; !v.Vain {
+		x.counted, x.countedAt = x.counted+1, now
+	}
 	switch {
-	case x.refusals > x.t.Retry.maxRefusals():
+	case x.refusedTooOften(now, alone > 0):
 		return &stop{reason: ReasonRefusals}
 	case alone > 0 && !x.t.mayWait(x.maxWait, time.Since(x.firstSent), alone):
 		return &stop{reason: ReasonHint}
@@ -140,6 +146,17 @@ func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 		return why
 	}
 	return x.sleep(ctx, alone)
+}
+
+// refusedTooOften reports whether the request is refused for good. Unless MaxRefusals is set, refusals in vain do not
+// count: they say nothing of this request. They do where they have lasted for MaxStandstill, as of a server that is
+// down, and where the refusals are found to be the matter of this request alone.
+func (x *exchange) refusedTooOften(now time.Time, alone bool) bool {
+	refusals, bound := x.refusals, x.t.maxStandstill()
+	if x.t.Retry.MaxRefusals == 0 && !alone && (bound == Forever || now.Sub(x.countedAt) < bound) {
+		refusals = x.counted
+	}
+	return refusals > x.t.Retry.maxRefusals()
 }
 
 // mayBegin returns why no attempt may begin after a delay; nil if one may.

@@ -96,7 +96,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(trip, resp, a.Refused || o.Refused && idempotent(trip.req), hint)
 		if v.Kind == verdict.Refused {
-			v.After = o.Backoff
+			v.After, v.Vain = o.Backoff, o.Vain
 		}
 	}
 	if o.Refused = a.Refused || o.Refused; o.Refused {

@@ -20,8 +20,10 @@ type Retry struct {
 	// negative, 1. Refusals do not count; see MaxRefusals.
 	MaxAttempts int
 
-	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. Zero means 10. If
-	// negative, it is not sent again.
+	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. If negative, it is
+	// not sent again. Zero means 10, of which those are not counted that say nothing of this request: nothing of its
+	// bucket was served since its refusal before, for MaxStandstill at most. So a request outlasts a limit that is
+	// used up.
 	MaxRefusals int
 
 	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in line

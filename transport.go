@@ -40,7 +40,7 @@
 //
 // A refusal is a 429, or another status with which a server says "not yet": 403, 503 and some others with a
 // Retry-After. The server did nothing, so the request goes back to the front of its line, whatever its
-// method, MaxRefusals times at most.
+// method, MaxRefusals times at most while others are served.
 //
 // A failure is a transport error, a 408, a 425, or a 5xx but 501. A request that failed is sent again,
 // after jittered exponential backoff, if its method is idempotent, if it carries an Idempotency-Key, or if

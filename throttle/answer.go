@@ -60,6 +60,7 @@ type Answer struct {
 type Outcome struct {
 	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
+	Vain    bool          // the request was refused before, and nothing of the bucket was served since: all are refused, and not this one alone
 	Open    bool          // Grant.Done must be called, because of Answer.Reading or Answer.Unsettled
 	mark    *inside.Mark  // see inner.Answered
 
@@ -180,7 +181,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 			o.Refused = true
 		}
 		if o.Refused {
-			o.Backoff = l.server.Unheld(alone, &g.place.past, told.hold().For, told.Statements)
+			o.Backoff, o.Vain = l.server.RefusedClaim(alone, &g.place.past, told.hold().For, told.Statements)
 		}
 		l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
@@ -218,12 +219,11 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	l := g.l
 	now := l.lock()
 	defer l.unlock()
-	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
 	if a.usedUp() {
 		return 0, nil, false
 	}
 	l.luck = luck
-	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, g.class, a.hold().For, len(a.Statements) > 0)
+	alone, own = l.server.Refuse(now, &g.ticket, adaptive.PastOf(&g.place.past), g.class, a.hold().For, len(a.Statements) > 0)
 	if left := l.hold.Rest(now, a.hold().For); left > 0 && g.early && !own && a.Hold != nil {
 		rest = &quota.Hold{For: left}
 	}

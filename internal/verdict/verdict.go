@@ -39,6 +39,7 @@ import (
 type Verdict struct {
 	Kind  Kind
 	After time.Duration // a lower bound of the backoff, which the server asked for
+	Vain  bool          // a refusal after another one, and nobody was served in between
 }
 
 // Kind is what becomes of a request after an attempt.

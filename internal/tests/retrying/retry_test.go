@@ -46,7 +46,7 @@ func TestRetryStatuses(t *testing.T) {
 		429: 11, // a refusal: MaxRefusals more
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tr := &pacer.Transport{MaxWait: time.Hour, MaxStandstill: time.Hour}
+			tr := &pacer.Transport{MaxWait: time.Hour, MaxStandstill: time.Hour, Retry: pacer.Retry{MaxRefusals: 10}}
 			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(code, "")); got != want {
 				t.Errorf("%d was sent %d times, want %d", code, got, want)
 			}

@@ -34,12 +34,15 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	return s.alone(asked, p.Refusals()), v != whose.OfBucket
 }
 
-// Unheld takes in an answer that refuses a claim, and returns for how long the claim waits by itself: alone, if
-// Refuse has said so already, or if servers can hold the bucket. Where none can (Config.MaxHold is zero), that
-// is for how long the server asks, else until the limits that it says are used up come back, else a backoff.
-func (s *Server) Unheld(alone time.Duration, p **Past, asked time.Duration, stated []quota.Statement) time.Duration {
+// RefusedClaim takes in, after Learn, that an answer refuses a claim, and returns for how long the claim waits
+// by itself: alone, if Refuse has said so already, or if servers can hold the bucket. Where none can
+// (Config.MaxHold is zero), that is for how long the server asks, else until the limits that it says are used
+// up come back, else a backoff. Vain reports whether nothing was served since the claim was refused before.
+func (s *Server) RefusedClaim(alone time.Duration, past **Past, asked time.Duration, stated []quota.Statement) (wait time.Duration, vain bool) {
+	p := PastOf(past)
+	vain = p.Vain(s.successes)
 	if alone > 0 || s.config.MaxHold > 0 {
-		return alone
+		return alone, vain
 	}
 	said := asked > 0
 	for i := range stated {
@@ -47,8 +50,13 @@ func (s *Server) Unheld(alone time.Duration, p **Past, asked time.Duration, stat
 			asked = max(asked, st.Reset)
 		}
 	}
+	return s.alone(asked, p.Stray()), vain
+}
+
+// PastOf returns the past of a claim that was refused, which begins with that.
+func PastOf(p **Past) *Past {
 	*p = cmp.Or(*p, new(Past))
-	return s.alone(asked, (*p).Stray())
+	return *p
 }
 
 // stray takes in a refusal, and reports whether it comes from something in front of the server. Stated says

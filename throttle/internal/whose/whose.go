@@ -22,6 +22,7 @@ type Past struct {
 	yielded bool          // it went behind others, after refusals in a row, since it was refused itself; see Judge.Yields
 	strays  int           // how often it was refused by something in front of the server, or where no refusal holds the bucket
 	granted uint64        // the latest attempt, if the server refused it
+	seen    int           // at the latest refusal, so many of the bucket had been served, and one more; zero before the first one
 	evidence
 }
 
@@ -48,6 +49,15 @@ func (p *Past) Stray() int {
 	p.strays++
 	p.yielded = false
 	return p.strays
+}
+
+// Vain takes in a refusal of the claim, of a bucket of which so many requests were served, and reports whether
+// none of them was served since the claim was refused before. Such a refusal says nothing of this claim: all
+// are refused.
+func (p *Past) Vain(served int) bool {
+	before := p.seen
+	p.seen = served + 1
+	return p.seen == before
 }
 
 // Refusals is how often the claim was refused.
