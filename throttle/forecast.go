@@ -9,8 +9,8 @@ import (
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line
 // wait for. If nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent
-// claim below and lets others pass, or a quota warms up: that is taken to cool while those ahead wait for something
-// else, which it does not. It may be longer:
+// claim below and lets others pass, or a quota warms up, and those ahead have waited for something else for a while:
+// that is taken to have cooled it, which it has not. It may be longer:
 //   - Of a limit that the server states, only the next reset is known.
 //   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another begin
 //     later.

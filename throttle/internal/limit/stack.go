@@ -318,6 +318,9 @@ func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, op
 				continue
 			}
 		}
+		if w, ok := l.(*warm); ok && from > now {
+			l = w.waiting(now, from)
+		}
 		at, ok := l.When(from, before, n)
 		switch {
 		case !ok:

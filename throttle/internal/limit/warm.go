@@ -22,6 +22,13 @@ func (w *warm) When(t monotime.Time, ahead, _ int) (monotime.Time, bool) {
 	return t.Add(min(w.ramp.Next(t.Std(), ahead).Sub(t.Std()), monotime.Longest)), true
 }
 
+// waiting is what w is at t if claims wait for something else from now on: it does not cool meanwhile.
+func (w *warm) waiting(now, t monotime.Time) *warm {
+	then := *w
+	then.Busy(now, t)
+	return &then
+}
+
 // Take implements Limit.
 func (w *warm) Take(due, _ monotime.Time, n int) { w.ramp.Reserve(due.Std(), n) }
 
