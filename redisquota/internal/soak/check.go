@@ -64,13 +64,14 @@ func (c *cell) over(q *quota.Quota, sends []sending) (over int) {
 	case quota.TokenBucket:
 		level, last := 0.0, int64(0)
 		burst := float64(max(q.Burst, 1)) + float64(q.N)*slack.Seconds()/q.Per.Seconds()
+		if q.Burst <= 1 { // what is due within SlotLife may go at once: see store.Store
+			burst++
+		}
 		for _, s := range sends {
 			level = max(level-float64(s.at-last)*float64(q.N)/float64(per), 0) + float64(s.cost)
 			last = s.at
 			over = max(over, int(level-burst))
 		}
-		span := max(per, time.Second.Microseconds()) // of a small burst, what is due within SlotLife may go at once: see package store
-		over = min(over, c.inSpan(sends, span-late, max(q.Burst, 1)+int(int64(q.N)*span/per)))
 	case quota.ClockWindow, quota.EstimatedWindow:
 		if c.fault.clock {
 			return c.inSpan(sends, per-late, 2*q.N) // nobody knows the windows
