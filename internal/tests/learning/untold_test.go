@@ -189,6 +189,48 @@ func TestUntoldLimits(t *testing.T) {
 	}
 }
 
+// TestUntoldSlowAnswers: three processes that do not know of each other, of one caller each, ask a bucket of 30 a minute for
+// half as much again as it allows, and answers take 0.6 to 6 s. Who waits for an answer does not pause: so a pace is measured.
+func TestUntoldSlowAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lasts = 20 * time.Minute
+		bucket, random, start := &pacertest.TokenBucket{Rate: 0.5, Burst: 30}, rand.New(rand.NewPCG(3, 7)), time.Now()
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		served, refused, failed := 0, 0, 0
+		for p := range uint64(3) {
+			jitter := rand.New(rand.NewPCG(p, 5))
+			c := &http.Client{Transport: &pacer.Transport{Rand: jitter.Float64, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(latency)
+				mu.Lock()
+				defer mu.Unlock()
+				if !bucket.Take(time.Now(), 1).OK {
+					refused++
+					return lab.Answer(r, http.StatusTooManyRequests, ""), nil
+				}
+				served++
+				took := time.Duration(0.6 * math.Pow(10, random.Float64()) * float64(time.Second))
+				mu.Unlock()
+				time.Sleep(took)
+				mu.Lock()
+				return lab.Answer(r, http.StatusOK, ""), nil
+			})}}
+			all.Go(func() {
+				for time.Since(start) < lasts {
+					if resp, err := c.Get("http://a.example/"); err != nil || resp.StatusCode != http.StatusOK {
+						failed++
+						time.Sleep(time.Second)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if served < 600 || 100*refused > 60*served || failed > 5 {
+			t.Errorf("%d served, %d refused, %d failed, want 600, 60 of 100 at most, and 5", served, refused, failed)
+		}
+	})
+}
+
 // TestUntoldFew: of a server that allows 5 to 20 requests a minute and says nothing, few are refused once ten windows have
 // shown how it counts, and nearly all is served that it allows: of 30 windows of 5, three looks for more are 2 per 100. With
 // more courses, the load and where the clock stands are drawn.

@@ -36,6 +36,7 @@ import (
 // nothing, and to set a Rate to zero is to forget all.
 type Rate struct {
 	lastGrant monotime.Time // of the latest request
+	lastServe monotime.Time // of the latest answer: who waits for it does not ask
 
 	rate    float64       // tokens per second at setAt; zero if it is not known
 	setAt   monotime.Time // when the rate was set
@@ -204,8 +205,9 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 	}
 	// Who was refused has asked all the time, even if one that came later goes before it when the hold ends.
 	held := r.row.refused != 0 && asked < now
-	if !held && asked.Sub(r.lastGrant) > askingPause && asked.Sub(r.episodes.measuredFrom) > askingPause {
-		r.setAt = r.setAt.Add(max(asked.Sub(max(r.lastGrant, r.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
+	last := max(r.lastGrant, r.lastServe)
+	if !held && asked.Sub(last) > askingPause && asked.Sub(r.episodes.measuredFrom) > askingPause {
+		r.setAt = r.setAt.Add(max(asked.Sub(max(last, r.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
 		r.episodes.restart(now)
 	}
 	r.lastGrant = now
@@ -265,6 +267,7 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	overtaken := !went.BeforeRefusal && counted <= r.meter.from && counted.Add(r.sliding.took) < now
 	late := went.BeforeRefusal || overtaken
 	went.BeforeRefusal = late
+	r.lastServe = now
 	r.burst.serve(n)
 	r.meter.serve(n, late)
 	if !late {

@@ -265,6 +265,19 @@ func TestRateIsTooFast(t *testing.T) {
 	}
 }
 
+// TestRateWhileAnswered: who asks as soon as an answer has come has not paused, however long the answer took.
+func TestRateWhileAnswered(t *testing.T) {
+	for answered, want := range map[time.Duration]int{2 * time.Second: 1, 2*time.Second + 1: 2} { // how many episodes there are then
+		s := refusedAtRate() // until 2 s
+		s.Take(start.Add(2*time.Second), start.Add(2*time.Second), 1)
+		s.Serve(start.Add(2*time.Second+answered), 1, Went{Sent: start.Add(2 * time.Second)})
+		now := start.Add(4*time.Second + askingPause + 1)
+		if s.Take(now, now, 1); s.episodes.count != want {
+			t.Errorf("answered after %v: %d episodes, want %d", answered, s.episodes.count, want)
+		}
+	}
+}
+
 // TestRateProven: between what was served while the pace rose and the pace that was refused
 // lies the new pace.
 func TestRateProven(t *testing.T) {
