@@ -37,13 +37,13 @@ func TestForecastIsNotTooLong(t *testing.T) {
 					synctest.Wait()
 				}
 			}
-			time.Sleep(time.Duration(r.IntN(1e9)))
+			time.Sleep(time.Duration(r.Int64N(1e9)))
 			join(r.IntN(15))
 			wait.Wait()
-			time.Sleep(time.Duration(r.IntN(2e9))) // what warms up cools for a while
+			time.Sleep(time.Duration(r.Int64N(2e9))) // what warms up cools for a while
 			join(1 + r.IntN(8))
 			if r.IntN(3) == 0 {
-				l.Pause(time.Duration(r.IntN(3e9)))
+				l.Pause(time.Duration(r.Int64N(3e9)))
 			}
 			f, start := l.Forecast(Claim{}), time.Now()
 			if _, err := l.Acquire(t.Context(), Claim{}); err != nil {
