@@ -32,7 +32,7 @@ func ExampleCall() {
 	}
 	client := &http.Client{Transport: transport}
 	ask := func(guess, truth int) {
-		call := &pacer.Call{Costs: quota.Costs{"tokens": guess}}
+		call := &pacer.Call{Costs: quota.Costs{"tokens": int64(guess)}}
 		ctx := pacer.WithCall(context.Background(), call)
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/complete", http.NoBody)
 		if err != nil {
@@ -50,7 +50,7 @@ func ExampleCall() {
 			return
 		}
 		resp.Body.Close() // the usage would be read from it
-		call.Settle(quota.Costs{"tokens": truth})
+		call.Settle(quota.Costs{"tokens": int64(truth)})
 		fmt.Printf("%d tokens: sent %d time, took %d\n", guess, call.Attempts(), truth)
 	}
 	ask(800, 300)

@@ -35,7 +35,7 @@ func TestModeIsText(t *testing.T) {
 func TestFieldsOfCallsAreJoined(t *testing.T) {
 	for i, call := 0, reflect.TypeFor[Call](); i < call.NumField(); i++ {
 		if f := call.Field(i); f.IsExported() {
-			older, set := new(Call), map[reflect.Kind]any{reflect.Map: map[string]int{"a": 1}, reflect.Bool: true, reflect.String: "a"}[f.Type.Kind()]
+			older, set := new(Call), map[reflect.Kind]any{reflect.Map: map[string]int64{"a": 1}, reflect.Bool: true, reflect.String: "a"}[f.Type.Kind()]
 			if set == nil {
 				set = 1
 			}

@@ -238,7 +238,7 @@ func whole(n int, f func(*world)) float64 {
 func setQuotasWaiting(n int) float64 {
 	perHour := 1
 	g := throttle.Group{New: func(path []string) *throttle.Limiter {
-		return &throttle.Limiter{MaxStandstill: throttle.Forever, Quotas: quota.Quotas{{N: perHour, Per: time.Hour, Kind: quota.FixedWindow}}}
+		return &throttle.Limiter{MaxStandstill: throttle.Forever, Quotas: quota.Quotas{{N: int64(perHour), Per: time.Hour, Kind: quota.FixedWindow}}}
 	}}
 	host := g.Limiter("host")
 	grant, err := host.Acquire(context.Background(), throttle.Claim{N: 1})

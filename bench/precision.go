@@ -34,7 +34,7 @@ var pacers = []struct {
 	wait func(perSecond, burst int) func(context.Context) error
 }{
 	{"throttle Wait", func(n, burst int) func(context.Context) error {
-		l := &throttle.Limiter{Quotas: quota.Quotas{{N: n, Burst: burst}}}
+		l := &throttle.Limiter{Quotas: quota.Quotas{{N: int64(n), Burst: int64(burst)}}}
 		return func(ctx context.Context) error { return l.Wait(ctx, 1) }
 	}},
 	{"rate.Limiter Wait", func(n, burst int) func(context.Context) error {

@@ -65,7 +65,7 @@ func streamed(b *testing.B, text string, streams int, upload bool) {
 	defer base.CloseIdleConnections()
 	n, client := 1_000_000_000, &http.Client{Transport: base}
 	if qs, err := quota.Parse(text); err == nil {
-		n, client.Transport = qs[0].N, &pacer.Transport{Base: base, Quotas: pacer.Table{"/": qs}, Retry: pacer.Retry{MaxAttempts: -1}}
+		n, client.Transport = int(qs[0].N), &pacer.Transport{Base: base, Quotas: pacer.Table{"/": qs}, Retry: pacer.Retry{MaxAttempts: -1}}
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	var wg sync.WaitGroup

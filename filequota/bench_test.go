@@ -30,7 +30,7 @@ func BenchmarkStep(b *testing.B) {
 				}
 				r := store.Request{
 					Version: 1, Bucket: "api", Quotas: quota.MustParse(text).Explicit(), SlotLife: 100 * time.Millisecond, Horizon: 500 * time.Millisecond,
-					Member: "MSFSEK4RPDX5UQYVWKGXQDO7RM", Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
+					Member: "MSFSEK4RPDX5UQYVWKGXQDO7RM", Asks: []store.Ask{{Cost: []int64{1}, Count: 1, Within: -1}},
 				}
 				var took []time.Duration
 				for i := 0; b.Loop(); i++ {

@@ -158,7 +158,7 @@ func damaged(t *testing.T, r *rand.Rand, dir string) {
 	}
 	least := math.MaxInt // eight tenths of what whole windows grant
 	for _, q := range q.Explicit() {
-		least = min(least, q.N*int((end-over-time.Second)/q.Per)*8/10)
+		least = min(least, int(q.N*int64((end-over-time.Second)/q.Per)*8/10))
 	}
 	if int(done.Load()) < least {
 		t.Errorf("%v,%s: %d went in the end, want %d", q, report, done.Load(), least)
@@ -171,7 +171,7 @@ func damaged(t *testing.T, r *rand.Rand, dir string) {
 			if q.Kind == quota.TokenBucket {
 				most += q.Burst
 			}
-			if !loose && n-i > most {
+			if !loose && int64(n-i) > most {
 				t.Fatalf("%v,%s: %d in %v from %v", q, report, n-i, q.Per, at)
 			}
 		}

@@ -85,7 +85,7 @@ func (p *process) request(n int) *store.Request {
 	p.serial++
 	return &store.Request{
 		Version: 1, Bucket: "api", Quotas: p.quotas, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
-		Member: p.name, Serial: p.serial, Asks: []store.Ask{{Cost: []int{1}, Count: n, Within: 0}},
+		Member: p.name, Serial: p.serial, Asks: []store.Ask{{Cost: []int64{1}, Count: n, Within: 0}},
 	}
 }
 
@@ -855,7 +855,7 @@ func TestLookAndRelease(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/s burst 5"), m.process("b", "10/s burst 5")
 	r := a.request(1)
-	r.More, r.Hold = []int{1000}, time.Hour
+	r.More, r.Hold = []int64{1000}, time.Hour
 	a.exchange(r)
 	before, err := os.ReadFile(m.path())
 	if err != nil {
@@ -890,7 +890,7 @@ func TestFiftyYears(t *testing.T) {
 	for i := range 12 {
 		p := m.process(fmt.Sprint(i), "1/s burst 1 debt")
 		r := p.request(1)
-		r.Asks[0] = store.Ask{Cost: []int{math.MaxInt}, Count: 1, Within: -1}
+		r.Asks[0] = store.Ask{Cost: []int64{math.MaxInt}, Count: 1, Within: -1}
 		reply := p.exchange(r)
 		for _, s := range reply.Slots {
 			if got++; s.In < 0 || s.In > years {

@@ -148,7 +148,7 @@ func TestIdleFilesStay(t *testing.T) {
 func (p *process) long(n int) *store.Request {
 	q := p.m.process("long", "10/m log, 100/60h log")
 	r := q.request(n)
-	r.Asks[0].Cost = []int{1, 1}
+	r.Asks[0].Cost = []int64{1, 1}
 	return r
 }
 

@@ -31,7 +31,7 @@ func TestMillis(t *testing.T) {
 	for i, said := range []quota.Statement{raw, read, raw} {
 		say("said it", int64(1+i), said)
 		got := say("joins "+string(rune('a'+i)), 1)
-		if want := []int{0, 7, 7}[i]; len(got) != 1 || got[0].Remaining != want || i > 0 && got[0].Reset > read.Reset {
+		if want := []int{0, 7, 7}[i]; len(got) != 1 || got[0].Remaining != int64(want) || i > 0 && got[0].Reset > read.Reset {
 			t.Errorf("step %d: %+v is told, want %d left", i, got, want)
 		}
 	}

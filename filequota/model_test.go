@@ -63,12 +63,12 @@ func pause(r *rand.Rand) time.Duration {
 	return d / 4
 }
 
-func cost(r *rand.Rand, quotas quota.Quotas) []int {
-	c := make([]int, len(quotas))
+func cost(r *rand.Rand, quotas quota.Quotas) []int64 {
+	c := make([]int64, len(quotas))
 	for i, q := range quotas {
-		c[i] = r.IntN(min(max(q.Burst, 1), 4) + 1)
+		c[i] = int64(r.IntN(int(min(max(q.Burst, 1), 4) + 1)))
 		if q.Kind != quota.TokenBucket || q.Debt {
-			c[i] = r.IntN(1 + min(q.N, 1+r.IntN(12)))
+			c[i] = int64(r.IntN(1 + min(int(q.N), 1+r.IntN(12))))
 		}
 	}
 	return c
@@ -84,7 +84,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	u.serial = max(u.serial, 1)
 	req := store.Request{
 		Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
-		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
+		Member: u.name, Serial: u.serial, Hand: make([]int64, len(quotas)),
 	}
 	for r.IntN(2) == 0 && len(u.has) > 0 {
 		i := r.IntN(len(u.has))
@@ -113,7 +113,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		}
 	case 3, 4:
 		req.Statements = append(req.Statements, quota.Statement{
-			Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: r.IntN(10),
+			Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: int64(r.IntN(10)),
 			Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: []time.Duration{0, time.Millisecond, time.Second}[r.IntN(3)],
 		})
 	}
@@ -211,7 +211,7 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 		for _, s := range got.Slots {
 			c := slices.Clone(req.Asks[s.Ask].Cost)
 			for k := range c {
-				c[k] *= s.Count
+				c[k] *= int64(s.Count)
 			}
 			u.has = append(u.has, store.Part{Slot: s.ID, Cost: c})
 		}

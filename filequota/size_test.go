@@ -25,7 +25,7 @@ func (p *process) use(processes, steps, cost int) (most int, err error) {
 		p.name = fmt.Sprintf("process-%022d", i%processes) // as long as those of a Limiter
 		r := p.request(1)
 		if cost > 0 {
-			r.Asks, r.More = nil, []int{cost}
+			r.Asks, r.More = nil, []int64{int64(cost)}
 		}
 		if _, err := p.Exchange(p.m.t.Context(), r); err != nil {
 			return most, err

@@ -64,7 +64,7 @@ func FuzzStep(f *testing.F) {
 		p := m.process("a", "10/m log, 60/2s window grid")
 		for range 2 {
 			r := p.request(20)
-			r.Asks[0].Cost = []int{1, 1}
+			r.Asks[0].Cost = []int64{1, 1}
 			if n := count(p.exchange(r)); n > 10 {
 				t.Errorf("got %d", n)
 			}

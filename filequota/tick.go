@@ -82,9 +82,9 @@ func longestPer(qs quota.Quotas) (d time.Duration) {
 
 // chargeUnsynced charges what may have gone and was not on disk when the machine ended.
 func (b *bucket) chargeUnsynced(now time.Duration, r *store.Request) error {
-	cost := make([]int, len(r.Quotas))
+	cost := make([]int64, len(r.Quotas))
 	for i, q := range r.Quotas {
-		cost[i] = max(int(float64(q.N)*min(unsynced.Seconds()/q.Per.Seconds(), 1)), 1)
+		cost[i] = max(int64(float64(q.N)*min(unsynced.Seconds()/q.Per.Seconds(), 1)), 1)
 	}
 	_, _, err := b.ledger.Exchange(now, &store.Request{
 		Version: r.Version, Bucket: r.Bucket, Quotas: r.Quotas, SlotLife: r.SlotLife, Horizon: r.Horizon,

@@ -53,7 +53,7 @@ func newPacer(base http.RoundTripper, j job) http.RoundTripper {
 func newToldPacer(base http.RoundTripper, j job) http.RoundTripper {
 	quotas := map[string]quota.Quotas{"127.0.0.1/": append(quota.Quotas{j.Truth.told()}, j.Truth.Also...)}
 	if n := j.Truth.Narrow; n > 0 {
-		quotas = map[string]quota.Quotas{"127.0.0.1/{$}": {j.Truth.told()}, "127.0.0.1/narrow": {{N: n, Per: j.Truth.Quota.Per}}}
+		quotas = map[string]quota.Quotas{"127.0.0.1/{$}": {j.Truth.told()}, "127.0.0.1/narrow": {{N: int64(n), Per: j.Truth.Quota.Per}}}
 	}
 	return &pacer.Transport{Base: base, Trace: j.trace(), Quotas: quotas}
 }

@@ -31,20 +31,20 @@ func goWindows(q quota.Quota) []Server {
 			Name: "httprate", Package: "github.com/go-chi/httprate", Version: module("github.com/go-chi/httprate"), Says: "X-RateLimit, floored epoch; Retry-After: the window",
 			Truth: Truth{Quota: counted(quota.EstimatedWindow, q)},
 			Fresh: func() http.Handler {
-				return httprate.LimitBy(q.N, q.Per, httprate.Key("*"))(ok)
+				return httprate.LimitBy(int(q.N), q.Per, httprate.Key("*"))(ok)
 			},
 		},
 		{
 			Name: "ulule/limiter", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch",
 			Truth: Truth{Quota: counted(quota.FixedWindow, q)},
-			Fresh: func() http.Handler { return ulule(q.Per, q.N) },
+			Fresh: func() http.Handler { return ulule(q.Per, int(q.N)) },
 		},
 		{
 			Name: "ulule/limiter, a limit per route", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch",
 			Truth: Truth{Quota: counted(quota.FixedWindow, q), Narrow: narrow(q)},
 			Fresh: func() http.Handler {
 				mux := http.NewServeMux()
-				mux.Handle("/", ulule(q.Per, q.N))
+				mux.Handle("/", ulule(q.Per, int(q.N)))
 				mux.Handle(narrowPath, ulule(q.Per, narrow(q)))
 				return mux
 			},
@@ -52,7 +52,7 @@ func goWindows(q quota.Quota) []Server {
 		{
 			Name: "ulule/limiter, two instances", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch, of one instance",
 			Truth: Truth{Quota: counted(quota.FixedWindow, quota.Quota{N: 2 * q.N, Per: q.Per}), Instances: 2},
-			Fresh: func() http.Handler { return newBalancer(ulule(q.Per, q.N), ulule(q.Per, q.N)) },
+			Fresh: func() http.Handler { return newBalancer(ulule(q.Per, int(q.N)), ulule(q.Per, int(q.N))) },
 		},
 	}
 }
@@ -62,7 +62,7 @@ func ulule(window time.Duration, n int) http.Handler {
 }
 
 // narrow is the limit of the narrow route where the wide one has the quota.
-func narrow(q quota.Quota) int { return max(q.N/5, 1) }
+func narrow(q quota.Quota) int { return int(max(q.N/5, 1)) }
 
 // balancer asks its instances in turn.
 type balancer struct {
@@ -100,14 +100,14 @@ func goBuckets(q quota.Quota) []Server {
 		{
 			Name: "tollbooth", Package: "github.com/didip/tollbooth/v7", Version: module("github.com/didip/tollbooth/v7"), Says: "RateLimit, reset always 1; X-Rate-Limit", Truth: truth,
 			Fresh: func() http.Handler {
-				l := tollbooth.NewLimiter(perSecond(q), nil).SetBurst(q.Burst)
+				l := tollbooth.NewLimiter(perSecond(q), nil).SetBurst(int(q.Burst))
 				return tollbooth.LimitHandler(l, ok)
 			},
 		},
 		{
 			Name: "x/time/rate", Package: "golang.org/x/time", Version: module("golang.org/x/time"), Says: nothing, Truth: truth,
 			Fresh: func() http.Handler {
-				l := rate.NewLimiter(rate.Limit(perSecond(q)), q.Burst)
+				l := rate.NewLimiter(rate.Limit(perSecond(q)), int(q.Burst))
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if !l.Allow() {
 						http.Error(w, http.StatusText(http.StatusTooManyRequests), http.StatusTooManyRequests)
@@ -125,7 +125,7 @@ func gcra(q quota.Quota) http.Handler {
 	if err != nil {
 		panic(err) // of a size that does not bind
 	}
-	l, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerDuration(q.N, q.Per), MaxBurst: q.Burst - 1})
+	l, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerDuration(int(q.N), q.Per), MaxBurst: int(q.Burst - 1)})
 	if err != nil {
 		panic(err) // of a negative burst
 	}

@@ -140,7 +140,7 @@ func (w *worker) send(ctx context.Context, n int) {
 // from all processes together.
 func (w *worker) route(i int) *http.Request {
 	i += w.job.First
-	if narrow, all := w.job.Truth.Narrow, w.job.Truth.Narrow+w.job.Truth.Quota.N; narrow > 0 && i*narrow/all > (i-1)*narrow/all {
+	if narrow, all := w.job.Truth.Narrow, int64(w.job.Truth.Narrow)+w.job.Truth.Quota.N; narrow > 0 && int64(i*narrow)/all > int64((i-1)*narrow)/all {
 		return w.narrow
 	}
 	return w.req

@@ -87,10 +87,10 @@ root %s;
 
 // nginxRate is a rate as limit_req_zone takes it: whole requests per second or minute.
 func nginxRate(q quota.Quota) string {
-	if perSecond := int64(q.N) * int64(time.Second) / int64(q.Per); perSecond*int64(q.Per) == int64(q.N)*int64(time.Second) {
+	if perSecond := q.N * int64(time.Second) / int64(q.Per); perSecond*int64(q.Per) == q.N*int64(time.Second) {
 		return fmt.Sprintf("%dr/s", perSecond)
 	}
-	return fmt.Sprintf("%dr/m", int64(q.N)*int64(time.Minute)/int64(q.Per))
+	return fmt.Sprintf("%dr/m", q.N*int64(time.Minute)/int64(q.Per))
 }
 
 // nginxBurst is the burst as limit_req takes it: what may be over the rate, which is one

@@ -57,7 +57,7 @@ func openNode(ctx context.Context, dir string, q Quotas) (servers []Server, stop
 	var asked []socketed
 	for _, kind := range nodeKinds {
 		for _, window := range q.Windows {
-			s := socketed{kind.name, filepath.Join(sockets, fmt.Sprintf("%d.sock", len(asked))), window.N, window.Per.Milliseconds()}
+			s := socketed{kind.name, filepath.Join(sockets, fmt.Sprintf("%d.sock", len(asked))), int(window.N), window.Per.Milliseconds()}
 			asked = append(asked, s)
 			truth := Truth{Quota: counted(quota.FixedWindow, window), RefusalsCount: kind.refusalsCount}
 			if kind.stacked {

@@ -49,7 +49,7 @@ func newHandSet(base http.RoundTripper, j job) http.RoundTripper {
 		h.wide = append(h.wide, set(q))
 	}
 	if narrow := j.Truth.Quota; j.Truth.Narrow > 0 {
-		narrow.N = j.Truth.Narrow
+		narrow.N = int64(j.Truth.Narrow)
 		h.narrow = []*rate.Limiter{set(narrow)}
 	}
 	return newRetryable(h, j)

@@ -33,15 +33,15 @@ func (t Truth) algorithm() pacertest.Algorithm {
 	case t.Instances > 1:
 		return newInTurn(t)
 	case t.Narrow > 0: // requests go to each route in proportion to its limit
-		return &pacertest.FixedWindow{Limit: q.N + t.Narrow, Window: q.Per}
+		return &pacertest.FixedWindow{Limit: int(q.N + int64(t.Narrow)), Window: q.Per}
 	case q.Kind == quota.FixedWindow:
-		return &pacertest.FixedWindow{Limit: q.N, Window: q.Per}
+		return &pacertest.FixedWindow{Limit: int(q.N), Window: q.Per}
 	case q.Kind == quota.EstimatedWindow:
-		return &pacertest.EstimatedWindow{Limit: q.N, Window: q.Per, Phase: t.Phase}
+		return &pacertest.EstimatedWindow{Limit: int(q.N), Window: q.Per, Phase: t.Phase}
 	case t.Queue:
-		return &pacertest.LeakyBucket{Rate: perSecond(q), Depth: q.Burst, Queue: true}
+		return &pacertest.LeakyBucket{Rate: perSecond(q), Depth: int(q.Burst), Queue: true}
 	default:
-		return &pacertest.TokenBucket{Rate: perSecond(q), Burst: q.Burst}
+		return &pacertest.TokenBucket{Rate: perSecond(q), Burst: int(q.Burst)}
 	}
 }
 
@@ -76,9 +76,9 @@ func perSecond(q quota.Quota) float64 { return float64(q.N) / q.Per.Seconds() }
 // atOnce is how many may go at once by the documentation.
 func atOnce(q quota.Quota) int {
 	if q.Kind == quota.TokenBucket {
-		return max(q.Burst, 1)
+		return int(max(q.Burst, 1))
 	}
-	return q.N
+	return int(q.N)
 }
 
 // stacked admits what each of several limits admits. What one of them refuses counts for none.
@@ -125,7 +125,7 @@ func newInTurn(t Truth) *inTurn {
 	b := &inTurn{truth: t}
 	for range t.Instances {
 		one := Truth{Quota: t.Quota, Phase: t.Phase, Queue: t.Queue}
-		one.Quota.N /= t.Instances
+		one.Quota.N /= int64(t.Instances)
 		b.instances = append(b.instances, one.algorithm())
 	}
 	if !t.Probed.IsZero() {

@@ -95,8 +95,8 @@ type level struct {
 	Quota     string  `json:"quota"`
 	Of        string  `json:"of,omitempty"` // which of several of that name
 	Unit      string  `json:"unit,omitempty"`
-	Limit     int     `json:"limit,omitempty"`
-	Available int     `json:"available"`
+	Limit     int64   `json:"limit,omitempty"`
+	Available int64   `json:"available"`
 	Reset     int64   `json:"reset,omitempty"`
 	Rate      float64 `json:"rate,omitempty"`
 	Stated    bool    `json:"stated,omitempty"`
@@ -110,7 +110,7 @@ type budget struct {
 
 type members struct {
 	Members int    `json:"members"`
-	Hand    int    `json:"hand"`
+	Hand    int64  `json:"hand"`
 	Down    int64  `json:"down,omitempty"`
 	Error   string `json:"error,omitempty"`
 }

@@ -112,9 +112,9 @@ func (t *Telemetry) observe(o observer) {
 	for key, l := range levels {
 		with := key.bucket.real.with(keyQuota.String(key.quota), keyUnit.String(key.unit))
 		if l.Limit > 0 {
-			o.to.ObserveInt64(o.limit, int64(l.Limit), with)
+			o.to.ObserveInt64(o.limit, l.Limit, with)
 		}
-		o.to.ObserveInt64(o.remaining, int64(l.Available), with)
+		o.to.ObserveInt64(o.remaining, l.Available, with)
 	}
 	for b, left := range budgets {
 		o.to.ObserveFloat64(o.budget, left, b.real.with())

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -119,20 +120,20 @@ func scaleOf(word string) (scale *big.Rat, p phrase) {
 
 // amount writes n tokens of a unit as a person would, without the name of the unit: "5". Bytes are
 // written with the largest suffix of which n is a whole number: "1MiB".
-func amount(n int, unit string) string {
+func amount(n int64, unit string) string {
 	if canonical(unit) == Bytes {
 		for _, s := range suffixes {
-			if int64(n)%s.n == 0 {
-				return strconv.FormatInt(int64(n)/s.n, 10) + s.name
+			if n%s.n == 0 {
+				return strconv.FormatInt(n/s.n, 10) + s.name
 			}
 		}
 	}
-	return strconv.Itoa(n)
+	return strconv.FormatInt(n, 10)
 }
 
 // parseAmount reads a positive whole number, whose unit is empty, or an amount of bytes, which may
 // have decimals: "1.5MB".
-func parseAmount(s string) (n int, unit string, ok bool) {
+func parseAmount(s string) (n int64, unit string, ok bool) {
 	digits := strings.TrimRight(s, "TGMKkiB")
 	if digits == s {
 		n, ok = number(s)
@@ -148,22 +149,28 @@ func parseAmount(s string) (n int, unit string, ok bool) {
 }
 
 // number reads a positive whole number, written in digits and nothing else.
-func number(s string) (int, bool) {
+func number(s string) (int64, bool) {
 	if strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n > 0
 }
 
-// scaled reads a decimal number and returns it times unit, if that is a positive int.
-func scaled(s string, unit int64) (int, bool) {
+// count reads a number as number does, of things that are few.
+func count(s string) (int, bool) {
+	n, ok := number(s)
+	return int(n), ok && n <= math.MaxInt32
+}
+
+// scaled reads a decimal number and returns it times unit, if that is a positive int64.
+func scaled(s string, unit int64) (int64, bool) {
 	r, ok := decimal(s)
 	if !ok || !r.Mul(r, new(big.Rat).SetInt64(unit)).IsInt() || !r.Num().IsInt64() {
 		return 0, false
 	}
 	n := r.Num().Int64()
-	return int(n), n > 0 && int64(int(n)) == n
+	return n, n > 0
 }
 
 // decimal reads digits, with a point among them at most.

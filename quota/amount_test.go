@@ -32,7 +32,7 @@ func TestParseAmount(t *testing.T) {
 		"9223372036854775807B": {math.MaxInt64, Bytes},
 	} {
 		n, unit, ok := parseAmount(text)
-		if int64(n) != want.n || unit != want.unit || !ok {
+		if n != want.n || unit != want.unit || !ok {
 			t.Errorf("%q: got %d of %q, %v, want %d of %q", text, n, unit, ok, want.n, want.unit)
 		}
 	}
@@ -57,11 +57,11 @@ func TestAmount(t *testing.T) {
 		"-5B": -5, "-2kB": -2000, // for the sake of errors
 	} {
 		n := int(big)
-		if got := amount(n, Bytes); got != want {
+		if got := amount(int64(n), Bytes); got != want {
 			t.Errorf("%d bytes are written %q, want %q", n, got, want)
 		}
 		for _, unit := range []string{"", Requests, "tokens"} {
-			if got, want := amount(n, unit), strconv.Itoa(n); got != want {
+			if got, want := amount(int64(n), unit), strconv.Itoa(n); got != want {
 				t.Errorf("%d of unit %q are written %q, want %q", n, unit, got, want)
 			}
 		}
@@ -73,8 +73,8 @@ func TestAmount(t *testing.T) {
 			n -= n % 1000
 			n = max(n, 1000)
 		}
-		if got, unit, ok := parseAmount(amount(n, Bytes)); got != n || unit != Bytes || !ok {
-			t.Fatalf("%d bytes are written %q, and that is read as %d of %q, %v", n, amount(n, Bytes), got, unit, ok)
+		if got, unit, ok := parseAmount(amount(int64(n), Bytes)); got != int64(n) || unit != Bytes || !ok {
+			t.Fatalf("%d bytes are written %q, and that is read as %d of %q, %v", n, amount(int64(n), Bytes), got, unit, ok)
 		}
 	}
 }

@@ -8,4 +8,4 @@ package quota
 // A throttle.Claim says what it costs in requests in its N, and in its Costs the rest.
 //
 // Costs are only read, and must not be changed while a throttle.Limiter may read them.
-type Costs map[string]int
+type Costs map[string]int64

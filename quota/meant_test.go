@@ -2,7 +2,6 @@ package quota
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -272,7 +271,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 
 		// Too large: the bound.
 		"1125899906842625/s":             `N is 1125899906842625, want at most 1<<50, 1125899906842624`,
-		"99999999999999999999/s":         "want at most " + strconv.FormatInt(min(MaxN, math.MaxInt), 10),
+		"99999999999999999999/s":         "want at most " + strconv.FormatInt(MaxN, 10),
 		"5/s warm-up 9s cold 3000000000": `column 16: "5/s warm-up 9s cold 3e+09": ColdFactor is 3e+09, want from 1 to 2147483647, or 0 for 3`,
 		"5/s log cold 3":                 `column 9: "5/s log": ColdFactor is 3, want 0 without a WarmUp`,
 	} {

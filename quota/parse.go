@@ -294,8 +294,8 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 }
 
 // amount reads an amount of the unit of a quota.
-func (p *parser) amount(unit string) (int, error) {
-	read := func(s string) (int, bool) {
+func (p *parser) amount(unit string) (int64, error) {
+	read := func(s string) (int64, bool) {
 		n, of, ok := parseAmount(s)
 		return n, ok && (of == "" || of == unit)
 	}
@@ -316,8 +316,12 @@ func (p *parser) kind(q *Quota, word string) (err error) {
 		}
 	case "sliding":
 		q.Kind = SlidingWindow
-		if digits, _ := cutNumber(p.word); digits != "" {
-			q.Cells, err = operand(p, number, wantedAmount(p.word, "", "a number of cells from 1"))
+		if digits, suffix := cutNumber(p.word); digits != "" {
+			want := "a number of cells from 1"
+			if suffix != "" {
+				want = wantedAmount(p.word, "", want)
+			}
+			q.Cells, err = operand(p, count, want)
 		}
 	case "log":
 		q.Kind = SlidingLog
@@ -332,7 +336,7 @@ func months(s string) (int, bool) {
 	digits, word := cutNumber(s)
 	n, ok := 1, true
 	if digits != "" {
-		n, ok = number(digits)
+		n, ok = count(digits)
 	}
 	for _, span := range calendar {
 		if ok && slices.Contains(span.words, word) && n <= maxDays {
@@ -346,7 +350,7 @@ func months(s string) (int, bool) {
 func (p *parser) from(q *Quota) (int, error) {
 	if q.Months > 0 {
 		return operand(p, func(s string) (int, bool) {
-			n, ok := number(s)
+			n, ok := count(s)
 			return n, ok && n <= 31
 		}, "a day of the month from 1 to 31")
 	}
@@ -397,11 +401,11 @@ func duration(s string) (time.Duration, bool) {
 	}
 	s = inLetters(s)
 	if weeks, ok := strings.CutSuffix(s, "w"); ok {
-		n, ok := number(weeks)
+		n, ok := count(weeks)
 		return time.Duration(n) * week, ok && n <= maxDays/7
 	}
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, ok := number(days)
+		n, ok := count(days)
 		return time.Duration(n) * 24 * time.Hour, ok && n <= maxDays
 	}
 	d, err := time.ParseDuration(s)

@@ -85,7 +85,7 @@ type Quota struct {
 	// N is how many tokens are granted in Per. Zero means no limit, and is an error beside a Per and any other field
 	// but Name and Unit, since it was forgotten then. A negative number is an error, as is one above MaxN for what is
 	// no TokenBucket.
-	N int
+	N int64
 
 	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
 	// [Requests]. A request takes as many tokens as its [Costs] say for the unit. If its Costs do
@@ -125,13 +125,14 @@ type Quota struct {
 	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero means N,
 	// or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst
 	// of 1, tokens are spaced evenly, one every Per/N. That is the only Burst with which hardly any window of
-	// the length Per ever sees more than N.
+	// the length Per ever sees more than N. A machine of 32 bits has no bucket of more than 2147483647 tokens, and
+	// takes a larger Burst for that.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With another Kind, a
 	// cost above N is. That is of costs that are known before a request goes. What a request turns out to cost
 	// beyond that is charged all the same: a TokenBucket owes it, and the windows of another Kind forget it:
 	// see Kind.
-	Burst int
+	Burst int64
 
 	// Debt admits a cost above Burst when the bucket is full. The bucket owes the missing tokens,
 	// and later requests wait until they are refilled, as in Guava's RateLimiter. It is for
@@ -147,7 +148,7 @@ type Quota struct {
 	// With a TokenBucket of Burst 1, a Queue makes the leaky bucket that lets drops out evenly and overflows:
 	// nginx's limit_req with burst=Queue, and uber-go/ratelimit. A leaky bucket that only measures,
 	// and delays nothing, is a TokenBucket with a Burst.
-	Queue int
+	Queue int64
 
 	// Cells is the number of equal parts into which a SlidingWindow divides Per. Zero means 10. A
 	// negative number is an error, and with another Kind any number but zero.
@@ -188,9 +189,8 @@ type Quota struct {
 type Quotas []Quota
 
 // MaxN is the largest N of a Kind other than TokenBucket, and the largest number that anybody
-// counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows. It
-// does not fit into an int of 32 bits.
-const MaxN = 1 << 50
+// counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows.
+const MaxN int64 = 1 << 50
 
 // PlainCells is the largest N for which a Plain quota is a log, and the number of its cells above that.
 const PlainCells = 64
@@ -221,17 +221,17 @@ func (q *Quota) isBucket() bool {
 }
 
 // defaultBurst is what a Burst of zero stands for.
-func (q *Quota) defaultBurst() int {
+func (q *Quota) defaultBurst() int64 {
 	if !q.Streamed {
 		return q.N
 	}
 	hi, lo := bits.Mul64(uint64(max(q.N, 0)), uint64(piece))
 	per := uint64(max(q.per(), 1))
 	if hi >= per {
-		return math.MaxInt
+		return math.MaxInt64
 	}
 	n, _ := bits.Div64(hi, lo, per)
-	return int(max(min(n, math.MaxInt), 1))
+	return int64(max(min(n, math.MaxInt64), 1))
 }
 
 // piece is how long a quota takes, at most, to bring what is read or written of a stream at once.

@@ -218,7 +218,7 @@ func (q *Quota) admits(d time.Duration) float64 {
 
 // tokens writes a number of tokens with their unit.
 func (q *Quota) tokens(n float64) string {
-	s := amount(int(n), q.Unit)
+	s := amount(int64(n), q.Unit)
 	if unit := q.unit(); unit != "" && unit != Bytes {
 		s += " " + unit
 	}

@@ -26,12 +26,12 @@ type Statement struct {
 
 	// Limit is how many tokens the server grants in each window. Zero or a negative number means
 	// that the server did not say.
-	Limit int
+	Limit int64
 
 	// Remaining is how many tokens were left when the answer was written. A negative number
 	// counts as zero. If the server did not say, there is no Statement to make: the Limit alone
 	// says nothing about now.
-	Remaining int
+	Remaining int64
 
 	// Reset is the time from the writing of the answer until the limit is restored. A negative
 	// time counts as zero. ResetKnown reports whether the server said it.

@@ -122,7 +122,7 @@ func TestStreamedBurst(t *testing.T) {
 			continue
 		}
 		e := MustParse(text).Explicit()[0]
-		if int64(e.Burst) != want || e.Kind != TokenBucket || e.Name != text {
+		if e.Burst != want || e.Kind != TokenBucket || e.Name != text {
 			t.Errorf("%s: got %+v, want a TokenBucket with a Burst of %d", text, e, want)
 		}
 		if again := (Quotas{e}).Explicit()[0]; again != e || e.Validate() != nil {

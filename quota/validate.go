@@ -65,7 +65,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Unit", strconv.Quote(q.Unit), "a word of letters, digits, '-', '_' and '.' that means nothing else in a quota")
 	case q.Kind.Concurrent() && q.Per != 0:
 		return bad("Per", q.Per, "0 for InFlight and Unanswered")
-	case !q.isBucket() && int64(q.N) > MaxN:
+	case !q.isBucket() && q.N > MaxN:
 		return bad("N", q.N, "at most 1<<50, 1125899906842624")
 	case q.Per < 0:
 		return bad("Per", q.Per, "a positive duration, or 0 for a second")
@@ -171,11 +171,11 @@ func (q *Quota) checkStreamed() (field string, value any, want string) {
 }
 
 // burst returns a Burst for an error, with the word that a text has for it.
-func burst(n int) string {
+func burst(n int64) string {
 	if n == 1 {
 		return `1 ("even")`
 	}
-	return strconv.Itoa(n)
+	return strconv.FormatInt(n, 10)
 }
 
 // isName reports whether s may be a Name, which errors and logs show as it is.

@@ -35,7 +35,7 @@ func TestKindText(t *testing.T) {
 }
 
 func TestKindValidate(t *testing.T) {
-	over := int64(MaxN) + 1
+	over := MaxN + 1
 	for want, q := range map[string]Quota{
 		`"1 kind 9": Kind is 9, want Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight or Unanswered`: {N: 1, Kind: Unanswered + 1},
 		`Kind is -1, want Plain, TokenBucket,`:                               {N: 1, Kind: -1},
@@ -52,7 +52,7 @@ func TestKindValidate(t *testing.T) {
 		`"5 burst 9 in flight": Burst is 9, want 0 for a Kind other`:         {N: 5, Kind: InFlight, Burst: 9},
 		`Debt is true, want false for a Kind other than TokenBucket`:         {N: 5, Kind: Unanswered, Debt: true},
 		`"5/500000h window grid": Per is 500000h0m0s, want at most 50 years`: {N: 5, Kind: ClockWindow, Per: 500_000 * time.Hour},
-		fmt.Sprintf(`"%d/s estimate": N is %[1]d, want at most 1<<50`, over): {N: int(over), Kind: EstimatedWindow},
+		fmt.Sprintf(`"%d/s estimate": N is %[1]d, want at most 1<<50`, over): {N: over, Kind: EstimatedWindow},
 	} {
 		if strconv.IntSize < 64 && strings.Contains(want, "1<<50") {
 			continue

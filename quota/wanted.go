@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -75,7 +74,7 @@ func wantedAmount(s, span, want string) string {
 }
 
 // mostOfAny is the largest N of each Kind, as text.
-var mostOfAny = strconv.FormatInt(min(MaxN, math.MaxInt), 10)
+var mostOfAny = strconv.FormatInt(MaxN, 10)
 
 // wantedUnit says what was expected in place of a unit between a number and the rest of its word. Span is as in
 // wantedNumber.

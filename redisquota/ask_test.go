@@ -22,12 +22,12 @@ func (m *member) request(cost, count int) *store.Request {
 	m.serial++
 	r := &store.Request{
 		Version: 1, Bucket: "api", Quotas: m.quotas, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
-		Member: m.name, Serial: m.serial, Hand: make([]int, len(m.quotas)),
+		Member: m.name, Serial: m.serial, Hand: make([]int64, len(m.quotas)),
 	}
 	if count > 0 {
-		c := make([]int, len(m.quotas))
+		c := make([]int64, len(m.quotas))
 		for i := range c {
-			c[i] = cost
+			c[i] = int64(cost)
 		}
 		r.Asks = []store.Ask{{Cost: c, Count: count, Within: -1}}
 	}

@@ -175,7 +175,7 @@ func (d *damaged) run(t *testing.T, r *rand.Rand) {
 	}
 	least := math.MaxInt // four fifths of what whole windows grant
 	for _, q := range q.Explicit() {
-		least = min(least, q.N*int((end-over-time.Second)/q.Per)*4/5)
+		least = min(least, int(q.N*int64((end-over-time.Second)/q.Per)*4/5))
 	}
 	if int(done.Load()) < least {
 		t.Errorf("%v,%s: %d went in the end, want %d", q, report, done.Load(), least)
@@ -191,7 +191,7 @@ func (d *damaged) run(t *testing.T, r *rand.Rand) {
 			case quota.EstimatedWindow:
 				most *= 2
 			}
-			if !loose && n-i > most {
+			if !loose && int64(n-i) > most {
 				t.Fatalf("%v,%s: %d in %v from %v", q, report, n-i, q.Per, at)
 			}
 		}

@@ -94,27 +94,27 @@ func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 		clock(now)
 		req := m.request(1, 0)
 		for range r.IntN(4) {
-			cost := 1 + r.IntN(1+limit/50)
+			cost := 1 + r.IntN(int(1+limit/50))
 			if r.IntN(8) == 0 {
-				cost = 1 + r.IntN(limit)
+				cost = 1 + r.IntN(int(limit))
 			}
-			req.Asks = append(req.Asks, store.Ask{Cost: []int{cost}, Count: 1 + r.IntN(3), Within: time.Duration(r.IntN(3)) * time.Second})
+			req.Asks = append(req.Asks, store.Ask{Cost: []int64{int64(cost)}, Count: 1 + r.IntN(3), Within: time.Duration(r.IntN(3)) * time.Second})
 		}
 		for len(has) > 0 && r.IntN(3) == 0 {
 			i := r.IntN(len(has))
-			part := 1 + r.IntN(has[i].Cost[0])
-			req.Back = append(req.Back, store.Part{Slot: has[i].Slot, Cost: []int{part}})
-			if has[i].Cost[0] -= part; has[i].Cost[0] == 0 {
+			part := 1 + r.IntN(int(has[i].Cost[0]))
+			req.Back = append(req.Back, store.Part{Slot: has[i].Slot, Cost: []int64{int64(part)}})
+			if has[i].Cost[0] -= int64(part); has[i].Cost[0] == 0 {
 				has = slices.Delete(has, i, i+1)
 			}
 		}
 		for _, slot := range m.send(req).Slots {
-			has = append(has, store.Part{Slot: slot.ID, Cost: []int{req.Asks[slot.Ask].Cost[0] * slot.Count}})
+			has = append(has, store.Part{Slot: slot.ID, Cost: []int64{req.Asks[slot.Ask].Cost[0] * int64(slot.Count)}})
 		}
 	}
 	for _, p := range has {
 		delay := []int64{0, slotLife.Microseconds(), r.Int64N(slotLife.Microseconds() + 1)}[r.IntN(3)]
-		sends = append(sends, sending{p.Slot + delay, int64(p.Cost[0])})
+		sends = append(sends, sending{p.Slot + delay, p.Cost[0]})
 	}
 	slices.SortFunc(sends, func(a, b sending) int { return int(a.us - b.us) })
 	return sends
@@ -122,7 +122,7 @@ func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 
 func checkDefinition(t *testing.T, q *quota.Quota, sends []sending) {
 	t.Helper()
-	n, per := int64(q.N), q.Per.Microseconds()
+	n, per := q.N, q.Per.Microseconds()
 	switch q.Kind {
 	case quota.TokenBucket:
 		checkBucket(t, q, sends)

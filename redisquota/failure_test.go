@@ -104,5 +104,5 @@ func TestNoPassword(t *testing.T) {
 // asking asks for no slot.
 var asking = &store.Request{
 	Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second, Kind: quota.SlidingLog}}, SlotLife: 20 * time.Millisecond,
-	Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int{0},
+	Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int64{0},
 }

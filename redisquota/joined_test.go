@@ -77,18 +77,18 @@ func TestStoreJoinedByOneVersion(t *testing.T) {
 					req.SlotLife = time.Millisecond
 					switch r.IntN(4) {
 					case 0:
-						req.More = []int{1 + r.IntN(3)}
+						req.More = []int64{int64(1 + r.IntN(3))}
 						went = append(went, sending{now.UnixMicro(), int64(req.More[0])})
 					case 1:
 						for range 1 + r.IntN(4) {
-							o := store.Own{In: -time.Duration(r.Int64N(int64(q[0].Per)/20/1000)) * time.Microsecond, Cost: []int{1 + r.IntN(3)}}
+							o := store.Own{In: -time.Duration(r.Int64N(int64(q[0].Per)/20/1000)) * time.Microsecond, Cost: []int64{int64(1 + r.IntN(3))}}
 							if i > 1 {
-								req.Own, went = append(req.Own, o), append(went, sending{now.Add(o.In).UnixMicro(), int64(o.Cost[0])})
+								req.Own, went = append(req.Own, o), append(went, sending{now.Add(o.In).UnixMicro(), o.Cost[0]})
 							}
 						}
 					default:
 						if i > 0 {
-							req.Asks = []store.Ask{{Cost: []int{1}, Count: 1 + r.IntN(12), Within: -1}}
+							req.Asks = []store.Ask{{Cost: []int64{1}, Count: 1 + r.IntN(12), Within: -1}}
 						}
 					}
 					for _, o := range readsLog(t, m.store, req, i, &q[0], now, went).Slots {

@@ -28,9 +28,9 @@ func TestStoreWorkOfACall(t *testing.T) {
 			}
 			r := a.request(1, 0)
 			for i := range 256 { // none can wait, but for the last
-				r.Asks = append(r.Asks, store.Ask{Cost: []int{1 + i%4}, Count: 1, Within: time.Second})
+				r.Asks = append(r.Asks, store.Ask{Cost: []int64{int64(1 + i%4)}, Count: 1, Within: time.Second})
 			}
-			r.Asks = append(r.Asks, store.Ask{Cost: []int{1}, Count: 1, Within: -1})
+			r.Asks = append(r.Asks, store.Ask{Cost: []int64{1}, Count: 1, Within: -1})
 			if reply := a.send(r); len(reply.Slots) > 0 || reply.Next < time.Minute {
 				t.Errorf("%+v, want nothing: it has looked at enough before the last ask", reply)
 			}
@@ -58,7 +58,7 @@ func TestStoreManySlots(t *testing.T) {
 			}
 			r := a.request(1, 0)
 			for _, s := range reply.Slots {
-				r.Back = append(r.Back, part{Slot: s.ID, Cost: []int{s.Count}})
+				r.Back = append(r.Back, part{Slot: s.ID, Cost: []int64{int64(s.Count)}})
 			}
 			a.send(r)
 			if n, err := c.ZCard(t.Context(), "{pacer:api}:holes").Result(); err != nil || n > 1000 {
@@ -124,7 +124,7 @@ func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []ste
 		model.Lose()
 		for i := range 40 {
 			time.Sleep(time.Second)
-			cost := make([]int, len(quotas))
+			cost := make([]int64, len(quotas))
 			for k := range cost {
 				cost[k] = 1
 			}

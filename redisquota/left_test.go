@@ -28,10 +28,10 @@ func TestStoreWorkOfWhatHasLeft(t *testing.T) {
 				}
 				return time.Hour - time.Duration(i)*210*time.Microsecond
 			})
-			if r := send(nil); r.Left[0] < looked || r.Left[0] > left {
+			if r := send(nil); r.Left[0] < looked || r.Left[0] > int64(left) {
 				t.Errorf("%d are left of those %d that have left, want %d at least", r.Left[0], left, looked)
 			}
-			one := store.Ask{Cost: []int{1}, Count: 100, Within: time.Second}
+			one := store.Ask{Cost: []int64{1}, Count: 100, Within: time.Second}
 			for range 3 {
 				if r := send(nil, one); granted(r, time.Second) != 100 {
 					t.Errorf("%d of 100 are granted", granted(r, time.Second))
@@ -66,7 +66,7 @@ func TestStoreWorkOfALargeCost(t *testing.T) {
 			latest := filled.Add(max(0, leave) + (cost-1)*each)
 			for i := range calls {
 				before := c.Time(t.Context()).Val()
-				r := send(nil, store.Ask{Cost: []int{cost}, Count: 1, Within: 10 * time.Second})
+				r := send(nil, store.Ask{Cost: []int64{cost}, Count: 1, Within: 10 * time.Second})
 				if granted(r, 10*time.Second) == 1 {
 					if slot := c.Time(t.Context()).Val().Add(r.Slots[0].In); slot.Before(leaves) || leave < 0 && r.Slots[0].In > 0 {
 						t.Errorf("the slot is at %v, want %v or later", slot, leaves)
@@ -96,10 +96,10 @@ func TestStoreWorkBeforeALaterSlot(t *testing.T) {
 		return 24*time.Hour + 20*time.Millisecond - first - time.Duration(i)*50*time.Microsecond
 	})
 	var goes time.Time // or somewhat earlier
-	own := []store.Own{{In: later, Cost: []int{30_000}}}
+	own := []store.Own{{In: later, Cost: []int64{30_000}}}
 	for i := range calls {
 		before := c.Time(t.Context()).Val()
-		r := send(own, store.Ask{Cost: []int{1}, Count: 1, Within: 10 * time.Second})
+		r := send(own, store.Ask{Cost: []int64{1}, Count: 1, Within: 10 * time.Second})
 		after := c.Time(t.Context()).Val()
 		if own = nil; i == 0 {
 			goes = after.Add(later)
@@ -160,7 +160,7 @@ func fullLog(t *testing.T, c *redis.Client, n, most int) (send func([]store.Own,
 		t.Fatal(err)
 	}
 	time.Sleep(time.Millisecond)
-	if r := send(nil, store.Ask{Cost: []int{n}, Count: 1, Within: time.Second}); granted(r, time.Second) != 1 {
+	if r := send(nil, store.Ask{Cost: []int64{int64(n)}, Count: 1, Within: time.Second}); granted(r, time.Second) != 1 {
 		t.Fatal("the log is not filled")
 	}
 	return send
@@ -212,7 +212,7 @@ func TestStoreStepsEndAnywhere(t *testing.T) {
 			t.Helper()
 			s.Mini.SetTime(start.Add(at))
 			r.Version, r.Bucket, r.Member, r.Quotas = store.Version, "b", "m", parse(t, "200/20s log, 200/30s log")
-			r.SlotLife, r.Horizon, r.Hand, r.Fresh = time.Millisecond, 500*time.Millisecond, []int{0, 0}, true
+			r.SlotLife, r.Horizon, r.Hand, r.Fresh = time.Millisecond, 500*time.Millisecond, []int64{0, 0}, true
 			r.Serial, r.Answered = serial+1, serial
 			serial++
 			reply, err := by.Exchange(t.Context(), &r)
@@ -223,7 +223,7 @@ func TestStoreStepsEndAnywhere(t *testing.T) {
 		}
 		var went []store.Own
 		for i := range 100 {
-			went = append(went, store.Own{In: time.Duration(i-100) * 100 * time.Millisecond, Cost: []int{2, 2}})
+			went = append(went, store.Own{In: time.Duration(i-100) * 100 * time.Millisecond, Cost: []int64{2, 2}})
 		}
 		send(0, store.Request{})
 		send(10*time.Second, store.Request{Own: went})
@@ -232,7 +232,7 @@ func TestStoreStepsEndAnywhere(t *testing.T) {
 			if asks == 20 {
 				t.Fatalf("a cost of %d is not granted in %d calls, though all has left", cost, asks)
 			}
-			reply := send(50*time.Second, store.Request{Asks: []store.Ask{{Cost: []int{cost, cost}, Count: 1, Within: -1}}})
+			reply := send(50*time.Second, store.Request{Asks: []store.Ask{{Cost: []int64{int64(cost), int64(cost)}, Count: 1, Within: -1}}})
 			granted = len(reply.Slots) == 1
 		}
 	}

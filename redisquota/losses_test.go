@@ -73,9 +73,9 @@ func (u *user) tell(r *rand.Rand, req *store.Request) {
 	req.Own = nil
 	span := []int{1000, 5000, 20000, 80000}[r.IntN(4)]
 	for range r.IntN(40) {
-		cost := make([]int, len(req.Quotas))
+		cost := make([]int64, len(req.Quotas))
 		for i := range cost {
-			cost[i] = r.IntN(3)
+			cost[i] = int64(r.IntN(3))
 		}
 		req.Own = append(req.Own, store.Own{In: time.Duration(r.IntN(span+1000)-span) * time.Millisecond, Cost: cost})
 	}
@@ -109,7 +109,7 @@ func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 		t.Helper()
 		s.Mini.SetTime(start.Add(after))
 		r.Version, r.Bucket, r.Member, r.Quotas = store.Version, "api", "m", parse(t, "20/m log")
-		r.SlotLife, r.Horizon, r.Hand = 20*time.Millisecond, 500*time.Millisecond, []int{0}
+		r.SlotLife, r.Horizon, r.Hand = 20*time.Millisecond, 500*time.Millisecond, []int64{0}
 		reply, err := by.Exchange(t.Context(), &r)
 		if err != nil {
 			t.Fatal(err)
@@ -118,12 +118,12 @@ func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 	}
 	var went []store.Own // of which 4 are too many
 	for i := range 24 {
-		went = append(went, store.Own{In: time.Duration(i-24) * 100 * time.Millisecond, Cost: []int{1}})
+		went = append(went, store.Own{In: time.Duration(i-24) * 100 * time.Millisecond, Cost: []int64{1}})
 	}
 	exchange(0, store.Request{Serial: 1, Own: went})
 	reply := exchange(time.Second, store.Request{
-		Serial: 2, Answered: 1, Release: true, Own: []store.Own{{In: 300 * time.Millisecond, Cost: []int{2}}},
-		Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: 0}},
+		Serial: 2, Answered: 1, Release: true, Own: []store.Own{{In: 300 * time.Millisecond, Cost: []int64{2}}},
+		Asks: []store.Ask{{Cost: []int64{1}, Count: 1, Within: 0}},
 	})
 	// 22 are left, so that one may go when three have left the minute: the third went 2.2 s before the first request.
 	if want := -2200*time.Millisecond + time.Minute + 20*time.Millisecond - time.Second; reply.Next != want {
@@ -140,10 +140,10 @@ func TestEachUnitKeepsWhatWasTold(t *testing.T) {
 	for serial := range int64(5) {
 		r := &store.Request{Version: store.Version, Bucket: "api", Member: "a", Serial: 1 + serial, Quotas: parse(t, "5000/h log, 5000 tokens/h log"), Horizon: 500 * time.Millisecond}
 		for k := range 30 {
-			r.Own = append(r.Own, store.Own{In: time.Duration(8-k) * 97 * time.Millisecond * time.Duration(1+11*serial), Cost: []int{10, 0}})
+			r.Own = append(r.Own, store.Own{In: time.Duration(8-k) * 97 * time.Millisecond * time.Duration(1+11*serial), Cost: []int64{10, 0}})
 		}
 		if serial == 4 {
-			r.Own = append(r.Own, store.Own{In: -time.Millisecond, Cost: []int{0, 30}})
+			r.Own = append(r.Own, store.Own{In: -time.Millisecond, Cost: []int64{0, 30}})
 		}
 		if _, err := by.Exchange(t.Context(), r); err != nil {
 			t.Fatal(err)

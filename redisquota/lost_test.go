@@ -90,7 +90,7 @@ func TestStoreKeyEvicted(t *testing.T) {
 				b.send(r)
 				r = a.request(1, 0)
 				r.Horizon = 20 * time.Second // then it is near, and leaves a hole
-				r.Back = []store.Part{{Slot: first.Slots[len(first.Slots)-1].ID, Cost: []int{1, 1, 1}}}
+				r.Back = []store.Part{{Slot: first.Slots[len(first.Slots)-1].ID, Cost: []int64{1, 1, 1}}}
 				a.send(r)
 			}
 			fill()
@@ -254,7 +254,7 @@ func TestStoreCorrupt(t *testing.T) {
 				first := a.send(latest)
 				r := b.request(1, 0)
 				r.Horizon = 20 * time.Second // then it is near, and leaves a hole
-				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1, 1}}}
+				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int64{1, 1, 1, 1}}}
 				b.send(r)
 			}
 			fill()
@@ -373,7 +373,7 @@ func TestStoreLogEvicted(t *testing.T) {
 				r.Asks[i].Within = 0
 			}
 			reply := a.send(r)
-			if got := granted(reply, 0); got != want || reply.Lost || reply.Left[1] != left {
+			if got := granted(reply, 0); got != want || reply.Lost || reply.Left[1] != int64(left) {
 				t.Errorf("20 after %v, at %v: %d at once, lost %v, %d left of the hour, want %d and %d", test.later, at, got, reply.Lost, reply.Left[1], want, left)
 			}
 		}
@@ -423,16 +423,16 @@ func TestStoreLogEvictedKeepsAll(t *testing.T) {
 		if fresh {
 			had := ask(at, a.request(10, 3)).Slots
 			r := a.request(0, 0)
-			r.Back = []store.Part{{Slot: had[0].ID, Cost: []int{10}}, {Slot: had[0].ID, Cost: []int{4}}}
+			r.Back = []store.Part{{Slot: had[0].ID, Cost: []int64{10}}, {Slot: had[0].ID, Cost: []int64{4}}}
 			ask(at+100*time.Millisecond, r)
 			at += 100 * time.Millisecond
 		}
 		left := ask(at, a.request(0, 0)).Left[0]
-		if want := map[bool]int{true: 44, false: 0}[fresh]; left != want {
+		if want := map[bool]int{true: 44, false: 0}[fresh]; left != int64(want) {
 			t.Errorf("fresh is %v: %d are left, want %d", fresh, left, want)
 		}
 		s.Mini.Del("{pacer:api}:log1")
-		if n := granted(ask(at, a.request(1, 100)), 0); n > left || fresh && n != left {
+		if n := granted(ask(at, a.request(1, 100)), 0); int64(n) > left || fresh && int64(n) != left {
 			t.Errorf("fresh is %v: %d after it was evicted, of %d that were left", fresh, n, left)
 		}
 	}

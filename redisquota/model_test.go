@@ -104,7 +104,7 @@ func (u *user) hear(r *rand.Rand, req *store.Request, reply *store.Reply) {
 	for _, s := range reply.Slots {
 		cost := slices.Clone(req.Asks[s.Ask].Cost)
 		for i := range cost {
-			cost[i] *= s.Count
+			cost[i] *= int64(s.Count)
 		}
 		u.has = append(u.has, store.Part{Slot: s.ID, Cost: cost})
 	}
@@ -142,7 +142,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	}
 	req := store.Request{
 		Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
-		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
+		Member: u.name, Serial: u.serial, Hand: make([]int64, len(quotas)),
 	}
 	for r.IntN(2) == 0 && len(u.has) > 0 {
 		i := r.IntN(len(u.has))
@@ -150,22 +150,22 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		u.has = slices.Delete(u.has, i, i+1)
 		if r.IntN(2) == 0 {
 			for k := range p.Cost {
-				p.Cost[k] = r.IntN(p.Cost[k] + 1)
+				p.Cost[k] = int64(r.IntN(int(p.Cost[k] + 1)))
 			}
 		}
 		req.Back = append(req.Back, p)
 	}
 	for _, p := range u.has {
 		for k := range min(len(p.Cost), len(req.Hand)) {
-			req.Hand[k] += p.Cost[k] * r.IntN(2)
+			req.Hand[k] += p.Cost[k] * int64(r.IntN(2))
 		}
 	}
-	cost := func() []int {
-		c := make([]int, len(quotas))
+	cost := func() []int64 {
+		c := make([]int64, len(quotas))
 		for i, q := range quotas {
-			c[i] = r.IntN(min(max(q.Burst, 1), 4) + 1)
+			c[i] = int64(r.IntN(int(min(max(q.Burst, 1), 4) + 1)))
 			if q.Kind != quota.TokenBucket || q.Debt {
-				c[i] = r.IntN(1 + min(q.N, 1+r.IntN(12)))
+				c[i] = int64(r.IntN(1 + min(int(q.N), 1+r.IntN(12))))
 			}
 		}
 		return c
@@ -207,7 +207,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	case 3, 4:
 		for range 1 + r.IntN(3) {
 			req.Statements = append(req.Statements, quota.Statement{
-				Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: r.IntN(10),
+				Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: int64(r.IntN(10)),
 				Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: []time.Duration{0, time.Millisecond, time.Second}[r.IntN(3)], Absolute: r.IntN(2) == 0,
 			})
 		}
@@ -417,7 +417,7 @@ func TestStoreNewsAgainstModel(t *testing.T) {
 // remembered as one; meanwhile the rate, the burst, or what may be a debt change.
 func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	t.Helper()
-	q := quota.Quota{N: 200, Per: time.Second, Kind: quota.TokenBucket, Burst: 20 + r.IntN(60), Debt: true, Unit: "tokens"}
+	q := quota.Quota{N: 200, Per: time.Second, Kind: quota.TokenBucket, Burst: int64(20 + r.IntN(60)), Debt: true, Unit: "tokens"}
 	synctest.Test(t, func(t *testing.T) {
 		start = time.Now()
 		model := &store.Ledger{Epoch: start}
@@ -426,17 +426,17 @@ func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 		for i := range 160 {
 			time.Sleep((pause(r) / 8).Truncate(time.Microsecond))
 			if i%40 > 35 {
-				q.Burst = max(20, q.Burst*(1+r.IntN(12))/4)
-				q.N = []int{50, 100, 200, 250, 400, 500, 1000}[r.IntN(7)] // a token in whole microseconds
+				q.Burst = max(20, q.Burst*(1+int64(r.IntN(12)))/4)
+				q.N = int64([]int{50, 100, 200, 250, 400, 500, 1000}[r.IntN(7)]) // a token in whole microseconds
 				q.Debt = r.IntN(4) > 0
 			}
-			n := 1 + r.IntN(1+q.Burst>>r.IntN(6))
+			n := 1 + r.IntN(int(1+q.Burst>>r.IntN(6)))
 			if q.Debt {
 				n *= 1 + r.IntN(3)
 			}
 			req := store.Request{
 				Version: 1, Bucket: "api", Quotas: quota.Quotas{q}, SlotLife: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: fmt.Sprintf("of one program %03d", i), Serial: 1, Hand: []int{0}, Asks: []store.Ask{{Cost: []int{n}, Count: 1, Within: -1}},
+				Member: fmt.Sprintf("of one program %03d", i), Serial: 1, Hand: []int64{0}, Asks: []store.Ask{{Cost: []int64{int64(n)}, Count: 1, Within: -1}},
 			}
 			if reply, news, err := model.Exchange(time.Since(start), &req); err != nil {
 				t.Fatal(err)
@@ -490,7 +490,7 @@ func changedHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) 
 			steps = append(steps, step{time.Now(), req, reply, news, false})
 			u.sent, u.at = &req, time.Now()
 			for _, s := range reply.Slots {
-				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{req.Asks[s.Ask].Cost[0] * s.Count}})
+				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int64{req.Asks[s.Ask].Cost[0] * int64(s.Count)}})
 			}
 		}
 	})
@@ -524,18 +524,18 @@ func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Tim
 			}
 			req := store.Request{
 				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int{0}, Fresh: true,
+				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int64{0}, Fresh: true,
 			}
 			switch r.IntN(4) {
 			case 0:
-				req.Asks = []store.Ask{{Cost: []int{1 + r.IntN(4)}, Count: 1 + r.IntN(3), Within: -1}}
+				req.Asks = []store.Ask{{Cost: []int64{int64(1 + r.IntN(4))}, Count: 1 + r.IntN(3), Within: -1}}
 			case 1:
 				for range 1 + r.IntN(4) {
 					in := time.Duration(r.IntN(40_000)-20_000)*time.Microsecond - time.Duration(r.IntN(4))*time.Second
-					req.Own = append(req.Own, store.Own{In: in, Cost: []int{1}})
+					req.Own = append(req.Own, store.Own{In: in, Cost: []int64{1}})
 				}
 			default:
-				req.More = []int{1}
+				req.More = []int64{1}
 			}
 			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
@@ -579,7 +579,7 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 			u.serial++
 			req := store.Request{
 				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
-				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int{0}, Fresh: true,
+				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int64{0}, Fresh: true,
 			}
 			for i%60 >= 30 && len(u.has) > 20 && len(req.Back) < 40 {
 				k := r.IntN(len(u.has))
@@ -588,7 +588,7 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 				u.has = slices.Delete(u.has, k, k+1)
 			}
 			if i%60 < 30 || r.IntN(4) == 0 {
-				req.Asks = []store.Ask{{Cost: []int{1}, Count: 1 + r.IntN(60), Within: time.Second}}
+				req.Asks = []store.Ask{{Cost: []int64{1}, Count: 1 + r.IntN(60), Within: time.Second}}
 			}
 			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
@@ -597,7 +597,7 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 			steps = append(steps, step{time.Now(), req, reply, news, false})
 			for _, s := range reply.Slots {
 				delete(returned, s.ID)
-				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{s.Count}})
+				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int64{int64(s.Count)}})
 			}
 			for id := range returned {
 				if id <= int64(time.Since(start)) {

@@ -40,7 +40,7 @@ func moveIn(t *testing.T, s *server.Server) *neighbour {
 	r = m.request(1, 3)
 	for i, s := range reply.Slots {
 		if i%2 > 0 {
-			r.Back = append(r.Back, store.Part{Slot: s.ID, Cost: []int{1, 1, 1, 1, 1}})
+			r.Back = append(r.Back, store.Part{Slot: s.ID, Cost: []int64{1, 1, 1, 1, 1}})
 		}
 	}
 	m.send(r)

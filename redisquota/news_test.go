@@ -156,7 +156,7 @@ func TestStoreNewsOfWhoWaits(t *testing.T) {
 				t.Helper()
 				r := &store.Request{
 					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, Horizon: horizon, GoesOn: true, Fresh: true,
-					Asks: []store.Ask{{Cost: []int{1}, Count: count, Within: -1}},
+					Asks: []store.Ask{{Cost: []int64{1}, Count: count, Within: -1}},
 				}
 				if _, err := goredis.New(c).Exchange(t.Context(), r); err != nil {
 					t.Fatal(err)
@@ -207,7 +207,7 @@ func TestStoreNewsOfSlotsAhead(t *testing.T) {
 				t.Helper()
 				r := &store.Request{
 					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, GoesOn: shares, Fresh: true,
-					Horizon: horizon, Asks: []store.Ask{{Cost: []int{1}, Count: count, Within: -1}},
+					Horizon: horizon, Asks: []store.Ask{{Cost: []int64{1}, Count: count, Within: -1}},
 				}
 				if _, err := goredis.New(c).Exchange(t.Context(), r); err != nil {
 					t.Fatal(err)
@@ -278,7 +278,7 @@ func TestStoreNewsRoom(t *testing.T) {
 			subscribers(t, c, 1)
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/m log"), name: "a"}
 			a.open()
-			past := part{Slot: 1, Cost: []int{1}}
+			past := part{Slot: 1, Cost: []int64{1}}
 			r := a.request(0, 0)
 			r.Back = []part{past}
 			a.send(r) // nothing is ahead yet
@@ -317,7 +317,7 @@ func TestStoreStatementsInMillis(t *testing.T) {
 				a.send(r)
 				joins := &member{t: t, store: a.store, quotas: a.quotas, name: "joins " + string(rune('a'+i))}
 				got := joins.ask(1, 0).Statements
-				if want := []int{0, 7, 7, 9, 9}[i]; len(got) != 1 || got[0].Remaining != want || want == 7 && got[0].Reset > read.Reset {
+				if want := []int{0, 7, 7, 9, 9}[i]; len(got) != 1 || got[0].Remaining != int64(want) || want == 7 && got[0].Reset > read.Reset {
 					t.Errorf("step %d: %+v is told, want %d left", i, got, want)
 				}
 			}

@@ -190,7 +190,7 @@ func TestStoreRights(t *testing.T) {
 		exchange(func(r *request) {
 			r.Statements = []statement{{Name: "x", Remaining: 1, Reset: time.Millisecond, ResetKnown: true}}
 			if first != nil && len(first.Slots) > 0 {
-				r.Back = []part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1}}}
+				r.Back = []part{{Slot: first.Slots[0].ID, Cost: []int64{1, 1, 1}}}
 			}
 		})
 		time.Sleep(2 * time.Millisecond)

@@ -58,7 +58,7 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				// What comes back comes back once, and what costs more does so once.
 				r := a.request(1, 0)
 				r.Horizon = 30 * time.Second // then it is near, and leaves a hole
-				r.Back = []store.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}
+				r.Back = []store.Part{{Slot: got.Slots[0].ID, Cost: make([]int64, len(quotas))}}
 				for i := range quotas {
 					r.Back[0].Cost[i] = 1
 				}
@@ -197,7 +197,7 @@ func TestStoreReturnedSlotAndLongerSlotLife(t *testing.T) {
 				a.ask(50, 1)
 				second, third := b.ask(50, 1), d.ask(50, 1)
 				r := b.request(50, 1)
-				r.SlotLife, r.Back = 100*time.Millisecond, []store.Part{{Slot: second.Slots[0].ID, Cost: []int{50}}}
+				r.SlotLife, r.Back = 100*time.Millisecond, []store.Part{{Slot: second.Slots[0].ID, Cost: []int64{50}}}
 				if again := b.send(r); again.Slots[0].ID <= third.Slots[0].ID {
 					t.Errorf("%s: %+v, to be used for %v, before %+v", text, again.Slots[0], again.SlotLife, third.Slots[0])
 				}
@@ -274,7 +274,7 @@ func TestStoreRemembersRuns(t *testing.T) {
 		r := m.request(1, 1)
 		r.Asks = nil
 		for n := range 256 {
-			r.Asks = append(r.Asks, store.Ask{Cost: []int{1 + n*n%7}, Count: 1, Within: -1})
+			r.Asks = append(r.Asks, store.Ask{Cost: []int64{int64(1 + n*n%7)}, Count: 1, Within: -1})
 		}
 		want, _, err := ledger.Exchange(time.Second, r)
 		if err != nil {

@@ -52,7 +52,7 @@ func decode(flat []string) (*store.Reply, error) {
 		Learned: flat[1],
 	}
 	for len(h.fields) > 0 {
-		reply.Left = append(reply.Left, h.int())
+		reply.Left = append(reply.Left, h.number())
 	}
 	for text := range strings.FieldsSeq(flat[2]) { // a run of slots: see 12_slots.lua
 		s := reader{fields: strings.Split(text, ":")}
@@ -92,7 +92,7 @@ func decode(flat []string) (*store.Reply, error) {
 			return nil, errReply
 		}
 		reset, remaining := read(said[0]), read(said[1])
-		st.Reset, st.Remaining, st.Counter = max(reset.duration(), 0), remaining.int(), st.Bucket
+		st.Reset, st.Remaining, st.Counter = max(reset.duration(), 0), remaining.number(), st.Bucket
 		if reset.bad || remaining.bad {
 			return nil, errReply
 		}

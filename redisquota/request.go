@@ -76,7 +76,7 @@ func (a *arguments) up(d time.Duration) {
 }
 
 // ask is the cost of an ask of n quotas. What is no cost of theirs is written such that no quota grants it.
-func (a *arguments) ask(c []int, n int) {
+func (a *arguments) ask(c []int64, n int) {
 	if isCost(c, n) {
 		a.costs(c, n)
 		return
@@ -87,13 +87,13 @@ func (a *arguments) ask(c []int, n int) {
 }
 
 // isCost reports whether c is a cost of n quotas.
-func isCost(c []int, n int) bool { return len(c) == n && (n == 0 || slices.Min(c) >= 0) }
+func isCost(c []int64, n int) bool { return len(c) == n && (n == 0 || slices.Min(c) >= 0) }
 
 // costs are those of n quotas; those of other quotas are none.
-func (a *arguments) costs(c []int, n int) {
+func (a *arguments) costs(c []int64, n int) {
 	for i := range n {
 		if len(c) == n {
-			a.number(int64(max(c[i], 0)))
+			a.number(max(c[i], 0))
 		} else {
 			a.text("0")
 		}
@@ -193,9 +193,9 @@ func (a *arguments) quota(q *quota.Quota) (log bool) {
 	}
 	a.text(kind)
 	a.text(tag)
-	a.number(int64(q.N))
+	a.number(q.N)
 	a.up(q.Per)
-	a.number(int64(max(q.Burst, 1)))
+	a.number(max(q.Burst, 1))
 	a.flag(q.Debt)
 	a.number(int64(cell / time.Microsecond)) // rounded down: less joins
 	if cell < 0 {
@@ -254,7 +254,7 @@ func (a *arguments) statements(all []quota.Statement) {
 			text = []byte("{}")
 		}
 		a.text(strings.Join([]string{st.Unit, st.Name, st.Counter}, "\x00"))
-		a.number(int64(max(st.Remaining, 0)))
+		a.number(max(st.Remaining, 0))
 		a.flag(st.ResetKnown)
 		a.up(max(st.Reset, 0))
 		a.up(min(st.Doubt(), longest))

@@ -44,10 +44,10 @@ func TestToldPartsOfEveryUnit(t *testing.T) {
 		}
 		var own []store.Own
 		for i := range seconds {
-			own = append(own, store.Own{In: -time.Duration(i) * time.Second, Cost: []int{7}})
+			own = append(own, store.Own{In: -time.Duration(i) * time.Second, Cost: []int64{7}})
 		}
 		send(2*time.Second, "a", "1000/2m log", own...)
-		send(2*time.Second, "b", "500 tokens/20s log", store.Own{In: -100 * time.Millisecond, Cost: []int{400}})
+		send(2*time.Second, "b", "500 tokens/20s log", store.Own{In: -100 * time.Millisecond, Cost: []int64{400}})
 		send(3*time.Second, "late", "450 tokens/20s window grid, 1000/100s log")
 		send(19*time.Second, "later", "450 tokens/20s window grid, 1000/100s log")
 	}
@@ -79,17 +79,17 @@ func toldHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 				Member: fmt.Sprintf("m%d", i), Serial: 1,
 			}
 			for range r.IntN(20) {
-				o := store.Own{In: time.Duration(r.IntN(120_000)-119_000) * time.Millisecond, Cost: make([]int, len(qs))}
+				o := store.Own{In: time.Duration(r.IntN(120_000)-119_000) * time.Millisecond, Cost: make([]int64, len(qs))}
 				if r.IntN(3) == 0 {
 					o.In = time.Duration(r.IntN(1_500_000)-500_000) * time.Microsecond
 				}
 				for k := range o.Cost {
-					o.Cost[k] = r.IntN(3) * r.IntN(6)
+					o.Cost[k] = int64(r.IntN(3) * r.IntN(6))
 				}
 				req.Own = append(req.Own, o)
 			}
 			if r.IntN(3) == 0 {
-				req.Asks = []store.Ask{{Cost: slices.Repeat([]int{1}, len(qs)), Count: 1 + r.IntN(3), Within: -1}}
+				req.Asks = []store.Ask{{Cost: slices.Repeat([]int64{1}, len(qs)), Count: 1 + r.IntN(3), Within: -1}}
 			}
 			reply, news, err := model.Exchange(time.Since(start), &req)
 			if err != nil {

@@ -63,7 +63,7 @@ func TestStoreNoCosts(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, start(t))
-			for name, cost := range map[string][]int{
+			for name, cost := range map[string][]int64{
 				"negative": {1, -1}, "of fewer quotas": {1}, "of more quotas": {1, 1, 1},
 			} {
 				flushAll(t, c)
@@ -71,7 +71,7 @@ func TestStoreNoCosts(t *testing.T) {
 				a.open()
 				a.ask(1, 0)
 				r := a.request(1, 1)
-				r.Asks = []store.Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int{1, 3}, Count: 1, Within: -1}}
+				r.Asks = []store.Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int64{1, 3}, Count: 1, Within: -1}}
 				reply := a.send(r)
 				if len(reply.Slots) != 1 || reply.Slots[0].Ask != 1 {
 					t.Fatalf("%s: slots %+v", name, reply.Slots)
@@ -198,7 +198,7 @@ func TestStoreLowerRate(t *testing.T) {
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "100/h burst 100"), name: "a"}
 			a.open()
 			missing := func(r *store.Request) time.Duration {
-				r.Asks = []store.Ask{{Cost: []int{50}, Count: 1, Within: 0}}
+				r.Asks = []store.Ask{{Cost: []int64{50}, Count: 1, Within: 0}}
 				return a.send(r).Next
 			}
 			at := missing(a.request(1, 1))

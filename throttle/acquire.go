@@ -153,7 +153,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	}
 	l.asRoot.mu.Lock()
 	now := l.clock.Now()
-	if l.gate.Way() == atonce.OneLock && !l.asRoot.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
+	if l.gate.Way() == atonce.OneLock && !l.asRoot.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, int64(n)) {
 		l.asRoot.claimCount++
 		g.place.since, g.place.number, l.lastCharged = now, l.asRoot.claimCount, now
 		l.gate.Granted(now)
@@ -172,7 +172,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need(l)
 	if which, ended := bell.Over(ctx, c.Cancel); ended != nil {
-		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
+		return nil, &Error{Bucket: l.Name, Cost: int64(need.N), Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
 	}
 	l, now := l.redirect(c.class(), (*Group).classBucket)
 	defer l.unlock()

@@ -36,7 +36,7 @@ func TestForecastAndRefusalAgree(t *testing.T) {
 			claim := func() (*Limiter, Claim) {
 				return all[r.IntN(len(all))], Claim{
 					N: r.IntN(3), Priority: []Priority{Background, Normal, Urgent}[r.IntN(3)], Flow: []string{"", "", "x", "y"}[r.IntN(4)*int(seed%2)],
-					Costs: quota.Costs{"tokens": r.IntN(8)},
+					Costs: quota.Costs{"tokens": int64(r.IntN(8))},
 				}
 			}
 			ctx, cancel := context.WithCancel(t.Context())

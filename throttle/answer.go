@@ -327,7 +327,7 @@ func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answe
 	if !t.HasCounters() {
 		return r.l, 0
 	}
-	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.hold().For, HoldKnown: a.Hold != nil, Statements: a.Statements})
+	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: int64(r.ticket.N), Refused: a.Refused, Hold: a.hold().For, HoldKnown: a.Hold != nil, Statements: a.Statements})
 	if change.Instances != nil {
 		a.Statements, a.instances = change.Instances, true
 	}

@@ -70,7 +70,7 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 		case 1:
 			g.Answered(Answer{})
 		default:
-			g.Answered(Answer{Spent: quota.Costs{"tokens": 1 + r.IntN(30), "images": r.IntN(2)}})
+			g.Answered(Answer{Spent: quota.Costs{"tokens": int64(1 + r.IntN(30)), "images": int64(r.IntN(2))}})
 		}
 		return true
 	}
@@ -83,7 +83,7 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 				c.Flow = fmt.Sprintf("%c", 'a'+r.IntN(3))
 			}
 			if r.IntN(4) == 0 {
-				c.Costs = quota.Costs{"tokens": r.IntN(40)}
+				c.Costs = quota.Costs{"tokens": int64(r.IntN(40))}
 			}
 			if r.IntN(5) == 0 {
 				c.MaxWait = time.Duration(1+r.IntN(20)) * time.Second
@@ -170,7 +170,7 @@ func aside(t *testing.T, l *Limiter, drain int, claims ...Claim) (waiters []*Wai
 			t.Fatalf("claim %d: %v, %v", i, w, err)
 		}
 		if waiters = append(waiters, w); i == 0 {
-			l.Observe(Claim{Costs: quota.Costs{"tokens": drain}})
+			l.Observe(Claim{Costs: quota.Costs{"tokens": int64(drain)}})
 		}
 	}
 	return waiters[1:]

@@ -14,7 +14,7 @@ import (
 // Retry-After: what most middlewares do.
 func delta(v pacertest.Verdict, _, _ time.Time) throttle.Answer {
 	a := throttle.Answer{Statements: []quota.Statement{{
-		Limit: v.Limit, Remaining: v.Remaining, Reset: ceiled.of(v.Reset), ResetKnown: true, Resolution: time.Second,
+		Limit: int64(v.Limit), Remaining: int64(v.Remaining), Reset: ceiled.of(v.Reset), ResetKnown: true, Resolution: time.Second,
 	}}}
 	if !v.OK {
 		a.Hold = &quota.Hold{For: ceiled.of(v.RetryAfter)}
@@ -28,7 +28,7 @@ func epoch(r rounding, hint time.Duration) speech {
 	return func(v pacertest.Verdict, written, sent time.Time) throttle.Answer {
 		date := written.Truncate(time.Second)
 		reset := r.of(written.Add(v.Reset).Sub(date)) // from one whole second to another
-		st := quota.Statement{Limit: v.Limit, Remaining: v.Remaining}
+		st := quota.Statement{Limit: int64(v.Limit), Remaining: int64(v.Remaining)}
 		if reset > 0 || v.Remaining == 0 {
 			st.Reset, st.ResetKnown, st.Resolution = reset, true, time.Second
 			st.Absolute, st.Skew = true, sent.Sub(date)
@@ -45,7 +45,7 @@ func epoch(r rounding, hint time.Duration) speech {
 func constant(limit int) speech {
 	return func(v pacertest.Verdict, _, _ time.Time) throttle.Answer {
 		return throttle.Answer{Statements: []quota.Statement{{
-			Limit: limit, Remaining: v.Remaining, Reset: time.Second, ResetKnown: true, Resolution: time.Second,
+			Limit: int64(limit), Remaining: int64(v.Remaining), Reset: time.Second, ResetKnown: true, Resolution: time.Second,
 		}}}
 	}
 }

@@ -446,7 +446,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 		for i := range 30 { // as much as normals may
 			left--
 			grant(t, l, Claim{Priority: Urgent}).Answered(Answer{Statements: []quota.Statement{{
-				Limit: 60, Remaining: left, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
+				Limit: 60, Remaining: int64(left), Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
 		if s := l.State(); s.Limits[0].Rate != 1 {

@@ -13,12 +13,12 @@ import (
 func ExampleGrant_Settle() {
 	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1 << 20, Unit: quota.Bytes, Per: time.Hour, Burst: 1 << 20}}}
 	upload := func(guess, truth int) {
-		g, err := l.Acquire(context.Background(), throttle.Claim{Costs: quota.Costs{quota.Bytes: guess}})
+		g, err := l.Acquire(context.Background(), throttle.Claim{Costs: quota.Costs{quota.Bytes: int64(guess)}})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		g.Settle(quota.Costs{quota.Bytes: truth})
+		g.Settle(quota.Costs{quota.Bytes: int64(truth)})
 		g.Answered(throttle.Answer{})
 		f := l.Forecast(throttle.Claim{Costs: quota.Costs{quota.Bytes: 512 << 10}})
 		fmt.Printf("%d kB, and another 512 go in %v\n", truth>>10, f.Wait.Round(time.Minute))

@@ -52,7 +52,7 @@ func grant(t *testing.T, l *Limiter, c Claim) *Grant {
 }
 
 // tokens is a claim of one request that costs n tokens.
-func tokens(n int) Claim { return Claim{Costs: quota.Costs{"tokens": n}} }
+func tokens(n int) Claim { return Claim{Costs: quota.Costs{"tokens": int64(n)}} }
 
 // gone reports whether the wait has ended.
 func gone(w *Waiter) bool { return len(w.Ready()) > 0 }
@@ -205,14 +205,14 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 	tells := func(remaining int) Answer {
 		return Answer{Statements: []quota.Statement{
 			{Name: "requests", Limit: 100, Remaining: 50, Reset: time.Minute, ResetKnown: true},
-			{Name: "tokens", Unit: "tokens", Limit: 1000, Remaining: remaining, Reset: time.Minute, ResetKnown: true},
+			{Name: "tokens", Unit: "tokens", Limit: 1000, Remaining: int64(remaining), Reset: time.Minute, ResetKnown: true},
 		}}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
 		available := func(want int) {
 			t.Helper()
-			if got := l.State().Limits[1]; got.Unit != "tokens" || got.Available != want {
+			if got := l.State().Limits[1]; got.Unit != "tokens" || got.Available != int64(want) {
 				t.Errorf("%+v, want %d tokens available", got, want)
 			}
 		}

@@ -83,7 +83,7 @@ type Error struct {
 	Cause  Cause         // what the claim had to wait for; empty if nothing
 	Wait   time.Duration // how long the wait would have been from then on; zero if not known, as for an answer to come or a Store to be back
 	At     time.Time     // when the claim would have gone; zero if not known
-	Cost   int           // what was claimed, in Unit
+	Cost   int64         // what was claimed, in Unit
 	Unit   string        // of Cost: for ErrTooLarge that of the quota, for ErrUnit as it was claimed; empty for requests, in which all others are
 	Err    error         // ErrWouldWait, ErrMaxWait, …
 

@@ -72,7 +72,7 @@ func ExampleLimiter_Acquire() {
 		}
 		// … the server is asked, and answers …
 		g.Answered(throttle.Answer{Statements: []quota.Statement{
-			{Name: "core", Limit: 60, Remaining: 1 - remaining, Reset: 5 * time.Minute, ResetKnown: true, Resolution: time.Second},
+			{Name: "core", Limit: 60, Remaining: int64(1 - remaining), Reset: 5 * time.Minute, ResetKnown: true, Resolution: time.Second},
 		}})
 		wait(&l)
 	}
@@ -91,7 +91,7 @@ func ExampleClaim_unsaid() {
 			fmt.Println(err)
 			return
 		}
-		g.Settle(quota.Costs{"tokens": cost}) // as the answer says
+		g.Settle(quota.Costs{"tokens": int64(cost)}) // as the answer says
 		g.Answered(throttle.Answer{})
 		fmt.Println(l.State().Limits[0].Available)
 	}

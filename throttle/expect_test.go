@@ -70,7 +70,7 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 					grants = append(grants, g)
 					mu.Unlock()
 					time.Sleep(s.latency)
-					spent := quota.Costs{"tokens": cost}
+					spent := quota.Costs{"tokens": int64(cost)}
 					if s.lateBy > 0 {
 						g.Answered(Answer{Reading: true})
 						time.Sleep(s.lateBy)
@@ -100,7 +100,7 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 		for _, g := range grants {
 			for _, p := range g.extra.Parts(g.ticket.Sent) {
 				if n := p.Cost["tokens"]; n > 0 {
-					charges = append(charges, use{l.clock.Date(p.At), n})
+					charges = append(charges, use{l.clock.Date(p.At), int(n)})
 				}
 			}
 		}
@@ -112,7 +112,7 @@ func (s spending) run(t *testing.T, seed uint64) (c course) {
 				in -= charges[from].cost
 				from++
 			}
-			over := float64(in-q.N) / mean
+			over := float64(int64(in)-q.N) / mean
 			if q.Kind == quota.TokenBucket {
 				level = min(level+u.at.Sub(at).Seconds()*float64(q.N)/q.Per.Seconds(), float64(q.Burst)) - float64(u.cost)
 				at = u.at
@@ -263,7 +263,7 @@ func TestExpectNew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := l.State().Limits[0].Available; got != left {
+			if got := l.State().Limits[0].Available; got != int64(left) {
 				t.Errorf("%s: %d tokens are left, want %d", path, got, left)
 			}
 			return g
@@ -372,7 +372,7 @@ func TestExpectCharge(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("1000 tokens/m")}
 		left := func(want int) {
 			t.Helper()
-			if got := l.State().Limits[0].Available; got != want {
+			if got := l.State().Limits[0].Available; got != int64(want) {
 				t.Errorf("%d tokens are left, want %d", got, want)
 			}
 		}

@@ -135,7 +135,7 @@ func TestFlowShares(t *testing.T) {
 				flows, cost, most, total := []string{"a", "b", "c"}, map[string]int{}, 0.0, 0
 				for i, flow := range flows {
 					c := test.claim(i)
-					cost[flow] = max(c.N, c.Costs["tokens"], 1)
+					cost[flow] = max(c.N, int(c.Costs["tokens"]), 1)
 					c.Weight = i + 1
 					most = max(most, float64(cost[flow])/float64(c.Weight))
 					f.join(flow, 100, c)

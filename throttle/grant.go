@@ -192,7 +192,7 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		spent = check.Spelled(spent, b.quotas)
 	}
 	g.correct(now, spent)
-	most := func(unit string) (most int) {
+	most := func(unit string) (most int64) {
 		for b := g.l; b != nil; b = b.Parent {
 			most = b.stack.Most(unit, most)
 		}

@@ -14,7 +14,7 @@ import (
 
 // left is how many tokens of the first quota may go now.
 func left(l *Limiter, unit string, most int) (n int) {
-	for n < most && l.Forecast(Claim{Costs: quota.Costs{unit: n + 1}}) == (Forecast{}) {
+	for n < most && l.Forecast(Claim{Costs: quota.Costs{unit: int64(n + 1)}}) == (Forecast{}) {
 		n++
 	}
 	return n

@@ -82,7 +82,7 @@ func BenchmarkGroupUpdate(b *testing.B) {
 			rate := 0
 			g := keepsAll()
 			g.New = func(path []string) *Limiter {
-				return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 5 + rate%2, Burst: 1}}}
+				return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: int64(5 + rate%2), Burst: 1}}}
 			}
 			for i := range n {
 				g.Limiter(fmt.Sprint(i))

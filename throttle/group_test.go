@@ -28,7 +28,7 @@ func perSecond(burst int) func([]string) *Limiter {
 	return func(path []string) *Limiter {
 		l := &Limiter{Name: strings.Join(path, "/"), Rand: noJitter}
 		if len(path) == 1 {
-			l.Quotas = quota.Quotas{{N: 1, Burst: burst}}
+			l.Quotas = quota.Quotas{{N: 1, Burst: int64(burst)}}
 		}
 		return l
 	}
@@ -395,7 +395,7 @@ func TestGroupPlaceOfAForgottenBucket(t *testing.T) {
 // An error names the bucket whose quotas are wrong; the others have theirs.
 func TestGroupUpdateReportsWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := map[string]int{"a": 1, "b": 1}
+		n := map[string]int64{"a": 1, "b": 1}
 		g := &Group{New: func(path []string) *Limiter {
 			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour, Burst: 1}}}
 		}}
@@ -499,7 +499,7 @@ func TestGroupUpdateMendsQuotasOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, above := &store.Memory{}, 1
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Shared: Shared{Store: shared}, Quotas: quota.Quotas{{N: above, Burst: 1}}}
+			l := &Limiter{Name: strings.Join(path, "/"), Shared: Shared{Store: shared}, Quotas: quota.Quotas{{N: int64(above), Burst: 1}}}
 			if len(path) > 1 {
 				l.Quotas = quota.Quotas{{N: 10, Burst: 1}}
 			}
@@ -962,7 +962,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 // remaining is an answer that says what it drew on, and what remains of that.
 func remaining(bucket string, n int) Answer {
 	return Answer{Counter: bucket, Statements: []quota.Statement{
-		{Counter: bucket, Limit: 100, Remaining: n, Reset: time.Minute, ResetKnown: true},
+		{Counter: bucket, Limit: 100, Remaining: int64(n), Reset: time.Minute, ResetKnown: true},
 	}}
 }
 
@@ -1118,7 +1118,7 @@ func TestGroupLoadsTwice(t *testing.T) {
 			}
 		}
 		for i, key := range []string{"a", "b"} {
-			if ws := g.Limiter(key).State().Limits; len(ws) != 2 || ws[1].Available != 10+i {
+			if ws := g.Limiter(key).State().Limits; len(ws) != 2 || ws[1].Available != 10+int64(i) {
 				t.Errorf("%s knows %+v, want that %d are available", key, ws, 10+i)
 			}
 		}
@@ -1218,7 +1218,7 @@ func TestGroupRace(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			mu.Lock()
 			defer mu.Unlock()
-			return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: n, Burst: n}, {N: 3, Kind: quota.InFlight}}, SlowStart: len(path) == 1, Tenant: path[len(path)-1] > "2"}
+			return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: int64(n), Burst: int64(n)}, {N: 3, Kind: quota.InFlight}}, SlowStart: len(path) == 1, Tenant: path[len(path)-1] > "2"}
 		}}
 		stop := make(chan struct{})
 		var wg, rest sync.WaitGroup
@@ -1406,7 +1406,7 @@ func TestCounters(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			grant.Answered(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
+			grant.Answered(Answer{Statements: []quota.Statement{{Limit: int64(limit), Remaining: int64(remaining), Reset: time.Hour, ResetKnown: true}}})
 			return grant.l
 		}
 		var alone Limiter
@@ -1452,7 +1452,7 @@ func TestForecastOfRoutesChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			grant.Answered(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
+			grant.Answered(Answer{Statements: []quota.Statement{{Limit: int64(limit), Remaining: int64(remaining), Reset: time.Hour, ResetKnown: true}}})
 			return grant.l.Name
 		}
 		for i := range 10 {

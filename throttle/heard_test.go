@@ -41,7 +41,7 @@ func TestHeardOfAll(t *testing.T) {
 					if g, err = b.Acquire(t.Context(), throttle.Claim{}); err != nil {
 						t.Fatal(err)
 					}
-					g.Answered(throttle.Answer{Statements: []quota.Statement{{Limit: 100, Remaining: remains, Reset: time.Minute, ResetKnown: true, Resolution: time.Second}}})
+					g.Answered(throttle.Answer{Statements: []quota.Statement{{Limit: 100, Remaining: int64(remains), Reset: time.Minute, ResetKnown: true, Resolution: time.Second}}})
 				}
 				n := 0
 				for ; n < 500; n++ {

@@ -51,7 +51,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 	heaviest := math.MaxInt
 	for i, q := range qs {
 		model[i] = &definition.History{Quota: q, Unit: time.Millisecond, Wall: int(start.UnixMilli())}
-		heaviest = min(heaviest, q.N)
+		heaviest = min(heaviest, int(q.N))
 	}
 	l := &Limiter{Quotas: qs}
 
@@ -66,7 +66,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 		for len(line) > 0 && now >= held {
 			c := line[0]
 			for _, h := range model {
-				if h.Used(now)+c.n > h.Quota.N {
+				if int64(h.Used(now)+c.n) > h.Quota.N {
 					return
 				}
 			}
@@ -234,7 +234,7 @@ func stating(t *testing.T, l *Limiter, n, remaining int, reset time.Duration) {
 		if err != nil {
 			t.Fatalf("request %d of %d: %v", i, n, err)
 		}
-		g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: remaining + n - 1 - i, Reset: reset, ResetKnown: true}}})
+		g.Answered(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: int64(remaining + n - 1 - i), Reset: reset, ResetKnown: true}}})
 	}
 }
 
@@ -245,7 +245,7 @@ func waitOf(l *Limiter) time.Duration { return l.Forecast(Claim{}).Wait }
 func TestAPlainQuotaIsWhatItSays(t *testing.T) {
 	for _, n := range []int{1, 5, 64, 65, 5000, 1_000_000} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &Limiter{Quotas: quota.Quotas{{N: n, Per: time.Hour}}}
+			l := &Limiter{Quotas: quota.Quotas{{N: int64(n), Per: time.Hour}}}
 			start, span := time.Now(), time.Hour
 			if err := l.Wait(t.Context(), n); err != nil || time.Since(start) != 0 {
 				t.Errorf("%d at once: %v, after %v", n, err, time.Since(start))
@@ -411,7 +411,7 @@ func TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered(t *testing.T) {
 		g.Answered(Answer{})
 		checkTree(t, stated, silent)
 		for left := 4; left >= 1; left-- {
-			a := Answer{Statements: []quota.Statement{{Limit: 5, Remaining: left, Reset: 10 * time.Second, ResetKnown: true, Window: 10 * time.Second}}}
+			a := Answer{Statements: []quota.Statement{{Limit: 5, Remaining: int64(left), Reset: 10 * time.Second, ResetKnown: true, Window: 10 * time.Second}}}
 			grant(t, stated, Claim{}).Answered(a)
 		}
 		if f := stated.Forecast(Claim{}); f.Wait != 0 {
@@ -441,7 +441,7 @@ func TestAPlainQuotaOfAParent(t *testing.T) {
 // as long as nothing is stated, no other; and without a reset nobody knows when the server counts anew.
 func TestAPlainQuotaIsNotBelievedForEver(t *testing.T) {
 	stated := func(remaining int, known bool) Answer {
-		return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: remaining, Window: time.Minute, Reset: 5 * time.Second, ResetKnown: known}}}
+		return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: int64(remaining), Window: time.Minute, Reset: 5 * time.Second, ResetKnown: known}}}
 	}
 	for _, c := range []struct {
 		remaining int // after the tenth

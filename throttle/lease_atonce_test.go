@@ -85,7 +85,7 @@ func TestAtOnceMoreThanACallAsksFor(t *testing.T) {
 		time.Sleep(time.Second)
 		claims := make([]Claim, 600)
 		for i := range claims { // no two that follow each other share an ask
-			claims[i].Costs = quota.Costs{"tokens": 10 + i%2}
+			claims[i].Costs = quota.Costs{"tokens": int64(10 + i%2)}
 		}
 		// The first one's call; 256, as many again, and the rest.
 		want := slices.Concat(all(1, trip), all(256, 2*trip), all(256, 3*trip), all(87, 4*trip))

@@ -57,7 +57,7 @@ func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 						f.wait.Wait()
 						time.Sleep(time.Second) // the last calls
 						q := quotas(t, text)[0]
-						if n := f.most(q.Per); n > q.N {
+						if n := f.most(q.Per); int64(n) > q.N {
 							t.Errorf("%d went in %v, want %d at most", n, q.Per, q.N)
 						}
 						if f.each[2] < 5 {
@@ -388,7 +388,7 @@ func TestClockWindowInAnOutage(t *testing.T) {
 				time.Sleep(time.Second) // the last calls
 				in := 0
 				for i, s := range f.sends {
-					f.sends[i].cost = []int{1, 1} // of each quota
+					f.sends[i].cost = []int64{1, 1} // of each quota
 					if s.at >= 2*per && s.at < 3*per {
 						in++
 					}
@@ -518,7 +518,7 @@ func TestRepliesThatAreLost(t *testing.T) {
 					f.wait.Wait()
 					time.Sleep(time.Second) // the last calls
 					q := quotas(t, text)[0]
-					if n := f.most(q.Per); q.Kind == quota.SlidingLog && n > q.N {
+					if n := f.most(q.Per); q.Kind == quota.SlidingLog && int64(n) > q.N {
 						t.Errorf("%d went in %v, want %d at most", n, q.Per, q.N)
 					}
 					after := 0
@@ -633,7 +633,7 @@ func TestUsedUpBeforeAnOutage(t *testing.T) {
 							switch {
 							case i > 0:
 								f.once(ctx, i, l, down+10*time.Millisecond)
-							case k < q.N-n: // it gets no slots ahead
+							case k < q.N-int64(n): // it gets no slots ahead
 								f.once(ctx, i, l, down-20*time.Millisecond)
 							}
 						}

@@ -27,7 +27,7 @@ type fleet struct {
 // sent is one request that was sent.
 type sent struct {
 	at   time.Duration
-	cost []int // of each quota
+	cost []int64 // of each quota
 	by   int
 }
 
@@ -47,7 +47,7 @@ func (f *fleet) worker(ctx context.Context, by int, l *Limiter, pause func() tim
 			}
 			f.mu.Lock()
 			f.each[by]++
-			f.sends = append(f.sends, sent{time.Since(f.start), []int{1}, by})
+			f.sends = append(f.sends, sent{time.Since(f.start), []int64{1}, by})
 			f.mu.Unlock()
 		}
 	})
@@ -116,7 +116,7 @@ func TestLeaseFleetSaturated(t *testing.T) {
 					}
 					s := l.State().Store
 					calls += s.Calls
-					wasted += s.Wasted
+					wasted += int(s.Wasted)
 				}
 				sent := len(f.sends)
 				used := float64(sent) / (n * span.Seconds())
@@ -165,6 +165,6 @@ func (f *fleet) once(ctx context.Context, by int, l *Limiter, at time.Duration) 
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.each[by]++
-		f.sends = append(f.sends, sent{time.Since(f.start), []int{1}, by})
+		f.sends = append(f.sends, sent{time.Since(f.start), []int64{1}, by})
 	})
 }

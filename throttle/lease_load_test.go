@@ -50,7 +50,7 @@ func TestLeaseLoad(t *testing.T) {
 				for _, l := range limiters {
 					s := l.State().Store
 					calls += s.Calls
-					wasted += s.Wasted
+					wasted += int(s.Wasted)
 				}
 				trips, waste := float64(calls)/float64(want), float64(wasted)/float64(want)
 				t.Logf("round trips per request %.3f, wasted %.3f, took %v", trips, waste, time.Since(f.start))

@@ -89,7 +89,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	span := min(4*longest, 4*time.Second)
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	largest := make([]int, len(quotas))
+	largest := make([]int64, len(quotas))
 	for i, q := range quotas.Explicit() {
 		largest[i] = min(slot.Most(&q), 3)
 	}
@@ -101,10 +101,10 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 		}
 		claim := Claim{Costs: quota.Costs{}, Priority: byIndex[r.IntN(3)]}
 		for i, q := range quotas {
-			if n := r.IntN(largest[i] + 1); q.Unit != "" && n > 0 {
-				claim.Costs[q.Unit] = n
+			if n := r.IntN(int(largest[i] + 1)); q.Unit != "" && n > 0 {
+				claim.Costs[q.Unit] = int64(n)
 			} else if q.Unit == "" {
-				claim.N = 1 + r.IntN(largest[i])
+				claim.N = 1 + r.IntN(int(largest[i]))
 			}
 		}
 		timeout := time.Duration(0)
@@ -135,11 +135,11 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 				}
 				return
 			}
-			s := sent{at: time.Since(h.start), by: by, cost: make([]int, len(quotas))}
+			s := sent{at: time.Since(h.start), by: by, cost: make([]int64, len(quotas))}
 			for i := range quotas {
 				s.cost[i] = claim.Costs[quotas[i].Unit]
 				if quotas[i].Unit == "" {
-					s.cost[i] = claim.N
+					s.cost[i] = int64(claim.N)
 				}
 			}
 			switch {
@@ -231,7 +231,7 @@ func TestLeaseReturnsExactly(t *testing.T) {
 					h.check(t)
 					want, full := 0, time.Duration(0)
 					for _, s := range h.sends {
-						want += s.cost[0]
+						want += int(s.cost[0])
 						full = max(full, s.at) + time.Duration(s.cost[0])*explicit(quotas[0]).Per/time.Duration(quotas[0].N)
 					}
 					time.Sleep(10 * time.Second) // what came back of slots that were still to come has passed
@@ -240,17 +240,17 @@ func TestLeaseReturnsExactly(t *testing.T) {
 						p.quotas = append(p.quotas, plain(q))
 					}
 					if explicit(quotas[0]).Kind == quota.TokenBucket {
-						in, slotLife := p.first(quotas[0].Burst, -1)
+						in, slotLife := p.first(int(quotas[0].Burst), -1)
 						if d := time.Since(h.start) + in - slotLife - full; d > h.slotLife || d < -h.slotLife {
 							t.Errorf("the bucket is full %v after %v, want within %v", d, full, h.slotLife)
 						}
 						return
 					}
-					free := quotas[0].N - want
-					if in, _ := p.first(free+1, 0); in == 0 {
+					free := quotas[0].N - int64(want)
+					if in, _ := p.first(int(free+1), 0); in == 0 {
 						t.Errorf("the store counts less than %d", want)
 					}
-					if in, _ := p.first(free, 0); in != 0 {
+					if in, _ := p.first(int(free), 0); in != 0 {
 						t.Errorf("the store counts more than %d", want)
 					}
 				})
@@ -272,8 +272,8 @@ type probe struct {
 func (p *probe) first(n int, within time.Duration) (in, slotLife time.Duration) {
 	p.t.Helper()
 	p.asked++
-	cost := make([]int, len(p.quotas))
-	cost[0] = n
+	cost := make([]int64, len(p.quotas))
+	cost[0] = int64(n)
 	reply := p.exchange(&store.Request{Serial: 1, Asks: []store.Ask{{Cost: cost, Count: 1, Within: within}}})
 	if len(reply.Slots) == 0 {
 		return -1, reply.SlotLife

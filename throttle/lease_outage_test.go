@@ -239,7 +239,7 @@ func TestLeaseLost(t *testing.T) {
 				q := quotas(t, text)[0]
 				bound := 100
 				if q.Kind == quota.TokenBucket {
-					bound += explicit(q).Burst
+					bound += int(explicit(q).Burst)
 				} else if q.Kind.OnClock() {
 					bound *= 2
 				}
@@ -646,7 +646,7 @@ func TestCostAboveThePart(t *testing.T) {
 				if unit == "" {
 					return Claim{N: n, MaxWait: maxWait}
 				}
-				return Claim{Costs: quota.Costs{unit: n}, MaxWait: maxWait}
+				return Claim{Costs: quota.Costs{unit: int64(n)}, MaxWait: maxWait}
 			}
 			shared := nearStore()
 			var back atomic.Bool

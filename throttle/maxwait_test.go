@@ -233,7 +233,7 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 // joins then, nor who asks again and has little left of MaxWait, nor who is observed.
 func TestUnseen(t *testing.T) {
 	remain := func(n int) Answer {
-		return Answer{Statements: []quota.Statement{{Limit: 60, Remaining: n, Reset: time.Minute, ResetKnown: true}}}
+		return Answer{Statements: []quota.Statement{{Limit: 60, Remaining: int64(n), Reset: time.Minute, ResetKnown: true}}}
 	}
 	const trip, callers = 300 * time.Millisecond, 40 // others may be unseen for a second; of 59, 19 go at once
 	for _, waits := range []bool{false, true} {

@@ -149,7 +149,7 @@ func TestMemoryOfOddNames(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				granted.Answered(Answer{Counter: name, Statements: []quota.Statement{{Name: name, Counter: name, Limit: 30, Remaining: remaining, Reset: time.Minute, ResetKnown: true}}})
+				granted.Answered(Answer{Counter: name, Statements: []quota.Statement{{Name: name, Counter: name, Limit: 30, Remaining: int64(remaining), Reset: time.Minute, ResetKnown: true}}})
 			}
 			like := func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter} }
 			a, b := Group{New: like}, Group{New: like}

@@ -30,8 +30,8 @@ type modelWaiter struct{ id, n, went int }
 func (m *model) step() {
 	m.now++
 	for i, q := range m.quotas {
-		m.tokens[i] = min(m.tokens[i]+q.N, q.Burst*1000)
-		m.spills[i].tick(m.now, q.Burst*1000-m.tokens[i])
+		m.tokens[i] = int(min(int64(m.tokens[i])+q.N, q.Burst*1000))
+		m.spills[i].tick(m.now, int(q.Burst*1000-int64(m.tokens[i])))
 	}
 	m.grant()
 }
@@ -54,7 +54,7 @@ func (m *model) grant() {
 
 func (m *model) give(w *modelWaiter) {
 	for i, q := range m.quotas {
-		m.tokens[i] += m.spills[i].back(w.went, w.n*1000, q.Burst*1000-m.tokens[i])
+		m.tokens[i] += m.spills[i].back(w.went, w.n*1000, int(q.Burst*1000-int64(m.tokens[i])))
 	}
 	m.grant()
 }
@@ -86,8 +86,8 @@ func (m *model) follow(old []quota.Quota) {
 // cut takes away what the bursts no longer hold.
 func (m *model) cut() {
 	for i, q := range m.quotas {
-		m.tokens[i] = min(m.tokens[i], q.Burst*1000)
-		m.spills[i].tick(m.now, q.Burst*1000-m.tokens[i])
+		m.tokens[i] = min(m.tokens[i], int(q.Burst)*1000)
+		m.spills[i].tick(m.now, int(q.Burst*1000-int64(m.tokens[i])))
 	}
 	m.grant()
 }
@@ -117,19 +117,19 @@ func againstModel(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	quotas := func(qs quota.Quotas) quota.Quotas {
 		for i := range qs {
-			for _, divisor := range []int{2, 2, 5} {
+			for _, divisor := range []int64{2, 2, 5} {
 				if qs[i].N%divisor == 0 && r.IntN(3) == 0 {
 					qs[i].N /= divisor
 				}
 			}
-			qs[i].Burst = 3 + r.IntN(8)
+			qs[i].Burst = int64(3 + r.IntN(8))
 		}
 		return qs
 	}
 	l := &Limiter{Quotas: quotas([]quota.Quota{{N: 200, Burst: 1}, {N: 100, Burst: 1}, {N: 50, Burst: 1}}[:1+r.IntN(3)])}
 	m := &model{quotas: append([]quota.Quota(nil), l.Quotas...)}
 	for _, q := range m.quotas {
-		m.tokens, m.spills = append(m.tokens, q.Burst*1000), append(m.spills, spill{})
+		m.tokens, m.spills = append(m.tokens, int(q.Burst*1000)), append(m.spills, spill{})
 	}
 
 	type claim struct {

@@ -87,7 +87,7 @@ type StoreState struct {
 	Err       error         // why it cannot be reached, or why its slots are of no use; nil if all is well
 	RoundTrip time.Duration // of the last call; zero before the first
 
-	Calls  int // of the store, so far
-	Wasted int // tokens that the store handed out to this process, so far, and that were not used in time
-	Hand   int // tokens in hand
+	Calls  int   // of the store, so far
+	Wasted int64 // tokens that the store handed out to this process, so far, and that were not used in time
+	Hand   int64 // tokens in hand
 }

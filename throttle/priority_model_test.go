@@ -239,10 +239,10 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		b := &m.buckets[i]
 		b.rate, b.burst = []int{200, 100, 50}[r.IntN(3)], 2*h.heaviest+r.IntN(4)
 		b.tokens, b.spare = b.burst*1000, b.burst/2*1000
-		ls[i] = &Limiter{Quotas: quota.Quotas{{N: b.rate, Burst: b.burst}}, Aging: aging}
+		ls[i] = &Limiter{Quotas: quota.Quotas{{N: int64(b.rate), Burst: int64(b.burst)}}, Aging: aging}
 		if i > 0 && !h.rates {
 			b.rate = 0
-			ls[i].Quotas = quota.Quotas{{N: b.burst, Kind: quota.InFlight, Unit: "slots"}}
+			ls[i].Quotas = quota.Quotas{{N: int64(b.burst), Kind: quota.InFlight, Unit: "slots"}}
 		}
 		if h.half {
 			ls[i].Reserve = 0.5
@@ -290,7 +290,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		b := &m.buckets[c.in]
 		b.waiting = append(b.waiting, c.rankedWaiter)
 		m.serve()
-		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: quota.Costs{"slots": c.n}, Priority: c.priority, Flow: c.flow, Weight: flowWeights[c.flow], After: placed(at)})
+		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: quota.Costs{"slots": int64(c.n)}, Priority: c.priority, Flow: c.flow, Weight: flowWeights[c.flow], After: placed(at)})
 		waiting = append(waiting, c)
 		check()
 	}

@@ -310,7 +310,7 @@ func (p *program) run(r *rand.Rand) {
 // claim makes a claim, and ends its grant.
 func (p *program) claim(patient context.Context, r *rand.Rand, start time.Time) {
 	c := Claim{
-		N: r.IntN(4), Costs: []map[string]int{nil, {"tokens": 10 * r.IntN(4)}}[r.IntN(2)], Priority: byIndex[r.IntN(3)], Flow: []string{"", "", "x", "y"}[r.IntN(4)],
+		N: r.IntN(4), Costs: []quota.Costs{nil, {"tokens": 10 * r.Int64N(4)}}[r.IntN(2)], Priority: byIndex[r.IntN(3)], Flow: []string{"", "", "x", "y"}[r.IntN(4)],
 		Weight: r.IntN(3), Verb: "GET", Path: []string{"/a", "/b"}[r.IntN(2)],
 	}
 	keys := []string{"abc"[r.IntN(3):][:1], "xy"[r.IntN(2):][:1], "12"[r.IntN(2):][:1]}
@@ -385,7 +385,7 @@ func (p *program) claim(patient context.Context, r *rand.Rand, start time.Time) 
 func (p *program) note(at, start time.Time, n int, g *Group, path []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sent = append(p.sent, claimSent{definition.Sent{At: at.Sub(start), N: n}, g, strings.Join(path, "/")})
+	p.sent = append(p.sent, claimSent{definition.Sent{At: at.Sub(start), N: int64(n)}, g, strings.Join(path, "/")})
 }
 
 // end ends a grant in some way, and reports whether the claim is to be made again.
@@ -399,23 +399,23 @@ func (p *program) end(r *rand.Rand, g *Grant, c *Claim, group *Group, path []str
 		return false
 	case 1:
 		note()
-		g.Settle(quota.Costs{"tokens": r.IntN(50)})
+		g.Settle(quota.Costs{"tokens": int64(r.IntN(50))})
 		g.Done()
 	case 2:
 		note()
 		if o := g.Answered(Answer{Unsettled: true, Reading: true}); o.Open {
 			time.Sleep(30 * time.Millisecond)
 		}
-		g.Settle(quota.Costs{"tokens": r.IntN(50)})
+		g.Settle(quota.Costs{"tokens": int64(r.IntN(50))})
 		g.Done()
-		g.Settle(quota.Costs{"tokens": r.IntN(50)})
+		g.Settle(quota.Costs{"tokens": int64(r.IntN(50))})
 	case 3:
 		note()
 		g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: 100 * time.Millisecond}})
 		return true
 	case 4:
 		note()
-		g.Answered(Answer{Statements: []quota.Statement{{Limit: 20, Remaining: r.IntN(20), Reset: time.Second, ResetKnown: true}}})
+		g.Answered(Answer{Statements: []quota.Statement{{Limit: 20, Remaining: int64(r.IntN(20)), Reset: time.Second, ResetKnown: true}}})
 	case 5: // all at once
 		var wg sync.WaitGroup
 		note()

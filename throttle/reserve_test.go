@@ -235,7 +235,7 @@ func TestReserveOfALearnedWindow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Reserve: test.reserve, Rand: noJitter}
 				grant(t, l, Claim{Priority: Urgent}).Answered(Answer{Statements: []quota.Statement{{
-					Limit: test.limit, Remaining: test.remaining, Reset: time.Minute, ResetKnown: true,
+					Limit: int64(test.limit), Remaining: int64(test.remaining), Reset: time.Minute, ResetKnown: true,
 				}}})
 				if n := rush(t, l, Normal); n != test.normal {
 					t.Errorf("%d went, want %d", n, test.normal)

@@ -87,7 +87,7 @@ func (p *restart) play(ctx context.Context, g *Group, r *rand.Rand, answers bool
 					}
 				}
 				p.mu.Lock()
-				p.sent = append(p.sent, claimSent{definition.Sent{At: at.Sub(p.start), N: c.N}, g, strings.Join(path, "/")})
+				p.sent = append(p.sent, claimSent{definition.Sent{At: at.Sub(p.start), N: int64(c.N)}, g, strings.Join(path, "/")})
 				p.mu.Unlock()
 				trip := time.Duration(r.IntN(4000)) * time.Millisecond
 				time.Sleep(trip)
@@ -120,7 +120,7 @@ func (s *windowServer) count(n int) quota.Statement {
 		s.ends, s.used = now.Add(100*time.Second), 0
 	}
 	s.used += n
-	return quota.Statement{Limit: 50, Remaining: max(50-s.used, 0), Reset: time.Until(s.ends), ResetKnown: true}
+	return quota.Statement{Limit: 50, Remaining: int64(max(50-s.used, 0)), Reset: time.Until(s.ends), ResetKnown: true}
 }
 
 // answer ends a grant.
@@ -133,7 +133,7 @@ func (p *restart) answer(g *Grant, n int, said quota.Statement, r *rand.Rand) {
 	case k == 11:
 		g.Answered(Answer{Lost: true})
 	case k == 12:
-		g.Settle(quota.Costs{quota.Requests: n + r.IntN(3)})
+		g.Settle(quota.Costs{quota.Requests: int64(n + r.IntN(3))})
 		g.Done()
 	case k < 16:
 		g.Answered(Answer{Statements: []quota.Statement{said}})
@@ -217,9 +217,9 @@ func (p *restart) check(at time.Time, was []State, two *Group, learned map[strin
 			n, look := 0, 0
 			for _, s := range p.sent {
 				if s.path == name && s.group == two && p.start.Add(s.At).Before(w.Early) { // it counts for claims to this bucket alone
-					n += s.N
+					n += int(s.N)
 					if w.Remaining == 0 {
-						look = cmp.Or(look, s.N) // one goes to see whether a part is back
+						look = cmp.Or(look, int(s.N)) // one goes to see whether a part is back
 					}
 				}
 			}
@@ -247,7 +247,7 @@ func checkFixed(t *testing.T, q *quota.Quota, sent []definition.Sent) {
 		if s.At >= from+q.Per {
 			from, n = s.At, 0
 		}
-		if n += s.N; n > q.N {
+		if n += int(s.N); int64(n) > q.N {
 			t.Errorf("%v: %d in the window from %v, at %v", q, n, from, s.At)
 		}
 	}

@@ -55,7 +55,7 @@ func (a asker) wantOpen(want int) {
 
 // says is an answer that states a limit of 10 with an exact reset.
 func says(remaining int, reset time.Duration) Answer {
-	return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: remaining, Reset: reset, ResetKnown: true}}}
+	return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: int64(remaining), Reset: reset, ResetKnown: true}}}
 }
 
 // holdIf is what a server says that wants no requests for a while, if it says so.
@@ -447,7 +447,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 		a := server10(t)
 		for i := range 60 {
 			a.get().Answered(Answer{Statements: []quota.Statement{{
-				Limit: 60, Remaining: 59 - i, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
+				Limit: 60, Remaining: int64(59 - i), Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
 		start := time.Now()
@@ -506,7 +506,7 @@ func TestScarceLimitIsSpreadOverAFarReset(t *testing.T) {
 			ask := func() time.Duration {
 				left--
 				a.get().Answered(Answer{Statements: []quota.Statement{{
-					Limit: test.limit, Remaining: left, Reset: time.Hour - time.Since(start), ResetKnown: true,
+					Limit: int64(test.limit), Remaining: int64(left), Reset: time.Hour - time.Since(start), ResetKnown: true,
 				}}})
 				return time.Since(start)
 			}

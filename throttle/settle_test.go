@@ -22,7 +22,7 @@ func TestSettleAboveMaxN(t *testing.T) {
 				l := &Limiter{Quotas: quotas(t, text)}
 				g, _ := l.Observe(tokens(claimed))
 				for _, spent := range []int{0, math.MaxInt, 1, math.MaxInt - 1, 3} {
-					g.Settle(quota.Costs{"tokens": spent})
+					g.Settle(quota.Costs{"tokens": int64(spent)})
 				}
 				if got := l.State().Limits[0].Available; got != 7 {
 					t.Errorf("%s, claimed %d: %d are left, want 7", text, claimed, got)
@@ -107,7 +107,7 @@ func TestSettle(t *testing.T) {
 					l := Limiter{Quotas: quotas(t, test.quota)}
 					g := grant(t, &l, tokens(test.claimed))
 					time.Sleep(300 * ms)
-					settle(g, quota.Costs{"tokens": test.spent, "points": 7})
+					settle(g, quota.Costs{"tokens": int64(test.spent), "points": 7})
 					for n, at := range map[int]time.Duration{test.one: test.oneAt, test.other: test.otherAt} {
 						if got := 300*ms + l.Forecast(tokens(n)).Wait; got != at {
 							t.Errorf("%d may go at %v, want %v", n, got, at)
@@ -150,7 +150,7 @@ func TestSettleRetimesWaiters(t *testing.T) {
 					c.claim(t.Context(), who, "a", tokens(5), 0)
 					c.claim(t.Context(), who, "b", tokens(2), 0)
 					time.Sleep(300 * time.Millisecond)
-					g.Settle(quota.Costs{"tokens": test.spent})
+					g.Settle(quota.Costs{"tokens": int64(test.spent)})
 					c.check(t, test.want...)
 				})
 			})
@@ -163,7 +163,7 @@ func TestSettleWarmUp(t *testing.T) {
 		after := func(claimed, spent int) Forecast {
 			l := Limiter{Quotas: quotas(t, "10 tokens/s warm-up 2s")}
 			g := grant(t, &l, tokens(claimed))
-			g.Settle(quota.Costs{"tokens": spent})
+			g.Settle(quota.Costs{"tokens": int64(spent)})
 			return l.Forecast(tokens(1))
 		}
 		want := after(5, 5)
@@ -243,8 +243,8 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 	unit := make([]int, len(qs))  // of each quota
 	level := make([]int, len(qs)) // thousandths
 	for i := range qs {
-		qs[i].Burst = 6 + r.IntN(8)
-		level[i] = qs[i].Burst * 1000
+		qs[i].Burst = int64(6 + r.IntN(8))
+		level[i] = int(qs[i].Burst * 1000)
 		if qs[i].Unit != "" {
 			unit[i] = 1
 		}
@@ -267,7 +267,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 				n[u], p.n[u] = n[u]-k, p.n[u]-k
 				for j, q := range qs {
 					if unit[j] == u {
-						level[j] += spills[j].back(p.at, 1000*k, 1000*q.Burst-level[j])
+						level[j] += spills[j].back(p.at, 1000*k, int(1000*q.Burst-int64(level[j])))
 					}
 				}
 			}
@@ -310,8 +310,8 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		for i, q := range qs {
-			level[i] = min(level[i]+q.N, 1000*q.Burst)
-			spills[i].tick(now+1, 1000*q.Burst-level[i])
+			level[i] = int(min(int64(level[i])+q.N, 1000*q.Burst))
+			spills[i].tick(now+1, int(1000*q.Burst-int64(level[i])))
 		}
 		now++
 		checkSettled(t, l)
@@ -320,7 +320,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		case k < 5:
 			c := &claim{asked: [2]int{1 + r.IntN(2), r.IntN(5)}}
 			c.cost = c.asked
-			g, w := join(t, l, Claim{N: c.asked[0], Costs: quota.Costs{"tokens": c.asked[1]}})
+			g, w := join(t, l, Claim{N: c.asked[0], Costs: quota.Costs{"tokens": int64(c.asked[1])}})
 			c.grant, c.waiter = g, w
 			line, waiting = append(line, c), append(waiting, c)
 			check("a claim")
@@ -337,10 +337,10 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 			spent := quota.Costs{}
 			if r.IntN(2) == 0 {
 				c.cost[0] = r.IntN(c.asked[0] + more + 1)
-				spent[quota.Requests] = c.cost[0]
+				spent[quota.Requests] = int64(c.cost[0])
 			}
 			c.cost[1] = r.IntN(c.asked[1] + more + 1)
-			spent["tokens"] = c.cost[1]
+			spent["tokens"] = int64(c.cost[1])
 			var up, down [2]int
 			for i := range was {
 				up[i], down[i] = max(c.cost[i]-was[i], 0), max(was[i]-c.cost[i], 0)
@@ -398,7 +398,7 @@ func TestSettleAboveALog(t *testing.T) {
 				l := &Limiter{Quotas: quotas(t, text)}
 				settle := func(g *Grant, n int) {
 					time.Sleep(100 * time.Millisecond)
-					g.Settle(quota.Costs{quota.Requests: n})
+					g.Settle(quota.Costs{quota.Requests: int64(n)})
 				}
 				wait := func(want time.Duration) {
 					t.Helper()

@@ -25,9 +25,9 @@ func hear(t *testing.T, l *Limiter, remaining int, reset time.Duration) int {
 		t.Fatal(err)
 	}
 	g.Answered(Answer{Statements: []quota.Statement{{
-		Name: "n", Limit: 100, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second,
+		Name: "n", Limit: 100, Remaining: int64(remaining), Reset: reset, ResetKnown: true, Resolution: time.Second,
 	}}})
-	return l.State().Limits[0].Available
+	return int(l.State().Limits[0].Available)
 }
 
 // TestSharersCountForEachOther has two buckets hear of one window: what one has in flight, and what it
@@ -104,7 +104,7 @@ func TestSharersApart(t *testing.T) {
 					hear(t, a, said[0], time.Minute)
 					hear(t, b, said[1], time.Minute)
 				}
-				got := [2]int{a.State().Limits[0].Available, b.State().Limits[0].Available}
+				got := [2]int{int(a.State().Limits[0].Available), int(b.State().Limits[0].Available)}
 				if got != test.left {
 					t.Errorf("a and b have %v, want %v", got, test.left)
 				}
@@ -212,11 +212,11 @@ func TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem(t *testing.T) {
 							continue
 						}
 						sent++
-						st := quota.Statement{Name: fmt.Sprint("user ", i), Limit: 60, Remaining: 59 - k, Reset: time.Minute - time.Since(start), ResetKnown: true}
+						st := quota.Statement{Name: fmt.Sprint("user ", i), Limit: 60, Remaining: int64(59 - k), Reset: time.Minute - time.Since(start), ResetKnown: true}
 						if together {
-							st.Name, st.Remaining, st.Reset = "", 60-sent, 30*time.Second-time.Since(start)
+							st.Name, st.Remaining, st.Reset = "", int64(60-sent), 30*time.Second-time.Since(start)
 							if st.Reset <= 0 {
-								st.Remaining, st.Reset = 120-sent, time.Minute+st.Reset
+								st.Remaining, st.Reset = int64(120-sent), time.Minute+st.Reset
 							}
 						}
 						g.Answered(Answer{Statements: []quota.Statement{st}})
@@ -244,7 +244,7 @@ func TestCancelLeavesNoGap(t *testing.T) {
 			for i := range 49 {
 				g := grant(t, l, Claim{})
 				if learned {
-					g.Answered(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 59 - i, Reset: time.Hour, ResetKnown: true}}})
+					g.Answered(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: int64(59 - i), Reset: time.Hour, ResetKnown: true}}})
 				}
 			}
 			time.Sleep(10 * time.Minute)

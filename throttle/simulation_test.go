@@ -64,7 +64,7 @@ func (s simulation) plain(v pacertest.Verdict, _, _ time.Time) (a throttle.Answe
 	if !s.silent {
 		reset := s.says.of(v.Reset)
 		a.Statements = []quota.Statement{{
-			Limit: v.Limit, Remaining: v.Remaining,
+			Limit: int64(v.Limit), Remaining: int64(v.Remaining),
 			Reset: reset, ResetKnown: reset > 0 || v.Remaining == 0, Resolution: s.says.step,
 		}}
 	}

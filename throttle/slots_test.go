@@ -335,9 +335,9 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 	var ls [3]*Limiter
 	both := func(i int) quota.Quotas {
 		if i > 0 {
-			return quota.Quotas{{Kind: quota.InFlight, N: ns[i]}}
+			return quota.Quotas{{Kind: quota.InFlight, N: int64(ns[i])}}
 		}
-		return quota.Quotas{{Kind: quota.InFlight, N: ns[i]}, {Kind: quota.Unanswered, N: units, Unit: "units"}}
+		return quota.Quotas{{Kind: quota.InFlight, N: int64(ns[i])}, {Kind: quota.Unanswered, N: int64(units), Unit: "units"}}
 	}
 	for i := range ls {
 		ns[i] = 1 + r.IntN(4)
@@ -411,7 +411,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		case 0, 1, 2, 3, 4:
 			c := &claim{in: r.IntN(3), n: r.IntN(5)}
 			claims = append(claims, c)
-			c.grant, c.waiter = join(t, ls[c.in], Claim{Costs: quota.Costs{"units": c.n}})
+			c.grant, c.waiter = join(t, ls[c.in], Claim{Costs: quota.Costs{"units": int64(c.n)}})
 			check("a claim")
 		case 5, 6, 7:
 			if c := pick(1); c != nil {

@@ -31,7 +31,7 @@ func TestSpend(t *testing.T) {
 			start := time.Now()
 			left := 9
 			answer := func() Answer {
-				return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: left, Reset: time.Minute - time.Since(start), ResetKnown: true}}}
+				return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: int64(left), Reset: time.Minute - time.Since(start), ResetKnown: true}}}
 			}
 			a.get().Answered(answer())
 			var got [9]time.Duration

@@ -48,7 +48,7 @@ func standings(t *testing.T) []standing {
 		return func(l *Limiter) { grant(t, l, Claim{}).Answered(a) }
 	}
 	settle := func(n int) func(*Limiter) {
-		return func(l *Limiter) { grant(t, l, Claim{}).Settle(quota.Costs{"": n}) }
+		return func(l *Limiter) { grant(t, l, Claim{}).Settle(quota.Costs{"": int64(n)}) }
 	}
 	pause := func(d time.Duration) func(*Limiter) { return func(l *Limiter) { l.Pause(d) } }
 	set := func(text string) func(*Limiter) {
@@ -356,7 +356,7 @@ func (d *defined) open(at int, c Claim) bool {
 		return true
 	}
 	for _, h := range d.history {
-		if n := c.need(new(Limiter)); n.In(&h.Quota) > 0 && h.Used(at)+1 > h.Quota.N {
+		if n := c.need(new(Limiter)); n.In(&h.Quota) > 0 && int64(h.Used(at)+1) > h.Quota.N {
 			return false
 		}
 	}
@@ -367,7 +367,7 @@ func (d *defined) charge(now int, c Claim) {
 	for ; d != nil; d = d.parent {
 		for _, h := range d.history {
 			if need := c.need(new(Limiter)); need.In(&h.Quota) > 0 {
-				h.Went = append(h.Went, definition.Charge{At: now, N: need.In(&h.Quota)})
+				h.Went = append(h.Went, definition.Charge{At: now, N: int(need.In(&h.Quota))})
 			}
 		}
 	}
@@ -435,7 +435,7 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 			case k < 9:
 				c := &claim{Claim: Claim{N: 1 + r.IntN(3)}, of: d}
 				if r.IntN(2) == 0 {
-					c.Costs = quota.Costs{"tokens": r.IntN(3)}
+					c.Costs = quota.Costs{"tokens": int64(r.IntN(3))}
 				}
 				g, w, err := d.l.Join(t.Context(), c.Claim)
 				if c.w = w; g != nil {
@@ -936,7 +936,7 @@ func TestStandstillSparesWhoNeedsNothing(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, bytes := range []int{3, 1, 0} {
 			wg.Go(func() {
-				_, err := l.Acquire(t.Context(), Claim{Costs: quota.Costs{quota.Bytes: bytes}})
+				_, err := l.Acquire(t.Context(), Claim{Costs: quota.Costs{quota.Bytes: int64(bytes)}})
 				if errors.Is(err, ErrStandstill) != (bytes > 0) || time.Since(start) != standstill+lease.Horizon {
 					t.Errorf("%d bytes: %v after %v", bytes, err, time.Since(start))
 				}

@@ -30,8 +30,8 @@ type Level struct {
 	Quota     string        // the quota by its name or as text; or the server's name for it, if any
 	Counter   string        // which of several limits of that name, if the server says so
 	Unit      string        // empty for requests
-	Limit     int           // tokens that are there when all are back; zero if the server does not say
-	Available int           `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later; if Stated, as the latest answer said, also when the reset has come
+	Limit     int64         // tokens that are there when all are back; zero if the server does not say
+	Available int64         `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later; if Stated, as the latest answer said, also when the reset has come
 	Reset     time.Duration // time until all are back, at the latest; zero if they are, or if that is not known
 	Rate      float64       // tokens that come back in a second, one by one; zero if they do so together
 	Stated    bool          // the server states the limit; it is not configured
@@ -55,7 +55,7 @@ func (l *Limiter) State() State {
 		}
 	}
 	for _, w := range l.server.Windows(now) {
-		s.Limits = append(s.Limits, Level{w.Name, w.Counter, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})
+		s.Limits = append(s.Limits, Level{w.Name, w.Counter, w.Unit, int64(w.Limit), int64(w.Available), w.Reset, w.Rate, true})
 	}
 	return s
 }

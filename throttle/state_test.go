@@ -202,7 +202,7 @@ func TestStateBeliefs(t *testing.T) {
 			t.Errorf("%q is believed of a new server", got)
 		}
 		for i := range 2 {
-			grant(t, l, Claim{}).Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5 - i, Reset: time.Duration(5+i) * time.Second, ResetKnown: true}}})
+			grant(t, l, Claim{}).Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: int64(5 - i), Reset: time.Duration(5+i) * time.Second, ResetKnown: true}}})
 			time.Sleep(time.Second)
 		}
 		// The bubble begins at midnight.

@@ -48,7 +48,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 	type got struct {
 		slot  int64
 		at    time.Duration
-		cost  []int
+		cost  []int64
 		spoil bool
 	}
 	var slots []got
@@ -59,7 +59,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		serial[by]++
 		q := &store.Request{
 			Version: 1, Bucket: "b", Quotas: stored, SlotLife: h.slotLife, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
-			Hand: make([]int, len(stored)),
+			Hand: make([]int64, len(stored)),
 		}
 		now := time.Since(h.start)
 		for i := range slots { // what is not sent comes back, before its time or after it
@@ -70,9 +70,9 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 			}
 		}
 		for range 1 + r.IntN(3) {
-			cost := make([]int, len(stored))
+			cost := make([]int64, len(stored))
 			for i := range cost {
-				cost[i] = r.IntN(min(slot.Most(&stored[i]), 4) + 1)
+				cost[i] = r.Int64N(min(slot.Most(&stored[i]), 4) + 1)
 			}
 			if !slot.Empty(cost) {
 				q.Asks = append(q.Asks, store.Ask{Cost: cost, Count: 1 + r.IntN(4), Within: time.Duration(r.IntN(2000)-500) * time.Millisecond})

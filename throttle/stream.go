@@ -57,16 +57,16 @@ type payer struct {
 func (p *payer) Most() int {
 	l, _ := p.l.lockCurrent()
 	defer l.unlock()
-	least := NoLimit
+	least := int64(NoLimit)
 	for b := l; b != nil; b = b.Parent {
 		least = min(least, limit.Piece(b.quotas, b.Reserve))
 	}
-	return least
+	return int(least)
 }
 
 // Pay implements piece.Payer.
 func (p *payer) Pay(n int) (err error) {
-	p.claim.Costs = quota.Costs{quota.Bytes: n}
+	p.claim.Costs = quota.Costs{quota.Bytes: int64(n)}
 	if p.last, err = p.l.Acquire(cmp.Or(p.ctx, context.Background()), p.claim); err == nil {
 		p.last.endUnreported()
 	}
@@ -74,4 +74,4 @@ func (p *payer) Pay(n int) (err error) {
 }
 
 // Flown implements piece.Payer.
-func (p *payer) Flown(n int) { p.last.Settle(quota.Costs{quota.Bytes: n}) }
+func (p *payer) Flown(n int) { p.last.Settle(quota.Costs{quota.Bytes: int64(n)}) }

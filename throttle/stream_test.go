@@ -185,9 +185,9 @@ func TestStreamsModel(t *testing.T) {
 	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 20))
-			q := quota.Quota{N: 1 + r.IntN(1<<(4+r.IntN(24))), Unit: quota.Bytes, Streamed: true, Per: time.Duration(1+r.IntN(3)) * time.Second}
+			q := quota.Quota{N: int64(1 + r.IntN(1<<(4+r.IntN(24)))), Unit: quota.Bytes, Streamed: true, Per: time.Duration(1+r.IntN(3)) * time.Second}
 			if r.IntN(2) == 0 {
-				q.Burst = 2 + r.IntN(2*q.N)
+				q.Burst = int64(2 + r.IntN(int(2*q.N)))
 			}
 			burst := quota.Quotas{q}.Explicit()[0].Burst
 			rate := float64(q.N) / q.Per.Seconds()
@@ -333,7 +333,7 @@ func TestWriterGivesBack(t *testing.T) {
 					}
 				}()
 				s := l.State()
-				if got := s.Limits[0].Available; got != 80-test.flown || s.InFlight != 0 {
+				if got := s.Limits[0].Available; got != 80-int64(test.flown) || s.InFlight != 0 {
 					t.Errorf("%d are left, and %d in flight; want %d", got, s.InFlight, 80-test.flown)
 				}
 			})

@@ -76,7 +76,7 @@ func TestSettleCountsMisspelledUnits(t *testing.T) {
 				account := &Limiter{Quotas: quotas(t, "100 tokens/s log")}
 				l := &Limiter{Quotas: quotas(t, "5/s burst 5"), Parent: account}
 				settle(grant(t, l, tokens(10)), test.spent)
-				if got := account.State().Limits[0].Available; got != test.left {
+				if got := account.State().Limits[0].Available; got != int64(test.left) {
 					t.Errorf("%s of %v leaves %d, want %d", name, test.spent, got, test.left)
 				}
 				if len(test.spent) == 2 && test.spent["token"]+test.spent["Tokens"] != 30 {

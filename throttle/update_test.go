@@ -108,7 +108,7 @@ func TestGroupUpdateTellsWhatAClaimHasSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 1
 		g := &Group{New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n, Per: time.Hour}}}
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: int64(n), Per: time.Hour}}}
 		}}
 		z := g.Limiter("z")
 		for range 2 {

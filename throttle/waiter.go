@@ -145,7 +145,7 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // who wait for it, and many may.
 func (w *waiter) drop(ctxErr error, cause func() error) error {
 	// What is known is said before the lock is taken, since many may leave at once.
-	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: w.N, Err: ErrCanceled, ctxErr: ctxErr, detail: " while waiting"}
+	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: int64(w.N), Err: ErrCanceled, ctxErr: ctxErr, detail: " while waiting"}
 	if now := w.l.lock(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
 		w.giveUp(now, e)
 		w.l.restock(now)
@@ -268,7 +268,7 @@ func (l *Limiter) unfit(need *need) (*Limiter, error) {
 			return b, b.invalid
 		}
 		if need.Costs != nil || need.bare && b.beyondBare {
-			if name, cost, unit, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
+			if name, cost, unit, why := check.Unit(need.Costs, int64(need.N), need.bare, b.quotas); why != "" {
 				return b, &Error{Bucket: b.Name, Quota: name, Cost: cost, Unit: unit, Err: ErrUnit, detail: why}
 			}
 		}
@@ -319,7 +319,7 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 	if d.Cause == "" && !errors.Is(why, ErrClosed) {
 		w.waitsFor(now, &d)
 	}
-	e.Bucket, e.Quota, e.Cause, e.Cost, e.Err = w.l.Name, d.Quota, Cause(d.Cause), w.N, why
+	e.Bucket, e.Quota, e.Cause, e.Cost, e.Err = w.l.Name, d.Quota, Cause(d.Cause), int64(w.N), why
 	e.Wait, e.At = max(d.Reported().Sub(now), 0), w.l.clock.Std(d.Reported())
 	if d.bucket != nil {
 		e.Bucket = d.bucket.Name
@@ -335,7 +335,7 @@ func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error
 	case errors.Is(why, ErrDeadline):
 		e.detail, e.ctxErr = readable.BeforeAnswer(w.Deadline.Sub(w.l.clock.Awake(now)), w.Answer), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
-		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
+		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, int64(w.l.MaxQueue)))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
 		e.Unit, e.tooMuch = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.delays.Share(w.Urgent))

@@ -179,7 +179,7 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	ask := func() (*Limiter, Claim) {
-		return ls[r.IntN(len(ls))], Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": r.IntN(8), "images": r.IntN(4) - 1}, Priority: byIndex[r.IntN(3)], Flow: someFlow(r)}
+		return ls[r.IntN(len(ls))], Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": int64(r.IntN(8)), "images": int64(r.IntN(4) - 1)}, Priority: byIndex[r.IntN(3)], Flow: someFlow(r)}
 	}
 	var ws []*Waiter
 	for range 5 + r.IntN(40) {
@@ -231,7 +231,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for range 100 {
 				l := []*Limiter{host, a, b}[r.IntN(3)]
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+r.IntN(20))*time.Millisecond)
-				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: byIndex[r.IntN(3)], MaxWait: time.Duration(min(r.IntN(4), 1) - 1), Flow: someFlow(r), Weight: r.IntN(3)}
+				c := Claim{Costs: quota.Costs{"tokens": int64(r.IntN(100))}, Priority: byIndex[r.IntN(3)], MaxWait: time.Duration(min(r.IntN(4), 1) - 1), Flow: someFlow(r), Weight: r.IntN(3)}
 				everything(ctx, r, l, c)
 				cancel()
 				switch r.IntN(20) {
@@ -241,9 +241,9 @@ func TestEverythingAtOnce(t *testing.T) {
 					l.Resume()
 				case 2:
 					host.SetQuotas(quota.Quotas{
-						{N: 20000, Burst: 40 + r.IntN(20)},
+						{N: 20000, Burst: int64(40 + r.IntN(20))},
 						{N: 100_000, Burst: 500, Unit: "tokens"},
-						{N: 4 + r.IntN(4), Kind: quota.InFlight},
+						{N: int64(4 + r.IntN(4)), Kind: quota.InFlight},
 					})
 				case 3:
 					l.State()
@@ -302,7 +302,7 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	if err != nil {
 		return
 	}
-	spent := quota.Costs{"tokens": r.IntN(120)}
+	spent := quota.Costs{"tokens": int64(r.IntN(120))}
 	if r.IntN(3) == 0 {
 		g.Settle(spent)
 	}
@@ -513,7 +513,7 @@ func waitsAddUp(t *testing.T, seed uint64) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			time.Sleep(time.Duration(r.Int64N(4e9)))
 			l := tree[r.IntN(len(tree))]
-			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": r.IntN(30)}}
+			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": int64(r.IntN(30))}}
 			for range 1 + r.IntN(3) {
 				ctx, cancel := ctx, context.CancelFunc(func() {})
 				if r.IntN(3) == 0 {
@@ -541,7 +541,7 @@ func waitsAddUp(t *testing.T, seed uint64) {
 					g.Answered(Answer{Refused: true, Hold: holdIf(time.Duration(r.Int64N(2e9)), r.IntN(2) == 0)})
 					c.After = g
 				case 2:
-					g.Answered(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.Int64N(3e9)), ResetKnown: true}}})
+					g.Answered(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: int64(r.IntN(5)), Reset: time.Duration(r.Int64N(3e9)), ResetKnown: true}}})
 				default:
 					g.Answered(Answer{})
 				}
@@ -630,7 +630,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 				ctx, cancel = context.WithTimeout(ctx, ticks(r, 200))
 			}
 			defer cancel()
-			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": 5 * r.IntN(5)}, Flow: someFlow(r)}
+			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": int64(5 * r.IntN(5))}, Flow: someFlow(r)}
 			g, err := l.acquire(ctx, &c, new(Grant), found(l))
 			if err != nil {
 				return

@@ -207,11 +207,11 @@ func perWindow(d time.Duration) string {
 
 // quotaText returns the text of a quota that says what a limit says, or why there is none.
 func quotaText(l *headers.Limit) (text, why string) {
-	q := quota.Quota{N: int(min(l.Limit.N, 1<<31-1)), Per: l.Window, Unit: l.Unit}
+	q := quota.Quota{N: l.Limit.N, Per: l.Window, Unit: l.Unit}
 	switch {
 	case !l.Limit.Known:
 		return "", "the answer does not say how much there is in all"
-	case l.Limit.N == 0 || l.Limit.N >= 1<<31:
+	case l.Limit.N == 0:
 		return "", "that is no number of a quota"
 	case l.Unit == "percent":
 		return "", "percent are no requests"

@@ -145,9 +145,9 @@ func counted(answers []answer, span time.Duration) []candidate {
 // candidates returns the ways to count in a span: in any, in one that begins with a request, in one of the clock.
 func candidates(span time.Duration, any, fixed, clock int, stated bool) []candidate {
 	return []candidate{
-		{quota.Quota{N: any, Per: span}, &pacertest.SlidingLog{Limit: any, Window: span}, stated, 0},
-		{quota.Quota{N: fixed, Per: span, Kind: quota.FixedWindow}, &pacertest.FixedWindow{Limit: fixed, Window: span}, stated, 0},
-		{quota.Quota{N: clock, Per: span, Kind: quota.ClockWindow}, &pacertest.ClockWindow{Limit: clock, Window: span}, stated, 0},
+		{quota.Quota{N: int64(any), Per: span}, &pacertest.SlidingLog{Limit: any, Window: span}, stated, 0},
+		{quota.Quota{N: int64(fixed), Per: span, Kind: quota.FixedWindow}, &pacertest.FixedWindow{Limit: fixed, Window: span}, stated, 0},
+		{quota.Quota{N: int64(clock), Per: span, Kind: quota.ClockWindow}, &pacertest.ClockWindow{Limit: clock, Window: span}, stated, 0},
 	}
 }
 
@@ -168,7 +168,7 @@ func buckets(answers []answer) (all []candidate) {
 	for rate := max(int(float64(later)/lasted)-1, 1); rate <= int(float64(later)/lasted)+2; rate++ {
 		burst := first - int(float64(rate)*answers[first].at.Sub(answers[0].at).Seconds())
 		for b := max(burst-1, 1); b <= burst+1; b++ {
-			all = append(all, candidate{quota: quota.Quota{N: rate, Burst: b}, algorithm: &pacertest.TokenBucket{Rate: float64(rate), Burst: b}})
+			all = append(all, candidate{quota: quota.Quota{N: int64(rate), Burst: int64(b)}, algorithm: &pacertest.TokenBucket{Rate: float64(rate), Burst: b}})
 		}
 	}
 	return all

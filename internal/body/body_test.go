@@ -245,7 +245,7 @@ func TestCost(t *testing.T) {
 		most: {{most}, {most, 1}, {1, most}, {math.MaxInt64, math.MaxInt64}, {math.MaxInt64, 10, -5}},
 	} {
 		for _, l := range lengths {
-			if got := Cost(l...); got != want {
+			if got := Cost(l...); got != int64(want) {
 				t.Errorf("%v: %d, want %d", l, got, want)
 			}
 		}

@@ -19,12 +19,10 @@ func Sent(req *http.Request, counted *atomic.Int64) int64 {
 	return max(req.ContentLength, 0)
 }
 
-// Cost returns what bodies of these lengths cost together in bytes, where a negative length is none: what is more than an
-// int has is the largest one, so that it comes to nothing on no machine.
-func Cost(lengths ...int64) int {
-	sum := 0
+// Cost returns what bodies of these lengths cost together in bytes, where a negative length is none.
+func Cost(lengths ...int64) (sum int64) {
 	for _, n := range lengths {
-		sum += int(min(max(n, 0), int64(math.MaxInt-sum)))
+		sum += min(max(n, 0), math.MaxInt64-sum)
 	}
 	return sum
 }

@@ -41,7 +41,7 @@ func (as *Answers) Next(now time.Duration, h *habit.Habit, header http.Header, l
 		return nil
 	}
 	for i := range limits {
-		if int64(statements[i].Remaining) != limits[i].Remaining.N {
+		if statements[i].Remaining != limits[i].Remaining.N {
 			return nil
 		}
 	}

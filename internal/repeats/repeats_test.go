@@ -48,7 +48,7 @@ func (w *world) request(may bool) (ended, current bool) {
 	limits, hint := w.habit.Append(nil, nil, w.header, within.Time(g), within.Elapsed(g))
 	a := throttle.Answer{}
 	for _, l := range limits {
-		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
+		a.Statements = append(a.Statements, quota.Statement{Limit: l.Limit.N, Remaining: l.Remaining.N, Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
 	}
 	var c *habit.Repeat
 	if may {
@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 				t.Fatalf("answer %d: repeats %v, current %v", i, ended, current)
 			}
 		}
-		if got := w.l.State().Limits[0].Available; got != w.left {
+		if got := w.l.State().Limits[0].Available; got != int64(w.left) {
 			t.Errorf("%d remain, want %d", got, w.left)
 		}
 		w.left += 50 // more than before

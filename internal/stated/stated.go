@@ -27,13 +27,13 @@ func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 			continue
 		}
 		s := quota.Statement{
-			Name: l.Name, Counter: l.Counter, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
+			Name: l.Name, Counter: l.Counter, Unit: unitName(l.Unit), Limit: l.Limit.N, Remaining: l.Remaining.N,
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
 		}
 		i := sameName(to, &s)
 		if i >= 0 && s.Name == "" && s.Limit > 0 && to[i].Limit > 0 && s.Limit != to[i].Limit {
-			s.Name = strconv.Itoa(s.Limit) // without a name, that is what tells a limit from the other
+			s.Name = strconv.FormatInt(s.Limit, 10) // without a name, that is what tells a limit from the other
 			i = sameName(to, &s)
 		}
 		if i < 0 {
@@ -85,13 +85,8 @@ func unitName(name string) string {
 	return name
 }
 
-// count returns a number that the server stated, zero if the server stated none.
-func count(c headers.Count) int {
-	if !c.Known {
-		return 0
-	}
-	return int(min(c.N, math.MaxInt32))
-}
+// count returns how many requests at the same time the server stated, zero if the server stated none.
+func count(c headers.Count) int { return int(min(c.N, math.MaxInt32)) }
 
 // Counter returns the name that an answer gives to what its request drew on. The name is empty if the answer
 // gives none, or more than one.

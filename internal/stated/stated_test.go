@@ -23,7 +23,7 @@ func TestStatements(t *testing.T) {
 		l.Reset = headers.Reset{Known: true, In: in, Resolution: s, Absolute: true, Skew: 2 * s}
 		return l
 	}
-	is := func(name string, limit, remaining int) quota.Statement {
+	is := func(name string, limit, remaining int64) quota.Statement {
 		return quota.Statement{Name: name, Limit: limit, Remaining: remaining}
 	}
 	unknown, advisory, whole, ofBytes := some("a", 10, 0), some("a", 10, 5), resets(some("a", 10, 5), 9*s), some("a", 10, 5)
@@ -57,7 +57,7 @@ func TestStatements(t *testing.T) {
 		"of bytes":                         {[]headers.Limit{ofBytes}, []quota.Statement{withBytes}},
 		"of requests at the same time":     {[]headers.Limit{some("a", 10, 5), atOnce}, []quota.Statement{is("a", 10, 5)}},
 		"and one that says when it resets": {[]headers.Limit{resets(atOnce, 9*s)}, []quota.Statement{laterAtOnce}},
-		"more than an int has":             {[]headers.Limit{some("a", 1<<40, 1<<39)}, []quota.Statement{is("a", math.MaxInt32, math.MaxInt32)}},
+		"of more than 2 GiB":               {[]headers.Limit{some("a", 1<<40, 1<<39)}, []quota.Statement{is("a", 1<<40, 1<<39)}},
 		"two":                              {[]headers.Limit{some("a", 10, 5), some("b", 20, 7)}, []quota.Statement{is("a", 10, 5), is("b", 20, 7)}},
 		"two of one name":                  {[]headers.Limit{some("a", 10, 5), some("a", 10, 4)}, []quota.Statement{is("a", 10, 4)}},
 		"the other way":                    {[]headers.Limit{some("a", 10, 4), some("a", 10, 5)}, []quota.Statement{is("a", 10, 4)}},

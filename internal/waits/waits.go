@@ -4,6 +4,7 @@ package waits
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -52,7 +53,7 @@ func Apart(costs quota.Costs) (requests int, others quota.Costs) {
 			others[unit] = n
 		}
 	}
-	return max(named, empty, 0), others
+	return int(min(max(named, empty, 0), math.MaxInt)), others
 }
 
 // Over returns costs with others over them: of each unit that the others have, theirs count. Requests, which have two
@@ -73,7 +74,7 @@ func Over(costs, others quota.Costs) quota.Costs {
 // Costs returns what a request was charged: what was claimed, 1 if requests are less, but for units of which it
 // is known what was spent.
 func Costs(requests int, others, spent quota.Costs) quota.Costs {
-	costs := quota.Costs{quota.Requests: max(requests, 1)}
+	costs := quota.Costs{quota.Requests: int64(max(requests, 1))}
 	for _, some := range []quota.Costs{others, spent} {
 		for unit, n := range some {
 			if unit == "" || unit == quota.Requests {

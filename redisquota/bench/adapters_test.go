@@ -91,7 +91,7 @@ func TestAdapters(t *testing.T) {
 			for i := range 1000 { // a bucket that nobody knows may have been lost: it has its first slots after the Horizon
 				reply, err := shared.Exchange(t.Context(), &store.Request{
 					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 50, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}}, SlotLife: 10 * time.Millisecond, Horizon: 50 * time.Millisecond,
-					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []store.Ask{{Cost: []int{1}, Count: 2, Within: -1}},
+					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []store.Ask{{Cost: []int64{1}, Count: 2, Within: -1}},
 				})
 				if err != nil {
 					t.Fatal(err)

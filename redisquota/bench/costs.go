@@ -98,7 +98,7 @@ func (f *asker) exchange(count int, horizon time.Duration) {
 	i := f.calls % f.members
 	f.calls++
 	f.serial[i]++
-	cost := make([]int, len(f.quotas))
+	cost := make([]int64, len(f.quotas))
 	late := time.Second
 	for k, q := range f.quotas {
 		cost[k] = 1

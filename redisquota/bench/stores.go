@@ -40,7 +40,7 @@ func exchanges(open func(dir string, c *redis.Client) (store.Store, error)) func
 			serials[by]++
 			_, err := s.Exchange(ctx, &store.Request{
 				Version: 1, Bucket: "api", Quotas: quotas, SlotLife: 100 * time.Millisecond, Horizon: 500 * time.Millisecond, Member: fmt.Sprintf("%026d", by), Serial: serials[by],
-				Fresh: true, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
+				Fresh: true, Asks: []store.Ask{{Cost: []int64{1}, Count: 1, Within: -1}},
 			})
 			return err
 		}, func() {}, err

@@ -49,7 +49,7 @@ var clients = map[string]func(dialer) redis.UniversalClient{
 // request asks for no slot.
 var request = &store.Request{
 	Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second, Kind: quota.SlidingLog}}, SlotLife: 20 * time.Millisecond,
-	Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int{0},
+	Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int64{0},
 }
 
 // A wrong address is told at once, with the address and the cause, and once more to those who have waited.

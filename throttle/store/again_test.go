@@ -57,15 +57,15 @@ func TestAgainOfSmallerAsks(t *testing.T) {
 	var l Ledger
 	r := &Request{
 		Version: Version, Bucket: "api", Quotas: quota.MustParse("20/s log").Explicit(), SlotLife: time.Second, Horizon: time.Second,
-		Member: "m", Serial: 1, Asks: []Ask{{Cost: []int{1}, Count: 5, Within: -1}},
+		Member: "m", Serial: 1, Asks: []Ask{{Cost: []int64{1}, Count: 5, Within: -1}},
 	}
-	for _, count := range []int{5, 2, 0} {
-		r.Asks[0].Count = count
+	for _, count := range []int64{5, 2, 0} {
+		r.Asks[0].Count = int(count)
 		reply, _, err := l.Exchange(0, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := had(reply.Slots, 0); got != count {
+		if got := had(reply.Slots, 0); int64(got) != count {
 			t.Errorf("%d slots for an ask for %d", got, count)
 		}
 	}
@@ -78,15 +78,15 @@ func TestAgainIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		quotas  string
 		members int
-		costs   []int // of the asks
-		count   int   // of each
+		costs   []int64 // of the asks
+		count   int     // of each
 		bytes   int
 	}{
-		{"100000/s even", 3, []int{1}, 40000, 2000},
-		{"1000000/s even", 20, []int{1}, 20000, 4000},
-		{"100000/s burst 1000", 3, []int{1}, 30000, 2000},
-		{"100000/s log", 3, []int{1}, 40000, 2000},
-		{"1000000/s burst 1000", mostMembers, []int{1, 2, 3, 7}, 9, 200 << 10},
+		{"100000/s even", 3, []int64{1}, 40000, 2000},
+		{"1000000/s even", 20, []int64{1}, 20000, 4000},
+		{"100000/s burst 1000", 3, []int64{1}, 30000, 2000},
+		{"100000/s log", 3, []int64{1}, 40000, 2000},
+		{"1000000/s burst 1000", mostMembers, []int64{1, 2, 3, 7}, 9, 200 << 10},
 		{"1000000/s burst 1000", mostMembers, nil, 1, 200 << 10}, // of random costs
 	} {
 		t.Run(fmt.Sprint(c.quotas, ", ", c.members, c.costs), func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestAgainIsBounded(t *testing.T) {
 				for k := range 256 {
 					cost := 1 + random.IntN(1000)
 					if len(c.costs) > 0 {
-						cost = c.costs[k%len(c.costs)]
+						cost = int(c.costs[k%len(c.costs)])
 					}
-					r.Asks = append(r.Asks, Ask{Cost: []int{cost}, Count: c.count, Within: -1})
+					r.Asks = append(r.Asks, Ask{Cost: []int64{int64(cost)}, Count: c.count, Within: -1})
 					if len(c.costs) == 1 {
 						break
 					}
@@ -143,7 +143,7 @@ func TestAgainOverChanges(t *testing.T) {
 			l, qs := new(Ledger), quota.MustParse("10/s burst 10").Explicit()
 			r := request(qs, 1)
 			r.Member, r.SlotLife, r.Horizon = "m", 10*time.Millisecond, time.Second
-			r.Asks = []Ask{{Cost: []int{1}, Count: 5, Within: -1}}
+			r.Asks = []Ask{{Cost: []int64{1}, Count: 5, Within: -1}}
 			first := exchange(t, l, time.Second, r)
 			other := request(qs, 1)
 			other.Member, other.SlotLife, other.Horizon = "other", r.SlotLife, r.Horizon

@@ -36,14 +36,14 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 				for _, q := range quotas(t, c.quotas) {
 					s.qs = append(s.qs, plain(q))
 				}
-				cost := []int{1, 1}[:len(s.qs)]
+				cost := []int64{1, 1}[:len(s.qs)]
 				ask := func(n int) []Ask { return []Ask{{Cost: cost, Count: n, Within: -1}} }
 				a := s.exchange(Request{Member: "a", Serial: 1, Asks: ask(10)})
 				time.Sleep(start)
 				if b := s.exchange(Request{Member: "b", Serial: 1, Asks: ask(1)}); b.Slots[0].In != c.ahead {
 					t.Errorf("the eleventh in %v, want %v", b.Slots[0].In, c.ahead)
 				}
-				back := []int{4, 4}[:len(s.qs)]
+				back := []int64{4, 4}[:len(s.qs)]
 				r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[0].ID, back}}, Asks: ask(8)})
 				free := 0
 				for _, d := range in(r) {
@@ -64,13 +64,13 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 func TestStoreBeforeManySlotsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 400_000, Burst: 160_000})}}
-		ask := func(n int) []Ask { return []Ask{{Cost: []int{2000}, Count: n, Within: -1}} }
+		ask := func(n int) []Ask { return []Ask{{Cost: []int64{2000}, Count: n, Within: -1}} }
 		a := s.exchange(Request{Member: "a", Serial: 1, Asks: ask(200)})
 		if got := in(s.exchange(Request{Member: "b", Serial: 1, Asks: ask(200)})); len(got) != 50 || got[49] != 375*time.Millisecond {
 			t.Fatalf("%d slots, the last in %v", len(got), got[len(got)-1])
 		}
 		time.Sleep(10 * time.Millisecond)
-		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[0].ID, []int{8000}}}})
+		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[0].ID, []int64{8000}}}})
 		if r.Ahead != 365*time.Millisecond {
 			t.Errorf("ahead %v", r.Ahead)
 		}
@@ -102,7 +102,7 @@ type holder struct {
 	name   string
 	serial int64
 	slots  []Slot
-	costs  []int
+	costs  []int64
 }
 
 func askAgain(t *testing.T, r *rand.Rand, qs quota.Quotas) {
@@ -111,11 +111,11 @@ func askAgain(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 	most := 1
 	for _, q := range qs {
 		s.qs = append(s.qs, plain(q))
-		most = max(most, min(q.Burst, 8))
+		most = max(most, int(min(q.Burst, 8)))
 	}
-	all := func(n int) []int { return slices.Repeat([]int{n}, len(qs)) }
+	all := func(n int64) []int64 { return slices.Repeat([]int64{n}, len(qs)) }
 	members := make([]holder, 2+r.IntN(9))
-	ask := func(m *holder, back []Part, costs []int) {
+	ask := func(m *holder, back []Part, costs []int64) {
 		req := Request{Member: m.name, Serial: m.serial + 1, Back: back, Hand: all(0)}
 		m.serial++
 		for _, n := range costs {
@@ -133,9 +133,9 @@ func askAgain(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 	for range 60 {
 		m := &members[r.IntN(len(members))]
 		if r.IntN(2) == 0 {
-			costs := make([]int, 1+r.IntN(8))
+			costs := make([]int64, 1+r.IntN(8))
 			for i := range costs {
-				costs[i] = 1 + r.IntN(most)
+				costs[i] = int64(1 + r.IntN(most))
 			}
 			ask(m, nil, costs)
 			continue

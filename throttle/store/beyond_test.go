@@ -29,7 +29,7 @@ func TestLedgerFiftyYears(t *testing.T) {
 					now := since + time.Duration(i)*time.Second
 					r := request(qs.Explicit(), 1)
 					r.Member = string(rune('a' + i))
-					cost := make([]int, len(qs))
+					cost := make([]int64, len(qs))
 					for k := range qs.Explicit() {
 						cost[k] = 1
 					}
@@ -72,7 +72,7 @@ func TestLedgerBucketsOfAges(t *testing.T) {
 		for i := range int64(6) {
 			r := request(quota.Quotas{{Kind: quota.TokenBucket, N: 1000, Per: per, Burst: 5}}, i+1)
 			r.Answered = i
-			r.Asks = []Ask{{Cost: []int{1}, Count: 1, Within: time.Hour}}
+			r.Asks = []Ask{{Cost: []int64{1}, Count: 1, Within: time.Hour}}
 			reply := exchange(t, l, time.Duration(i)*time.Second, r)
 			got += len(reply.Slots)
 			if b, err := l.MarshalBinary(); reply.Lost || err != nil || l.UnmarshalBinary(b) != nil {

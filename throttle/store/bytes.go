@@ -92,15 +92,15 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
 	read.loss, read.parted = loss{had: readCount(r), told: readCount(r)}, r.Time()
 	for range r.Len() {
-		read.loss.parts = append(read.loss.parts, toldPart{r.Time(), r.String(), int(r.Int(0, mostInPart))})
+		read.loss.parts = append(read.loss.parts, toldPart{r.Time(), r.String(), r.Int(0, mostInPart)})
 	}
 	for range r.Len() {
 		read.readPlace(r)
 	}
 	for range r.Len() {
-		o := returnedSlot{at: r.Time(), cost: make([]int, r.Len())}
+		o := returnedSlot{at: r.Time(), cost: make([]int64, r.Len())}
 		for i := range o.cost {
-			o.cost[i] = readCount(r)
+			o.cost[i] = readAmount(r)
 		}
 		if n := len(read.returned); len(o.cost) != len(read.places) || n > 0 && o.at <= read.returned[n-1].at {
 			r.Fail()
@@ -145,9 +145,9 @@ func appendQuota(b []byte, q *quota.Quota) []byte {
 
 // readQuota reads a quota.
 func readQuota(r *varint.Reader) quota.Quota {
-	q := quota.Quota{Kind: quota.Kind(r.Int(int64(quota.TokenBucket), int64(quota.EstimatedWindow))), N: int(r.Int(1, math.MaxInt))}
+	q := quota.Quota{Kind: quota.Kind(r.Int(int64(quota.TokenBucket), int64(quota.EstimatedWindow))), N: r.Int(1, math.MaxInt64)}
 	q.Per = time.Duration(r.Int(1, math.MaxInt64))
-	q.Burst, q.Cells = readCount(r), readCount(r)
+	q.Burst, q.Cells = readAmount(r), readCount(r)
 	q.Debt, q.Unit = r.Bool(), r.String()
 	explicit := quota.Quotas{q}.Explicit()[0]
 	explicit.Name = ""
@@ -163,9 +163,9 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 	if r.Err() != nil {
 		return
 	}
-	o.noneBefore, o.asked, o.spare, o.part = r.Time(), r.Time(), int(r.Int(-math.MaxInt, math.MaxInt)), readCount(r)
+	o.noneBefore, o.asked, o.spare, o.part = r.Time(), r.Time(), r.Int(-math.MaxInt64, math.MaxInt64), readAmount(r)
 	o.slotLife = ledgerSlotLife{readSlotLife(r), r.Time(), readSlotLife(r)}
-	o.larger = largerN{readCount(r), r.Time()}
+	o.larger = largerN{readAmount(r), r.Time()}
 	o.ledger = slot.New(o.quota, o.slotLife.slotLife, l.horizon, l.Epoch.UnixNano()-1)
 	o.ledger.Restore(r)
 	l.places = append(l.places, o)
@@ -182,7 +182,7 @@ func appendStatement(b []byte, s *statement) []byte {
 func (l *Ledger) readStatement(r *varint.Reader) {
 	var s statement
 	s.Name, s.Counter, s.Unit = r.String(), r.String(), r.String()
-	s.Limit, s.Remaining = int(r.Int(math.MinInt, math.MaxInt)), int(r.Int(math.MinInt, math.MaxInt))
+	s.Limit, s.Remaining = r.Int(math.MinInt64, math.MaxInt64), r.Int(math.MinInt64, math.MaxInt64)
 	s.Reset, s.ResetKnown = readSpan(r), r.Bool()
 	s.Resolution, s.Absolute = readSpan(r), r.Bool()
 	s.Skew, s.Window, s.reset = readSpan(r), readSpan(r), r.Time()
@@ -192,6 +192,8 @@ func (l *Ledger) readStatement(r *varint.Reader) {
 func readSlotLife(r *varint.Reader) time.Duration {
 	return time.Duration(r.Int(0, int64(monotime.Longest)))
 }
+
+func readAmount(r *varint.Reader) int64 { return r.Int(0, math.MaxInt64) }
 
 func readCount(r *varint.Reader) int { return int(r.Int(0, math.MaxInt)) }
 

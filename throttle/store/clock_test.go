@@ -38,7 +38,7 @@ func TestAWallClockThatIsSetDoesNotMatter(t *testing.T) {
 				on.set = steps[i%len(steps)]
 				r := request(qs.Explicit(), int64(i+1))
 				r.Bucket, r.Since = "b", time.Millisecond // the member's clock stood still
-				r.Asks = []Ask{{Cost: []int{1, 1, 1, 1}, Count: 3, Within: time.Second}}
+				r.Asks = []Ask{{Cost: []int64{1, 1, 1, 1}, Count: 3, Within: time.Second}}
 				reply, err := m.Exchange(t.Context(), r)
 				if err != nil {
 					t.Fatal(err)

@@ -72,7 +72,7 @@ func ExampleLedger() {
 	ask := &store.Request{
 		Version: store.Version, Bucket: "api", Quotas: quota.MustParse("10/s burst 5").Explicit(),
 		SlotLife: 100 * time.Millisecond, Horizon: 500 * time.Millisecond, Member: "a", Serial: 1,
-		Asks: []store.Ask{{Cost: []int{1}, Count: 5, Within: -1}},
+		Asks: []store.Ask{{Cost: []int64{1}, Count: 5, Within: -1}},
 	}
 	reply, _, err := ledger.Exchange(0, ask)
 	if err != nil {

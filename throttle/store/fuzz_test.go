@@ -22,11 +22,11 @@ func used(tb testing.TB) *Ledger {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	r := request(qs.Explicit(), 1)
 	r.Statements = []quota.Statement{{Name: "core", Remaining: 3, Reset: time.Minute, ResetKnown: true}}
-	r.Asks = []Ask{{Cost: []int{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
+	r.Asks = []Ask{{Cost: []int64{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
 	reply := exchange(tb, l, 0, r)
 	r = request(r.Quotas, 2)
 	for _, s := range reply.Slots {
-		r.Back = append(r.Back, Part{s.ID, []int{1, 0, 1, 0, 1}})
+		r.Back = append(r.Back, Part{s.ID, []int64{1, 0, 1, 0, 1}})
 	}
 	exchange(tb, l, time.Millisecond, r)
 	return l
@@ -70,7 +70,7 @@ func FuzzLedger(f *testing.F) {
 		if _, err := again(t, &l).Epoch.MarshalBinary(); err != nil {
 			return // no date
 		}
-		cost := make([]int, len(l.places))
+		cost := make([]int64, len(l.places))
 		for i := range cost {
 			cost[i] = 1
 		}
@@ -128,10 +128,10 @@ func FuzzExchange(f *testing.F) {
 			r := request(qs, below(9))
 			r.Member = string(rune('a' + below(3)))
 			r.Leave, r.Hold = below(9) == 0, time.Duration(number())
-			cost := func() []int {
-				c := make([]int, 5-below(9)/8)
+			cost := func() []int64 {
+				c := make([]int64, 5-below(9)/8)
 				for i := range c {
-					c[i] = int(number())
+					c[i] = number()
 				}
 				return c
 			}
@@ -143,7 +143,7 @@ func FuzzExchange(f *testing.F) {
 				r.Asks = append(r.Asks, Ask{Cost: cost(), Count: int(below(5)), Within: time.Duration(number())})
 			}
 			for range below(3) {
-				r.Statements = append(r.Statements, quota.Statement{Remaining: int(number()), Reset: time.Duration(number()), ResetKnown: below(2) == 0})
+				r.Statements = append(r.Statements, quota.Statement{Remaining: number(), Reset: time.Duration(number()), ResetKnown: below(2) == 0})
 			}
 			reply := exchange(t, l, now, r)
 			for _, s := range reply.Slots {
@@ -218,11 +218,11 @@ func TestLedgerWithoutEpoch(t *testing.T) {
 	}
 	var l Ledger
 	r := request(qs.Explicit(), 1)
-	r.Asks = []Ask{{Cost: []int{1, 1}, Count: 3, Within: -1}}
+	r.Asks = []Ask{{Cost: []int64{1, 1}, Count: 3, Within: -1}}
 	exchange(t, &l, 0, r)
 	read := again(t, &l)
 	r = request(r.Quotas, 2)
-	r.Asks = []Ask{{Cost: []int{1, 1}, Count: 9, Within: -1}}
+	r.Asks = []Ask{{Cost: []int64{1, 1}, Count: 9, Within: -1}}
 	want := exchange(t, &l, time.Millisecond, r)
 	if got := exchange(t, read, time.Millisecond, r); !reflect.DeepEqual(got, want) {
 		t.Errorf("slots %+v, want %+v", got.Slots, want.Slots)
@@ -232,7 +232,7 @@ func TestLedgerWithoutEpoch(t *testing.T) {
 
 // TestLedgerNoCosts: what is no cost gets no slot, and gives nothing back.
 func TestLedgerNoCosts(t *testing.T) {
-	for name, cost := range map[string][]int{
+	for name, cost := range map[string][]int64{
 		"negative": {1, -1}, "of fewer quotas": {1}, "of more quotas": {1, 1, 1},
 	} {
 		qs, err := quota.Parse("10/s burst 5, 10/m log")
@@ -241,7 +241,7 @@ func TestLedgerNoCosts(t *testing.T) {
 		}
 		var l Ledger
 		r := request(qs.Explicit(), 1)
-		r.Asks = []Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int{1, 10}, Count: 1, Within: -1}}
+		r.Asks = []Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int64{1, 10}, Count: 1, Within: -1}}
 		reply := exchange(t, &l, 0, r)
 		if len(reply.Slots) != 1 || reply.Slots[0].Ask != 1 {
 			t.Errorf("%s: slots %+v", name, reply.Slots)

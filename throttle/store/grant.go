@@ -16,12 +16,12 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 	members := max(l.active(now), 1)
 	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(members)
 	most, got := max(mostRuns/members, fewestRuns), runs{}
-	next := func(cost []int) {
+	next := func(cost []int64) {
 		at, bound, _ := l.earliest(cost, now)
 		reply.Next, reply.Bound = at.Sub(now), bound
 	}
 	missed := false // an ask was passed over: Next is for it
-	var one []int   // the cost of the last ask
+	var one []int64 // the cost of the last ask
 	for i, ask := range r.Asks {
 		if !l.fits(r.Quotas, ask.Cost) {
 			continue
@@ -89,7 +89,7 @@ func (r *Reply) add(s Slot) {
 }
 
 // fits reports whether a cost is one that the quotas by which a member asks can hand out.
-func (l *Ledger) fits(qs quota.Quotas, cost []int) bool {
+func (l *Ledger) fits(qs quota.Quotas, cost []int64) bool {
 	if len(cost) != len(qs) {
 		return false
 	}
@@ -103,7 +103,7 @@ func (l *Ledger) fits(qs quota.Quotas, cost []int) bool {
 
 // earliest returns the next slot for a cost, and the place of the quota that it waits for. If it is
 // a returned slot, again is the index of that; else again is negative.
-func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, bound, again int) {
+func (l *Ledger) earliest(cost []int64, now monotime.Time) (at monotime.Time, bound, again int) {
 	at, bound = max(now, l.heldUntil), -1
 	if !l.spares(cost, now) {
 		at = max(at, l.learnsUntil)
@@ -134,7 +134,7 @@ func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, boun
 }
 
 // take charges a slot that earliest returned.
-func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, again int) {
+func (l *Ledger) take(now monotime.Time, cost []int64, at monotime.Time, again int) {
 	for p, n := range cost {
 		l.places[p].spare -= max(min(n, l.places[p].spare), 0)
 	}
@@ -155,10 +155,10 @@ func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, again int
 }
 
 // work returns the time in which a cost comes back.
-func (l *Ledger) work(cost []int) (d time.Duration) {
+func (l *Ledger) work(cost []int64) (d time.Duration) {
 	for p, n := range cost {
 		if o := &l.places[p]; n > 0 && o.binds {
-			d = max(d, monotime.Scale(o.quota.Per, int64(n), int64(o.quota.N)))
+			d = max(d, monotime.Scale(o.quota.Per, n, o.quota.N))
 		}
 	}
 	return d

@@ -55,7 +55,7 @@ type Ledger struct {
 // out again at its own instant.
 type returnedSlot struct {
 	at   monotime.Time
-	cost []int
+	cost []int64
 }
 
 // member is what is known of a member.
@@ -511,7 +511,7 @@ func (l *Ledger) dropPassed(now monotime.Time) {
 func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (back time.Duration) {
 	for _, p := range parts {
 		at, cost := monotime.Time(p.Slot), l.spread(p.Cost)
-		if cost == nil || slices.ContainsFunc(cost, func(n int) bool { return n < 0 || int64(n) > quota.MaxN }) {
+		if cost == nil || slices.ContainsFunc(cost, func(n int64) bool { return n < 0 || n > quota.MaxN }) {
 			continue // of other quotas, or no cost
 		}
 		if at < now {
@@ -528,7 +528,7 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 		case !found && len(l.returned) >= mostReturned:
 			continue
 		case !found:
-			l.returned = slices.Insert(l.returned, i, returnedSlot{at, make([]int, len(cost))})
+			l.returned = slices.Insert(l.returned, i, returnedSlot{at, make([]int64, len(cost))})
 		case len(l.returned[i].cost) != len(cost):
 			continue
 		}
@@ -538,7 +538,7 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 }
 
 // give has a cost at a slot be as if it had never been.
-func (l *Ledger) give(now, at monotime.Time, cost []int) {
+func (l *Ledger) give(now, at monotime.Time, cost []int64) {
 	for p, n := range cost {
 		if n > 0 && at >= l.places[p].noneBefore {
 			l.places[p].ledger.Give(now, at, n)
@@ -547,7 +547,7 @@ func (l *Ledger) give(now, at monotime.Time, cost []int) {
 }
 
 // passed reports whether a cost at a slot to come would be of no use if it were as if it had never been.
-func (l *Ledger) passed(now, at monotime.Time, cost []int) bool {
+func (l *Ledger) passed(now, at monotime.Time, cost []int64) bool {
 	for p, n := range cost {
 		if n > 0 && l.places[p].binds && l.places[p].ledger.Passed(now, at) {
 			return true
@@ -557,7 +557,7 @@ func (l *Ledger) passed(now, at monotime.Time, cost []int) bool {
 }
 
 // overdraw charges what is sent now, whether there is room for it or not.
-func (l *Ledger) overdraw(cost []int, now monotime.Time) {
+func (l *Ledger) overdraw(cost []int64, now monotime.Time) {
 	for p, n := range l.spread(cost) {
 		if n > 0 {
 			l.lastSlot = max(l.lastSlot, now)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -21,14 +20,14 @@ type loss struct {
 type toldPart struct {
 	at   monotime.Time
 	unit string
-	n    int
+	n    int64
 }
 
 // mostTold bounds how many parts are remembered. Beyond that, two of the unit that has most count as one.
 const mostTold = 64
 
 // mostInPart is the most that a part counts. What is read from bytes is no more, either.
-const mostInPart = min(quota.MaxN, math.MaxInt)
+const mostInPart = quota.MaxN
 
 // add notes a part. Parts of a unit are in the order of their instants. What went in one second after the
 // bucket was lost, or before, counts as if all went with the last of it: a window that comes later counts that

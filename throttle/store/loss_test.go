@@ -37,7 +37,7 @@ func (o *losing) request(who, own int) *Request {
 	r := request(quota.Quotas{{N: 100, Per: 10 * time.Second, Kind: o.kind}}.Explicit(), o.serial[who])
 	r.Member, r.Answered, r.Life, r.Sharing = fmt.Sprint(who), o.serial[who]-1, o.life[who], o.sharing[who]
 	if own > 0 {
-		r.Own = []Own{{In: -100 * time.Millisecond, Cost: []int{own}}}
+		r.Own = []Own{{In: -100 * time.Millisecond, Cost: []int64{int64(own)}}}
 	}
 	return r
 }
@@ -78,7 +78,7 @@ func TestStoreLostWindowIsKnownWhenAllHaveTold(t *testing.T) {
 					t.Error("the ledger cannot be written")
 				}
 				r := o.request(0, 0)
-				r.Serial, r.Asks = r.Serial+1, []Ask{{Cost: []int{1}, Count: 1, Within: -1}}
+				r.Serial, r.Asks = r.Serial+1, []Ask{{Cost: []int64{1}, Count: 1, Within: -1}}
 				for _, after := range []time.Duration{horizon / 4, horizon - 1, 3 * horizon} { // whenever somebody asks then
 					var l Ledger
 					if l.UnmarshalBinary(b) != nil {
@@ -168,8 +168,8 @@ func TestStorePartedUntilAllHaveTold(t *testing.T) {
 	o.send(0, 0, 0, true)
 	o.send(0, 1, 0, true)
 	o.l.Lose()
-	for i, who := range []int{2, 0, 1, 0, 2} { // the third one has come since
-		if r := o.send(time.Second, who, 0, true); !r.Parted {
+	for i, who := range []int64{2, 0, 1, 0, 2} { // the third one has come since
+		if r := o.send(time.Second, int(who), 0, true); !r.Parted {
 			t.Errorf("call %d: not Parted", i)
 		}
 	}
@@ -197,11 +197,11 @@ func TestAQuotaThatComesAfterALoss(t *testing.T) {
 		send := func(at time.Duration, who, text string, own ...Own) *Reply {
 			r := request(quotas(t, text).Explicit(), 1)
 			r.Member, r.Own = who, own
-			r.Asks = []Ask{{Cost: []int{1}, Count: 60, Within: 0}}
+			r.Asks = []Ask{{Cost: []int64{1}, Count: 60, Within: 0}}
 			l = again(t, l) // what it knows is written, and read
 			return exchange(t, l, at, r)
 		}
-		send(2*time.Second, "other", c.told, Own{In: -time.Second, Cost: []int{40}}, Own{In: -100 * time.Millisecond, Cost: []int{20}})
+		send(2*time.Second, "other", c.told, Own{In: -time.Second, Cost: []int64{40}}, Own{In: -100 * time.Millisecond, Cost: []int64{20}})
 		send(2100*time.Millisecond, "late", c.comes)
 		for at := 3 * time.Second; at < 10*time.Second; at += 500 * time.Millisecond {
 			if r := send(at, fmt.Sprint(at), c.comes); r.Left[0] > 0 || len(r.Slots) > 0 {
@@ -217,7 +217,7 @@ func TestToldPartsDoNotOverflow(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	l.Lose()
 	r := request(quotas(t, "50/s log").Explicit(), 1)
-	r.Own = []Own{{In: -300 * time.Millisecond, Cost: []int{math.MaxInt}}, {In: -200 * time.Millisecond, Cost: []int{math.MaxInt}}}
+	r.Own = []Own{{In: -300 * time.Millisecond, Cost: []int64{math.MaxInt}}, {In: -200 * time.Millisecond, Cost: []int64{math.MaxInt}}}
 	exchange(t, l, 2*time.Second, r)
 	l = again(t, l)
 	r = request(quotas(t, "60/10s log").Explicit(), 1)
@@ -225,7 +225,7 @@ func TestToldPartsDoNotOverflow(t *testing.T) {
 	if left := exchange(t, l, 3*time.Second, r).Left[0]; left > 0 {
 		t.Errorf("%d are left of a quota that comes later, want none", left)
 	}
-	for _, n := range []int{mostInPart, math.MaxInt} {
+	for _, n := range []int64{mostInPart, math.MaxInt} {
 		l.loss.parts[0].n = n
 		data, _ := l.AppendBinary(nil)
 		if err := new(Ledger).UnmarshalBinary(data); (err != nil) != (n > mostInPart) {
@@ -243,17 +243,17 @@ func TestEachUnitKeepsWhatWasTold(t *testing.T) {
 	for serial := range int64(2) {
 		r := request(quotas(t, "5000/h log, 5000 tokens/h log").Explicit(), 2+serial)
 		for k := range 60 {
-			r.Own = append(r.Own, Own{In: -time.Duration(k)*1500*time.Millisecond - time.Duration(serial), Cost: []int{10, 0}})
+			r.Own = append(r.Own, Own{In: -time.Duration(k)*1500*time.Millisecond - time.Duration(serial), Cost: []int64{10, 0}})
 		}
 		if serial == 1 {
-			r.Own = append(r.Own, Own{In: -time.Millisecond, Cost: []int{0, 30}})
+			r.Own = append(r.Own, Own{In: -time.Millisecond, Cost: []int64{0, 30}})
 		}
 		exchange(t, l, 100*time.Second, r)
 	}
 	l = again(t, l)
 	told := map[string]int{}
 	for _, o := range l.loss.parts {
-		told[o.unit] += o.n
+		told[o.unit] += int(o.n)
 	}
 	if want := map[string]int{"": 1200, "tokens": 30}; !maps.Equal(told, want) || len(l.loss.parts) > mostTold {
 		t.Errorf("%d parts are kept, in which %v were told, want %v", len(l.loss.parts), told, want)
@@ -270,7 +270,7 @@ func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
 			l.Lose()
 			now := end - 500*time.Millisecond
 			r := request(quotas(t, "900/m log").Explicit(), 1)
-			r.Own = []Own{{In: end + c.first - now, Cost: []int{40}}, {In: end + c.second - now, Cost: []int{20}}}
+			r.Own = []Own{{In: end + c.first - now, Cost: []int64{40}}, {In: end + c.second - now, Cost: []int64{20}}}
 			if turned {
 				slices.Reverse(r.Own)
 			}
@@ -278,7 +278,7 @@ func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
 			l = again(t, l)
 			due := map[bool]int{}
 			for _, o := range l.loss.parts {
-				due[time.Duration(o.at)-1 >= end] += o.n
+				due[time.Duration(o.at)-1 >= end] += int(o.n)
 			}
 			want := map[bool]int{c.first >= 0: 40}
 			want[c.second >= 0] += 20
@@ -294,7 +294,7 @@ func TestToldPartsOfWindowsOfTheClock(t *testing.T) {
 // TestToldPartsOfEveryUnit: however much was told of one unit, a quota of another one that comes after a loss
 // is charged with what was told of that.
 func TestToldPartsOfEveryUnit(t *testing.T) {
-	for _, seconds := range []int{1, mostTold - 1, mostTold, mostTold + 1} {
+	for _, seconds := range []int64{1, mostTold - 1, mostTold, mostTold + 1} {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
 		l.Lose()
 		send := func(at time.Duration, who, text string, own ...Own) *Reply {
@@ -305,10 +305,10 @@ func TestToldPartsOfEveryUnit(t *testing.T) {
 		}
 		var own []Own
 		for i := range seconds {
-			own = append(own, Own{In: -time.Duration(i) * time.Second, Cost: []int{7}})
+			own = append(own, Own{In: -time.Duration(i) * time.Second, Cost: []int64{7}})
 		}
 		send(2*time.Second, "a", "1000/2m log", own...)
-		send(2*time.Second, "b", "500 tokens/20s log", Own{In: -100 * time.Millisecond, Cost: []int{400}})
+		send(2*time.Second, "b", "500 tokens/20s log", Own{In: -100 * time.Millisecond, Cost: []int64{400}})
 		send(3*time.Second, "late", "450 tokens/20s window grid, 1000/100s log")
 		if len(l.loss.parts) > mostTold {
 			t.Errorf("%d seconds of another unit: %d parts, want %d at most", seconds, len(l.loss.parts), mostTold)

@@ -18,26 +18,26 @@ type place struct {
 	slotLife   ledgerSlotLife
 	asked      monotime.Time // when a member asked by it last
 	binds      bool          // a list that has it is about
-	spare      int           // how much may be handed out until learnsUntil
-	part       int           // how much more when one of unheard says that it sent nothing
+	spare      int64         // how much may be handed out until learnsUntil
+	part       int64         // how much more when one of unheard says that it sent nothing
 	larger     largerN
 }
 
 // largerN is the largest N by which slots were handed out before it fell, until none of these counts any more:
 // what went by it is nothing that a person may have forgotten.
 type largerN struct {
-	n    int
+	n    int64
 	till monotime.Time
 }
 
 // fell notes that N was so much until now. The last slot is at an instant, and counts for as long as two
 // windows and a SlotLife at the most.
-func (l *largerN) fell(was int, now, last monotime.Time, per, slotLife time.Duration) {
+func (l *largerN) fell(was int64, now, last monotime.Time, per, slotLife time.Duration) {
 	*l = largerN{l.most(was, now), max(now, last).Add(min(monotime.Scale(per, 2, 1)+slotLife, monotime.Longest))}
 }
 
 // most is the largest N that matters now, where N is n.
-func (l *largerN) most(n int, now monotime.Time) int {
+func (l *largerN) most(n int64, now monotime.Time) int64 {
 	if now >= l.till {
 		return n
 	}
@@ -133,7 +133,7 @@ func (l *Ledger) refit(o *place, before *quota.Quota, used, horizon time.Duratio
 }
 
 // keep notes what a member has told for places that come later: of each unit the most that it cost of any place.
-func (l *Ledger) keep(cost []int, at, now monotime.Time) {
+func (l *Ledger) keep(cost []int64, at, now monotime.Time) {
 	for p := range l.places {
 		part := toldPart{at, l.places[p].quota.Unit, 0}
 		same := func(q place) bool { return q.quota.Unit == part.unit }
@@ -273,11 +273,11 @@ func (l *Ledger) forgetPlace(p int) {
 
 // spread is a cost of the quotas by which the member asks as one of all places; nil if it is of other quotas.
 // Of a quota by which only others ask, it costs what it costs of those of the unit, the most of them.
-func (l *Ledger) spread(cost []int) []int {
+func (l *Ledger) spread(cost []int64) []int64 {
 	if len(cost) != len(l.at) {
 		return nil
 	}
-	all := make([]int, len(l.places))
+	all := make([]int64, len(l.places))
 	for i, p := range l.at {
 		all[p] = cost[i]
 	}
@@ -310,7 +310,7 @@ func (l *Ledger) indexOf(p int) int {
 }
 
 // take charges a slot.
-func (o *place) take(now, at monotime.Time, n int) {
+func (o *place) take(now, at monotime.Time, n int64) {
 	if b, ok := o.unbound(); ok {
 		b.Count(at, n)
 		return
@@ -319,7 +319,7 @@ func (o *place) take(now, at monotime.Time, n int) {
 }
 
 // overdraw charges what goes now, whatever is there.
-func (o *place) overdraw(now monotime.Time, n int) {
+func (o *place) overdraw(now monotime.Time, n int64) {
 	if b, ok := o.unbound(); ok {
 		b.Count(now, n)
 		return
@@ -328,7 +328,7 @@ func (o *place) overdraw(now monotime.Time, n int) {
 }
 
 // own charges what went, or goes, of a slot that the bucket does not know.
-func (o *place) own(now, at monotime.Time, n int) {
+func (o *place) own(now, at monotime.Time, n int64) {
 	if b, ok := o.unbound(); ok && at > now {
 		b.Count(at, n)
 		return

@@ -12,7 +12,7 @@ import (
 func asks(t *testing.T, l *Ledger, now time.Duration, member, text string, within time.Duration) (n int) {
 	t.Helper()
 	qs := quota.MustParse(text).Explicit()
-	cost := make([]int, len(qs))
+	cost := make([]int64, len(qs))
 	for i := range cost {
 		cost[i] = 1
 	}
@@ -41,7 +41,7 @@ func TestPlacesByIdentity(t *testing.T) {
 		{"5/m log, 100 tokens/s burst 100", "5/m log"},
 	} {
 		l := &Ledger{Epoch: time.Unix(1e9, 0)}
-		if got, want := asks(t, l, 0, "a", c.first, 0), min(quota.MustParse(c.first)[0].N, 7); got > want || got < 5 {
+		if got, want := asks(t, l, 0, "a", c.first, 0), min(quota.MustParse(c.first)[0].N, 7); int64(got) > want || got < 5 {
 			t.Errorf("%s: %d, want 5", c.first, got)
 		}
 		for at := s; at < 9*s; at += s {
@@ -61,7 +61,7 @@ func TestPlacesAreKept(t *testing.T) {
 	const h = time.Hour
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	r := request(quota.MustParse("10/d log").Explicit(), 0)
-	r.Member, r.Asks = "tool", []Ask{{Cost: []int{1}, Count: 2, Within: 0}}
+	r.Member, r.Asks = "tool", []Ask{{Cost: []int64{1}, Count: 2, Within: 0}}
 	exchange(t, l, 0, r)
 	got := 0
 	for at := h; at < 6*h; at += h {

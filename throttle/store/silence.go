@@ -28,7 +28,7 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 	}
 	for p := range l.places {
 		o := &l.places[p]
-		o.spare, o.part = l.spare(o, now, others, l.activeAfter(since))
+		o.spare, o.part = l.spare(o, now, int64(others), int64(l.activeAfter(since)))
 	}
 	l.learnsUntil, l.unheard, l.cut = now.Add(r.Horizon), others, false
 }
@@ -66,13 +66,13 @@ func (l *Ledger) hear(r *Request, m *member, now monotime.Time) {
 // spare is what others leave of a quota of which each has its part, if so many members share the bucket; and
 // that part. It is negative if their parts are more than what is left. See unsure: then it is no more than what
 // was spare, and came since.
-func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, part int) {
+func (l *Ledger) spare(o *place, now monotime.Time, others, among int64) (spare, part int64) {
 	if b, ok := o.ledger.(*slot.Bucket); ok {
 		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but
 		// for what is beyond their parts of the burst.
 		burst, since := max(partOf(o.quota.Burst, among), 1), now.Sub(l.served)
-		leave := func(others int) int {
-			taken := monotime.Scale(since, 9*int64(others), 10*int64(among))
+		leave := func(others int64) int64 {
+			taken := monotime.Scale(since, 9*others, 10*among)
 			return min(b.Room(now.Add(-taken)), o.quota.Burst-others*burst)
 		}
 		spare = leave(others)
@@ -80,14 +80,14 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, p
 			spare = max(spare, 1)
 		}
 		part = max(leave(1)-spare, 0) / max(others-1, 1) // of the last one it does not matter
-		if came := int(monotime.Scale(since, int64(o.quota.N), int64(o.quota.Per))); came <= o.quota.Burst {
+		if came := int64(monotime.Scale(since, o.quota.N, int64(o.quota.Per))); came <= o.quota.Burst {
 			if n := b.Room(now) - others*partOf(came, among); n > spare { // these shares are no whole tokens
 				spare, part = n, partOf(came, among)
 			}
 		}
 		if l.unsure() {
-			came := monotime.Scale(since-monotime.Scale(since, 9*int64(others), 10*int64(among)), int64(o.quota.N), int64(o.quota.Per))
-			spare = min(spare, max(o.spare, 0)+int(came))
+			came := monotime.Scale(since-monotime.Scale(since, 9*others, 10*among), o.quota.N, int64(o.quota.Per))
+			spare = min(spare, max(o.spare, 0)+int64(came))
 		}
 		return spare, part
 	}
@@ -113,8 +113,8 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, p
 func (l *Ledger) unsure() bool { return l.cut && l.served < l.learnsUntil }
 
 // partOf is 9/10 of one of so many parts, rounded down.
-func partOf(n, among int) int {
-	return n - int(monotime.Scale(time.Duration(n), 10*int64(among)-9, 10*int64(among)))
+func partOf(n, among int64) int64 {
+	return n - int64(monotime.Scale(time.Duration(n), 10*among-9, 10*among))
 }
 
 // hearOutage has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served
@@ -138,7 +138,7 @@ func (l *Ledger) hearOutage(r *Request, now monotime.Time) {
 }
 
 // spares reports whether a cost may be handed out, although others may have something to tell.
-func (l *Ledger) spares(cost []int, now monotime.Time) bool {
+func (l *Ledger) spares(cost []int64, now monotime.Time) bool {
 	if now >= l.learnsUntil {
 		return true
 	}

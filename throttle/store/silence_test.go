@@ -44,7 +44,7 @@ func (s *silence) ask(now time.Duration, member rune, count int, change func(*Re
 		r.GoesOn = r.GoesOn || o == member
 	}
 	if count > 0 {
-		r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
+		r.Asks = []Ask{{Cost: []int64{1}, Count: count, Within: -1}}
 	}
 	if change != nil {
 		change(r)
@@ -121,7 +121,7 @@ func TestSilenceIsOver(t *testing.T) {
 	want("a asks", s.ask(at, 'a', 15, nil), 15)
 	want("b, too", s.ask(at+1, 'b', 15, nil), 15)
 	want("c sent its part", s.ask(at+horizon/2, 'c', 0, func(r *Request) {
-		r.Outage, r.Own = true, []Own{{In: -time.Millisecond, Cost: []int{25}}}
+		r.Outage, r.Own = true, []Own{{In: -time.Millisecond, Cost: []int64{25}}}
 	}), 0)
 	want("a asks before all have told", s.ask(at+horizon-1, 'a', 1, nil), 0)
 	want("a asks then", s.ask(at+horizon, 'a', 100, nil), 45)
@@ -145,7 +145,7 @@ func TestSilenceHeard(t *testing.T) {
 		"twice":                 {"100/s log", nil, []asks{{0, 'a', 40}, {100, 'b', 30}, {200, 'b', 0}, {300, 'a', 0}, {400, 'c', 30}}},
 		"one that is new":       {"100/s log", nil, []asks{{0, 'd', 10}, {100, 'a', 30}, {200, 'e', 0}}},
 		"a bucket":              {"2/s burst 4", nil, []asks{{0, 'a', 2}, {100, 'b', 1}, {150, 'b', 0}, {200, 'c', 1}}},
-		"less than their parts": {"100/s log", func(s *silence) { s.ask(at-20*time.Millisecond, 'c', 0, func(r *Request) { r.More = []int{60} }) }, []asks{{0, 'a', 0}, {100, 'b', 10}, {200, 'c', 30}}},
+		"less than their parts": {"100/s log", func(s *silence) { s.ask(at-20*time.Millisecond, 'c', 0, func(r *Request) { r.More = []int64{60} }) }, []asks{{0, 'a', 0}, {100, 'b', 10}, {200, 'c', 30}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSilence(t, c.quotas, "abc", "abcde")
@@ -224,7 +224,7 @@ func TestSilenceOfABucket(t *testing.T) {
 			s.ask(at+200*time.Millisecond, 'b', 0, func(r *Request) {
 				r.Outage = true
 				for _, in := range c.own {
-					r.Own = append(r.Own, Own{In: in, Cost: []int{1}})
+					r.Own = append(r.Own, Own{In: in, Cost: []int64{1}})
 				}
 			})
 			if n := s.ask(at+horizon, 'a', 200, nil); n != c.want {
@@ -238,8 +238,8 @@ func TestSilenceOfABucket(t *testing.T) {
 func TestOwesBeyondWhatWent(t *testing.T) {
 	l, qs := new(Ledger), quota.MustParse("20/s burst 20 debt").Explicit()
 	r := request(qs, 1)
-	r.Own, r.More = []Own{{In: -100 * time.Millisecond, Cost: []int{60}}}, []int{40}
-	r.Asks = []Ask{{Cost: []int{1}, Count: 1, Within: 0}}
+	r.Own, r.More = []Own{{In: -100 * time.Millisecond, Cost: []int64{60}}}, []int64{40}
+	r.Asks = []Ask{{Cost: []int64{1}, Count: 1, Within: 0}}
 	if next := exchange(t, l, time.Second, r).Next; next != 2050*time.Millisecond {
 		t.Errorf("the next token is there in %v, want 2.05s", next)
 	}
@@ -270,7 +270,7 @@ func TestSilenceAsks(t *testing.T) {
 		r := request(s.quotas, s.serial[name])
 		r.Member, r.GoesOn, r.Outage = name, true, c.alone
 		if c.count > 0 {
-			r.Asks = []Ask{{Cost: []int{1}, Count: c.count, Within: -1}}
+			r.Asks = []Ask{{Cost: []int64{1}, Count: c.count, Within: -1}}
 		}
 		if _, news, err := s.ledger.Exchange(c.at, r); err != nil || news.Lost != c.want {
 			t.Errorf("at %v: %+v, %v; want that others are asked: %v", c.at, news, err, c.want)
@@ -309,9 +309,9 @@ func TestNewsOfSlotsAhead(t *testing.T) {
 			for i, count := range c.counts {
 				r := request(quotas, int64(i+2))
 				r.Member, r.GoesOn, r.SlotLife = "a", strings.ContainsRune(c.shares, 'a'), 0
-				r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
+				r.Asks = []Ask{{Cost: []int64{1}, Count: count, Within: -1}}
 				if count < 0 {
-					r.Asks[0] = Ask{Cost: []int{100}, Count: 1, Within: -1}
+					r.Asks[0] = Ask{Cost: []int64{100}, Count: 1, Within: -1}
 				}
 				if _, news, err := l.Exchange(time.Duration(i)*400*time.Millisecond, r); err != nil || news.Ahead != c.want[i] {
 					t.Errorf("ask %d: %+v, %v; want that slots are %v ahead", i, news, err, c.want[i])

@@ -43,17 +43,17 @@ func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
 		req.Member, req.SlotLife = fmt.Sprint(m), slotLife[m]
 		for range 1 + r.IntN(3) {
 			within := time.Duration(r.IntN(2)) * 2 * time.Second
-			req.Asks = append(req.Asks, Ask{Cost: []int{1 + r.IntN(cmp.Or(q.Burst, 9))}, Count: 1, Within: within})
+			req.Asks = append(req.Asks, Ask{Cost: []int64{int64(1 + r.IntN(int(cmp.Or(q.Burst, 9))))}, Count: 1, Within: within})
 		}
 		for _, s := range exchange(t, l, now, req).Slots {
-			has[m] = append(has[m], held{now + s.In, now + s.In + slotLife[m], s.Count * req.Asks[s.Ask].Cost[0]})
+			has[m] = append(has[m], held{now + s.In, now + s.In + slotLife[m], int(int64(s.Count) * req.Asks[s.Ask].Cost[0])})
 		}
 	}
 	for _, s := range slices.Concat(has[0], has[1], has[2]) {
 		if s.at >= turn {
 			s.until = s.at
 		}
-		sent = append(sent, definition.Sent{At: s.until, N: s.n})
+		sent = append(sent, definition.Sent{At: s.until, N: int64(s.n)})
 	}
 	slices.SortStableFunc(sent, func(a, b definition.Sent) int { return cmp.Compare(a.At, b.At) })
 	return sent
@@ -88,7 +88,7 @@ func TestStoreSlotLifeChangesNoRate(t *testing.T) {
 	got, cost := "", 10
 	for i := range 12 {
 		r := request(quota.Quotas{plain(quota.Quota{N: 1, Burst: 10})}, int64(i+1))
-		r.Asks = []Ask{{Cost: []int{cost}, Count: 1, Within: -1}}
+		r.Asks = []Ask{{Cost: []int64{int64(cost)}, Count: 1, Within: -1}}
 		if r.SlotLife = 10 * time.Millisecond; i >= 3 && i < 5 {
 			r.SlotLife = 500 * time.Millisecond
 		}
@@ -110,7 +110,7 @@ func TestStoreSlotLifeFalls(t *testing.T) {
 	var got [4]int // in each second
 	for i := range 10 * len(got) {
 		r := request(quota.Quotas{plain(quota.Quota{N: 100, Burst: 1})}, int64(i+1))
-		r.Asks = []Ask{{Cost: []int{1}, Count: 100, Within: 100*time.Millisecond - 1}}
+		r.Asks = []Ask{{Cost: []int64{1}, Count: 100, Within: 100*time.Millisecond - 1}}
 		if i < 10 {
 			r.SlotLife = 120 * time.Millisecond
 		}
@@ -141,7 +141,7 @@ func TestStoreSlotLifeFallsWhenAllAskForLess(t *testing.T) {
 		send := func(at time.Duration, member string, serial int64, slotLife time.Duration, n int) *Reply {
 			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: quota.SlidingLog}}, serial)
 			r.Member, r.SlotLife = member, slotLife
-			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
+			r.Asks = []Ask{{Cost: []int64{1}, Count: n, Within: 0}}
 			return exchange(t, l, at, r)
 		}
 		send(1000*ms, "a", 3, 200*ms, 5)
@@ -166,7 +166,7 @@ func TestStoreSlotLifeFallsAhead(t *testing.T) {
 		send := func(at time.Duration, member string, serial int64, slotLife time.Duration, n int) *Reply {
 			r := request(quota.Quotas{{N: 10, Per: time.Second, Kind: kind}}.Explicit(), serial)
 			r.Member, r.SlotLife = member, slotLife
-			r.Asks = []Ask{{Cost: []int{1}, Count: n, Within: 0}}
+			r.Asks = []Ask{{Cost: []int64{1}, Count: n, Within: 0}}
 			return exchange(t, l, at, r)
 		}
 		send(1000*ms, "a", 1, 200*ms, 5)

@@ -180,7 +180,7 @@ type Request struct {
 	// More is what was sent without a slot, or cost more than was asked for, of each quota. It is
 	// charged now, whether there is room for it or not: a bucket gets into debt, a window counts
 	// more than its N. Nil if nothing was.
-	More []int
+	More []int64
 
 	// Outage says that the store was out of reach for the member, so that it and others may have sent without
 	// the store. If nobody asked for anything for more than half a Horizon, nothing is handed out for the next
@@ -248,7 +248,7 @@ type Request struct {
 	Learned string
 
 	// Hand is what the member has of slots that it got before and has not used. Nil if it has none.
-	Hand []int
+	Hand []int64
 
 	// Asks are what the member asks for, the first claim in line first.
 	Asks []Ask
@@ -262,13 +262,13 @@ type Request struct {
 // Own is what a member sends without a slot that the store knows.
 type Own struct {
 	In   time.Duration // from now to when it goes; negative if it went
-	Cost []int         // of each quota
+	Cost []int64       // of each quota
 }
 
 // Part is a part of a slot.
 type Part struct {
-	Slot int64 // ID of the slot
-	Cost []int // how much of it, of each quota
+	Slot int64   // ID of the slot
+	Cost []int64 // how much of it, of each quota
 }
 
 // Ask asks for slots. An ask whose Cost is of other quotas, negative, or above what a quota grants at
@@ -288,7 +288,7 @@ type Part struct {
 // many at each instant, that are evenly spaced and wait for the same quota. The member asks for the rest with
 // its next request. A store may end a reply earlier for reasons of its own.
 type Ask struct {
-	Cost   []int         // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
+	Cost   []int64       // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
 	Count  int           // how many slots of that cost; zero or negative: none
 	Within time.Duration // a later slot is of no use: it is not handed out, and the next ask follows; negative if there is no bound
 }
@@ -350,7 +350,7 @@ type Reply struct {
 	// Left is how much of each window is left now, all slots counted; nothing of a TokenBucket, and of a window
 	// of the clock of which there are slots in a later one. While others may have something to tell (see
 	// Request.GoesOn), no more than what is spare. Nil if the store does not say.
-	Left []int
+	Left []int64
 
 	// Statements are all that are known, with Reset from now.
 	Statements []quota.Statement

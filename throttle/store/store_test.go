@@ -44,25 +44,25 @@ func in(r *Reply) (at []time.Duration) {
 }
 
 // one asks for n slots of 1.
-func one(n int) []Ask { return []Ask{{Cost: []int{1}, Count: n, Within: -1}} }
+func one(n int) []Ask { return []Ask{{Cost: []int64{1}, Count: n, Within: -1}} }
 
 func TestStoreSerial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.SlidingLog})}}
 		r := s.exchange(Request{Member: "a", Serial: 1, Asks: one(10)})
-		back := []Part{{r.Slots[0].ID, []int{4}}}
+		back := []Part{{r.Slots[0].ID, []int64{4}}}
 		time.Sleep(time.Millisecond)
 		for i, c := range []struct {
 			r    Request
 			want int // slots that are to be had at once
 		}{
 			{Request{Member: "a", Serial: 2, Back: back}, 4},
-			{Request{Member: "a", Serial: 2, Back: back}, 4},     // again
-			{Request{Member: "a", Serial: 1, Back: back}, 4},     // late
-			{Request{Member: "b", Serial: 7, Back: back}, 4},     // not known
-			{Request{Member: "b", Serial: 8, Back: back}, 8},     // known
-			{Request{Member: "c", Serial: 1, More: []int{3}}, 5}, // sent without asking
-			{Request{Member: "c", Serial: 1, More: []int{3}}, 5}, // again
+			{Request{Member: "a", Serial: 2, Back: back}, 4},       // again
+			{Request{Member: "a", Serial: 1, Back: back}, 4},       // late
+			{Request{Member: "b", Serial: 7, Back: back}, 4},       // not known
+			{Request{Member: "b", Serial: 8, Back: back}, 8},       // known
+			{Request{Member: "c", Serial: 1, More: []int64{3}}, 5}, // sent without asking
+			{Request{Member: "c", Serial: 1, More: []int64{3}}, 5}, // again
 		} {
 			if r := s.exchange(c.r); r.Lost != (i == 3) {
 				t.Errorf("%d: lost %v", i, r.Lost)
@@ -113,8 +113,8 @@ func TestStoreSameSerial(t *testing.T) {
 func (s *script) free(n int) bool {
 	s.t.Helper()
 	b, now := s.store.buckets["b"], instant(s.store.now())
-	at, _, _ := b.earliest([]int{n}, now)
-	return n <= s.qs[0].N && at <= now
+	at, _, _ := b.earliest([]int64{int64(n)}, now)
+	return int64(n) <= s.qs[0].N && at <= now
 }
 
 // TestStoreHoles: what comes back of near slots to come goes out again at their own instants, once.
@@ -127,7 +127,7 @@ func TestStoreHoles(t *testing.T) {
 		if got := append(in(a), in(b)...); !slices.Equal(got, []time.Duration{0, 10100 * us, 20200 * us, 30300 * us}) {
 			t.Errorf("slots in %v", got)
 		}
-		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int{1}}, {a.Slots[2].ID, []int{1}}}})
+		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int64{1}}, {a.Slots[2].ID, []int64{1}}}})
 		if r.Ahead != 30300*us {
 			t.Errorf("ahead %v", r.Ahead)
 		}
@@ -149,7 +149,7 @@ func TestStoreSlotsAheadComeBack(t *testing.T) {
 		if got := append(in(a), in(b)...); !slices.Equal(got, []time.Duration{0, 101 * ms, 202 * ms, 303 * ms}) {
 			t.Errorf("slots in %v", got)
 		}
-		s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int{1}}, {a.Slots[2].ID, []int{1}}}})
+		s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int64{1}}, {a.Slots[2].ID, []int64{1}}}})
 		time.Sleep(150 * ms)
 		// One now leaves room for that at 303 ms, and two do not.
 		if got := in(s.exchange(Request{Member: "b", Serial: 2, Asks: one(3)})); !slices.Equal(got, []time.Duration{0, 254 * ms, 355 * ms}) {
@@ -175,7 +175,7 @@ func TestStoreShare(t *testing.T) {
 			{"a", 50, 0, 808 * time.Millisecond},
 			{"c", 0, 17, 979700 * time.Microsecond}, // a third
 		} {
-			r := s.exchange(Request{Member: c.member, Serial: int64(i + 1), Hand: []int{c.hand}, Asks: one(100)})
+			r := s.exchange(Request{Member: c.member, Serial: int64(i + 1), Hand: []int64{int64(c.hand)}, Asks: one(100)})
 			if n := len(in(r)); n != c.want || r.Next != c.next {
 				t.Errorf("%d: %d slots, want %d; next in %v, want %v", i, n, c.want, r.Next, c.next)
 			}
@@ -223,11 +223,11 @@ func TestStoreLost(t *testing.T) {
 		{quota.Quota{N: 10, Kind: quota.ClockWindow}, []time.Duration{500e6, 500e6, 500e6, 1000e6}}, // half of it is left
 		{quota.Quota{N: 10, Kind: quota.EstimatedWindow}, []time.Duration{550000001, 650000001, 850000001, 1500000001}},
 	} {
-		for i, n := range []int{1, 2, 4, 8} {
+		for i, n := range []int64{1, 2, 4, 8} {
 			synctest.Test(t, func(t *testing.T) {
 				s := script{t: t, qs: quota.Quotas{plain(c.quota)}}
 				s.store.Lose()
-				asks := []Ask{{Cost: []int{n}, Count: 1, Within: -1}}
+				asks := []Ask{{Cost: []int64{n}, Count: 1, Within: -1}}
 				r := s.exchange(Request{Member: "a", Serial: 1, Asks: asks})
 				if !r.Lost || len(r.Slots) > 0 || r.Next != c.want[i] {
 					t.Errorf("%v: slots for %d: %v, next in %v, want none, and %v", c.quota, n, r.Slots, r.Next, c.want[i])
@@ -281,16 +281,16 @@ func TestStoreReturnedSlotAndLongerSlotLife(t *testing.T) {
 		ask := func(member string, slotLife time.Duration, back ...Part) Slot {
 			serial++
 			r := request(qs, serial)
-			r.Member, r.SlotLife, r.Back, r.Asks = member, slotLife, back, []Ask{{Cost: []int{10}, Count: 1, Within: -1}}
+			r.Member, r.SlotLife, r.Back, r.Asks = member, slotLife, back, []Ask{{Cost: []int64{10}, Count: 1, Within: -1}}
 			return exchange(t, l, time.Second, r).Slots[0]
 		}
 		ask("a", 10*time.Millisecond)
 		second, third := ask("b", 10*time.Millisecond), ask("c", 10*time.Millisecond)
-		again := ask("b", 60*time.Millisecond, Part{second.ID, []int{10}})
+		again := ask("b", 60*time.Millisecond, Part{second.ID, []int64{10}})
 		if least := third.In + qs[0].Per + 60*time.Millisecond; again.In < least {
 			t.Errorf("%v: to be used for longer, a slot in %v beside one in %v, want %v at least", q, again.In, third.In, least)
 		}
-		if same := ask("b", 60*time.Millisecond, Part{again.ID, []int{10}}); same.ID != again.ID {
+		if same := ask("b", 60*time.Millisecond, Part{again.ID, []int64{10}}); same.ID != again.ID {
 			t.Errorf("%v: asked again, %+v, want %+v", q, same, again)
 		}
 	}
@@ -331,7 +331,7 @@ func TestStoreStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
 		say := func(remaining int, reset time.Duration, known bool) []quota.Statement {
-			return []quota.Statement{{Name: "core", Limit: 60, Remaining: remaining, Reset: reset, ResetKnown: known}}
+			return []quota.Statement{{Name: "core", Limit: 60, Remaining: int64(remaining), Reset: reset, ResetKnown: known}}
 		}
 		for i, c := range []struct {
 			say       []quota.Statement
@@ -351,7 +351,7 @@ func TestStoreStatements(t *testing.T) {
 			r := s.exchange(Request{Member: "a", Serial: int64(i + 1), Statements: c.say})
 			switch {
 			case c.remaining < 0 && len(r.Statements) == 0:
-			case len(r.Statements) != 1 || r.Statements[0].Remaining != c.remaining || r.Statements[0].Reset != c.reset:
+			case len(r.Statements) != 1 || r.Statements[0].Remaining != int64(c.remaining) || r.Statements[0].Reset != c.reset:
 				t.Errorf("%d: %+v", i, r.Statements)
 			}
 		}
@@ -370,12 +370,12 @@ func TestStoreStatementsOfShortWindows(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
 			say := func(serial int64, remaining int, reset time.Duration) []quota.Statement {
-				st := quota.Statement{Limit: 30, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second, Absolute: absolute}
+				st := quota.Statement{Limit: 30, Remaining: int64(remaining), Reset: reset, ResetKnown: true, Resolution: time.Second, Absolute: absolute}
 				return s.exchange(Request{Member: "a", Serial: serial, Statements: []quota.Statement{st}}).Statements
 			}
 			say(1, 0, time.Second)
 			time.Sleep(100 * time.Millisecond)
-			if got := say(2, 29, 3*time.Second); len(got) != 1 || got[0].Remaining != want {
+			if got := say(2, 29, 3*time.Second); len(got) != 1 || got[0].Remaining != int64(want) {
 				t.Errorf("absolute %v: %+v, want %d left", absolute, got, want)
 			}
 		})
@@ -410,10 +410,10 @@ func TestStoreStatementsInMillis(t *testing.T) {
 			{"a", 40, 4980 * time.Second, time.Second, true, 40, 4980 * time.Second},  // no bare number
 			{"a", 10, 9 * time.Second, ms, false, 40, 4979900 * ms},                   // of the window before
 		} {
-			st := quota.Statement{Limit: 50, Remaining: c.remaining, Reset: c.in, ResetKnown: true, Resolution: c.step, Absolute: c.absolute}
+			st := quota.Statement{Limit: 50, Remaining: int64(c.remaining), Reset: c.in, ResetKnown: true, Resolution: c.step, Absolute: c.absolute}
 			s.exchange(Request{Member: c.member, Serial: int64(i + 1), Statements: []quota.Statement{st}})
 			got := s.exchange(Request{Member: fmt.Sprint("joins ", i), Serial: 1}).Statements
-			if len(got) != 1 || got[0].Remaining != c.want || got[0].Reset != c.wantIn {
+			if len(got) != 1 || got[0].Remaining != int64(c.want) || got[0].Reset != c.wantIn {
 				t.Errorf("%d: %+v, want %d left for %v", i, got, c.want, c.wantIn)
 			}
 			time.Sleep(100 * ms)
@@ -430,7 +430,7 @@ func TestStoreStatementWithoutReset(t *testing.T) {
 			t.Helper()
 			var said []quota.Statement
 			for _, n := range remaining {
-				said = append(said, quota.Statement{Name: "core", Limit: 60, Remaining: n})
+				said = append(said, quota.Statement{Name: "core", Limit: 60, Remaining: int64(n)})
 			}
 			r := s.exchange(Request{Member: "a", Serial: serial, Statements: said})
 			if len(said) > 0 && !slices.Equal(r.Statements, said) {
@@ -656,7 +656,7 @@ func TestLedgerLose(t *testing.T) {
 	ledger := Ledger{Epoch: time.Unix(1000, 300e6)} // windows begin at 700 ms of each second
 	ask := func(now time.Duration, serial int64, n int) *Reply {
 		return exchange(t, &ledger, now, &Request{
-			Version: 1, Quotas: qs, SlotLife: 10 * time.Millisecond, Horizon: horizon, Member: "a", Serial: serial, Asks: []Ask{{Cost: []int{n}, Count: 1, Within: -1}},
+			Version: 1, Quotas: qs, SlotLife: 10 * time.Millisecond, Horizon: horizon, Member: "a", Serial: serial, Asks: []Ask{{Cost: []int64{int64(n)}, Count: 1, Within: -1}},
 		})
 	}
 	if r := ask(10*time.Second, 1, 1); r.Lost || r.Slots[0].In != 0 {
@@ -679,8 +679,8 @@ func TestLedgerLose(t *testing.T) {
 func TestStoreLowerRate(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	ask := func(now time.Duration, member string, n int) *Reply {
-		r := request(quota.Quotas{plain(quota.Quota{N: n, Burst: 11})}, 1)
-		r.Member, r.Asks = member, []Ask{{Cost: []int{1}, Count: 20, Within: 0}}
+		r := request(quota.Quotas{plain(quota.Quota{N: int64(n), Burst: 11})}, 1)
+		r.Member, r.Asks = member, []Ask{{Cost: []int64{1}, Count: 20, Within: 0}}
 		return exchange(t, l, now, r)
 	}
 	if r := ask(time.Second, "a", 10); len(r.Slots) != 1 || r.Slots[0].Count != 10 || r.Next != 10*time.Millisecond {
@@ -698,7 +698,7 @@ func TestStoreOldQuotasOfOthers(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	ask := func(now time.Duration, member string, serial int64, qs quota.Quotas) (n int) {
 		r := request(qs, serial)
-		r.Member, r.Asks = member, []Ask{{Cost: []int{1}, Count: 10, Within: 0}}
+		r.Member, r.Asks = member, []Ask{{Cost: []int64{1}, Count: 10, Within: 0}}
 		for _, s := range exchange(t, l, now, r).Slots {
 			n += s.Count
 		}
@@ -730,7 +730,7 @@ func TestStoreRollout(t *testing.T) {
 			{quota.Quota{N: 10, Burst: 10}, []time.Duration{1110e6}},             // empty after the last of them; the next one is beyond the share of four, by the log
 		} {
 			s.qs = quota.Quotas{plain(c.quota)}
-			r := s.exchange(Request{Member: fmt.Sprint("m", i), Serial: 1, Asks: []Ask{{Cost: []int{1}, Count: 2, Within: -1}}})
+			r := s.exchange(Request{Member: fmt.Sprint("m", i), Serial: 1, Asks: []Ask{{Cost: []int64{1}, Count: 2, Within: -1}}})
 			if got := in(r); !slices.Equal(got, c.want) {
 				t.Errorf("%d: slots in %v, want %v", i, got, c.want)
 			}
@@ -743,7 +743,7 @@ func TestStoreRollout(t *testing.T) {
 func TestStoreMoreQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &Memory{}
-		ask := func(serial int64, back []Part, cost ...int) *Reply {
+		ask := func(serial int64, back []Part, cost ...int64) *Reply {
 			qs := quota.Quotas{{N: 10, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}, {N: 100, Per: time.Minute, Kind: quota.TokenBucket, Burst: 1}}
 			reply, err := store.Exchange(t.Context(), &Request{
 				Version: 1, Bucket: "b", Quotas: qs[:len(cost)], SlotLife: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
@@ -755,7 +755,7 @@ func TestStoreMoreQuotas(t *testing.T) {
 			return reply
 		}
 		slots := ask(1, nil, 1).Slots
-		back := []Part{{Slot: slots[len(slots)-1].ID, Cost: []int{1}}}
+		back := []Part{{Slot: slots[len(slots)-1].ID, Cost: []int64{1}}}
 		ask(2, back, 1)
 		if got := len(ask(3, back, 1, 1).Slots); got == 0 {
 			t.Error("no slots for two quotas")
@@ -828,7 +828,7 @@ func TestStoreHold(t *testing.T) {
 			t.Errorf("after a shorter one: a hold of %v, want 250ms", r.Hold)
 		}
 		time.Sleep(30 * ms) // then the slot is so near that it would be handed out again
-		s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{slots[1].ID, []int{1}}}})
+		s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{slots[1].ID, []int64{1}}}})
 		if got := in(s.exchange(Request{Member: "a", Serial: 3, Asks: one(1)})); !slices.Equal(got, []time.Duration{220 * ms}) {
 			t.Errorf("a slot in %v, want at the end of the hold", got)
 		}
@@ -839,7 +839,7 @@ func TestStoreHold(t *testing.T) {
 func TestStoreCostAboveAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.FixedWindow})}}
-		asks := []Ask{{Cost: []int{11}, Count: 1, Within: -1}, {Cost: []int{10}, Count: 1, Within: -1}}
+		asks := []Ask{{Cost: []int64{11}, Count: 1, Within: -1}, {Cost: []int64{10}, Count: 1, Within: -1}}
 		if r := s.exchange(Request{Member: "a", Serial: 1, Asks: asks}); len(r.Slots) != 1 || r.Slots[0].Ask != 1 || r.Slots[0].In != 0 {
 			t.Errorf("slots %+v, want one, now, for the second ask", r.Slots)
 		}
@@ -852,8 +852,8 @@ func TestLook(t *testing.T) {
 	before, _ := l.MarshalBinary()
 	for serial := range int64(4) {
 		r := request(quotasOf(l), serial)
-		r.Look, r.Release, r.Hold, r.More, r.Own = true, serial%2 == 0, time.Hour, []int{1, 1, 1, 1, 1}, []Own{{0, []int{1, 1, 1, 1, 1}}}
-		r.Asks = []Ask{{Cost: []int{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
+		r.Look, r.Release, r.Hold, r.More, r.Own = true, serial%2 == 0, time.Hour, []int64{1, 1, 1, 1, 1}, []Own{{0, []int64{1, 1, 1, 1, 1}}}
+		r.Asks = []Ask{{Cost: []int64{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
 		c := again(t, l)
 		got, news, err := l.Exchange(time.Second, r)
 		if err != nil || news != (News{}) {
@@ -890,7 +890,7 @@ func TestReleaseLeavesSlotsAhead(t *testing.T) {
 			if c.n > 0 {
 				r.Asks = one(c.n)
 			} else if more > 0 { // what is beyond goes
-				r.More = []int{more}
+				r.More = []int64{int64(more)}
 			}
 			for _, s := range exchange(t, &ledger, c.at, r).Slots {
 				for range s.Count {
@@ -921,10 +921,10 @@ func TestReleaseWhileNIsSmaller(t *testing.T) {
 			r := request(quotas(t, n+"/10s "+kind).Explicit(), serial)
 			r.Release, r.Fresh, r.Answered = release, true, serial-1
 			if ask > 0 {
-				r.Asks = []Ask{{Cost: []int{1}, Count: ask, Within: 0}}
+				r.Asks = []Ask{{Cost: []int64{1}, Count: ask, Within: 0}}
 			}
 			if more > 0 {
-				r.More = []int{more}
+				r.More = []int64{int64(more)}
 			}
 			reply := exchange(t, l, at, r)
 			for _, s := range reply.Slots {
@@ -963,7 +963,7 @@ func TestReleaseAfterALoss(t *testing.T) {
 		exchange(t, l, 0, request(qs.Explicit(), 1))
 		r := request(qs.Explicit(), 2)
 		r.Release = true
-		r.Asks = []Ask{{Cost: []int{1}, Count: 1, Within: -1}}
+		r.Asks = []Ask{{Cost: []int64{1}, Count: 1, Within: -1}}
 		if reply := exchange(t, l, time.Second, r); len(reply.Slots) != 1 || reply.Slots[0].In.Truncate(time.Minute) != want {
 			t.Errorf("%s: slots %+v, want one in %v", text, reply.Slots, want)
 		}
@@ -1010,10 +1010,10 @@ func TestLedgerManyReturned(t *testing.T) {
 	got := exchange(Request{Serial: 1, Asks: one(1000)})
 	var back []Part
 	for i := len(got.Slots) - 300; i < len(got.Slots); i++ {
-		back = append(back, Part{got.Slots[i].ID, []int{1}})
+		back = append(back, Part{got.Slots[i].ID, []int64{1}})
 	}
 	exchange(Request{Serial: 2, Back: back})
-	again := exchange(Request{Serial: 3, Asks: []Ask{{Cost: []int{1}, Count: 1000, Within: got.Slots[len(got.Slots)-1].In}}})
+	again := exchange(Request{Serial: 3, Asks: []Ask{{Cost: []int64{1}, Count: 1000, Within: got.Slots[len(got.Slots)-1].In}}})
 	if n := len(again.Slots); n != 256 {
 		t.Errorf("%d slots were handed out again, want 256", n)
 	}

@@ -65,7 +65,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			prompt := fmt.Sprintf("Summarize the %d. letter.", n+1)
 			call := &pacer.Call{
 				// Output is what Anthropic counts while it writes: claim the most that it may become.
-				Costs:      quota.Costs{input: 250 + len(prompt)/4, output: maxAnswer},
+				Costs:      quota.Costs{input: int64(250 + len(prompt)/4), output: maxAnswer},
 				Idempotent: true, // this POST may be sent twice after a failure, and paid for twice
 			}
 			answer, err := client.Messages.New(pacer.WithCall(ctx, call), anthropic.MessageNewParams{
@@ -80,8 +80,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			// The rest goes back at once. Of a stream, the last event of the kind message_delta says the usage.
 			call.Settle(quota.Costs{
 				// Tokens that were read from the cache do not count against the limit of most models.
-				input:  int(usage.InputTokens + usage.CacheCreationInputTokens),
-				output: int(usage.OutputTokens),
+				input:  usage.InputTokens + usage.CacheCreationInputTokens,
+				output: usage.OutputTokens,
 			})
 			in.Add(usage.InputTokens)
 			answers.Add(usage.OutputTokens)

@@ -77,8 +77,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			}
 			// The rest goes back at once. An answer that streams says its usage in the last chunk, if StreamOptions
 			// of the request has IncludeUsage: then it is settled when that chunk has come.
-			call.Settle(quota.Costs{"tokens": int(answer.Usage.TotalTokens)})
-			estimated.Add(int64(tokens))
+			call.Settle(quota.Costs{"tokens": answer.Usage.TotalTokens})
+			estimated.Add(tokens)
 			settled.Add(answer.Usage.TotalTokens)
 			return nil
 		})
@@ -97,4 +97,4 @@ const (
 
 // estimate returns what a prompt may cost at most. In English, a token is some four bytes; a tokenizer would be
 // exact. If OpenAI counts more than the usage in its answers, its headers say so, and the lower number holds.
-func estimate(prompt string) int { return 95 + len(prompt)/4 + maxAnswer }
+func estimate(prompt string) int64 { return int64(95 + len(prompt)/4 + maxAnswer) }

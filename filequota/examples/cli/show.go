@@ -44,7 +44,7 @@ func show(ctx context.Context, out io.Writer, runs, parallel, n int, only bool) 
 			return err
 		}
 		answered := runs * n
-		least := float64(answered-q.Burst) / float64(q.N) * q.Per.Seconds()
+		least := float64(int64(answered)-q.Burst) / float64(q.N) * q.Per.Seconds()
 		fmt.Fprintf(out, "%-16s %9d %9d %9v %7.3f %12v %12v\n", name, answered, o.refused, o.took.Round(time.Millisecond), least/o.took.Seconds(),
 			median(o.tallies, func(t tally) time.Duration { return t.Begin }), median(o.tallies, func(t tally) time.Duration { return t.End }))
 	}

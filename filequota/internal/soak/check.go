@@ -64,7 +64,7 @@ func over(q *quota.Quota, sends []sending) (most int) {
 		for _, s := range sends {
 			if s.at%per > late {
 				in[s.at/per] += s.cost
-				most = max(most, in[s.at/per]-q.N)
+				most = max(most, in[s.at/per]-int(q.N))
 			}
 		}
 	default:
@@ -73,7 +73,7 @@ func over(q *quota.Quota, sends []sending) (most int) {
 			for sum += s.cost; sends[first].at <= s.at-per+late; first++ {
 				sum -= sends[first].cost
 			}
-			most = max(most, sum-q.N)
+			most = max(most, sum-int(q.N))
 		}
 	}
 	return most

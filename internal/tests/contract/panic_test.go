@@ -345,7 +345,7 @@ func (p *trap) nothingLost(t *testing.T, tr *pacer.Transport) {
 		t.Errorf("the next request took %v", took)
 	}
 	s := lab.State(t, tr, "a.example")
-	if got := s.Limits[1].Available; got != 100-p.sent {
+	if got := s.Limits[1].Available; got != 100-int64(p.sent) {
 		t.Errorf("%d of 100 are left, and %d were sent", got, p.sent)
 	}
 	// What is left of the 10 retries.

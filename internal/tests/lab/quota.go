@@ -16,12 +16,12 @@ func All(qs ...quota.Quota) map[string]quota.Quotas { return map[string]quota.Qu
 func OnePerSecond() quota.Quota { return quota.Quota{N: 1, Kind: quota.TokenBucket} }
 
 // InFlight is "n in flight".
-func InFlight(n int) quota.Quota { return quota.Quota{N: n, Kind: quota.InFlight} }
+func InFlight(n int) quota.Quota { return quota.Quota{N: int64(n), Kind: quota.InFlight} }
 
 // Budget is a quota of requests that hardly comes back, so that what is left of it tells what was
 // charged.
 func Budget(burst int) quota.Quota {
-	return quota.Quota{N: 1, Per: 1000 * time.Hour, Burst: burst}
+	return quota.Quota{N: 1, Per: 1000 * time.Hour, Burst: int64(burst)}
 }
 
 // Hoard is a quota of 10 MiB that hardly comes back.

@@ -44,7 +44,7 @@ func TestCountedAnswers(t *testing.T) {
 				c := &http.Client{Transport: tr}
 				stated := func() (most, remains int) {
 					for _, l := range tr.State()[0].Limits {
-						most, remains = l.Limit, l.Available
+						most, remains = int(l.Limit), int(l.Available)
 					}
 					return most, remains
 				}

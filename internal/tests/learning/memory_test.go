@@ -376,7 +376,7 @@ func keeps(t *testing.T, run int, qs quota.Quotas, sent []time.Time) {
 		for i := len(sent) - 1; i >= 0 && sent[i].After(from); i-- {
 			n++
 		}
-		if n > most && sent[len(sent)-1].Equal(now) {
+		if int64(n) > most && sent[len(sent)-1].Equal(now) {
 			t.Fatalf("run %d, of %v: %d were sent since %v, want %d at most", run, q, n, from.UTC(), most)
 		}
 	}

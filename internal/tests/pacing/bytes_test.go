@@ -527,7 +527,7 @@ func TestBytesOfAHugeAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			available := func() int { return tr.State()[0].Limits[0].Available }
+			available := func() int { return int(tr.State()[0].Limits[0].Available) }
 			if got := available(); got != 0 {
 				t.Errorf("%d bytes are announced, and %d may go beside them, want none", length, got)
 			}

@@ -136,7 +136,7 @@ func TestCallCosts(t *testing.T) {
 			if got != [3]int{test.tokens, test.images, test.requests} {
 				t.Errorf("after %v: left %v, want %d %d %d", test.costs, got, test.tokens, test.images, test.requests)
 			}
-			if want := requests - test.requests; told[quota.Requests] != want || told[""] != 0 {
+			if want := requests - test.requests; told[quota.Requests] != int64(want) || told[""] != 0 {
 				t.Errorf("after %v: Trace was told of %v, want %d requests", test.costs, told, want)
 			}
 			requests = test.requests
@@ -159,12 +159,12 @@ func TestCallCostsInRequests(t *testing.T) {
 					Trace: &pacer.Trace{Answered: func(a pacer.Answered) { told = a.Costs }},
 				}
 				req := lab.Request(t, "GET", "http://a.example/", "")
-				resp, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{names[1]: said}}))
+				resp, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{names[1]: int64(said)}}))
 				if err != nil {
 					t.Fatal(err)
 				}
 				resp.Body.Close()
-				if got := told[quota.Requests]; got != want || len(told) != 1 {
+				if got := told[quota.Requests]; got != int64(want) || len(told) != 1 {
 					t.Errorf("Cost has %q: 10, the Call %q: %d: charged %v, want %d", names[0], names[1], said, told, want)
 				}
 			})
@@ -281,8 +281,8 @@ func TestCallSettleFromTheBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := got.Usage.Total; n > 0 {
-				c.Settle(quota.Costs{"tokens": n})
-				c.Settle(quota.Costs{"tokens": n}) // once more changes nothing
+				c.Settle(quota.Costs{"tokens": int64(n)})
+				c.Settle(quota.Costs{"tokens": int64(n)}) // once more changes nothing
 			}
 		}
 		ask()
@@ -321,7 +321,7 @@ func TestCallSettleRetimesThoseWhoWait(t *testing.T) {
 					t.Fatal(err)
 				}
 				start := time.Now()
-				time.AfterFunc(10*time.Second, func() { first.Settle(quota.Costs{"tokens": test.spent}) })
+				time.AfterFunc(10*time.Second, func() { first.Settle(quota.Costs{"tokens": int64(test.spent)}) })
 				if _, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{"tokens": 50}})); err != nil {
 					t.Fatal(err)
 				}

@@ -95,12 +95,12 @@ func (c *chronicle) transport(base http.RoundTripper, i int) *pacer.Transport {
 	c.one(func() { tr.Key = tenant }, func() { tr.Line.Flow = tenant }, func() {})
 	c.one(
 		func() { tr.Cost = func(*http.Request) quota.Costs { return quota.Costs{"tokens": 3} } },
-		func() { tr.Spent = func(*http.Response) quota.Costs { return quota.Costs{"tokens": c.pick(6)} } },
+		func() { tr.Spent = func(*http.Response) quota.Costs { return quota.Costs{"tokens": int64(c.pick(6))} } },
 	)
 	if c.kinds {
 		tr.Cost, tr.Spent = nil, func(*http.Response) (spent quota.Costs) {
 			if n := c.pick(30); n%5 > 0 {
-				spent = quota.Costs{"tokens": n, "images": n % 3}
+				spent = quota.Costs{"tokens": int64(n), "images": int64(n % 3)}
 			}
 			return spent
 		}
@@ -388,7 +388,7 @@ func (c *chronicle) send(number string, r *rand.Rand) {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if c.kinds && r.IntN(3) == 0 {
-			call.Settle(quota.Costs{"tokens": r.IntN(30)})
+			call.Settle(quota.Costs{"tokens": int64(r.IntN(30))})
 		}
 	}
 	c.mu.Lock()

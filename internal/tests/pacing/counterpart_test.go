@@ -23,7 +23,7 @@ func TestTheCounterpartIsNeverRefused(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("%T %d burst %d", server, rate, burst), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						l := throttle.Limiter{Quotas: quota.Quotas{{N: rate, Burst: burst}}}
+						l := throttle.Limiter{Quotas: quota.Quotas{{N: int64(rate), Burst: int64(burst)}}}
 						for i := range 200 {
 							if err := l.Wait(t.Context(), 1); err != nil {
 								t.Fatal(err)

@@ -46,7 +46,7 @@ func TestCostsNobodyEstimates(t *testing.T) {
 				} else {
 					tr.Spent = func(resp *http.Response) quota.Costs {
 						cost, _ := strconv.Atoi(resp.Header.Get("X-Tokens"))
-						return quota.Costs{"tokens": cost}
+						return quota.Costs{"tokens": int64(cost)}
 					}
 				}
 				client := &http.Client{Transport: tr}
@@ -66,7 +66,7 @@ func TestCostsNobodyEstimates(t *testing.T) {
 							resp.Body.Close()
 							if inBody {
 								cost, _ := strconv.Atoi(string(text))
-								call.Settle(quota.Costs{"tokens": cost})
+								call.Settle(quota.Costs{"tokens": int64(cost)})
 							}
 						}
 					})

@@ -288,7 +288,7 @@ func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cost := 0
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 10, Burst: 20}), Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: cost} }}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 10, Burst: 20}), Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: int64(cost)} }}
 		var got []time.Duration
 		start := time.Now()
 		for _, cost = range []int{20, 10, 5, 1, 0, -7} {

@@ -51,7 +51,7 @@ func of(req *http.Request, c *pacer.Call) *http.Request {
 func left(t *testing.T, tr *pacer.Transport, req *http.Request, unit string, burst int) int {
 	t.Helper()
 	return sort.Search(burst, func(n int) bool {
-		_, cancel, err := tr.Acquire(t.Context(), of(req, &pacer.Call{Mode: pacer.ModeReject, Costs: quota.Costs{unit: n + 1}}))
+		_, cancel, err := tr.Acquire(t.Context(), of(req, &pacer.Call{Mode: pacer.ModeReject, Costs: quota.Costs{unit: int64(n + 1)}}))
 		if err == nil {
 			cancel()
 			return false
@@ -66,5 +66,5 @@ func left(t *testing.T, tr *pacer.Transport, req *http.Request, unit string, bur
 
 // tokens is a quota that hardly comes back.
 func tokens(burst int) quota.Quota {
-	return quota.Quota{N: 1, Per: 1000 * time.Hour, Unit: "tokens", Burst: burst}
+	return quota.Quota{N: 1, Per: 1000 * time.Hour, Unit: "tokens", Burst: int64(burst)}
 }

@@ -55,7 +55,7 @@ func TestTokensAMinuteGoAtOnce(t *testing.T) {
 		tr := &pacer.Transport{Base: lab.Direct(&server), Cost: lab.NoCost, Quotas: pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s")}}
 		start := time.Now()
 		for _, cost := range []int{1, 29_999, 30_000} {
-			ctx := pacer.WithCall(context.Background(), &pacer.Call{Costs: quota.Costs{"tokens": cost}})
+			ctx := pacer.WithCall(context.Background(), &pacer.Call{Costs: quota.Costs{"tokens": int64(cost)}})
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/", http.NoBody)
 			if err != nil {
 				t.Fatal(err)

@@ -186,7 +186,7 @@ func TestTraceOfAttempts(t *testing.T) {
 				slow(429, "Retry-After", "2"), lab.Fails(lab.ErrBroken), slow(503), slow(200),
 			}},
 			Cost:  func(*http.Request) quota.Costs { return quota.Costs{"tokens": 10} },
-			Spent: func(r *http.Response) quota.Costs { return quota.Costs{"tokens": r.StatusCode} },
+			Spent: func(r *http.Response) quota.Costs { return quota.Costs{"tokens": int64(r.StatusCode)} },
 			Retry: pacer.Retry{Backoff: lab.Steady{}, BudgetRatio: -1, MaxAttempts: 20}, Rand: lab.Zero, Trace: told(&got),
 		}
 		var c pacer.Call

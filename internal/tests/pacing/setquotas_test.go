@@ -404,7 +404,7 @@ func TestSetQuotasOfAThousandWaiters(t *testing.T) {
 			}),
 			Quotas: map[string]quota.Quotas{"a.example/": {{N: 1, Kind: quota.TokenBucket}}},
 		}
-		rate := func() quota.Quotas { return quota.Quotas{{N: 1 + rand.IntN(5), Burst: 1 + rand.IntN(3)}} }
+		rate := func() quota.Quotas { return quota.Quotas{{N: int64(1 + rand.IntN(5)), Burst: int64(1 + rand.IntN(3))}} }
 		tables := []func() map[string]quota.Quotas{
 			func() map[string]quota.Quotas { return map[string]quota.Quotas{"/": rate()} },
 			func() map[string]quota.Quotas {

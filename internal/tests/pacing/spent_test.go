@@ -21,13 +21,13 @@ func header(name, unit string) func(*http.Response) quota.Costs {
 		if err != nil {
 			return nil
 		}
-		return quota.Costs{unit: n}
+		return quota.Costs{unit: int64(n)}
 	}
 }
 
 // estimate is a Cost that is always the same.
 func estimate(unit string, n int) func(*http.Request) quota.Costs {
-	return func(*http.Request) quota.Costs { return quota.Costs{unit: n} }
+	return func(*http.Request) quota.Costs { return quota.Costs{unit: int64(n)} }
 }
 
 // An estimate is settled by what the answer tells, in both directions.

@@ -45,7 +45,7 @@ func TestSharedHostileReplies(t *testing.T) {
 			"members":    {Members: n},
 			"a slot":     {Slots: []store.Slot{{ID: huge, In: d, Count: 1}}, Members: 1},
 			"many slots": {Slots: []store.Slot{{ID: 1, Ask: 0, Count: n}, {ID: 1, Ask: 7, Count: n, Bound: n}, {ID: huge, Ask: n, Count: 1}}, Members: 1},
-			"statements": {Statements: []quota.Statement{{Name: "x", Limit: n, Remaining: 0, Reset: d, ResetKnown: true, Window: d, Resolution: d}}, Members: 1},
+			"statements": {Statements: []quota.Statement{{Name: "x", Limit: int64(n), Remaining: 0, Reset: d, ResetKnown: true, Window: d, Resolution: d}}, Members: 1},
 			"lost":       {Lost: true, Hold: d, Next: d, Members: n},
 		} {
 			t.Run(fmt.Sprintf("%s %d", name, huge), func(t *testing.T) {

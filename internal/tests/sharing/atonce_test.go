@@ -65,7 +65,7 @@ func neverWaits(t *testing.T, trip time.Duration, quotas quota.Quotas, waiters i
 	a := &throttle.Limiter{Name: "a", Quotas: quotas, Shared: throttle.Shared{Fresh: true, Store: shared}, Parent: all}
 	buckets := []*throttle.Limiter{a, {Name: "b", Quotas: quotas, Parent: all}, {Name: "c", SlowStart: true, Parent: a}, all}
 	claim := func(r *rand.Rand) (*throttle.Limiter, throttle.Claim) {
-		return buckets[r.IntN(len(buckets))], throttle.Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": r.IntN(40)}, Priority: throttle.Priority(r.IntN(4) - 1)}
+		return buckets[r.IntN(len(buckets))], throttle.Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": int64(r.IntN(40))}, Priority: throttle.Priority(r.IntN(4) - 1)}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -119,7 +119,7 @@ func TestNobodyWouldWaitForWhatTheStoreHas(t *testing.T) {
 				for range 60 {
 					time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
 					for range 1 + r.IntN(6) {
-						of, c := []*throttle.Limiter{a, b}[r.IntN(2)], throttle.Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": r.IntN(12)}, MaxWait: -1}
+						of, c := []*throttle.Limiter{a, b}[r.IntN(2)], throttle.Claim{N: 1 + r.IntN(2), Costs: quota.Costs{"tokens": int64(r.IntN(12))}, MaxWait: -1}
 						wg.Go(func() {
 							began := time.Now()
 							g, err := of.Acquire(t.Context(), c)

@@ -217,7 +217,7 @@ func TestQuotasThatChangeByALittle(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			if n, least := int(went.Load()), quota.MustParse(texts[0])[0].N*98/10; n < least {
+			if n, least := int(went.Load()), quota.MustParse(texts[0])[0].N*98/10; int64(n) < least {
 				t.Errorf("%s, %s: %d went in 10s, want %d at least", texts[0], texts[1], n, least)
 			}
 		})

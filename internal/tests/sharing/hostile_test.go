@@ -64,12 +64,12 @@ func TestNothingLastsOfRubbish(t *testing.T) {
 			"SlotLife":    as(func(r *store.Reply) { r.SlotLife = d }),
 			"Members":     as(func(r *store.Reply) { r.Members, r.Sharing = n, n }),
 			"Lost":        as(func(r *store.Reply) { r.Lost, r.Known = true, d }),
-			"Left":        as(func(r *store.Reply) { r.Left = []int{n, n, n} }),
+			"Left":        as(func(r *store.Reply) { r.Left = []int64{int64(n), int64(n), int64(n)} }),
 			"Learned":     as(func(r *store.Reply) { r.Learned = fmt.Sprint(n) }),
-			"Others":      as(func(r *store.Reply) { r.Others = []quota.Quotas{{{N: n, Per: d, Burst: n}}, nil} }),
+			"Others":      as(func(r *store.Reply) { r.Others = []quota.Quotas{{{N: int64(n), Per: d, Burst: int64(n)}}, nil} }),
 			"all": as(func(r *store.Reply) {
 				s := store.Slot{ID: int64(d), In: d, Count: n, Bound: n}
-				*r = store.Reply{Slots: []store.Slot{s, s, s}, Next: d, Bound: n, SlotLife: d, Members: n, Sharing: n, Left: []int{n}}
+				*r = store.Reply{Slots: []store.Slot{s, s, s}, Next: d, Bound: n, SlotLife: d, Members: n, Sharing: n, Left: []int64{int64(n)}}
 			}),
 			"none": func(*store.Reply) (*store.Reply, error) { return nil, nil },
 			"both": func(r *store.Reply) (*store.Reply, error) { return r, errors.New("both") },

@@ -29,7 +29,7 @@ func outage(t *testing.T, text string, seed uint64) (over map[string]int, went i
 		for i := range qs {
 			longest = max(longest, qs[i].Per)
 			if qs[i].Kind == quota.TokenBucket {
-				largest = min(largest, qs[i].Burst)
+				largest = min(largest, int(qs[i].Burst))
 			}
 		}
 		f := &fleet{}
@@ -104,7 +104,7 @@ func TestSharesOfAnOutage(t *testing.T) {
 			}
 			for of, n := range over {
 				t.Logf("%s, seed %d: %d over %s", text, seed, n, of)
-				if n > quota.MustParse(of)[0].N*45/100 {
+				if int64(n) > quota.MustParse(of)[0].N*45/100 {
 					t.Errorf("%s, seed %d: %d over %s", text, seed, n, of)
 				}
 			}
@@ -207,7 +207,7 @@ func owe(t *testing.T, l, o *throttle.Limiter, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Settle(quota.Costs{quota.Requests: n})
+	g.Settle(quota.Costs{quota.Requests: int64(n)})
 	time.Sleep(time.Second) // by then the store has been told
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Second, cancel) // a deadline would refuse it at once

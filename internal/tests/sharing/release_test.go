@@ -14,7 +14,7 @@ import (
 func release(t *testing.T, s store.Store, quotas string, look bool) *store.Reply {
 	t.Helper()
 	qs := quota.MustParse(quotas).Explicit()
-	cost := make([]int, len(qs))
+	cost := make([]int64, len(qs))
 	for i := range cost {
 		cost[i] = 1
 	}

@@ -145,7 +145,7 @@ func overOne(q *quota.Quota, sends []sent) (most int) {
 		return most
 	}
 	sum, first := 0, 0
-	bound := q.N
+	bound := int(q.N)
 	if q.Kind.OnClock() {
 		bound *= 2 // whose windows they are nobody knows here
 	}
@@ -431,7 +431,7 @@ func (f *fleet) paid(t *testing.T, text string) {
 	level, last := float64(q.Burst), time.Duration(0)
 	for _, s := range f.sends {
 		level, last = min(level+float64(q.N)*(s.at-last).Seconds(), float64(q.Burst)), s.at
-		if level < float64(min(s.n, q.Burst))-1e-6 {
+		if level < float64(min(s.n, int(q.Burst)))-1e-6 {
 			t.Errorf("%d at %v, where the bucket held %.2f", s.n, s.at, level)
 		}
 		level -= float64(s.n)
@@ -590,9 +590,9 @@ func TestAStoreThatIsNearAgainIsSeenSoon(t *testing.T) {
 func scaled(text string, by float64) string {
 	q := quota.MustParse(text).Explicit()[0]
 	if q.Kind == quota.TokenBucket {
-		q.Burst = int(math.Ceil(float64(max(q.Burst, 2)) * by)) // see over
+		q.Burst = int64(math.Ceil(float64(max(q.Burst, 2)) * by)) // see over
 	}
-	q.Name, q.N = "", int(math.Ceil(float64(q.N)*by))
+	q.Name, q.N = "", int64(math.Ceil(float64(q.N)*by))
 	return q.String()
 }
 

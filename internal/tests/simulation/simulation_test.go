@@ -106,7 +106,7 @@ func (s simulation) run(t *testing.T, trace func(string, ...any)) (res result) {
 			if s.costs > 1 {
 				tr.Cost = func(r *http.Request) quota.Costs {
 					n, _ := strconv.Atoi(r.Header.Get("Cost"))
-					return quota.Costs{quota.Requests: n}
+					return quota.Costs{quota.Requests: int64(n)}
 				}
 			}
 			transports[p] = tr

@@ -61,7 +61,7 @@ func TestProgram(t *testing.T) {
 				t.Errorf("ls of nothing: %s", out)
 			}
 			quotas := goredis.New(c)
-			request(t, quotas, "a:b", "10/m burst 5", func(r *store.Request) { r.More = []int{1000} })
+			request(t, quotas, "a:b", "10/m burst 5", func(r *store.Request) { r.More = []int64{1000} })
 			request(t, quotas, "api.test for 00ff", "10/s burst 5, 5/h log", func(r *store.Request) { r.Hold = time.Hour })
 			request(t, quotas, "api.test for 00ff", "20/s burst 5", func(*store.Request) {})
 			const list = `BUCKET             PROCESSES  HELD FOR  DEBT  NEXT IN  QUOTAS
@@ -141,7 +141,7 @@ func TestLeftAfterAPause(t *testing.T) {
 	for serial := range 5 {
 		srv.Mini.SetTime(now.Add(time.Duration(serial) * time.Second))
 		reply := request(t, goredis.New(c), "api", "100/h log", func(r *store.Request) {
-			r.Fresh, r.Serial, r.GoesOn, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int{1}, Count: 1, Within: time.Second}}
+			r.Fresh, r.Serial, r.GoesOn, r.Asks = serial == 0, int64(serial+1), true, []store.Ask{{Cost: []int64{1}, Count: 1, Within: time.Second}}
 		})
 		for _, s := range reply.Slots {
 			granted += s.Count
@@ -180,7 +180,7 @@ func TestUsedUpIsNoDebt(t *testing.T) {
 	c.AddHook(&slow{srv: srv, now: time.Now()})
 	for serial := range 32 {
 		request(t, goredis.New(c), "api", "50/s burst 10", func(r *store.Request) {
-			r.Fresh, r.Serial, r.Horizon, r.Asks = serial == 0, int64(serial+1), time.Second, []store.Ask{{Cost: []int{1}, Count: 30, Within: time.Second}}
+			r.Fresh, r.Serial, r.Horizon, r.Asks = serial == 0, int64(serial+1), time.Second, []store.Ask{{Cost: []int64{1}, Count: 30, Within: time.Second}}
 		})
 	}
 	switch b, err := open(c, "pacer").look(t.Context(), "api"); {

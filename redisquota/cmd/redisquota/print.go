@@ -195,11 +195,11 @@ func (b *bucket) json() asJSON {
 			if j.Left == nil {
 				j.Left = map[string]int{}
 			}
-			j.Left[q.String()] = b.now.Left[i]
+			j.Left[q.String()] = int(b.now.Left[i])
 		}
 	}
 	for _, st := range b.now.Statements {
-		j.Said = append(j.Said, saidAsJSON{st.Name, st.Counter, st.Unit, st.Limit, st.Remaining, st.Reset.Seconds()})
+		j.Said = append(j.Said, saidAsJSON{st.Name, st.Counter, st.Unit, int(st.Limit), int(st.Remaining), st.Reset.Seconds()})
 	}
 	return j
 }

@@ -45,7 +45,7 @@ const horizon = 500 * time.Millisecond
 
 // ask asks for one token of each quota of a bucket, or changes nothing.
 func (s *shared) ask(ctx context.Context, name string, qs quota.Quotas, change func(*store.Request)) (*store.Reply, error) {
-	one := make([]int, len(qs))
+	one := make([]int64, len(qs))
 	for i := range one {
 		one[i] = 1
 	}

@@ -61,8 +61,8 @@ func (f *Fleet) Play() error {
 	return f.err
 }
 
-func (f *Fleet) cost(n int) []int {
-	c := make([]int, len(f.Quotas))
+func (f *Fleet) cost(n int64) []int64 {
+	c := make([]int64, len(f.Quotas))
 	for i := range c {
 		c[i] = n
 	}
@@ -70,8 +70,8 @@ func (f *Fleet) cost(n int) []int {
 }
 
 // most is the largest cost that all quotas grant.
-func (f *Fleet) most() int {
-	n := 1 << 30
+func (f *Fleet) most() int64 {
+	n := int64(1 << 30)
 	for i := range f.Quotas {
 		q := &f.Quotas[i]
 		if q.Kind == quota.TokenBucket && !q.Debt {
@@ -89,7 +89,7 @@ func (f *Fleet) parts() int { return mostCosts / len(f.Quotas) }
 // asks returns asks of so many costs from least on.
 func (f *Fleet) asks(many, count, least int, within time.Duration) (asks []store.Ask) {
 	for i := range many {
-		asks = append(asks, store.Ask{Cost: f.cost(min(least+i%8, f.most())), Count: count, Within: within})
+		asks = append(asks, store.Ask{Cost: f.cost(min(int64(least+i%8), f.most())), Count: count, Within: within})
 	}
 	return asks
 }
@@ -136,7 +136,7 @@ func (f *Fleet) line() {
 func (f *Fleet) all() {
 	for _, m := range f.members[:20] {
 		f.send(m, &store.Request{Asks: f.asks(mostAsks, 100, 1, -1)})
-		f.send(m, &store.Request{Asks: append(f.asks(mostAsks-1, 100, 1, 400*time.Millisecond), f.asks(1, 100, f.most(), -1)...)})
+		f.send(m, &store.Request{Asks: append(f.asks(mostAsks-1, 100, 1, 400*time.Millisecond), f.asks(1, 100, int(f.most()), -1)...)})
 	}
 }
 
@@ -175,7 +175,7 @@ func (f *Fleet) tell() {
 			r.Own = append(r.Own, store.Own{In: time.Duration(k-f.parts()/2) * 7 * time.Millisecond, Cost: f.cost(1)})
 		}
 		for k := range 16 {
-			r.Statements = append(r.Statements, quota.Statement{Name: strings.Repeat("n", 50+k), Limit: 10, Remaining: k, Reset: time.Minute, ResetKnown: true})
+			r.Statements = append(r.Statements, quota.Statement{Name: strings.Repeat("n", 50+k), Limit: 10, Remaining: int64(k), Reset: time.Minute, ResetKnown: true})
 		}
 		f.send(m, r)
 	}
@@ -196,7 +196,7 @@ func (f *Fleet) version(i int) quota.Quotas {
 	for k := range qs {
 		q := &qs[k]
 		if times := int(2 * time.Minute / q.Per); i%2 == 0 && times > 0 {
-			q.N, q.Per = q.N*times, q.Per*time.Duration(times)
+			q.N, q.Per = q.N*int64(times), q.Per*time.Duration(times)
 		}
 		q.Per *= time.Duration(1 + i)
 	}

@@ -74,17 +74,17 @@ func (c *cell) over(q *quota.Quota, sends []sending) (over int) {
 		}
 	case quota.ClockWindow, quota.EstimatedWindow:
 		if c.fault.clock {
-			return c.inSpan(sends, per-late, 2*q.N) // nobody knows the windows
+			return c.inSpan(sends, per-late, int(2*q.N)) // nobody knows the windows
 		}
 		in := map[int64]int{}
 		for _, s := range sends {
 			if s.at%per > late {
 				in[s.at/per] += s.cost
-				over = max(over, in[s.at/per]-q.N)
+				over = max(over, in[s.at/per]-int(q.N))
 			}
 		}
 	default:
-		return c.inSpan(sends, per-late, q.N)
+		return c.inSpan(sends, per-late, int(q.N))
 	}
 	return over
 }

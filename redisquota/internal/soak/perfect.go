@@ -96,7 +96,7 @@ func allows(q *quota.Quota, sends []sending, off int64) (next func(at int64) int
 			at = append(at, s.at)
 		}
 		return func(t int64) int64 {
-			if n := len(at) - q.N; n >= 0 {
+			if n := int64(len(at)) - q.N; n >= 0 {
 				t = max(t, at[n]+per)
 			}
 			at = append(at, t)

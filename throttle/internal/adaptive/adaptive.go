@@ -189,7 +189,7 @@ func costIn(d *limit.Demand, unit string) int {
 		return d.N
 	}
 	if n, ok := d.Costs[unit]; ok {
-		return n
+		return bounded(n)
 	}
 	return d.N
 }

@@ -222,7 +222,7 @@ func (s *Server) addCosts(d *limit.Demand, sign int) {
 			s.otherUnits = map[string]unitCost{}
 		}
 		c := s.otherUnits[unit]
-		c.n += sign * n
+		c.n += sign * bounded(n)
 		if c.requests += sign * d.N; c.requests == 0 {
 			delete(s.otherUnits, unit)
 		} else {

@@ -18,14 +18,14 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 	if whole.atOnce != nil {
 		s.joinAtOnce(whole.atOnce)
 	}
-	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+whole.inFlight, 1))-1, 0), maxPerOurToken)
+	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+int64(whole.inFlight), 1))-1, 0), maxPerOurToken)
 	if st.Heard == 0 || !st.ResetKnown {
 		return
 	}
 	before := &s.apart.before
 	st.Statement = *s.apart.unit.inUnit(&st.Statement)
 	early, late := before.interval(st.Sent, st.Heard, &st.Statement, bounded(st.Limit))
-	s.restore(now, &hearsay{limitName: limitName{name: name}, limit: st.Limit, remaining: st.Remaining, span: st.Window, reset: reset{early: early, late: late, resolution: st.Resolution}})
+	s.restore(now, &hearsay{limitName: limitName{name: name}, limit: bounded(st.Limit), remaining: bounded(st.Remaining), span: st.Window, reset: reset{early: early, late: late, resolution: st.Resolution}})
 	w := s.find(limitName{name: name})
 	if w == nil {
 		return // the reset has passed
@@ -35,7 +35,7 @@ func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st co
 		w.restoreLook(0, cmp.Or(st.Spent, st.Heard))
 	}
 	if st.Since != 0 {
-		w.others = others{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: st.Ours, limitAtStart: w.stated, perOurToken: s.apart.others}
+		w.others = others{began: st.Since, atStart: bounded(st.AtStart), foundAtStart: bounded(st.AtStart), usedByUs: bounded(st.Ours), limitAtStart: w.stated, perOurToken: s.apart.others}
 	}
 	r := &w.reset
 	r.opened, r.halfRoundTrip = 0, st.Heard.Sub(st.Sent)/2

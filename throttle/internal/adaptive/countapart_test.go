@@ -106,7 +106,7 @@ func TestCountApartBegins(t *testing.T) {
 		stated := counter.Stated{Statement: st(test.reset - 1600*ms), Sent: b.now.Add(-100 * ms), Heard: b.now, AllUsed: 20, AllOurs: 20}
 		var used others
 		if test.since >= 0 {
-			stated.Since, stated.AtStart, stated.Ours = start.Add(test.since), test.atStart, 15
+			stated.Since, stated.AtStart, stated.Ours = start.Add(test.since), int64(test.atStart), 15
 			used = others{began: stated.Since, atStart: test.atStart, foundAtStart: test.atStart, limitAtStart: 50, usedByUs: 15}
 		}
 		p.CountApart(b.now, b.Server, "", stated)

@@ -25,7 +25,7 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	switch {
 	case crowded:
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
-	case left < w.spread.Below && !w.refill.refills:
+	case int64(left) < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
 		gap := min(max(w.reset.early.Sub(w.last.at), 0)/time.Duration(left+1), w.spread.Gap)
 		return max(t, w.last.at.Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true

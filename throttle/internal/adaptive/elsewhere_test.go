@@ -31,7 +31,7 @@ func (l *twoLimits) serve(at time.Duration) (short, long quota.Statement, ok boo
 	if ok || room && l.charges {
 		l.short++
 	}
-	return quota.Statement{Name: "short", Limit: l.n, Remaining: l.n - l.short}, quota.Statement{Name: "long", Limit: 100, Remaining: 100 - l.long}, ok
+	return quota.Statement{Name: "short", Limit: int64(l.n), Remaining: int64(l.n - l.short)}, quota.Statement{Name: "long", Limit: 100, Remaining: int64(100 - l.long)}, ok
 }
 
 // TestTwoLimits: how many requests are served and refused in an hour and a half by a server with two limits
@@ -146,7 +146,7 @@ func TestRefusedElsewhere(t *testing.T) {
 		{"this one is not stated", 10, []quota.Statement{{Name: "b", Limit: 50}}, s, 2 * s, 0, 5 * s},
 	} {
 		b := newBucket(t, Config{})
-		b.exchange(says(quota.Statement{Name: "a", Limit: test.limit}, quota.Statement{Name: "b", Limit: 50}))
+		b.exchange(says(quota.Statement{Name: "a", Limit: int64(test.limit)}, quota.Statement{Name: "b", Limit: 50}))
 		a, other := b.find(limitName{name: "a"}), b.find(limitName{name: "b"})
 		a.seek.least, a.seek.most = s, 2*s
 		b.at(5 * s).exchange(refuses(test.says...))

@@ -79,7 +79,7 @@ func TestPricesAtRandom(t *testing.T) {
 				st := c.statement()
 				st.Name, st.Counter, st.Unit = "", "", "tokens"
 				if st.Reset, st.Resolution = pick(c, spans[:9]), pick(c, spans[:7]); c.next()%2 > 0 {
-					st.Limit, st.Remaining = int(c.next()), int(c.next())
+					st.Limit, st.Remaining = int64(c.next()), int64(c.next())
 				}
 				s.Learn(c.now, &f.ticket, Kind{Path: pick(c, units)}, &Answer{Refused: c.next()%4 == 0, Statements: append(c.statements()[:0], st), Cost: &f.demand})
 			}
@@ -159,7 +159,7 @@ func pick[T any](c *chaos, from []T) T { return from[int(c.next())%len(from)] }
 func (c *chaos) statement() quota.Statement {
 	return quota.Statement{
 		Name: string(rune('a' + c.next()%40)), Counter: pick(c, []string{"", "x", "y"}), Unit: pick(c, units),
-		Limit: pick(c, counts), Remaining: pick(c, counts), Reset: pick(c, spans), ResetKnown: c.next()%4 > 0,
+		Limit: int64(pick(c, counts)), Remaining: int64(pick(c, counts)), Reset: pick(c, spans), ResetKnown: c.next()%4 > 0,
 		Resolution: pick(c, spans), Absolute: c.next()%3 == 0, Skew: pick(c, spans), Window: pick(c, spans),
 	}
 }
@@ -181,7 +181,7 @@ func (c *chaos) step() {
 	case take:
 		d := limit.Demand{Claims: 1, N: int(c.next()%8) + 1}
 		if c.next()%2 > 0 {
-			d.Costs = quota.Costs{pick(c, units[2:]): int(c.next())}
+			d.Costs = quota.Costs{pick(c, units[2:]): int64(c.next())}
 		}
 		f := flight{Ticket{Sent: c.now, N: d.N}, d}
 		s.Take(c.now, max(c.now.Add(-time.Duration(c.next())), 1), &d, nil, float64(c.next()%3)/4, &f.ticket)
@@ -197,7 +197,7 @@ func (c *chaos) step() {
 			Hold: pick(c, spans), HoldAbsolute: flags&16 > 0, HoldSkew: pick(c, spans), Statements: c.statements(), Cost: &f.demand,
 		}
 		if flags&16 > 0 {
-			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}
+			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): int64(max(pick(c, counts), 0))}}
 		}
 		a.Reading = flags&32 > 0
 		if flags&64 > 0 {

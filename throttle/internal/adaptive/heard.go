@@ -21,17 +21,17 @@ import (
 //   - unless several answers in a row that were served state nothing: a few may come from a cache;
 //   - unless a refusal came that no used-up window explains. The server is believed again when a request
 //     that was granted after this refusal is served, and its answer states something.
-func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration) bool {
+func (s *Server) States(now monotime.Time, unit string, n int64, per time.Duration) bool {
 	return s.stating(now, unit, n, per) != nil
 }
 
 // stating returns the window that States is about, nil if there is none.
-func (s *Server) stating(now monotime.Time, unit string, n int, per time.Duration) *window {
+func (s *Server) stating(now monotime.Time, unit string, n int64, per time.Duration) *window {
 	if s.silent > maxSilent || s.doubted != 0 {
 		return nil
 	}
 	for _, w := range s.windows {
-		if w.lastAnswer == s.statedAt && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills &&
+		if w.lastAnswer == s.statedAt && w.isOf(unit, n, per) && int64(w.remaining) <= n && !w.refill.refills &&
 			(now < w.reset.late || w.remaining <= 0 && w.lookSent < w.reset.late) {
 			return w
 		}
@@ -46,7 +46,7 @@ const maxSilent = 3
 // counter says nothing of another, and a server may count each route with the numbers that are granted to all.
 // So it is false if the server has a name for the counter, if another Server hears of a limit of the same
 // numbers by another window, or if one has not been answered yet, which may come to hear of such a limit.
-func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Duration) bool {
+func (s *Server) StatesForAll(now monotime.Time, unit string, n int64, per time.Duration) bool {
 	w := s.stating(now, unit, n, per)
 	if w == nil || w.counter != "" || s.apart.has(w.limitName) || !s.isCompared || s.site.unheard > 0 {
 		return false
@@ -62,8 +62,8 @@ func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Du
 }
 
 // isOf reports whether the window is of n tokens of a unit over a span, as far as the server says.
-func (w *window) isOf(unit string, n int, span time.Duration) bool {
-	return w.unit == unit && w.stated == n && w.isOver(span)
+func (w *window) isOf(unit string, n int64, span time.Duration) bool {
+	return w.unit == unit && int64(w.stated) == n && w.isOver(span)
 }
 
 // isOver reports whether the window is of a span, as far as the server says.

@@ -43,7 +43,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	}
 	w.last.note(w.heardAt)
 	w.restoreLook(w.remaining, w.heardAt)
-	w.spread = s.config.Spend.SpreadFor(w.stated, late.Sub(now), s.config.MaxStandstill)
+	w.spread = s.config.Spend.SpreadFor(int64(w.stated), late.Sub(now), s.config.MaxStandstill)
 	w.scheduleLook(now, now, &s.config)
 	s.resume(now, w)
 }

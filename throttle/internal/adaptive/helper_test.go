@@ -82,7 +82,7 @@ func refuses(s ...quota.Statement) Answer { return Answer{Refused: true, Stateme
 
 // left is a statement: so much remains of a limit, until a reset.
 func left(remaining, limit int, reset time.Duration) quota.Statement {
-	return quota.Statement{Limit: limit, Remaining: remaining, Reset: reset, ResetKnown: true}
+	return quota.Statement{Limit: int64(limit), Remaining: int64(remaining), Reset: reset, ResetKnown: true}
 }
 
 // dueAfter returns when n more requests may go if ahead others go before, from now.

@@ -73,7 +73,7 @@ func TestLastTokensAlone(t *testing.T) {
 // shown when it ends.
 func TestLastTokensWhereNoResetIsStated(t *testing.T) {
 	b := newBucket(t, Config{})
-	of20 := func(remaining int) quota.Statement { return quota.Statement{Limit: 20, Remaining: remaining} }
+	of20 := func(remaining int) quota.Statement { return quota.Statement{Limit: 20, Remaining: int64(remaining)} }
 	var asked []int
 	for w := range 12 {
 		b.at(time.Duration(w) * 10 * time.Second)

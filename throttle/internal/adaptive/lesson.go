@@ -166,7 +166,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		if w.reset.roundsDown {
 			r.roundDown()
 		}
-		s.restore(now, &hearsay{limitName: nameOf(st), limit: st.Limit, remaining: st.Remaining, span: st.Window, reset: r})
+		s.restore(now, &hearsay{limitName: nameOf(st), limit: bounded(st.Limit), remaining: bounded(st.Remaining), span: st.Window, reset: r})
 		return
 	}
 	left := bounded(st.Remaining)

@@ -19,7 +19,7 @@ import (
 type millis struct {
 	sent, heard monotime.Time // the server wrote an earlier answer between these
 	in          time.Duration // and stated this reset, read as seconds
-	limit       int           // and this limit
+	limit       int64         // and this limit
 
 	row      int     // answers in a row that fit milliseconds, and not seconds, since a reset
 	bits     float64 // what speaks for milliseconds

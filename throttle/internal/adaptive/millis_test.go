@@ -16,7 +16,7 @@ import (
 
 // bare is a statement of a limit and of a reset that is a bare number, as package headers reads it: in seconds.
 func bare(limit, n int) *quota.Statement {
-	return &quota.Statement{Limit: limit, Remaining: 1, Reset: time.Duration(n) * time.Second, ResetKnown: true, Resolution: time.Second}
+	return &quota.Statement{Limit: int64(limit), Remaining: 1, Reset: time.Duration(n) * time.Second, ResetKnown: true, Resolution: time.Second}
 }
 
 // TestMillis: the clock tells milliseconds from seconds, and that it was mistaken.
@@ -86,7 +86,7 @@ func TestMillisForgetSeconds(t *testing.T) {
 		for i, in := range []int{4980, 4960, 4940, 4920, 4900, 4880, 5000} {
 			b.now = b.now.Add(20 * time.Millisecond)
 			st := bare(20, in)
-			if st.Remaining = 19 - i; step == time.Millisecond {
+			if st.Remaining = int64(19 - i); step == time.Millisecond {
 				st.Reset, st.Resolution = st.Reset/1000, step
 			}
 			b.exchange(says(*st))
@@ -103,7 +103,7 @@ func TestMillisForgetSeconds(t *testing.T) {
 	for i, in := range []int{4500, 4700, 4680, 4660, 4640, 4620, 4600, 4580} {
 		b.now = b.now.Add(20 * time.Millisecond)
 		st := bare(20, in)
-		st.Remaining = 7 - i
+		st.Remaining = int64(7 - i)
 		b.exchange(says(*st))
 		if w := b.window1(); i == 1 && !w.refill.refills {
 			t.Error("a reset has moved on, want a limit that refills")
@@ -254,7 +254,7 @@ func inMillis(t *testing.T) *bucket {
 	b := newBucket(t, Config{})
 	for i := range 8 {
 		st := bare(20, 4980-20*i)
-		st.Remaining = 19 - i
+		st.Remaining = int64(19 - i)
 		b.now = b.now.Add(20 * time.Millisecond)
 		b.exchange(says(*st))
 	}
@@ -325,7 +325,7 @@ func TestMillisAreBelievedOnce(t *testing.T) {
 		for j := range 5 {
 			b.now = b.now.Add(10 * time.Second)
 			st := *bare(20, 3600-50*i-10*j)
-			st.Remaining = 19 - j
+			st.Remaining = int64(19 - j)
 			b.exchange(says(st))
 		}
 		if m := b.window1().millis; m.found || m.mistaken != 1 {

@@ -120,7 +120,7 @@ func TestOvertakenLateAnswers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	left := func(n, seconds int) Answer {
 		st := usedUpWindow(4*s, seconds)
-		st.Remaining = n
+		st.Remaining = int64(n)
 		return says(st)
 	}
 	b := newBucket(t, Config{})

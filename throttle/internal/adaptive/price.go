@@ -280,7 +280,7 @@ func product(n int, each float64) int { return tokens(math.Floor(float64(n)*each
 const maxTokens = math.MaxInt / 32
 
 // bounded returns n within [0, maxTokens].
-func bounded(n int) int { return min(max(n, 0), maxTokens) }
+func bounded[N int | int64](n N) int { return int(min(max(n, 0), maxTokens)) }
 
 // tokens returns n within [0, maxTokens]. N is a product of what servers state, so it may be anything.
 func tokens(n float64) int {

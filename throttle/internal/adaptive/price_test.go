@@ -120,7 +120,7 @@ func TestPriceIsBounded(t *testing.T) {
 
 // tokens is a statement about tokens, of which a minute brings all back.
 func tokensLeft(remaining int, reset time.Duration) quota.Statement {
-	return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: remaining, Reset: reset, ResetKnown: true}
+	return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: int64(remaining), Reset: reset, ResetKnown: true}
 }
 
 // One request after the other costs 1000 tokens. When that is known, one goes if 1000 are left for it beside
@@ -206,7 +206,7 @@ func TestPriceOfAnswersThatOvertakeOthers(t *testing.T) {
 func TestPriceOfAnAnswerAboutTheWindowBefore(t *testing.T) {
 	const each = 500
 	left := func(remaining int) quota.Statement {
-		return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: remaining}
+		return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: int64(remaining)}
 	}
 	b := newBucket(t, Config{})
 	for i := range 18 {
@@ -419,7 +419,7 @@ func TestPriceThatVariesALot(t *testing.T) {
 					late++
 				}
 			}
-			a.Statements = []quota.Statement{{Unit: "tokens", Limit: limit, Remaining: remaining, Reset: reset - at, ResetKnown: true}}
+			a.Statements = []quota.Statement{{Unit: "tokens", Limit: limit, Remaining: int64(remaining), Reset: reset - at, ResetKnown: true}}
 			b.done(ticket, a)
 			if served == 1 && test.price != nil {
 				b.window1().price = test.price
@@ -498,7 +498,7 @@ func TestUnitOfWhichNothingIsGranted(t *testing.T) {
 func TestLookThatCostsLess(t *testing.T) {
 	b := newBucket(t, Config{})
 	tokens := func(remaining int) quota.Statement {
-		return quota.Statement{Unit: "tokens", Limit: 1000, Remaining: remaining}
+		return quota.Statement{Unit: "tokens", Limit: 1000, Remaining: int64(remaining)}
 	}
 	for i := range 9 {
 		b.exchange(says(tokens(1000 - 100*(i+1))))
@@ -537,7 +537,7 @@ func TestRefusedBeforeThePriceIsKnown(t *testing.T) {
 		{limit: 18_000, remaining: 800, known: true, paced: true},
 	} {
 		c := &convoy{bucket: newBucket(t, Config{})}
-		left := Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: test.limit, Remaining: test.remaining}}}
+		left := Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: int64(test.limit), Remaining: int64(test.remaining)}}}
 		if test.known {
 			c.goes(1)
 			c.answer(left)

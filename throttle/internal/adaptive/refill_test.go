@@ -874,7 +874,7 @@ func TestEarlyLooksReturn(t *testing.T) {
 			at += in
 			b.at(at)
 			for i := range test.limit { // all of it is back
-				s.Remaining = test.limit - 1 - i
+				s.Remaining = int64(test.limit - 1 - i)
 				b.exchange(says(s))
 			}
 		}

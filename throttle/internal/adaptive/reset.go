@@ -100,7 +100,7 @@ func (r *reset) noteWhen(st *quota.Statement) {
 // one that have none. It is nil where that is not so, or the known reset is further away; where resets are
 // instants, which half of the answers in such a step state; and where those that are a step away or more are
 // stated only when nothing remains.
-func (r *reset) withinAStep(now monotime.Time, remaining int) *quota.Statement {
+func (r *reset) withinAStep(now monotime.Time, remaining int64) *quota.Statement {
 	switch {
 	case remaining <= 0, r.statesSome && !r.statesAll:
 		return nil

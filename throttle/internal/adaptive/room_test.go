@@ -55,7 +55,7 @@ func TestNoRoomWhereAllIsSpread(t *testing.T) {
 			s.Take(1, 1, &limit.Demand{Claims: 1, N: 1}, &kind, 0, &flight[i])
 		}
 		s.End(&flight[11], nil)
-		s.Learn(2, &flight[11], kind, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: remaining, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
+		s.Learn(2, &flight[11], kind, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: int64(remaining), Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
 		if !s.Steady() {
 			t.Fatalf("%d remain: not steady", remaining)
 		}
@@ -91,7 +91,7 @@ func TestRoomOfTokens(t *testing.T) {
 			if left <= 0 {
 				break
 			}
-			said := []quota.Statement{{Unit: "tokens", Limit: full, Remaining: left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}
+			said := []quota.Statement{{Unit: "tokens", Limit: full, Remaining: int64(left), Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}
 			s.End(&tk, nil)
 			s.Learn(now, &tk, kinds[which], &Answer{Statements: said})
 			if step < 20 {

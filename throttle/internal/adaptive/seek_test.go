@@ -70,7 +70,7 @@ func TestSeek(t *testing.T) {
 	} {
 		b := newBucket(t, Config{})
 		none := quota.Statement{Limit: 10}
-		some := quota.Statement{Limit: 10, Remaining: test.found - 1}
+		some := quota.Statement{Limit: 10, Remaining: int64(test.found - 1)}
 		b.exchange(says(none))
 		for i, back := range test.back {
 			var got []float64
@@ -85,7 +85,7 @@ func TestSeek(t *testing.T) {
 			b.exchange(says(some))
 			for n := test.found - 2; n >= 0; n-- {
 				some := some
-				some.Remaining = n
+				some.Remaining = int64(n)
 				b.exchange(says(some))
 			}
 			if !slices.Equal(got, test.want[i]) {
@@ -163,10 +163,10 @@ func TestSeekNoSoonerWhereNoLimitIsStated(t *testing.T) {
 	for limit, want := range []time.Duration{firstLook, shortestLook} {
 		b := newBucket(t, Config{})
 		for range 50 {
-			b.exchange(says(quota.Statement{Limit: limit}))
+			b.exchange(says(quota.Statement{Limit: int64(limit)}))
 			b.at(b.now.Sub(start) + b.dueAfter(0, 1))
 		}
-		b.exchange(says(quota.Statement{Limit: limit}))
+		b.exchange(says(quota.Statement{Limit: int64(limit)}))
 		b.wantDue(want)
 	}
 }
@@ -541,7 +541,7 @@ func TestSeekBesideAReserve(t *testing.T) {
 			used++
 			ticket := &Ticket{Sent: b.now, N: 1}
 			b.Take(b.now, b.now, of(1), nil, 0.5, ticket)
-			b.done(ticket, says(quota.Statement{Limit: 20, Remaining: test.left(b.now.Sub(start), used)}))
+			b.done(ticket, says(quota.Statement{Limit: 20, Remaining: int64(test.left(b.now.Sub(start), used))}))
 		}
 		for range 10 {
 			exchange()

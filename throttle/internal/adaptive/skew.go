@@ -64,7 +64,7 @@ func (s skew) noted(ahead, within, roundTrip time.Duration) skew {
 // writtenWithin returns within how long after its Date an answer about a limit of so many tokens was written: a
 // second, to which Date is cut; and before its reset, if something is missing until then.
 func writtenWithin(st *quota.Statement, limit int) time.Duration {
-	if st.Reset <= 0 || st.Reset >= time.Second || st.Remaining >= limit {
+	if st.Reset <= 0 || st.Reset >= time.Second || st.Remaining >= int64(limit) {
 		return time.Second
 	}
 	return min(st.Reset+min(max(st.Resolution, 0), time.Second), time.Second)

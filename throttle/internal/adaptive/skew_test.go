@@ -61,7 +61,7 @@ func TestSkewOfNearResets(t *testing.T) {
 		{"a step of nonsense", 12 * ms, -ms, 0, 5, 12 * ms},
 		{"a step of nonsense, too large", 12 * ms, monotime.Longest, 0, 5, s},
 	} {
-		st := quota.Statement{Limit: test.limit, Remaining: test.remaining, Reset: test.reset, ResetKnown: true, Absolute: true, Resolution: test.step}
+		st := quota.Statement{Limit: int64(test.limit), Remaining: int64(test.remaining), Reset: test.reset, ResetKnown: true, Absolute: true, Resolution: test.step}
 		if got := writtenWithin(&st, test.limit); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
@@ -84,7 +84,7 @@ func TestSkewOfNearResets(t *testing.T) {
 func TestClockWasSet(t *testing.T) {
 	// by is a statement by a clock that is behind.
 	by := func(behind time.Duration, remaining int, reset time.Duration) quota.Statement {
-		return quota.Statement{Limit: 100, Remaining: remaining, Reset: max(reset+behind, 0), ResetKnown: true, Absolute: true, Skew: behind, Resolution: time.Second}
+		return quota.Statement{Limit: 100, Remaining: int64(remaining), Reset: max(reset+behind, 0), ResetKnown: true, Absolute: true, Skew: behind, Resolution: time.Second}
 	}
 	for _, test := range []struct {
 		name                string

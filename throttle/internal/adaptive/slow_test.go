@@ -11,7 +11,7 @@ import (
 // refused in twice the time of a refusal is served, and another one goes, as many as the limit has. The window
 // begins when they went, and what is answered later of requests that went before says nothing of it.
 func TestLooksThatTakeLong(t *testing.T) {
-	of10 := func(remaining int) quota.Statement { return quota.Statement{Limit: 10, Remaining: remaining} }
+	of10 := func(remaining int) quota.Statement { return quota.Statement{Limit: 10, Remaining: int64(remaining)} }
 	b := newBucket(t, Config{})
 	old := b.send()
 	b.exchange(says(of10(0)))

@@ -61,22 +61,22 @@ func (l *latest) takeBack(at monotime.Time) {
 }
 
 // Spreads is SpreadFor for limits whose resets are as far away as they ever are.
-func (s Spend) Spreads(longest time.Duration) func(n int, per time.Duration) limit.Spread {
-	return func(n int, per time.Duration) limit.Spread { return s.SpreadFor(n, per, longest) }
+func (s Spend) Spreads(longest time.Duration) func(n int64, per time.Duration) limit.Spread {
+	return func(n int64, per time.Duration) limit.Spread { return s.SpreadFor(n, per, longest) }
 }
 
 // SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at most so
 // far away, and may be waited for if it is at most longest away; zero is no bound. The gap between two requests
 // is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see window.due. The
 // bound of the gap is that nobody waits for longer than MaxStandstill while something remains.
-func (s Spend) SpreadFor(n int, in, longest time.Duration) limit.Spread {
+func (s Spend) SpreadFor(n int64, in, longest time.Duration) limit.Spread {
 	gap := monotime.Longest
 	if longest > 0 {
 		gap = longest
 	}
 	switch {
 	case s == Even:
-		return limit.Spread{Below: math.MaxInt, Gap: gap}
+		return limit.Spread{Below: math.MaxInt64, Gap: gap}
 	case s == Balanced, s == Auto && longest > 0 && in > longest:
 		return limit.Spread{Below: (n + scarceDivisor - 1) / scarceDivisor, Gap: gap}
 	}

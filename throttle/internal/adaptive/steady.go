@@ -61,7 +61,7 @@ func (w *window) room(inFlight int) int {
 	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd.on() {
 		return unknownRoom
 	}
-	left := w.remaining - min(w.spread.Below, maxTokens) // which is at least what remains
+	left := w.remaining - bounded(w.spread.Below) // which is at least what remains
 	if w.unit != "" {
 		if w.price == nil || !w.price.known() {
 			return unknownRoom

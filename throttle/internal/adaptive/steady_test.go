@@ -79,7 +79,7 @@ func TestCountIsLearn(t *testing.T) {
 				flights = append(flights[:i], flights[i+1:]...)
 				var said []quota.Statement
 				for k, unit := range units {
-					said = append(said, quota.Statement{Unit: unit, Limit: []int{1000, 100_000}[k], Remaining: f.left[k], Reset: in, ResetKnown: true, Resolution: time.Second})
+					said = append(said, quota.Statement{Unit: unit, Limit: int64([]int{1000, 100_000}[k]), Remaining: int64(f.left[k]), Reset: in, ResetKnown: true, Resolution: time.Second})
 				}
 				slow.End(&f.slow, nil)
 				slow.Learn(now, &f.slow, kind, &Answer{Statements: said})
@@ -120,7 +120,7 @@ func numbers(left ...int) *inside.Left {
 // TestSteadyNot: whatever there is to find out is no matter of counting.
 func TestSteadyNot(t *testing.T) {
 	says := func(left int) *Answer {
-		return &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}
+		return &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: int64(left), Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}
 	}
 	begin := func() (*Server, *inside.Mark) {
 		s := &Server{}
@@ -239,7 +239,7 @@ func contradicted(seed uint64, callers int, left []int) bool {
 		}
 		flights = append(flights[:i], flights[i+1:]...)
 		s.End(&f.t, nil)
-		s.Learn(now, &f.t, kind, &Answer{Statements: []quota.Statement{{Limit: 1_000_000, Remaining: f.left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
+		s.Learn(now, &f.t, kind, &Answer{Statements: []quota.Statement{{Limit: 1_000_000, Remaining: int64(f.left), Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
 	}
 	_, any := s.Contradicted()
 	return any
@@ -315,7 +315,7 @@ func TestSteadyIsOpen(t *testing.T) {
 				}
 				var said []quota.Statement
 				for k, unit := range units {
-					said = append(said, quota.Statement{Unit: unit, Limit: full[k], Remaining: f.left[k], Reset: time.Hour, ResetKnown: true, Resolution: time.Second})
+					said = append(said, quota.Statement{Unit: unit, Limit: int64(full[k]), Remaining: int64(f.left[k]), Reset: time.Hour, ResetKnown: true, Resolution: time.Second})
 				}
 				s.End(&f.t, nil)
 				s.Learn(now, &f.t, kind, &Answer{Statements: said})
@@ -336,7 +336,7 @@ func TestSteadyInACrowd(t *testing.T) {
 		tk := Ticket{N: 1, Sent: 1}
 		s.Take(1, 1, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0, &tk)
 		s.End(&tk, nil)
-		s.Learn(2, &tk, Kind{}, &Answer{Statements: []quota.Statement{{Limit: stated, Remaining: 10, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
+		s.Learn(2, &tk, Kind{}, &Answer{Statements: []quota.Statement{{Limit: int64(stated), Remaining: 10, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
 		w := s.windows[0]
 		w.refill.refills, w.refill.rate, w.refill.atMost, w.refill.crowd.left, w.refill.crowd.leaves, w.refill.maxHold = true, 1, 1, 5, true, time.Minute
 		return s

@@ -361,7 +361,7 @@ func (k *tank) take(now monotime.Time) Answer {
 	}
 	in := k.full.Sub(now)
 	st := quota.Statement{
-		Limit: k.limit, Remaining: int((time.Duration(k.limit)*time.Second - in) / time.Second),
+		Limit: int64(k.limit), Remaining: int64((time.Duration(k.limit)*time.Second - in) / time.Second),
 		Reset: (in + time.Millisecond - 1).Truncate(time.Millisecond), ResetKnown: true, Resolution: time.Millisecond,
 	}
 	return Answer{Refused: !ok, Statements: []quota.Statement{st}}

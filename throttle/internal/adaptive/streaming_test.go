@@ -104,7 +104,7 @@ func TestStreamingEndsWhatBegan(t *testing.T) {
 	p := c.window1().price
 	p.streaming.square = 1e9 // all is charged at the end
 	first := begin(chat, nil)
-	other := begin(said, &limit.Demand{Claims: 1, N: 1, Costs: map[string]int{"tokens": 50}})
+	other := begin(said, &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 50}})
 	if got, want := c.inFlightIn(c.window1()), p.owed(1); got != want {
 		t.Errorf("%d tokens are still to be charged for one answer and one whose cost is known, want %d", got, want)
 	}

@@ -79,7 +79,7 @@ func (w *window) read(o *outcome, now monotime.Time, t *Ticket, kind *Kind, st *
 
 // identify finds out which limit a statement is about.
 func (w *window) identify(o *outcome, st *quota.Statement, answer sequence) {
-	if w.define(o, st.Limit, st.Window); o.otherLimit {
+	if w.define(o, bounded(st.Limit), st.Window); o.otherLimit {
 		w.contradictions.note(answer)
 	}
 	if w.stated == 0 && !o.unpriced {
@@ -110,7 +110,7 @@ func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight i
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(o, inFlight, w.remaining <= 0)
 	}
-	w.spread = c.Spend.SpreadFor(w.stated, w.reset.early.Sub(o.now), c.MaxStandstill)
+	w.spread = c.Spend.SpreadFor(int64(w.stated), w.reset.early.Sub(o.now), c.MaxStandstill)
 	if looked {
 		o.look = false
 	}

@@ -19,7 +19,7 @@ func TestNil(t *testing.T) {
 
 func TestExtra(t *testing.T) {
 	inFlight := limit.Stack{}
-	inFlight.Set(0, quota.Quotas{{N: 2, Kind: quota.InFlight}}.Explicit(), 0, 0, func(int, time.Duration) limit.Spread { return limit.Spread{} })
+	inFlight.Set(0, quota.Quotas{{N: 2, Kind: quota.InFlight}}.Explicit(), 0, 0, func(int64, time.Duration) limit.Spread { return limit.Spread{} })
 	d := limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 5}}
 	inFlight.Take(1, 1, &d, false)
 	inFlight.Take(1, 1, &d, false)

@@ -50,7 +50,7 @@ func TestEffectiveValues(t *testing.T) {
 		"requests in bursts":        {Spacing(quota.Quotas{{N: 20, Per: s, Kind: quota.TokenBucket, Burst: 2}, {N: 20, Per: s, Kind: quota.TokenBucket}}), 0},
 		"buckets by default":        {time.Duration(MaxBuckets(0)), 100_000},
 		"a claim's cost":            {time.Duration(N(0) + N(7)), 8},
-		"a claim beyond all":        {time.Duration(N(math.MaxInt)), min(quota.MaxN, math.MaxInt)},
+		"a claim beyond all":        {time.Duration(N(math.MaxInt)), time.Duration(min(quota.MaxN, math.MaxInt))},
 		"buckets in use":            {time.Duration(MaxBuckets(-1)), 0},
 		"as many buckets as may be": {time.Duration(MaxBuckets(math.MaxInt)), time.Duration(math.MaxInt)},
 	} {

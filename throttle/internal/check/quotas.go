@@ -67,7 +67,7 @@ func (b *Bucket) below(a Bucket) error {
 		if q.N <= 0 || q.Kind != quota.TokenBucket {
 			continue
 		}
-		if each := monotime.Scale(q.Per, 1, int64(q.N)); each > longer {
+		if each := monotime.Scale(q.Per, 1, q.N); each > longer {
 			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within SlotLife, %v: set SlotLife (of a Transport, Shared.SlotLife) to %v or more",
 				q.Name, a.Name, b.Name, each, longer, each)
 		}

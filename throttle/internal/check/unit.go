@@ -40,7 +40,7 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 // for, what was claimed, and in which unit, empty for requests: a unit of costs is nearly that of the quota; or
 // the claim is bare, of Wait or Allow, and the quota is of something else than requests. Why is empty if the
 // claim is fit.
-func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (name string, cost int, unit, why string) {
+func Unit(costs quota.Costs, n int64, bare bool, qs quota.Quotas) (name string, cost int64, unit, why string) {
 	if len(costs) > 0 {
 		if unit, q, ok := Misspelled(costs, qs); ok {
 			return q.Name, costs[unit], unit, fmt.Sprintf(": cost in %q, want %q as in", unit, limit.UnitName(&q))

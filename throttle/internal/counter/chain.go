@@ -13,10 +13,10 @@ type said struct {
 	leaf      *leaf
 	heard     uint64 // zero: nothing was said
 	sent, now monotime.Time
-	n         int
+	n         int64
 	refused   bool
-	limit     int
-	remaining int
+	limit     int64
+	remaining int64
 
 	early, late monotime.Time // the reset is in [early, late]; zero if it was not stated
 	step        time.Duration // in which the reset was stated

@@ -45,7 +45,7 @@ type Answer struct {
 	Granted, Heard uint64
 
 	Sent, Now monotime.Time // when the request went, and when its answer came
-	N         int           // cost of the request, in the unit of the limit
+	N         int64         // cost of the request, in the unit of the limit
 	Refused   bool
 	Hold      time.Duration // for how long a refusal asks to wait, if HoldKnown says so
 	HoldKnown bool
@@ -89,7 +89,7 @@ type counter struct {
 	id        int
 	name      string
 	key       string // see Key
-	limit     int    // zero if it is not known
+	limit     int64  // zero if it is not known
 	chain     chain
 	latest    said
 	isNew     bool // nothing was heard of it yet: it has no limit and no latest answer

@@ -40,7 +40,7 @@ func (h *history) hear(a answer) Change {
 	}
 	h.sequence++
 	now := monotime.Time(1e9 + a.at*1e9)
-	st := quota.Statement{Limit: a.limit, Remaining: a.remaining, Resolution: time.Second, Window: 24 * time.Hour}
+	st := quota.Statement{Limit: int64(a.limit), Remaining: int64(a.remaining), Resolution: time.Second, Window: 24 * time.Hour}
 	if a.reset > 0 {
 		st.ResetKnown, st.Reset = true, time.Duration(a.reset-a.at)*time.Second
 	}
@@ -134,7 +134,7 @@ func TestUnitOfResetsThatGoBack(t *testing.T) {
 // TestReplaces: which of two answers is the latest.
 func TestReplaces(t *testing.T) {
 	of := func(limit, remaining int, reset time.Duration) said {
-		return said{heard: 10, now: 1e9, limit: limit, remaining: remaining, early: monotime.Time(reset), late: monotime.Time(reset + time.Second)}
+		return said{heard: 10, now: 1e9, limit: int64(limit), remaining: int64(remaining), early: monotime.Time(reset), late: monotime.Time(reset + time.Second)}
 	}
 	x := of(100, 50, time.Minute)
 	for name, test := range map[string]struct {
@@ -420,7 +420,7 @@ func TestInFlight(t *testing.T) {
 	var r Router
 	for i := range 80 {
 		at := monotime.Time(1e9 + i*1e9)
-		st := quota.Statement{Limit: 100, Remaining: 90 - i, Reset: time.Duration([]int{3600, 1800}[i/3%2]-i) * time.Second, ResetKnown: true, Window: time.Hour}
+		st := quota.Statement{Limit: 100, Remaining: int64(90 - i), Reset: time.Duration([]int{3600, 1800}[i/3%2]-i) * time.Second, ResetKnown: true, Window: time.Hour}
 		r.Hear("GET", "/"+string("ab"[i/3%2]), &Answer{
 			Granted: uint64(max(i-8, 0)*10 + 5), Heard: uint64(i*10 + 4), Sent: at.Add(-8 * time.Second), Now: at, N: 1, Statements: []quota.Statement{st},
 		})
@@ -682,7 +682,7 @@ func TestInstancesOvertaken(t *testing.T) {
 				granted = 1
 			}
 			reset := monotime.Time(100e9 - 50e9*(i%2))
-			in.hear(&said{heard: 10*i + 5, now: 1e9, early: reset, late: reset + 1e9, remaining: 20 - int(i)}, granted)
+			in.hear(&said{heard: 10*i + 5, now: 1e9, early: reset, late: reset + 1e9, remaining: int64(20 - int(i))}, granted)
 		}
 		if in.found() == overtakes {
 			t.Errorf("%s: found %v, want %v", name, in.found(), !overtakes)
@@ -779,10 +779,10 @@ func FuzzHear(f *testing.F) {
 			sequence++
 			granted := sequence - min(sequence, uint64(b[3]%8))
 			path := fmt.Sprintf("/%c/%d/%c%c", 'a'+b[4]%40, b[5], 'a'+b[4]/32, 'a'+b[1]%8)
-			a := &Answer{Granted: granted, Heard: sequence, Sent: now.Add(-time.Duration(b[3]) * 1e7), Now: now, N: int(b[3] % 3), Refused: b[0]%16 == 1}
+			a := &Answer{Granted: granted, Heard: sequence, Sent: now.Add(-time.Duration(b[3]) * 1e7), Now: now, N: int64(b[3] % 3), Refused: b[0]%16 == 1}
 			if b[5]%8 != 7 {
 				st := quota.Statement{
-					Limit: int(number % 5 * 50), Remaining: int(number % 100), Reset: time.Duration(number%1000) * time.Second,
+					Limit: int64(number % 5 * 50), Remaining: int64(number % 100), Reset: time.Duration(number%1000) * time.Second,
 					ResetKnown: b[5]%4 != 3, Resolution: time.Second, Absolute: b[4]%2 == 1,
 				}
 				if number == math.MaxUint16 {

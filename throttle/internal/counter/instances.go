@@ -32,7 +32,7 @@ type slot struct {
 	early, late monotime.Time // of the reset
 	heard       uint64        // an answer about it: not the latest, but a later one for each round trip
 	at          monotime.Time // when it was heard of last
-	remaining   int           // the least
+	remaining   int64         // the least
 }
 
 const (

@@ -13,8 +13,8 @@ type leaf struct {
 	at      *node
 	counter *counter
 
-	limit       int // that it states; zero if it is not known
-	limitBefore int // that it stated before
+	limit       int64 // that it states; zero if it is not known
+	limitBefore int64 // that it stated before
 	limitHeard  uint64
 	flips       int // how often it stated a limit that it had stated before
 

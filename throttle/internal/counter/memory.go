@@ -22,7 +22,7 @@ type Memory struct {
 // Known is what is known of one counter.
 type Known struct {
 	Key       string       `json:"key,omitempty"` // under which what is learned of its limit is saved
-	Limit     int          `json:"limit,omitzero"`
+	Limit     int64        `json:"limit,omitzero"`
 	ByNumbers bool         `json:"byNumbers,omitzero"`
 	Leaves    []string     `json:"leaves,omitempty"`
 	Instances bool         `json:"instances,omitzero"` // it is of several instances of the server
@@ -33,7 +33,7 @@ type Known struct {
 type SlotMemory struct {
 	Early     time.Time `json:"early"` // the reset is in [Early, Late]
 	Late      time.Time `json:"late"`
-	Remaining int       `json:"remaining"`
+	Remaining int64     `json:"remaining"`
 }
 
 // former is what an earlier run knew of a counter.

@@ -18,7 +18,7 @@ func told(r *Router, now *monotime.Time, heard *uint64, path string, limit, rema
 	*now, *heard = now.Add(10*time.Millisecond), *heard+2
 	return r.Hear("GET", path, &Answer{
 		Granted: *heard - 1, Heard: *heard, Sent: sent, Now: *now, N: 1,
-		Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Millisecond, Window: time.Minute}},
+		Statements: []quota.Statement{{Limit: int64(limit), Remaining: int64(remaining), Reset: reset, ResetKnown: true, Resolution: time.Millisecond, Window: time.Minute}},
 	})
 }
 
@@ -105,7 +105,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	now := clock.Now()
 	m := &Memory{Name: strings.Repeat("x", maxText)}
 	for i := range 1000 {
-		c := Known{Key: strings.Repeat("k", 1000), Limit: -i, Instances: true}
+		c := Known{Key: strings.Repeat("k", 1000), Limit: int64(-i), Instances: true}
 		for j := range 10 {
 			c.Leaves = append(c.Leaves, fmt.Sprint(i, j))
 			c.Slots = append(c.Slots, SlotMemory{Early: time.Unix(-1<<50, 0), Late: time.Unix(1<<50, 0), Remaining: -1})

@@ -12,11 +12,11 @@ type Stated struct {
 	Sent, Heard     monotime.Time // when the request went, and when its answer came; zero if nothing was stated
 
 	Since   monotime.Time // when the request of that first answer went; zero if there is none
-	AtStart int           // how much remained before it
-	Ours    int           // what has been answered since has cost so much
+	AtStart int64         // how much remained before it
+	Ours    int64         // what has been answered since has cost so much
 	Spent   monotime.Time // when nothing remained first; zero if something does
 
-	AllUsed, AllOurs int // how much was used so of all counters together, and how much of that was ours
+	AllUsed, AllOurs int64 // how much was used so of all counters together, and how much of that was ours
 }
 
 // Stated returns what was stated of a counter.
@@ -54,8 +54,8 @@ func (r *Router) addUsed(c *counter, st *Stated) {
 type used struct {
 	first   said // whose request found so much (atStart)
 	least   said // after which the least remained first
-	atStart int
-	ours    int // what has been answered since, with the first one, has cost so much
+	atStart int64
+	ours    int64 // what has been answered since, with the first one, has cost so much
 }
 
 // note takes in the answer to a request that was granted then. Where more remains than before, another window

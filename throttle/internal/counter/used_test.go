@@ -23,7 +23,7 @@ func TestStatedUse(t *testing.T) {
 	type use struct{ atStart, ours, allUsed, allOurs int }
 	for path, want := range map[string]use{"/a": {9, 4, 20, 7}, "/b": {1000, 3, 20, 7}} {
 		st := h.Stated(h.Of("GET", path))
-		if got := (use{st.AtStart, st.Ours, st.AllUsed, st.AllOurs}); got != want || st.Since == 0 || (st.Spent != 0) != (path == "/a") {
+		if got := (use{int(st.AtStart), int(st.Ours), int(st.AllUsed), int(st.AllOurs)}); got != want || st.Since == 0 || (st.Spent != 0) != (path == "/a") {
 			t.Errorf("%s: %+v, want %+v; %+v", path, got, want, st)
 		}
 	}

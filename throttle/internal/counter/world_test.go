@@ -262,7 +262,7 @@ func (w *world) run(answers int, hear func(string, *Answer, *request)) {
 					c.Algorithm = w.algorithm(max(int(float64(w.limit)*w.factor), 2))
 				}
 			}
-			st := quota.Statement{Limit: r.v.Limit, Remaining: r.v.Remaining}
+			st := quota.Statement{Limit: int64(r.v.Limit), Remaining: int64(r.v.Remaining)}
 			w.reset(&st, r)
 			const began = 1e9
 			hear(fmt.Sprintf(r.path.text, r.id), &Answer{

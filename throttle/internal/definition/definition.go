@@ -111,7 +111,7 @@ func (h *History) Without(c Charge) (went []Charge, alike bool) {
 
 // Windowed are quotas of all kinds but buckets.
 func Windowed(r *rand.Rand) []quota.Quota {
-	n := func() int { return 3 + r.IntN(20) }
+	n := func() int64 { return 3 + r.Int64N(20) }
 	const ms = time.Millisecond
 	return []quota.Quota{
 		{Kind: quota.Plain, N: n(), Per: time.Duration(10+r.IntN(60)) * ms},

@@ -11,7 +11,7 @@ import (
 // Sent is what was sent so long after a start.
 type Sent struct {
 	At time.Duration
-	N  int
+	N  int64
 }
 
 // Check returns where what was sent, in order, breaks a quota. Late is by how much a request
@@ -30,7 +30,7 @@ func Check(q quota.Quota, start time.Time, late time.Duration, sent []Sent) erro
 }
 
 func checkClock(q quota.Quota, start time.Time, sent []Sent) error {
-	in := map[int64]int{}
+	in := map[int64]int64{}
 	var broken []error
 	for _, s := range sent {
 		window := start.Add(s.At).UnixNano() / int64(q.Per)
@@ -42,14 +42,14 @@ func checkClock(q quota.Quota, start time.Time, sent []Sent) error {
 }
 
 func checkEstimate(q quota.Quota, start time.Time, sent []Sent) error {
-	in := map[int64]int{}
+	in := map[int64]int64{}
 	var broken []error
 	for _, s := range sent {
 		at, per := start.Add(s.At).UnixNano(), int64(q.Per)
 		window, rest := at/per, at%per
 		in[window] += s.N
 		// cur + prev·(1−u) < N + 1/2, in whole numbers.
-		if s.N > 0 && 2*(int64(in[window]-q.N)*per+int64(in[window-1])*(per-rest)) > per {
+		if s.N > 0 && 2*((in[window]-q.N)*per+in[window-1]*(per-rest)) > per {
 			broken = append(broken, fmt.Errorf("%v: estimate above %d at %v", q, q.N, s.At))
 		}
 	}
@@ -60,7 +60,7 @@ func checkEstimate(q quota.Quota, start time.Time, sent []Sent) error {
 func checkWindow(q quota.Quota, sent []Sent) error {
 	var broken []error
 	for j := range sent {
-		n := 0
+		var n int64
 		for k := j; k < len(sent) && sent[k].At < sent[j].At+q.Per; k++ {
 			n += sent[k].N
 		}
@@ -82,7 +82,7 @@ func checkBucket(q quota.Quota, late time.Duration, sent []Sent) error {
 		burst, slack = 1, float64(late)
 	}
 	for j := range sent {
-		n := 0
+		var n int64
 		for k := j; k < len(sent); k++ {
 			n += sent[k].N
 			span := sent[k].At - sent[j].At

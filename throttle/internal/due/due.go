@@ -151,7 +151,7 @@ type child Bucket
 
 // States implements limit.Heard. What is stated to a bucket that has such a quota itself is taken to be about
 // that one.
-func (c *child) States(now monotime.Time, unit string, n int, per time.Duration) bool {
+func (c *child) States(now monotime.Time, unit string, n int64, per time.Duration) bool {
 	own := slices.ContainsFunc(*c.Quotas, func(q quota.Quota) bool { return q.Unit == unit && q.N == n && q.Per == per })
 	return !own && c.Server.StatesForAll(now, unit, n, per)
 }

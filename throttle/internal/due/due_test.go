@@ -24,7 +24,7 @@ type bucket struct {
 func newBucket(text string, reserve float64) *bucket {
 	b := &bucket{quotas: quota.MustParse(text).Explicit()}
 	b.server.Init(&b.site, adaptive.Config{MaxHold: time.Hour, Random: func() float64 { return 0 }})
-	b.stack.Set(start, b.quotas, reserve, 0, func(int, time.Duration) limit.Spread { return limit.Spread{} })
+	b.stack.Set(start, b.quotas, reserve, 0, func(int64, time.Duration) limit.Spread { return limit.Spread{} })
 	b.Bucket = Bucket{Hold: &b.hold, Server: &b.server, Stack: &b.stack, Quotas: &b.quotas, Reserve: reserve}
 	b.Account = &b.Bucket
 	return b
@@ -92,7 +92,7 @@ func TestDueOfServer(t *testing.T) {
 	for _, l := range []*bucket{b, below, tenant, own} {
 		b.wantDue(t, start, one(false), &l.Bucket, 60*s, 60*s, limit.Pace)
 	}
-	state := func(l *bucket, remaining int) {
+	state := func(l *bucket, remaining int64) {
 		tk := adaptive.Ticket{Sent: start, N: 1}
 		l.server.Take(start, start, &one(false).Demand, nil, 0, &tk)
 		l.server.End(&tk, nil)

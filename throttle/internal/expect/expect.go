@@ -142,7 +142,7 @@ func (k *Kind) Any() *Kind {
 
 // Cost returns the mean cost in a unit, in whole tokens: rounded up, or any number of claims that cost less
 // than one could be under way at once. It is zero if it is not known.
-func (k *Kind) Cost(unit string) int {
+func (k *Kind) Cost(unit string) int64 {
 	if c := k.known(unit); c != nil {
 		return whole(math.Ceil(c.mean - dust))
 	}
@@ -153,7 +153,7 @@ func (k *Kind) Cost(unit string) int {
 // claim, may cost more than was thought, less the debt of one mean cost that is put up with. All of them vary
 // by what each does, and by how far the mean may be off, which is the same for each; and others of the kind
 // went when the mean was another.
-func (k *Kind) Spare(unit string) int {
+func (k *Kind) Spare(unit string) int64 {
 	c := k.known(unit)
 	one := c.spread()
 	if one == 0 {
@@ -263,7 +263,7 @@ func (c *cost) spread() float64 {
 func (c *cost) weight() float64 { return max(1/float64(max(c.learned, 1)), least) }
 
 // learn takes in a cost, and reports whether claims may wait for it.
-func (c *cost) learn(now monotime.Time, n int) (news bool) {
+func (c *cost) learn(now monotime.Time, n int64) (news bool) {
 	if c == nil {
 		return false
 	}
@@ -276,10 +276,10 @@ func (c *cost) learn(now monotime.Time, n int) (news bool) {
 }
 
 // whole returns n within what a claim may cost.
-func whole(n float64) int { return int(min(max(n, 0), quota.MaxN)) }
+func whole(n float64) int64 { return int64(min(max(n, 0), float64(quota.MaxN))) }
 
 // Graspable returns spent as far as it is learned: of each unit no more than most says, unless that is zero.
-func Graspable(spent quota.Costs, most func(unit string) int) quota.Costs {
+func Graspable(spent quota.Costs, most func(unit string) int64) quota.Costs {
 	known := quota.Costs{}
 	for unit, n := range spent {
 		if known[unit] = n; most(unit) > 0 {

@@ -18,7 +18,7 @@ var unsaid = quota.Costs{"tokens": 0}
 // spend has a claim of a kind go and end, which costs n.
 func spend(k *Kind, n int) {
 	t := Begin(1, k, unsaid)
-	t.Settle(1, quota.Costs{"tokens": n})
+	t.Settle(1, quota.Costs{"tokens": int64(n)})
 	t.End(1, false)
 }
 
@@ -93,7 +93,7 @@ func TestRisen(t *testing.T) {
 	}
 	c := k.in("tokens")
 	spread := 2*100*100/100 + c.spread()*(1+9*least) // of the two, of one more, and of the mean of the three
-	if got, want := k.Spare("tokens"), int(math.Ceil(margin*math.Sqrt(spread)-1000+2*900)); got != want {
+	if got, want := k.Spare("tokens"), int(math.Ceil(margin*math.Sqrt(spread)-1000+2*900)); got != int64(want) {
 		t.Errorf("beside two that went at 100 each %d, want %d", got, want)
 	}
 	for i := range flight {
@@ -152,7 +152,7 @@ func TestSpare(t *testing.T) {
 	k := ks.Of("", "")
 	spend(k, 100)
 	// The spread is taken for as large as the cost: sqrt(100² + 100²) times the margin, less the mean.
-	if got, want := k.Spare("tokens"), int(math.Ceil(margin*math.Sqrt(20_000)-100)); got != want {
+	if got, want := k.Spare("tokens"), int(math.Ceil(margin*math.Sqrt(20_000)-100)); got != int64(want) {
 		t.Errorf("after one cost %d, want %d", got, want)
 	}
 	for range 5000 {
@@ -215,10 +215,10 @@ func TestTicket(t *testing.T) {
 			k := ks.Of("", "")
 			ticket := Begin(1, k, unsaid)
 			tt.do(&ticket)
-			if got := k.Cost("tokens"); int64(got) != min(tt.want, math.MaxInt) || len(ks.under) != 0 {
+			if got := k.Cost("tokens"); got != min(tt.want, math.MaxInt) || len(ks.under) != 0 {
 				t.Errorf("cost %d, want %d; under way %v", got, tt.want, ks.under)
 			}
-			if spare := k.Spare("tokens"); spare < 0 || int64(spare) > quota.MaxN {
+			if spare := k.Spare("tokens"); spare < 0 || spare > quota.MaxN {
 				t.Errorf("spare %d", spare)
 			}
 		})
@@ -265,7 +265,7 @@ func TestUnitsOfAnswers(t *testing.T) {
 		for i, unit := range []string{"tokens", "points"} {
 			spent := quota.Costs{unit: 100}
 			for i := range 2 * maxUnits {
-				spent[fmt.Sprint("other", i)] = i
+				spent[fmt.Sprint("other", i)] = int64(i)
 			}
 			k := ks.Of("POST", "/chat")
 			ticket := Begin(1, k, quota.Costs{unit: 0})
@@ -280,8 +280,8 @@ func TestUnitsOfAnswers(t *testing.T) {
 
 // What a claim is said to cost is learned up to what a quota grants; of a unit that no quota has, all of it.
 func TestGraspable(t *testing.T) {
-	got := Graspable(quota.Costs{"tokens": 999_999_999, "images": 7, "minutes": 3}, func(unit string) int {
-		return map[string]int{"tokens": 30_000, "images": 10}[unit]
+	got := Graspable(quota.Costs{"tokens": 999_999_999, "images": 7, "minutes": 3}, func(unit string) int64 {
+		return map[string]int64{"tokens": 30_000, "images": 10}[unit]
 	})
 	if want := (quota.Costs{"tokens": 30_000, "images": 7, "minutes": 3}); !maps.Equal(got, want) {
 		t.Errorf("learned %v, want %v", got, want)

@@ -95,7 +95,7 @@ func (l *Lease) ready(now monotime.Time, w *Waiter) bool {
 // forWaiters asks for slots for the claims in line for which free, of what is in hand, does not
 // suffice. Claims that follow each other and cost the same share an ask, if they can wait for
 // nearly the same time.
-func (l *Lease) forWaiters(now monotime.Time, line Line, free []int) (asks []store.Ask, asked []Asked) {
+func (l *Lease) forWaiters(now monotime.Time, line Line, free []int64) (asks []store.Ask, asked []Asked) {
 	var buf costs
 	usable := l.slots.usable(now)
 	l.flights.next = new(flight)

@@ -14,7 +14,7 @@ import (
 
 // giveBack returns an unused part of a slot, which is not in hand, to the store. The store is
 // told with the next call, within a Horizon.
-func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
+func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int64) {
 	if s.epoch != l.slots.epoch || slot.Empty(cost) {
 		return
 	}
@@ -24,7 +24,7 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 
 // giveBackSoon is giveBack of a part of a claim that cost less: the store is told at once if all of these are
 // large, since those who wait may go earlier then.
-func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int) {
+func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int64) {
 	l.giveBack(now, s, cost)
 	l.settledLow = now
 	if l.unsent.settled += l.work(cost); l.unsent.settled >= large {

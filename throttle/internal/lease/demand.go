@@ -49,7 +49,7 @@ type demand struct {
 	burst   decayingRate // grants in a moment
 	expired decayingRate // slots that expired unused, in units, in a second
 	backlog backlog
-	unit    []int // what the latest claim cost: what one prefetched slot costs
+	unit    []int64 // what the latest claim cost: what one prefetched slot costs
 }
 
 // If so many claims go within a moment, as they do when a window begins, as many may follow at

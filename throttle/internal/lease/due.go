@@ -99,7 +99,7 @@ func (l *Lease) nextProbe(now monotime.Time) monotime.Time {
 
 // costOfLast is what the last of those ahead costs at least: a claim that costs nothing goes with it. It is nothing
 // while nobody knows when the store is back.
-func (l *Lease) costOfLast(buf []int, ahead *limit.Demand, urgent bool) []int {
+func (l *Lease) costOfLast(buf []int64, ahead *limit.Demand, urgent bool) []int64 {
 	if ahead.Claims == 0 || l.outage.since != 0 {
 		return buf
 	}
@@ -116,7 +116,7 @@ func (l *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
 
 // project returns the earliest instant, as far as is known, at which a claim that costs n goes. It
 // and the claims before it together cost all, which project changes.
-func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
+func (l *Lease) project(at, now monotime.Time, all, n []int64) monotime.Time {
 	missing := all
 	for _, s := range l.slots.list {
 		slot.Add(missing, s.left, -1)
@@ -152,7 +152,7 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 
 // dueAlone puts due off, if that is earlier, until claims go without the store, and the part suffices that does. What
 // costs more than the part may go, at best, when the store is back.
-func (l *Lease) dueAlone(now monotime.Time, due *limit.Due, ahead *limit.Demand, n []int, urgent, optimist bool) {
+func (l *Lease) dueAlone(now monotime.Time, due *limit.Due, ahead *limit.Demand, n []int64, urgent, optimist bool) {
 	var buf costs
 	from, _ := l.aloneFrom()
 	at, of := l.outage.when(max(due.At, from), l.cost(buf[:0], ahead, urgent), n)

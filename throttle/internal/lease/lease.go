@@ -125,14 +125,15 @@ type Lease struct {
 	others []quota.Quotas // by which other processes ask, of which the owner was told
 	err    error          // why the store cannot be reached, or why its slots are of no use
 
-	calls, wasted int
+	calls  int
+	wasted int64 // tokens
 }
 
 // slotReport is what the store is to be told of slots.
 type slotReport struct {
 	back    []store.Part  // unused parts of slots
 	settled time.Duration // of those, the work of claims that cost less
-	more    []int         // what went without a slot, of each quota; nil if nothing did
+	more    []int64       // what went without a slot, of each quota; nil if nothing did
 	own     []own         // what went, or will go, and the store does not know of; nil if it knows all
 }
 
@@ -144,14 +145,14 @@ type lastReply struct {
 	at       monotime.Time // when it arrived; zero before the first
 	sent     monotime.Time // when its request was sent
 	next     monotime.Time // when the next slot could be had
-	nextCost []int         // the cost of that slot
+	nextCost []int64       // the cost of that slot
 	bound    int           // index of the quota that keeps the next slot from being earlier; negative if none does
 	end      monotime.Time // the last slot that the store has handed out, to any member
 	endAt    monotime.Time // when that was said, here or by news
 	members  int
 	few      bool           // the store had lost the bucket when it answered first, and others have had no Horizon to ask again
 	sharing  int            // how many members share the bucket, of whom some may be idle
-	left     []int          // how much of each window was left
+	left     []int64        // how much of each window was left
 	leftTo   int            // to how many members, with this one
 	short    bool           // it had fewer slots than were asked for
 	others   []quota.Quotas // by which other processes ask
@@ -167,15 +168,15 @@ type cameNews struct {
 type farNews struct{ at, end monotime.Time }
 
 // overdraw has the store be told of what it did not grant.
-func (r *slotReport) overdraw(n []int) {
+func (r *slotReport) overdraw(n []int64) {
 	if r.more == nil {
-		r.more = make([]int, len(n))
+		r.more = make([]int64, len(n))
 	}
 	slot.Add(r.more, n, 1)
 }
 
 // giveBack has the store be told of a part of a slot, together with other parts of the same slot.
-func (r *slotReport) giveBack(id int64, cost []int) {
+func (r *slotReport) giveBack(id int64, cost []int64) {
 	for i := len(r.back) - 1; i >= max(len(r.back)-manyParts, 0); i-- {
 		if r.back[i].Slot == id {
 			slot.Add(r.back[i].Cost, cost, 1)
@@ -238,7 +239,7 @@ func staysFor(qs, then quota.Quotas) time.Duration {
 		least, most := min(p.N, q.N), max(p.N, q.N)
 		little := most-least <= most/5 // so that nothing below overflows
 		if little && most > least {
-			d = min(d, monotime.Scale(slot.Near(Horizon), int64(most), 5*int64(most-least)))
+			d = min(d, monotime.Scale(slot.Near(Horizon), most, 5*(most-least)))
 		}
 		p.N, q.N = 0, 0
 		return little && p == q
@@ -306,13 +307,13 @@ func NotStored(qs quota.Quotas) quota.Quotas {
 
 // cost returns what d costs of each quota. An urgent claim costs nothing of what is left to claims
 // that are not. The result is in buf if buf is long enough.
-func (l *Lease) cost(buf []int, d *limit.Demand, urgent bool) []int {
+func (l *Lease) cost(buf []int64, d *limit.Demand, urgent bool) []int64 {
 	buf = buf[:0]
 	if l.none {
 		return buf
 	}
 	for i := range l.quotas {
-		n := 0
+		var n int64
 		if i < l.forAll || !urgent {
 			n = d.In(&l.quotas[i])
 		}
@@ -322,7 +323,7 @@ func (l *Lease) cost(buf []int, d *limit.Demand, urgent bool) []int {
 }
 
 // work returns the time in which a cost comes back.
-func (l *Lease) work(cost []int) time.Duration { return slot.Work(l.quotas, cost) }
+func (l *Lease) work(cost []int64) time.Duration { return slot.Work(l.quotas, cost) }
 
 // wakeBy has Tick called at an instant, or before.
 func (l *Lease) wakeBy(at monotime.Time) {

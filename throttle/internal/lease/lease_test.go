@@ -39,10 +39,10 @@ type testLine struct {
 }
 
 // queue returns a line of claims of so many requests.
-func queue(ns ...int) *testLine {
+func queue(ns ...int64) *testLine {
 	l := &testLine{}
 	for _, n := range ns {
-		l.claims = append(l.claims, Waiter{Demand: requests(n), Within: -1})
+		l.claims = append(l.claims, Waiter{Demand: requests(int(n)), Within: -1})
 	}
 	return l
 }
@@ -119,7 +119,7 @@ func in(ds ...time.Duration) (slots []store.Slot) {
 // stock has l have slots of one request in hand, got at 0.
 func stock(t *testing.T, l *Lease, ds ...time.Duration) {
 	t.Helper()
-	call(t, l, 0, queue(slices.Repeat([]int{1}, max(len(ds), 1))...), store.Reply{Slots: in(ds...), Bound: -1, Members: 1})
+	call(t, l, 0, queue(slices.Repeat([]int64{1}, max(len(ds), 1))...), store.Reply{Slots: in(ds...), Bound: -1, Members: 1})
 }
 
 // due returns in how long after t0 a claim may go, as seen at d.
@@ -129,7 +129,7 @@ func due(l *Lease, d time.Duration, n int) time.Duration {
 
 const never = monotime.Longest // until a reply is here
 
-func equal(t *testing.T, what string, got, want any) {
+func equal[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: got %+v, want %+v", what, got, want)
@@ -140,7 +140,7 @@ func equal(t *testing.T, what string, got, want any) {
 func TestNextForClaims(t *testing.T) {
 	urgent := func(n int) Waiter { return Waiter{requests(n), true, -1} }
 	within := func(n int, d time.Duration) Waiter { return Waiter{requests(n), false, d} }
-	ask := func(count int, within time.Duration, cost ...int) store.Ask {
+	ask := func(count int, within time.Duration, cost ...int64) store.Ask {
 		return store.Ask{Cost: cost, Count: count, Within: within}
 	}
 	for name, c := range map[string]struct {
@@ -185,7 +185,7 @@ func TestNextRequest(t *testing.T) {
 	equal(t, "request", *got, store.Request{
 		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Kind: quota.TokenBucket, Burst: 2}}, SlotLife: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1, GoesOn: true,
 		Statements: []quota.Statement{{Name: "core", Remaining: 3, Reset: 900 * ms, ResetKnown: true}},
-		Hold:       1900 * ms, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
+		Hold:       1900 * ms, Asks: []store.Ask{{Cost: []int64{1}, Count: 1, Within: -1}},
 	})
 }
 
@@ -198,7 +198,7 @@ func TestNextNotTogether(t *testing.T) {
 	if c == nil {
 		t.Fatal("no call")
 	}
-	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int{2}, Count: 1, Within: -1}})
+	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int64{2}, Count: 1, Within: -1}})
 }
 
 // TestNextBehindOneThatAsks: the slots in hand may have expired when a claim goes that is behind one
@@ -207,7 +207,7 @@ func TestNextBehindOneThatAsks(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	stock(t, l, 0, 0)
 	c := l.Next(at(0), 0, queue(1, 3, 1))
-	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int{3}, Count: 1, Within: -1}, {Cost: []int{1}, Count: 1, Within: -1}})
+	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int64{3}, Count: 1, Within: -1}, {Cost: []int64{1}, Count: 1, Within: -1}})
 	equal(t, "asked", c.asked, []Asked{{1, 0}, {2, 1}})
 }
 
@@ -226,12 +226,12 @@ func TestNextTogether(t *testing.T) {
 		"steady, and little left": {false, true, 125, true},
 	} {
 		l := newLease(t, "1000/s burst 500", 0)
-		call(t, l, 0, queue(slices.Repeat([]int{1}, c.hand)...), store.Reply{Slots: []store.Slot{{ID: 1, In: ms, Count: c.hand}}, Bound: -1, Members: 1})
+		call(t, l, 0, queue(slices.Repeat([]int64{1}, c.hand)...), store.Reply{Slots: []store.Slot{{ID: 1, In: ms, Count: c.hand}}, Bound: -1, Members: 1})
 		l.last.short = c.short
 		if c.steady {
 			l.demand.backlog = backlog{least: 1, before: 1, since: at(0)}
 		}
-		if got := l.Next(at(0), 0, queue(slices.Repeat([]int{1}, c.hand+1)...)); (got != nil) != c.call {
+		if got := l.Next(at(0), 0, queue(slices.Repeat([]int64{1}, c.hand+1)...)); (got != nil) != c.call {
 			t.Errorf("%s, %d in hand: call %v, want %v", name, c.hand, got != nil, c.call)
 		}
 	}
@@ -240,7 +240,7 @@ func TestNextTogether(t *testing.T) {
 // TestNextBounded: a request has 256 asks at most; the claims after these are asked for later.
 func TestNextBounded(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	line := queue(slices.Repeat([]int{1, 2}, 150)...)
+	line := queue(slices.Repeat([]int64{1, 2}, 150)...)
 	c := l.Next(at(0), 0, line)
 	equal(t, "asks and asked", [2]int{len(c.Request.Asks), len(c.asked)}, [2]int{maxAsks, maxAsks})
 }
@@ -365,8 +365,8 @@ func TestNextWithoutQuotas(t *testing.T) {
 func TestNextHand(t *testing.T) {
 	for _, c := range []struct {
 		line *testLine
-		want []int
-	}{{queue(1, 1, 1), []int{2}}, {queue(3, 1), nil}} {
+		want []int64
+	}{{queue(1, 1, 1), []int64{2}}, {queue(3, 1), nil}} {
 		l := newLease(t, "9/s burst 5", 0)
 		stock(t, l, 200*ms, 300*ms)
 		equal(t, "hand", l.Next(at(0), 0, c.line).Request.Hand, c.want)
@@ -392,7 +392,7 @@ func TestNextTellsBack(t *testing.T) {
 		}
 		return c.Request
 	}
-	back := []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}}
+	back := []store.Part{{Slot: 1, Cost: []int64{1}}, {Slot: 2, Cost: []int64{1}}}
 	slices.Reverse(back) // the later of two at the same instant is first in hand
 	r := step(100*ms + 1)
 	equal(t, "back", r.Back, back)
@@ -417,7 +417,7 @@ func TestNextTellsInTurns(t *testing.T) {
 	}{{"1000/s burst 300", 64}, {"1000/s burst 300, 2000/s burst 400", 32}} {
 		l := newLease(t, test.quotas, 0)
 		stock(t, l)
-		cost := slices.Repeat([]int{1}, len(l.quotas))
+		cost := slices.Repeat([]int64{1}, len(l.quotas))
 		for i := range int64(150) {
 			l.giveBack(at(0), &heldSlot{id: i, epoch: l.slots.epoch}, cost)
 			l.unsent.own = append(l.unsent.own, own{at(time.Duration(i) * ms), cost})
@@ -461,14 +461,14 @@ func TestNextTrims(t *testing.T) {
 	l.trips.add(25 * ms)
 	l.Shrunk(true)
 	c := l.Next(at(0), 0, queue(1))
-	equal(t, "back", c.Request.Back, []store.Part{{Slot: 5, Cost: []int{1}}, {Slot: 4, Cost: []int{1}}, {Slot: 3, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}})
+	equal(t, "back", c.Request.Back, []store.Part{{Slot: 5, Cost: []int64{1}}, {Slot: 4, Cost: []int64{1}}, {Slot: 3, Cost: []int64{1}}, {Slot: 2, Cost: []int64{1}}})
 	equal(t, "hand", l.State(at(0)).Hand, 1)
 
 	l = newLease(t, "9/s burst 5", 0)
 	stock(t, l, 20*ms, 200*ms)
 	l.trips.add(25 * ms)
 	l.Shrunk(true)
-	equal(t, "back of none", l.Next(at(0), 0, queue()).Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
+	equal(t, "back of none", l.Next(at(0), 0, queue()).Request.Back, []store.Part{{Slot: 2, Cost: []int64{1}}})
 }
 
 // TestAskNotBefore: the later of two instants counts.
@@ -503,7 +503,7 @@ func TestNextReturnsFar(t *testing.T) {
 	} {
 		l := newLease(t, c.quotas, 0)
 		stock(t, l, c.slots...)
-		line := queue(slices.Repeat([]int{1}, len(c.slots))...)
+		line := queue(slices.Repeat([]int64{1}, len(c.slots))...)
 		if l.Next(at(0), 0, line) != nil {
 			t.Errorf("%s: a call, though nobody said that there was room", name)
 		}
@@ -580,7 +580,7 @@ func TestStepSlots(t *testing.T) {
 			t.Errorf("%s: %+v", name, st)
 		}
 		if !c.ok {
-			if got := l.Farewell(at(c.took), 0); !reflect.DeepEqual(got.Back, []store.Part{{Slot: 1, Cost: []int{1}}}) {
+			if got := l.Farewell(at(c.took), 0); !reflect.DeepEqual(got.Back, []store.Part{{Slot: 1, Cost: []int64{1}}}) {
 				t.Errorf("%s: %+v goes back", name, got.Back)
 			}
 			continue
@@ -628,7 +628,7 @@ func TestStepSlow(t *testing.T) {
 			before := l.Wake()
 			e := l.Step(at(now+300*ms), at(now), c, &store.Reply{Slots: in(0), Bound: -1}, nil, false)
 			told += len(e.Events)
-			useful += l.State(at(now + 300*ms)).Hand
+			useful += int(l.State(at(now + 300*ms)).Hand)
 			if !own && l.MayAsk(at(now+300*ms)) {
 				t.Fatalf("at %v: the store is asked again at once; wake %v", now, before)
 			}
@@ -701,22 +701,22 @@ func TestStepReturnsWhatIsUnknown(t *testing.T) {
 		back  []store.Part
 	}{
 		"known":              {store.Reply{Ahead: 10*s - Horizon}, false, nil},
-		"not known":          {store.Reply{Ahead: 10*s - Horizon - 1}, false, []store.Part{{Slot: 2, Cost: []int{1}}}},
+		"not known":          {store.Reply{Ahead: 10*s - Horizon - 1}, false, []store.Part{{Slot: 2, Cost: []int64{1}}}},
 		"lost":               {store.Reply{Ahead: 0, Lost: true, Known: s}, false, nil},
 		"not all told of":    {store.Reply{Ahead: 0}, true, nil},
 		"of a long time":     {store.Reply{Ahead: monotime.Longest}, false, nil},
-		"of a time that was": {store.Reply{Ahead: -1}, false, []store.Part{{Slot: 2, Cost: []int{1}}}},
+		"of a time that was": {store.Reply{Ahead: -1}, false, []store.Part{{Slot: 2, Cost: []int64{1}}}},
 	} {
 		l := newLease(t, "9/m log", 0)
 		stock(t, l, Horizon, 10*s)
 		l.mustCall = true
 		next := l.Next(at(0), 0, queue(1, 1))
 		if c.own {
-			l.unsent.own = []own{{at(10 * s), []int{1}}}
+			l.unsent.own = []own{{at(10 * s), []int64{1}}}
 		}
 		l.Step(at(0), at(0), next, &c.reply, nil, false)
 		equal(t, name+": back", l.unsent.back, c.back)
-		equal(t, name+": hand", l.State(at(0)).Hand, 2-len(c.back))
+		equal(t, name+": hand", l.State(at(0)).Hand, int64(2-len(c.back)))
 	}
 }
 
@@ -749,7 +749,7 @@ func TestStepLost(t *testing.T) {
 	equal(t, "hand after a return", l.State(at(0)).Hand, 1)
 	r := l.Farewell(at(0), 0)
 	equal(t, "back", r.Back, []store.Part(nil))
-	equal(t, "more", r.More, []int{2})
+	equal(t, "more", r.More, []int64{2})
 }
 
 // TestStepLostAndNew: that a bucket is new, as its user has said, is no event; that it is lost later is one.
@@ -769,8 +769,8 @@ func TestStepLostTellsWhatWent(t *testing.T) {
 		known time.Duration // at 2 s
 		want  []store.Own
 	}{
-		"lost after the slots went": {known: 300 * ms, want: []store.Own{{In: -500 * ms, Cost: []int{2}}, {In: s, Cost: []int{1}}}},
-		"lost before they went":     {known: 700 * ms, want: []store.Own{{In: -500 * ms, Cost: []int{2}}, {In: s, Cost: []int{1}}}},
+		"lost after the slots went": {known: 300 * ms, want: []store.Own{{In: -500 * ms, Cost: []int64{2}}, {In: s, Cost: []int64{1}}}},
+		"lost before they went":     {known: 700 * ms, want: []store.Own{{In: -500 * ms, Cost: []int64{2}}, {In: s, Cost: []int64{1}}}},
 		"lost before they came":     {known: 2 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -793,13 +793,13 @@ func TestStepLostTellsWhatWentByOtherQuotas(t *testing.T) {
 		others      []string // by which others go
 		want        []store.Own
 	}{
-		"a window of the clock before":       {first: "9/10s window grid", then: "9/10s log", want: []store.Own{{In: -s, Cost: []int{2}}}},
-		"a longer one before":                {first: "9/10s log", then: "9/500ms log", want: []store.Own{{In: -s, Cost: []int{2}}}},
-		"a window before":                    {first: "9/10s log", then: "9/10s burst 9", want: []store.Own{{In: -s, Cost: []int{2}}}},
-		"two of a unit":                      {first: "9/10s log", then: "9/s log, 20/m burst 9", want: []store.Own{{In: -s, Cost: []int{2, 2}}}},
+		"a window of the clock before":       {first: "9/10s window grid", then: "9/10s log", want: []store.Own{{In: -s, Cost: []int64{2}}}},
+		"a longer one before":                {first: "9/10s log", then: "9/500ms log", want: []store.Own{{In: -s, Cost: []int64{2}}}},
+		"a window before":                    {first: "9/10s log", then: "9/10s burst 9", want: []store.Own{{In: -s, Cost: []int64{2}}}},
+		"two of a unit":                      {first: "9/10s log", then: "9/s log, 20/m burst 9", want: []store.Own{{In: -s, Cost: []int64{2, 2}}}},
 		"another unit":                       {first: "9/10s log", then: "90 tokens/10s log"},
-		"a bucket, where others go by a log": {first: "9/10s burst 9", others: []string{"20/2s log"}, want: []store.Own{{In: -s, Cost: []int{2}}}},
-		"a shorter log than that of others":  {first: "9/500ms log", others: []string{"20/2s log"}, want: []store.Own{{In: -s, Cost: []int{2}}}},
+		"a bucket, where others go by a log": {first: "9/10s burst 9", others: []string{"20/2s log"}, want: []store.Own{{In: -s, Cost: []int64{2}}}},
+		"a shorter log than that of others":  {first: "9/500ms log", others: []string{"20/2s log"}, want: []store.Own{{In: -s, Cost: []int64{2}}}},
 		"a bucket, where others go by one":   {first: "9/10s burst 9", others: []string{"20/2s burst 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -827,7 +827,7 @@ func TestStepLostTellsWhatWentByOtherQuotas(t *testing.T) {
 func TestStepLostIsToldOnce(t *testing.T) {
 	l := newLease(t, "900/10s log", 0)
 	call(t, l, s, queue(1), store.Reply{Slots: in(0), Bound: -1, Members: 1, Sharing: 3, Life: 7})
-	costs := make([]int, 80)
+	costs := make([]int64, 80)
 	for i := range costs { // in hand, one by one
 		costs[i] = 1
 	}
@@ -879,18 +879,18 @@ func TestHeardLost(t *testing.T) {
 	news := store.News{Lost: true}
 	for name, c := range map[string]struct {
 		before func(*testing.T, *Lease)
-		claims []int
+		claims []int64
 		news   store.News
 		lost   bool          // the reply says so
 		want   time.Duration // until the next call
 	}{
-		"a first call":                 {never, []int{1}, news, false, 0},
-		"a call in an outage":          {out, []int{1}, news, false, 0},
-		"a refusal":                    {known, []int{1, 1, 1}, news, false, Horizon / 4},
-		"a refusal, other news":        {known, []int{1, 1, 1}, store.News{Sharing: 2}, false, Horizon},
-		"a first refusal, of after it": {never, []int{1, 1, 1}, news, true, Horizon},
-		"a refusal, of after it":       {known, []int{1, 1, 1}, news, true, 0}, // a slot in hand is to be told
-		"a first call, and other news": {never, []int{1}, store.News{Sharing: 2}, false, 2 * s},
+		"a first call":                 {never, []int64{1}, news, false, 0},
+		"a call in an outage":          {out, []int64{1}, news, false, 0},
+		"a refusal":                    {known, []int64{1, 1, 1}, news, false, Horizon / 4},
+		"a refusal, other news":        {known, []int64{1, 1, 1}, store.News{Sharing: 2}, false, Horizon},
+		"a first refusal, of after it": {never, []int64{1, 1, 1}, news, true, Horizon},
+		"a refusal, of after it":       {known, []int64{1, 1, 1}, news, true, 0}, // a slot in hand is to be told
+		"a first call, and other news": {never, []int64{1}, store.News{Sharing: 2}, false, 2 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLease(t, "9/10s log", 0)
@@ -939,7 +939,7 @@ func TestStepLostTellsBesideAWindowBeyondAllBounds(t *testing.T) {
 	l.mustCall = true
 	call(t, l, 301*s, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7})
 	told, _ := call(t, l, 301*s, queue(), store.Reply{Bound: -1, Life: 7})
-	equal(t, "own", told.Request.Own, []store.Own{{In: -300 * s, Cost: []int{2}}})
+	equal(t, "own", told.Request.Own, []store.Own{{In: -300 * s, Cost: []int64{2}}})
 }
 
 // TestStepLostTellsWhatALongerWindowKnew: what others count for ten seconds does not have a process forget what
@@ -957,7 +957,7 @@ func TestStepLostTellsWhatALongerWindowKnew(t *testing.T) {
 	l.mustCall = true
 	call(t, l, 17*s, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7})
 	told, _ := call(t, l, 17*s, queue(), store.Reply{Bound: -1, Life: 7})
-	equal(t, "own", told.Request.Own, []store.Own{{In: -16 * s, Cost: []int{2}}, {In: -2 * s, Cost: []int{1}}})
+	equal(t, "own", told.Request.Own, []store.Own{{In: -16 * s, Cost: []int64{2}}, {In: -2 * s, Cost: []int64{1}}})
 }
 
 // TestStepLostTellsShortWindowsWhatTheyCount: where others count for a day what this process's quota counts for
@@ -975,9 +975,9 @@ func TestStepLostTellsShortWindowsWhatTheyCount(t *testing.T) {
 	l.mustCall = true
 	call(t, l, now, queue(), store.Reply{Lost: true, Known: 300 * ms, Bound: -1, Life: 7, Others: others})
 	told, _ := call(t, l, now, queue(), store.Reply{Bound: -1, Life: 7})
-	want := []store.Own{{In: -60 * s, Cost: []int{195}}}
+	want := []store.Own{{In: -60 * s, Cost: []int64{195}}}
 	for in := -50 * s; in < 0; in += 10 * s {
-		want = append(want, store.Own{In: in, Cost: []int{1}})
+		want = append(want, store.Own{In: in, Cost: []int64{1}})
 	}
 	equal(t, "own", told.Request.Own, want)
 }
@@ -1041,12 +1041,12 @@ func TestStepAfterSet(t *testing.T) {
 func TestSetGivesBack(t *testing.T) {
 	for _, c := range []struct {
 		sets []string
-		cost []int // as which a slot goes back; nil if nothing does
+		cost []int64 // as which a slot goes back; nil if nothing does
 	}{
-		{[]string{"90/s burst 5, 9/m log"}, []int{1, 1}},
-		{[]string{"9/m log, 9/s burst 50"}, []int{1, 1}},
-		{[]string{"9/m log"}, []int{1}},
-		{[]string{"9/m log, 20/m window grid, 9/s burst 50", "9/s burst 5, 20/m window grid"}, []int{1, 0}},
+		{[]string{"90/s burst 5, 9/m log"}, []int64{1, 1}},
+		{[]string{"9/m log, 9/s burst 50"}, []int64{1, 1}},
+		{[]string{"9/m log"}, []int64{1}},
+		{[]string{"9/m log, 20/m window grid, 9/s burst 50", "9/s burst 5, 20/m window grid"}, []int64{1, 0}},
 		{[]string{"9/s burst 50, 7 tokens/s", "7 tokens/s, 8/m log"}, nil},
 		{[]string{"9 tokens/s"}, nil},
 	} {
@@ -1102,10 +1102,10 @@ func TestSetNoneGivesBack(t *testing.T) {
 	l.Step(at(2*ms), at(ms), under, &store.Reply{Slots: []store.Slot{{ID: 3, In: 30 * ms, Count: 1}}, Bound: -1}, nil, false)
 	told, _ := call(t, l, 2*ms, queue(), store.Reply{Bound: -1})
 	equal(t, "by the quotas of before", told.Request.Quotas, had)
-	equal(t, "back", told.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}, {Slot: 3, Cost: []int{1}}})
-	equal(t, "more", told.Request.More, []int{2})
+	equal(t, "back", told.Request.Back, []store.Part{{Slot: 1, Cost: []int64{1}}, {Slot: 2, Cost: []int64{1}}, {Slot: 3, Cost: []int64{1}}})
+	equal(t, "more", told.Request.More, []int64{2})
 	next, _ := call(t, l, 2*ms+Horizon+1, queue(1), store.Reply{Bound: -1})
-	equal(t, "then", []int{len(next.Request.Quotas), len(next.Request.Back), len(next.Request.Asks)}, []int{0, 0, 0})
+	equal(t, "then", []int64{int64(len(next.Request.Quotas)), int64(len(next.Request.Back)), int64(len(next.Request.Asks))}, []int64{0, 0, 0})
 	l.Set(0, parse(t, "8/s burst 2"), 0)
 	next, _ = call(t, l, 3*ms+Horizon, queue(1), store.Reply{Bound: -1})
 	equal(t, "asks by new ones", len(next.Request.Asks), 1)
@@ -1135,10 +1135,10 @@ func TestSetWhereStoreFails(t *testing.T) {
 	equal(t, "of now", told.Quotas, l.quotas)
 	equal(t, "asks", len(told.Asks), 0)
 	equal(t, "serial", told.Serial, old.Serial)
-	equal(t, "more", [][]int{old.More, told.More}, [][]int{{3, 3}, {3}})
+	equal(t, "more", [][]int64{old.More, told.More}, [][]int64{{3, 3}, {3}})
 	_, _ = call(t, l, now, queue(1), store.Reply{Bound: -1})
 	next, _ := call(t, l, now, queue(1), store.Reply{Bound: -1})
-	equal(t, "then", []int{len(next.Request.Asks), int(next.Request.Serial - old.Serial)}, []int{1, 1})
+	equal(t, "then", []int64{int64(len(next.Request.Asks)), (next.Request.Serial - old.Serial)}, []int64{1, 1})
 }
 
 // TestSetGivesBackParts: two parts of a slot go back as one, and of what a store hands out again and again no
@@ -1146,17 +1146,17 @@ func TestSetWhereStoreFails(t *testing.T) {
 func TestSetGivesBackParts(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	call(t, l, 0, queue(1, 1, 1), store.Reply{Slots: []store.Slot{{ID: 7, Count: 3}}, Bound: -1})
-	l.giveBack(at(0), l.slots.list[0], []int{1})
-	slot.Add(l.slots.list[0].left, []int{1}, -1)
+	l.giveBack(at(0), l.slots.list[0], []int64{1})
+	slot.Add(l.slots.list[0].left, []int64{1}, -1)
 	l.Set(0, parse(t, "90/s burst 5"), 0)
-	equal(t, "parts", l.unsent.back, []store.Part{{Slot: 7, Cost: []int{3}}})
+	equal(t, "parts", l.unsent.back, []store.Part{{Slot: 7, Cost: []int64{3}}})
 
 	under := l.Next(at(ms), 0, queue(1, 1))
 	equal(t, "asked for", under.Request.Asks[0].Count, 2)
 	l.Set(0, parse(t, "9/s burst 5"), 0)
 	l.Step(at(2*ms), at(ms), under, &store.Reply{Slots: []store.Slot{{ID: 8, Count: 9}, {ID: 8, Count: 1}, {ID: 9, Count: 1}}, Bound: -1}, nil, false)
 	told, _ := call(t, l, 3*ms, queue(), store.Reply{Bound: -1})
-	equal(t, "repeated", told.Request.Back, []store.Part{{Slot: 8, Cost: []int{2}}})
+	equal(t, "repeated", told.Request.Back, []store.Part{{Slot: 8, Cost: []int64{2}}})
 }
 
 // TestSetOften: where only a rate changes by a little, soon after another change, slots in hand stay until a
@@ -1178,7 +1178,7 @@ func TestSetOften(t *testing.T) {
 		equal(t, "a call before", l.Next(at(100*ms-1), 0, queue()) != nil, false)
 		equal(t, "when to look", l.Wake(), at(100*ms))
 		told, _ := call(t, l, 100*ms, queue(), store.Reply{Bound: -1})
-		equal(t, "back", told.Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
+		equal(t, "back", told.Request.Back, []store.Part{{Slot: 2, Cost: []int64{1}}})
 		equal(t, "numbers", told.Request.Quotas[0].N, parse(t, text)[0].N)
 		equal(t, "in hand then", l.State(at(100*ms)).Hand, 0)
 	}
@@ -1251,8 +1251,8 @@ func (l *Lease) DueFrom(now monotime.Time, from limit.Due, ahead, d *limit.Deman
 // a quota with debt any number goes at once, which must not overflow.
 func TestProjectBesideWhatIsInHand(t *testing.T) {
 	l := newLease(t, "10/s burst 5 debt", 0.3)
-	l.slots.put(&heldSlot{id: 1, from: at(0), until: at(time.Second), left: []int{3, 0}}) // for an urgent claim
-	if got := l.project(at(0), at(0), []int{1, 1}, []int{1, 1}); got != at(0) {
+	l.slots.put(&heldSlot{id: 1, from: at(0), until: at(time.Second), left: []int64{3, 0}}) // for an urgent claim
+	if got := l.project(at(0), at(0), []int64{1, 1}, []int64{1, 1}); got != at(0) {
 		t.Errorf("a claim that is not urgent goes %v later, want at once", got.Sub(at(0)))
 	}
 }

@@ -17,7 +17,7 @@ func (l *Lease) leftKnown(i int) bool { return l.last.left != nil && l.last.left
 // stillLeft is how much of a window may be left at an instant: when the outage began, say. If there are others,
 // they have used it since the last reply: at the whole rate, and as much at once beside that as they were seen
 // to use lately; or of a window that has soon passed, all at once.
-func (l *Lease) stillLeft(i int, at monotime.Time) int {
+func (l *Lease) stillLeft(i int, at monotime.Time) int64 {
 	left, q := l.last.left[i], &l.quotas[i]
 	switch {
 	case l.sharing() <= 1:
@@ -29,7 +29,7 @@ func (l *Lease) stillLeft(i int, at monotime.Time) int {
 	if i < len(l.atOnce) && at.Sub(l.atOnce[i].at) <= 2*q.Per {
 		used += float64(l.atOnce[i].n)
 	}
-	return int(max(float64(left)-used, 0))
+	return int64(max(float64(left)-used, 0))
 }
 
 // hearLeft takes in how much of each window a reply says is left. A process that asked for nothing takes no
@@ -80,7 +80,7 @@ func (l *Lease) takeFar() {
 
 // atOnce is what others were seen to use of a window from one reply to the next, beyond its rate.
 type atOnce struct {
-	n  int
+	n  int64
 	at monotime.Time
 }
 
@@ -111,17 +111,17 @@ func (l *Lease) hearAtOnce(now monotime.Time, r *store.Request, reply *store.Rep
 			continue
 		}
 		used -= float64(ownOf(i, r, reply))
-		if o := &l.atOnce[i]; int(used) >= o.n || now.Sub(o.at) > 2*q.Per {
-			*o = atOnce{int(max(used, 0)), now}
+		if o := &l.atOnce[i]; int64(used) >= o.n || now.Sub(o.at) > 2*q.Per {
+			*o = atOnce{int64(max(used, 0)), now}
 		}
 	}
 }
 
 // ownOf is what a process itself used of a quota, by a reply.
-func ownOf(i int, r *store.Request, reply *store.Reply) (n int) {
+func ownOf(i int, r *store.Request, reply *store.Reply) (n int64) {
 	for _, s := range reply.Slots {
 		if s.Ask >= 0 && s.Ask < len(r.Asks) {
-			n += min(s.Count, r.Asks[s.Ask].Count) * r.Asks[s.Ask].Cost[i]
+			n += int64(min(s.Count, r.Asks[s.Ask].Count)) * r.Asks[s.Ask].Cost[i]
 		}
 	}
 	for _, p := range r.Back {

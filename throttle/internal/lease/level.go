@@ -11,7 +11,7 @@ import (
 // Level is how much is left of a quota.
 type Level struct {
 	Quota, Unit     string
-	Most, Available int           // tokens that may go at once when all are back, and that may go now
+	Most, Available int64         // tokens that may go at once when all are back, and that may go now
 	Reset           time.Duration // until all are back; zero if they are, or nobody knows
 	Rate            float64       // tokens that come back in a second, one by one
 }
@@ -19,7 +19,7 @@ type Level struct {
 // Levels returns how much is left of each of the quotas that are a limit: of those in a store what l has in
 // hand, and of the others what the stack has. L is nil if there is no store.
 func Levels(now monotime.Time, qs quota.Quotas, s limit.Stack, l *Lease) (levels []Level) {
-	var inHand []int
+	var inHand []int64
 	if l != nil {
 		inHand = l.Hand(now)
 	}

@@ -39,9 +39,9 @@ type Waiter struct {
 }
 
 // needed returns what all claims in line cost together.
-func (l *Lease) needed(line Line) []int {
+func (l *Lease) needed(line Line) []int64 {
 	var buf costs
-	need := make([]int, len(l.quotas))
+	need := make([]int64, len(l.quotas))
 	for d, urgent := range line.Demands() {
 		slot.Add(need, l.cost(buf[:0], d, urgent), 1)
 	}

@@ -170,7 +170,7 @@ func (m *member) goes(c *claim, due monotime.Time) {
 	c.uses = m.Take(nil, due, m.clock(), c.Demand, c.Urgent, len(m.queue))
 	used := 0
 	for _, u := range c.uses {
-		used += u.cost[0]
+		used += int(u.cost[0])
 	}
 	if used != c.Demand.N {
 		m.t.Fatalf("at %v: %d of %d by slots", m.now, used, c.Demand.N)
@@ -189,7 +189,7 @@ func (m *member) goes(c *claim, due monotime.Time) {
 	case 1:
 		c.less = m.r.IntN(c.Demand.N + 1)
 		m.after(m.upTo(2*m.fleet.slotLife), func() {
-			part := limit.Part{At: m.clock(), Cost: quota.Costs{quota.Requests: c.less}}
+			part := limit.Part{At: m.clock(), Cost: quota.Costs{quota.Requests: int64(c.less)}}
 			m.Settle(m.clock(), c.uses, nil, []limit.Part{part}, c.Urgent)
 			m.look()
 		})
@@ -278,7 +278,7 @@ func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails boo
 	}
 	largest := 3
 	for i := range f.quotas {
-		largest = min(largest, slot.Most(&f.quotas[i]))
+		largest = int(min(int64(largest), slot.Most(&f.quotas[i])))
 	}
 	for range 10 + f.r.IntN(90) {
 		m, at := f.members[f.r.IntN(len(f.members))], f.upTo(span)
@@ -328,7 +328,7 @@ func (f *fleet) leave() {
 func (f *fleet) sent(unreserved bool) (sent []definition.Sent, sum int) {
 	for _, c := range f.claims {
 		if n := c.Demand.N - c.less; c.gone && !c.returned && n > 0 && (!unreserved || !c.Urgent) {
-			sent = append(sent, definition.Sent{At: c.at, N: n})
+			sent = append(sent, definition.Sent{At: c.at, N: int64(n)})
 			sum += n
 		}
 	}
@@ -419,13 +419,13 @@ func TestFleetLosesNothing(t *testing.T) {
 			f.leave()
 			f.now += 30 * s // what came back before its instant is free after it
 			_, sent := f.sent(false)
-			left := f.quotas[0].N - sent
-			for n, at := range map[int]time.Duration{left: 0, left + 1: 1} {
-				if n == 0 || n > f.quotas[0].N {
+			left := f.quotas[0].N - int64(sent)
+			for n, at := range map[int]time.Duration{int(left): 0, int(left + 1): 1} {
+				if n == 0 || int64(n) > f.quotas[0].N {
 					continue
 				}
-				ledger, cost := f.copied(), make([]int, len(f.quotas))
-				cost[0] = n
+				ledger, cost := f.copied(), make([]int64, len(f.quotas))
+				cost[0] = int64(n)
 				ask := []store.Ask{{Cost: cost, Count: 1, Within: -1}}
 				reply, _, err := ledger.Exchange(f.now, &store.Request{Version: 1, Quotas: f.members[0].Lease.quotas, SlotLife: f.slotLife, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
 				if err != nil || len(reply.Slots) != 1 || min(reply.Slots[0].In, 1) != at {

@@ -72,7 +72,7 @@ type outage struct {
 type part struct {
 	of    []int // which quotas say what a claim costs of it
 	pace  *slot.Bucket
-	burst int           // the most that may go at once
+	burst int64         // the most that may go at once
 	used  *usage        // of a window
 	anew  *usage        // what of it went without the store, if most is of that alone; else nil
 	most  int64         // how much may be in anew, or in used
@@ -150,14 +150,14 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	paced := quota.Quota{Kind: quota.TokenBucket, N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
 	switch {
 	case q.Kind == quota.TokenBucket:
-		paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt && n <= 1
+		paced.Burst, paced.Debt = max(leftOf(q.Burst, n), 1), q.Debt && n <= 1
 	case q.Kind == quota.EstimatedWindow:
 		// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most Burst + N.
-		even := int(leftOf(q.N, n))
+		even := leftOf(q.N, n)
 		paced.Burst, paced.Debt = max((even+3)/4, 1), false
 		paced.N, paced.Per = max(2*(even-paced.Burst), 1), monotime.Scale(q.Per, 2, 1)
 	case leftKnown: // else nobody knows what may go at once
-		paced.Burst, paced.Debt = max(int(leftOf(q.N, n)), 1), false
+		paced.Burst, paced.Debt = max(leftOf(q.N, n), 1), false
 	}
 	p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
 	p.pace.Set(from, paced, 0, 0)
@@ -175,8 +175,8 @@ func (p *part) remember(l *Lease, q *quota.Quota, i int) {
 	if q.Kind.OnClock() {
 		p.anew, p.most = newUsage(q), max(left-p.used.since(since), 0)
 	} else {
-		last := max(since, l.lastSlot())                              // until then others may have got what left this process's window
-		p.most = min(p.used.since(last.Add(-q.Per))+left, int64(q.N)) // it may have been more
+		last := max(since, l.lastSlot())                       // until then others may have got what left this process's window
+		p.most = min(p.used.since(last.Add(-q.Per))+left, q.N) // it may have been more
 	}
 	if q.Kind == quota.EstimatedWindow && p.even > 0 {
 		p.even = math.MaxInt64 // the pace suffices
@@ -187,7 +187,7 @@ func (p *part) remember(l *Lease, q *quota.Quota, i int) {
 }
 
 // cost is what a cost of the quotas is of this one: the most of those of its unit.
-func (p *part) cost(n []int) (most int) {
+func (p *part) cost(n []int64) (most int64) {
 	for _, i := range p.of {
 		most = max(most, n[i])
 	}
@@ -203,7 +203,7 @@ func (l *Lease) AbovePart(now monotime.Time, d *limit.Demand, urgent bool) strin
 	for i := range l.outage.parts {
 		p := &l.outage.parts[i]
 		if n := p.cost(cost); n > 0 && p.when(now, 0, n) >= now.Add(monotime.Longest) {
-			most := int64(p.burst)
+			most := p.burst
 			if p.used != nil {
 				most = min(most, p.even)
 			}
@@ -293,7 +293,7 @@ func (l *Lease) settled(q *quota.Quota) monotime.Time {
 }
 
 // when returns when n may go, not before at, behind others that together cost ahead.
-func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
+func (p *part) when(at monotime.Time, ahead, n int64) monotime.Time {
 	if n > p.burst {
 		return at.Add(monotime.Longest)
 	}
@@ -309,12 +309,12 @@ func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
 		if p.anew != nil {
 			of = p.anew
 		}
-		if free, ok := of.frees(t, int64(n), p.most); ok && free < p.until {
+		if free, ok := of.frees(t, n, p.most); ok && free < p.until {
 			return free
 		}
 		t = p.until
 	}
-	free, ok := p.used.frees(t, int64(n), p.even)
+	free, ok := p.used.frees(t, n, p.even)
 	if !ok {
 		return at.Add(monotime.Longest)
 	}
@@ -322,7 +322,7 @@ func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
 }
 
 // take charges what goes without the store.
-func (o *outage) take(at monotime.Time, n []int) {
+func (o *outage) take(at monotime.Time, n []int64) {
 	o.went.add(at, n, 1)
 	for i := range o.parts {
 		p := &o.parts[i]
@@ -337,7 +337,7 @@ func (o *outage) take(at monotime.Time, n []int) {
 
 // when returns the first instant, not before at, at which n may go without the store, behind
 // other claims that cost ahead. Of is the quota that n waits for; negative if n need not wait.
-func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of int) {
+func (o *outage) when(at monotime.Time, ahead, n []int64) (when monotime.Time, of int) {
 	when, of = at, -1
 	for i := range o.parts {
 		p := &o.parts[i]
@@ -360,14 +360,14 @@ func (l *Lease) alone(now monotime.Time) bool {
 // owed is what this process owes of each quota, since more went than was in its part, and has not come back;
 // nil if it owes nothing. It owes that beside what empties these buckets. A store need not know all that did:
 // what went longer ago than a bucket takes to be full is not told.
-func (l *Lease) owed(now monotime.Time) (empty, owed []int) {
+func (l *Lease) owed(now monotime.Time) (empty, owed []int64) {
 	for i := range l.quotas[:min(len(l.quotas), len(l.outage.parts))] {
 		if l.quotas[i].Kind != quota.TokenBucket {
 			continue
 		}
 		if owes := l.outage.parts[i].pace.Owes(now); owes > 0 {
 			if owed == nil {
-				empty, owed = make([]int, len(l.quotas)), make([]int, len(l.quotas))
+				empty, owed = make([]int64, len(l.quotas)), make([]int64, len(l.quotas))
 			}
 			empty[i], owed[i] = l.quotas[i].Burst, owes
 		}

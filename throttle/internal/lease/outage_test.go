@@ -235,15 +235,15 @@ func TestOutageOver(t *testing.T) {
 		mode   Outage
 		went   bool
 		want   []store.Own
-		more   []int
+		more   []int64
 		empty  []store.Own
 	}{
-		"a shared bucket":    {"30/s burst 30", Share, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, []int{4}, []store.Own{{Cost: []int{30}}}},
-		"an open bucket":     {"30/s burst 30", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, nil, nil},
+		"a shared bucket":    {"30/s burst 30", Share, true, []store.Own{{In: -s / 2, Cost: []int64{30}}}, []int64{4}, []store.Own{{Cost: []int64{30}}}},
+		"an open bucket":     {"30/s burst 30", Open, true, []store.Own{{In: -s / 2, Cost: []int64{30}}}, nil, nil},
 		"one that is full":   {"300/s burst 30", Open, true, nil, nil, nil},
-		"a window":           {"10/s log", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, nil, nil},
+		"a window":           {"10/s log", Open, true, []store.Own{{In: -s / 2, Cost: []int64{30}}}, nil, nil},
 		"of which all left":  {"10/400ms log", Open, true, nil, nil, nil},
-		"each":               {"30/s burst 30, 10/m log", Share, true, []store.Own{{In: -s / 2, Cost: []int{30, 0}}, {In: -s / 2, Cost: []int{0, 30}}}, []int{4, 0}, []store.Own{{Cost: []int{30, 0}}}},
+		"each":               {"30/s burst 30, 10/m log", Share, true, []store.Own{{In: -s / 2, Cost: []int64{30, 0}}, {In: -s / 2, Cost: []int64{0, 30}}}, []int64{4, 0}, []store.Own{{Cost: []int64{30, 0}}}},
 		"nothing":            {"10/s log", Closed, false, nil, nil, nil},
 		"nothing went alone": {"10/s log", Share, false, nil, nil, nil},
 	} {
@@ -268,17 +268,17 @@ func TestOutageOver(t *testing.T) {
 func TestOutageWindow(t *testing.T) {
 	for _, test := range []struct {
 		quotas string
-		want   []int // that go until 1 s, 1.6 s, 2 s and 2.6 s, and in the second from 3.5 s on
+		want   []int64 // that go until 1 s, 1.6 s, 2 s and 2.6 s, and in the second from 3.5 s on
 	}{
 		// 12 a second is its even part, from 1.6 s on. Until its four have left there is nothing, and then these.
-		{"40/s log", []int{0, 4, 8, 4, 12}},
-		{"40/s window", []int{0, 4, 8, 4, 12}},
-		{"40/s window grid", []int{0, 0, 12, 0, 12}},
+		{"40/s log", []int64{0, 4, 8, 4, 12}},
+		{"40/s window", []int64{0, 4, 8, 4, 12}},
+		{"40/s window grid", []int64{0, 0, 12, 0, 12}},
 	} {
 		l := newLease(t, test.quotas, 0)
 		// Four of its own at 0, and twelve are left, which others may have used at once.
 		c := l.Next(at(0), 0, queue(4))
-		l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
+		l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int64{12}, Bound: -1}, nil, false)
 		l.Take(nil, at(0), at(0), requests(4), false, 0)
 		l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
 		var went []time.Duration
@@ -297,7 +297,7 @@ func TestOutageWindow(t *testing.T) {
 			}
 			return n
 		}
-		got := []int{count(0, s), count(s, 1600*ms), count(1600*ms, 2*s), count(2*s, 2600*ms), count(3500*ms, 4500*ms)}
+		got := []int64{int64(count(0, s)), int64(count(s, 1600*ms)), int64(count(1600*ms, 2*s)), int64(count(2*s, 2600*ms)), int64(count(3500*ms, 4500*ms))}
 		equal(t, fmt.Sprintf("%s: went %v", test.quotas, went), got, test.want)
 	}
 }
@@ -326,7 +326,7 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 	} {
 		l := newLease(t, c.quotas, 0)
 		l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{
-			Slots: []store.Slot{{In: 0, Count: 1}}, Members: c.members, Left: []int{c.left}, Bound: -1,
+			Slots: []store.Slot{{In: 0, Count: 1}}, Members: c.members, Left: []int64{int64(c.left)}, Bound: -1,
 		}, nil, false)
 		l.atOnce = nil // others have used the rest evenly
 		l.Take(nil, at(0), at(0), requests(4), false, 0)
@@ -456,7 +456,7 @@ func TestOutageAmong(t *testing.T) {
 	}
 	// Who came may have got all that was left of a window, and what leaves that of this process.
 	l = newLease(t, "40/2s log", 0)
-	l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int64{12}, Bound: -1}, nil, false)
 	l.Take(nil, at(0), at(0), requests(4), false, 0)
 	l.Heard(at(0), store.News{Sharing: 4})
 	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
@@ -482,7 +482,7 @@ func TestOutageAfterNewsOfSlotsAhead(t *testing.T) {
 		"of nonsense":        {1500 * ms, s, -s, 1210 * ms, 40},
 	} {
 		l := newLease(t, "100/10s log", 0)
-		call(t, l, 0, queue(1), store.Reply{Members: 2, Bound: -1, Left: []int{40}})
+		call(t, l, 0, queue(1), store.Reply{Members: 2, Bound: -1, Left: []int64{40}})
 		l.mustCall = true
 		asks := l.Next(at(c.sent), 0, queue(1))
 		hear := func(from, to time.Duration) {
@@ -491,16 +491,16 @@ func TestOutageAfterNewsOfSlotsAhead(t *testing.T) {
 			}
 		}
 		hear(0, c.sent+10*ms)
-		l.Step(at(c.sent+10*ms), at(c.sent), asks, &store.Reply{Members: 2, Bound: -1, Left: []int{40}, Ahead: 200 * ms}, nil, false)
+		l.Step(at(c.sent+10*ms), at(c.sent), asks, &store.Reply{Members: 2, Bound: -1, Left: []int64{40}, Ahead: 200 * ms}, nil, false)
 		hear(c.sent+10*ms, 2*s)
-		equal(t, name, []any{l.last.end, l.last.left[0]}, []any{at(c.end), c.left})
+		equal(t, name, []any{l.last.end, int(l.last.left[0])}, []any{at(c.end), c.left})
 	}
 }
 
 // TestOutageLeftOfAnotherN: of a window that takes over from one of another N, as much more or less is left,
 // whatever a store says.
 func TestOutageLeftOfAnotherN(t *testing.T) {
-	for _, c := range []struct{ had, left, n, want int }{
+	for _, c := range []struct{ had, left, n, want int64 }{
 		{100, 40, 150, 90},
 		{100, 40, 80, 20},
 		{100, 40, 50, 0},
@@ -512,7 +512,7 @@ func TestOutageLeftOfAnotherN(t *testing.T) {
 		qs := parse(t, "100/10s log")
 		qs[0].N = c.had
 		l.Set(0, qs, 0)
-		call(t, l, 0, queue(1), store.Reply{Members: 2, Bound: -1, Left: []int{c.left}})
+		call(t, l, 0, queue(1), store.Reply{Members: 2, Bound: -1, Left: []int64{c.left}})
 		qs = slices.Clone(qs)
 		qs[0].N = c.n
 		l.Set(at(s), qs, 0)
@@ -528,7 +528,7 @@ func TestOutageSet(t *testing.T) {
 	l.Set(0, parse(t, "10/s log, 20/s window"), 0)
 	equal(t, "due", due(l, s, 1), s+222222223)
 	call(t, l, s, queue(1), store.Reply{Bound: -1})
-	equal(t, "more", l.Farewell(at(s), 0).More, []int(nil))
+	equal(t, "more", l.Farewell(at(s), 0).More, []int64(nil))
 }
 
 // TestStatementsThroughOutage: what the server said is told with the next call that arrives, as of
@@ -617,7 +617,7 @@ func TestSlotsInHandAreUsedAsTheLatestRequestSays(t *testing.T) {
 	l.Set(now, parse(t, "100/s even"), 0)
 	exchange := func(took time.Duration, slots ...store.Slot) *store.Request {
 		t.Helper()
-		c := l.Next(now, 0, queue(slices.Repeat([]int{1}, len(l.slots.list)+2)...))
+		c := l.Next(now, 0, queue(slices.Repeat([]int64{1}, len(l.slots.list)+2)...))
 		l.Step(now.Add(took), now, c, &store.Reply{Members: 1, Slots: slots}, nil, false)
 		now = now.Add(took)
 		return c.Request
@@ -690,7 +690,7 @@ func TestOutageOthersAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
 		told   []told // each reply is to one that asks for one, and gets it
-		want   int    // how much may be left
+		want   int64  // how much may be left
 	}{
 		"nothing was used":         {"100/10s log", []told{{0, 99}}, 99},
 		"the first reply":          {"100/10s log", []told{{0, 70}}, 41},              // 29 by others, at once as far as is known
@@ -707,7 +707,7 @@ func TestOutageOthersAtOnce(t *testing.T) {
 		l := newLease(t, c.quotas, 0)
 		for _, r := range c.told {
 			l.mustCall = true
-			call(t, l, r.at, queue(1), store.Reply{Slots: []store.Slot{{Count: 1}}, Left: slices.Repeat([]int{r.left}, len(l.quotas)), Sharing: 2, Bound: -1})
+			call(t, l, r.at, queue(1), store.Reply{Slots: []store.Slot{{Count: 1}}, Left: slices.Repeat([]int64{int64(r.left)}, len(l.quotas)), Sharing: 2, Bound: -1})
 			l.Take(nil, at(r.at), at(r.at), requests(1), false, 0)
 		}
 		equal(t, name, l.stillLeft(0, l.last.at), c.want)
@@ -728,9 +728,9 @@ func TestOutageLeft(t *testing.T) {
 		"nothing, and it was alone": {0, 1, 90, 1},
 	} {
 		l := newLease(t, "100/10s log", 0)
-		call(t, l, 0, queue(1), store.Reply{Left: []int{40}, Sharing: min(c.sharing, 2), Bound: -1})
+		call(t, l, 0, queue(1), store.Reply{Left: []int64{40}, Sharing: min(c.sharing, 2), Bound: -1})
 		l.mustCall, l.atOnce = true, nil // others have used it evenly
-		call(t, l, s, queue(slices.Repeat([]int{1}, c.asks)...), store.Reply{Left: []int{90}, Sharing: c.sharing, Bound: -1})
-		equal(t, name, [2]int{l.last.left[0], l.last.leftTo}, [2]int{c.left, c.to})
+		call(t, l, s, queue(slices.Repeat([]int64{1}, c.asks)...), store.Reply{Left: []int64{90}, Sharing: c.sharing, Bound: -1})
+		equal(t, name, [2]int{int(l.last.left[0]), l.last.leftTo}, [2]int{c.left, c.to})
 	}
 }

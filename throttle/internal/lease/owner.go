@@ -180,7 +180,7 @@ func (l *Lease) othersAhead() time.Duration {
 		if q := &l.quotas[i]; q.Debt {
 			owed = longestAhead
 		} else {
-			claim = max(claim, monotime.Scale(q.Per, int64(slot.Most(q)), int64(q.N)))
+			claim = max(claim, monotime.Scale(q.Per, slot.Most(q), q.N))
 		}
 	}
 	of := func(members int) time.Duration {
@@ -198,13 +198,13 @@ func (l *Lease) longestGap(name string) time.Duration {
 	}
 	q := &l.quotas[i]
 	if q.Kind == quota.TokenBucket {
-		return monotime.Scale(q.Per, 1, int64(q.N))
+		return monotime.Scale(q.Per, 1, q.N)
 	}
 	return q.Per
 }
 
 // Hand returns how much is in hand of each quota that lives in the store, in their order.
-func (l *Lease) Hand(now monotime.Time) []int {
+func (l *Lease) Hand(now monotime.Time) []int64 {
 	l.expire(now)
 	return slices.Clone(l.slots.inHand[:l.forAll])
 }
@@ -223,7 +223,8 @@ type State struct {
 	Err       error
 	RoundTrip time.Duration
 
-	Calls, Wasted, Hand int
+	Calls        int
+	Wasted, Hand int64
 }
 
 // State returns a snapshot.

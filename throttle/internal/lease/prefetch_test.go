@@ -67,7 +67,7 @@ func TestPrefetch(t *testing.T) {
 			t.Errorf("%s: no call", name)
 			continue
 		}
-		equal(t, name, got.Request.Asks, []store.Ask{{Cost: []int{1}, Count: c.count, Within: c.within}})
+		equal(t, name, got.Request.Asks, []store.Ask{{Cost: []int64{1}, Count: c.count, Within: c.within}})
 		equal(t, name+", asked", got.asked, []Asked(nil))
 	}
 }
@@ -110,7 +110,7 @@ func busyWithout(l *Lease) {
 	for i := range 100 {
 		l.demand.grant(at(time.Duration(i-99)*10*ms), 1)
 	}
-	l.demand.unit = []int{1}
+	l.demand.unit = []int64{1}
 }
 
 // TestPrefetchAfterBurst: after a burst, a call for prefetching alone waits for a round trip, and a
@@ -152,7 +152,7 @@ func TestPrefetchWithClaims(t *testing.T) {
 	l.last.members = 1
 	busy(l, 100, 10*ms, 1)
 	c := l.Next(at(0), 0, queue(1, 3))
-	want := []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}, {Cost: []int{3}, Count: 1, Within: -1}, {Cost: []int{1}, Count: 496, Within: s}}
+	want := []store.Ask{{Cost: []int64{1}, Count: 1, Within: -1}, {Cost: []int64{3}, Count: 1, Within: -1}, {Cost: []int64{1}, Count: 496, Within: s}}
 	equal(t, "asks", c.Request.Asks, want)
 	l.Step(at(0), at(0), c, &store.Reply{Next: 40 * ms}, nil, false)
 	if l.noPrefetch != 0 {
@@ -182,10 +182,10 @@ func TestPrefetchUnit(t *testing.T) {
 	l := newLease(t, "1000/s burst 100", 0.5)
 	l.Take(nil, at(0), at(0), requests(2), false, 0)
 	l.Take(nil, at(0), at(0), requests(3), true, 0)
-	equal(t, "unit", l.demand.unit, []int{2, 2})
+	equal(t, "unit", l.demand.unit, []int64{2, 2})
 	l = newLease(t, "1000/s burst 100", 0)
 	l.Take(nil, at(0), at(0), requests(3), true, 0)
-	equal(t, "unit where nothing is reserved", l.demand.unit, []int{3})
+	equal(t, "unit where nothing is reserved", l.demand.unit, []int64{3})
 }
 
 // TestDemandSteady: demand is steady if claims wait after each grant, for two half-horizons.

@@ -37,7 +37,7 @@ func (r *script) reply() *store.Reply {
 		Sharing: int(r.number()), Known: time.Duration(r.number()),
 	}
 	for range r.below(5) { // more or fewer than there are quotas
-		reply.Left = append(reply.Left, int(r.number()))
+		reply.Left = append(reply.Left, r.number())
 	}
 	for range r.below(3) {
 		reply.Others = append(reply.Others, make(quota.Quotas, r.below(3)))
@@ -48,7 +48,7 @@ func (r *script) reply() *store.Reply {
 		})
 	}
 	for range r.below(3) {
-		reply.Statements = append(reply.Statements, quota.Statement{Remaining: int(r.number()), Reset: time.Duration(r.number()), ResetKnown: true})
+		reply.Statements = append(reply.Statements, quota.Statement{Remaining: r.number(), Reset: time.Duration(r.number()), ResetKnown: true})
 	}
 	return reply
 }
@@ -101,8 +101,8 @@ func (f *fuzzed) step() {
 		f.l.Return(f.now, f.uses)
 		f.uses = nil
 	case 7:
-		less := limit.Part{At: f.now, Cost: quota.Costs{quota.Requests: int(f.r.below(5))}}
-		f.l.Settle(f.now, f.uses, quota.Costs{quota.Requests: int(f.r.below(5))}, []limit.Part{less}, urgent)
+		less := limit.Part{At: f.now, Cost: quota.Costs{quota.Requests: f.r.below(5)}}
+		f.l.Settle(f.now, f.uses, quota.Costs{quota.Requests: f.r.below(5)}, []limit.Part{less}, urgent)
 	case 8:
 		f.end(nil, errDown, false)
 	case 9: // it is overdue, and ends later
@@ -166,7 +166,7 @@ func (f *fuzzed) end(reply *store.Reply, err error, overdue bool) {
 // check looks whether the Lease agrees with itself.
 func (f *fuzzed) check() {
 	h := &f.l.slots
-	sum := make([]int, len(h.inHand))
+	sum := make([]int64, len(h.inHand))
 	for i, o := range h.list {
 		for j, n := range o.left {
 			if n < 0 {

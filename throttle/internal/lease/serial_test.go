@@ -12,7 +12,7 @@ import (
 // TestSerialAfterLostReply: the store does twice what it is told with one serial only if it is the
 // same. So what is told first after a call whose reply was lost is not of the serial of that call.
 func TestSerialAfterLostReply(t *testing.T) {
-	charge := func(l *Lease, n int) { l.Settle(at(0), nil, quota.Costs{quota.Requests: n}, nil, false) }
+	charge := func(l *Lease, n int) { l.Settle(at(0), nil, quota.Costs{quota.Requests: int64(n)}, nil, false) }
 	for name, c := range map[string]struct {
 		before int // what the call whose reply is lost tells of
 		set    bool
@@ -64,7 +64,7 @@ func TestSerialAfterLostReply(t *testing.T) {
 			}
 			tell(l.Farewell(at(now), 0)) // else its part is left to it: it might have sent without the store
 			other := &store.Request{Version: 1, Quotas: parse(t, "100/h log"), SlotLife: 100 * ms, Horizon: Horizon, Member: "other", Serial: 1}
-			other.Asks = []store.Ask{{Cost: []int{1}, Count: 100, Within: 0}}
+			other.Asks = []store.Ask{{Cost: []int64{1}, Count: 100, Within: 0}}
 			got := 0
 			for _, o := range tell(other).Slots {
 				got += o.Count
@@ -97,7 +97,7 @@ func TestAgain(t *testing.T) {
 	equal(t, "expired", due(l, 261*ms, 1), never+261*ms)
 	next, _ := call(t, l, 261*ms, queue(3), store.Reply{Members: 1, Bound: -1})
 	equal(t, "serial after", next.Request.Serial, int64(3))
-	equal(t, "what had passed goes back", next.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}})
+	equal(t, "what had passed goes back", next.Request.Back, []store.Part{{Slot: 1, Cost: []int64{1}}, {Slot: 2, Cost: []int64{1}}})
 
 	failed := l.Next(at(300*ms), 0, queue(3))
 	l.Step(at(300*ms), at(300*ms), failed, nil, errDown, false)
@@ -117,17 +117,17 @@ func TestAgain(t *testing.T) {
 	}
 	goes(s)
 	first := l.Next(at(s), 0, queue(1))
-	equal(t, "what went first", first.Request.Own, []store.Own{{In: 0, Cost: []int{1}}})
+	equal(t, "what went first", first.Request.Own, []store.Own{{In: 0, Cost: []int64{1}}})
 	equal(t, "asks with it", len(first.Request.Asks), 1)
 	l.Step(at(s), at(s), first, nil, errDown, false)
 	goes(3 * s / 2)
 	second, _ := call(t, l, 2*s, queue(1), store.Reply{Slots: in(0), Members: 1, Bound: -1})
 	equal(t, "serial of the first", second.Request.Serial, first.Request.Serial)
-	equal(t, "what went first, again", second.Request.Own, []store.Own{{In: -s, Cost: []int{1}}})
+	equal(t, "what went first, again", second.Request.Own, []store.Own{{In: -s, Cost: []int64{1}}})
 	equal(t, "slots in hand", l.State(at(2*s)).Hand, 0)
 	third := l.Next(at(2*s), 0, queue(1))
-	equal(t, "what went then", third.Request.Own, []store.Own{{In: -s / 2, Cost: []int{1}}})
-	equal(t, "the slot that came too early", third.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}})
+	equal(t, "what went then", third.Request.Own, []store.Own{{In: -s / 2, Cost: []int64{1}}})
+	equal(t, "the slot that came too early", third.Request.Back, []store.Part{{Slot: 1, Cost: []int64{1}}})
 }
 
 // TestLateAgain: a call that repeats another one is overdue, and its reply comes all the same, with what the

@@ -24,7 +24,7 @@ func DefaultSlotLife(qs quota.Quotas) time.Duration {
 		}
 		e := q.Per / 100
 		if q.Kind == quota.TokenBucket {
-			tenthOfBurst := monotime.Scale(q.Per, int64(q.Burst-1), 10*int64(q.N))
+			tenthOfBurst := monotime.Scale(q.Per, q.Burst-1, 10*q.N)
 			e = max(e, tenthOfBurst, 10*time.Millisecond)
 		} else {
 			e = min(max(e, 10*time.Millisecond), longestSlotLife(q))

@@ -14,7 +14,7 @@ import (
 // heldSlots is the slots in hand, in the order in which they may be used.
 type heldSlots struct {
 	list        []*heldSlot
-	inHand      []int         // what is left of all slots together, of each quota
+	inHand      []int64       // what is left of all slots together, of each quota
 	firstExpiry monotime.Time // no slot expires before
 	epoch       int           // the store takes back nothing of slots of an older epoch
 	slotLife    time.Duration // how long after its instant a slot is used at the most
@@ -26,17 +26,17 @@ type heldSlot struct {
 	from, until monotime.Time
 	at          monotime.Time // its instant, at the earliest
 	asked       monotime.Time // when the request was sent
-	left        []int         // of each quota
-	debt        []int         // of it, what is above the burst of each quota; nil if nothing is
+	left        []int64       // of each quota
+	debt        []int64       // of it, what is above the burst of each quota; nil if nothing is
 	epoch       int
 }
 
 // aboveBurst is what a cost is above the bursts of quotas with Debt; nil if it is above none.
-func aboveBurst(qs quota.Quotas, cost []int) (debt []int) {
+func aboveBurst(qs quota.Quotas, cost []int64) (debt []int64) {
 	for i := range qs {
 		if n := cost[i] - qs[i].Burst; qs[i].Debt && n > 0 {
 			if debt == nil {
-				debt = make([]int, len(cost))
+				debt = make([]int64, len(cost))
 			}
 			debt[i] = n
 		}
@@ -47,11 +47,11 @@ func aboveBurst(qs quota.Quotas, cost []int) (debt []int) {
 // dropDebt takes out of hand the debt of a slot of which something is left, and returns it. A slot above a
 // burst was handed out when the burst was there. So only a claim that takes all of it may get into debt: others
 // find no more than the burst.
-func (h *heldSlots) dropDebt(s *heldSlot) (dropped []int) {
+func (h *heldSlots) dropDebt(s *heldSlot) (dropped []int64) {
 	if s.debt == nil {
 		return nil
 	}
-	dropped = make([]int, len(s.left))
+	dropped = make([]int64, len(s.left))
 	for i := range dropped {
 		dropped[i] = min(s.left[i], s.debt[i])
 	}
@@ -63,7 +63,7 @@ func (h *heldSlots) dropDebt(s *heldSlot) (dropped []int) {
 
 // reset forgets all slots. From now on there are so many quotas.
 func (h *heldSlots) reset(quotas int) {
-	h.list, h.inHand = nil, make([]int, quotas)
+	h.list, h.inHand = nil, make([]int64, quotas)
 	h.epoch++
 }
 
@@ -78,7 +78,7 @@ func (h *heldSlots) put(s *heldSlot) {
 // restore puts back what was taken of a slot. A slot of which nothing was left is no longer in
 // the list. Any other still is: a slot of which something was taken has begun, so that only expiry,
 // after which nothing is restored, or Farewell has removed it.
-func (h *heldSlots) restore(s *heldSlot, cost []int) {
+func (h *heldSlots) restore(s *heldSlot, cost []int64) {
 	if slot.Empty(cost) {
 		return // else an empty slot would be put in the list, and again when something of it comes back
 	}
@@ -121,7 +121,7 @@ func (h *heldSlots) expire(now monotime.Time) (expired []*heldSlot) {
 
 // take takes as much of n as may be used now, and subtracts it from n. It calls took for each
 // slot, with what was taken of the slot.
-func (h *heldSlots) take(now monotime.Time, n []int, took func(*heldSlot, []int)) {
+func (h *heldSlots) take(now monotime.Time, n []int64, took func(*heldSlot, []int64)) {
 	for _, s := range h.list {
 		if s.from > now || slot.Empty(n) {
 			break
@@ -129,7 +129,7 @@ func (h *heldSlots) take(now monotime.Time, n []int, took func(*heldSlot, []int)
 		if s.until < now {
 			continue
 		}
-		cost := make([]int, len(n))
+		cost := make([]int64, len(n))
 		for i := range n {
 			cost[i] = min(n[i], s.left[i])
 		}
@@ -145,7 +145,7 @@ func (h *heldSlots) take(now monotime.Time, n []int, took func(*heldSlot, []int)
 
 // first returns the first instant, not before at, at which the slots suffice for n; ok is
 // false if they never do. Slots that have expired by now do not count.
-func (h *heldSlots) first(at, now monotime.Time, n []int) (first monotime.Time, ok bool) {
+func (h *heldSlots) first(at, now monotime.Time, n []int64) (first monotime.Time, ok bool) {
 	if !slot.Suffices(h.inHand, n) {
 		return 0, false
 	}
@@ -170,8 +170,8 @@ func (h *heldSlots) first(at, now monotime.Time, n []int) (first monotime.Time, 
 }
 
 // usable is what may be used now, of all slots together.
-func (h *heldSlots) usable(now monotime.Time) []int {
-	sum := make([]int, len(h.inHand))
+func (h *heldSlots) usable(now monotime.Time) []int64 {
+	sum := make([]int64, len(h.inHand))
 	for _, s := range h.list {
 		if s.from <= now && now <= s.until {
 			slot.Add(sum, s.left, 1)
@@ -181,4 +181,4 @@ func (h *heldSlots) usable(now monotime.Time) []int {
 }
 
 // costs is a buffer for a cost, so that the cost need not be allocated.
-type costs [8]int
+type costs [8]int64

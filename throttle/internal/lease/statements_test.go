@@ -14,7 +14,7 @@ import (
 func TestToldThroughOutage(t *testing.T) {
 	var told statements
 	say := func(name, remaining int) {
-		told.add(1, quota.Statement{Name: fmt.Sprint(name), Remaining: remaining, Reset: time.Minute, ResetKnown: true})
+		told.add(1, quota.Statement{Name: fmt.Sprint(name), Remaining: int64(remaining), Reset: time.Minute, ResetKnown: true})
 	}
 	for call := range 100 {
 		for name := range 3 {

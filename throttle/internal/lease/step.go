@@ -207,7 +207,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		s := &heldSlot{id: o.ID, at: sent.Add(in), from: now.Add(max(in, 0)), until: sent.Add(in + r.SlotLife), asked: sent, epoch: l.slots.epoch}
 		s.left = slices.Clone(r.Asks[o.Ask].Cost)
 		for i := range s.left {
-			s.left[i] *= n
+			s.left[i] *= int64(n)
 		}
 		s.debt = aboveBurst(l.quotas, s.left)
 		if unknown := s.from > l.known(); early || unknown || s.until < s.from {
@@ -240,7 +240,7 @@ func (l *Lease) decline(r *store.Request, reply *store.Reply) {
 		}
 		cost := carry(r.Asks[o.Ask].Cost, l.flown, 0)
 		for i := range cost {
-			cost[i] *= n
+			cost[i] *= int64(n)
 		}
 		if !slot.Empty(cost) {
 			l.unsent.giveBack(o.ID, cost)

@@ -51,7 +51,7 @@ func (m *member) sendStopped(c *Call, asked []*claim) {
 
 // stopped has one or two of five members, which all want more than there is, not run for 0.1 to 10 s, from some
 // instant of a call on. Replies may be lost, and the store may be down meanwhile.
-func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, costs []int) error {
+func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, costs []int64) error {
 	t.Helper()
 	f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 7)), quotas: parse(t, text), fails: seed%2 > 0, slotLife: EffectiveSlotLife(parse(t, text), slotLife)}
 	f.ledger.Epoch = time.Unix(0, f.r.Int64N(1e18))
@@ -71,7 +71,7 @@ func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, cos
 		k := 0
 		m.next = func() {
 			if f.now < end-3*s {
-				c := &claim{Waiter: Waiter{requests(costs[k%len(costs)]), false, -1}}
+				c := &claim{Waiter: Waiter{requests(int(costs[k%len(costs)])), false, -1}}
 				k++
 				f.claims, m.queue = append(f.claims, c), append(m.queue, c)
 			}
@@ -95,17 +95,17 @@ func stopped(t *testing.T, seed uint64, text string, slotLife time.Duration, cos
 func TestFleetStopped(t *testing.T) {
 	for _, c := range []struct {
 		quotas string
-		costs  []int
+		costs  []int64
 	}{
-		{"100/s burst 300", []int{200, 200, 50, 1}},
-		{"100/s even", []int{1}},
-		{"100/s burst 20", []int{1}},
-		{"60/2s log", []int{1}},
-		{"100/5s log", []int{1, 1, 10}},
-		{"60/2s sliding", []int{1}},
-		{"60/2s window", []int{1}},
-		{"60/2s window grid", []int{1}},
-		{"60/2s estimate", []int{1}},
+		{"100/s burst 300", []int64{200, 200, 50, 1}},
+		{"100/s even", []int64{1}},
+		{"100/s burst 20", []int64{1}},
+		{"60/2s log", []int64{1}},
+		{"100/5s log", []int64{1, 1, 10}},
+		{"60/2s sliding", []int64{1}},
+		{"60/2s window", []int64{1}},
+		{"60/2s window grid", []int64{1}},
+		{"60/2s estimate", []int64{1}},
 	} {
 		for _, slotLife := range []time.Duration{0, 500 * ms} {
 			for seed := range uint64(8) {

@@ -29,20 +29,20 @@ func newUsage(q *quota.Quota) *usage {
 	case quota.EstimatedWindow:
 		span = monotime.Scale(q.Per, 2, 1) // also the window before
 	case quota.TokenBucket:
-		span = monotime.Scale(q.Per, int64(max(q.Burst, 1)), int64(q.N)) // after that the bucket is full again
+		span = monotime.Scale(q.Per, max(q.Burst, 1), q.N) // after that the bucket is full again
 	}
 	return &usage{limit.Log{Per: span, Cell: span / usageCells}}
 }
 
 // add notes that n went at an instant; that n did not go after all, if n is negative.
-func (u *usage) add(at monotime.Time, n int) {
+func (u *usage) add(at monotime.Time, n int64) {
 	live := u.Live()
 	switch {
 	case n < 0:
 		for i := len(live) - 1; i >= 0 && n < 0; i-- { // which of them does not matter much: the latest
-			part := min(int64(-n), live[i].Number-u.Before(i))
-			u.Give(live[i].Last, int(part))
-			n += int(part)
+			part := min(-n, live[i].Number-u.Before(i))
+			u.Give(live[i].Last, part)
+			n += part
 			live = u.Live()
 		}
 	case n > 0:
@@ -93,10 +93,10 @@ func newUsed(qs quota.Quotas, all bool) used {
 }
 
 // add notes that a cost went at an instant, sign times.
-func (u used) add(at monotime.Time, cost []int, sign int) {
+func (u used) add(at monotime.Time, cost []int64, sign int) {
 	for i, n := range cost {
 		if i < len(u) && u[i] != nil && n != 0 {
-			u[i].add(at, sign*n)
+			u[i].add(at, int64(sign)*n)
 		}
 	}
 }
@@ -188,17 +188,17 @@ func (l *Lease) remember(now monotime.Time, qs quota.Quotas, used used, of quota
 }
 
 // went notes that a cost went at an instant, sign times.
-func (l *Lease) went(at monotime.Time, cost []int, sign int) {
+func (l *Lease) went(at monotime.Time, cost []int64, sign int) {
 	l.used.add(at, cost, sign)
 	for k := range l.lately {
 		if n := l.costIn(l.lately[k].unit, cost); n > 0 {
-			l.lately[k].add(at, sign*n)
+			l.lately[k].add(at, int64(sign)*n)
 		}
 	}
 }
 
 // costIn is the most that a cost is of any quota of a unit.
-func (l *Lease) costIn(unit string, cost []int) (n int) {
+func (l *Lease) costIn(unit string, cost []int64) (n int64) {
 	for i := range cost {
 		if l.quotas[i].Unit == unit {
 			n = max(n, cost[i])
@@ -222,7 +222,7 @@ func (l *Lease) wentBefore(now, until monotime.Time) (all []own) {
 		o.Purge(now)
 		parts := append(o.olderThan(n, older, until), one.before(now, until)...)
 		for _, w := range parts {
-			cost := make([]int, len(l.quotas))
+			cost := make([]int64, len(l.quotas))
 			for i := range l.quotas {
 				if l.quotas[i].Unit == o.unit {
 					cost[i], rest[i] = w.cost[0], nil
@@ -247,7 +247,7 @@ func (u *usage) olderThan(n int64, older, until monotime.Time) (all []own) {
 			e.First, e.Last = min(e.First, older), min(e.Last, older)
 		}
 		if went > part && e.First <= until {
-			all = append(all, own{e.Last, []int{int(went - part)}})
+			all = append(all, own{e.Last, []int64{went - part}})
 		}
 	}
 	slices.Reverse(all)
@@ -278,11 +278,11 @@ func takesOver(qs, had quota.Quotas, first int) (from []int) {
 func countsLast(q *quota.Quota) bool { return !q.Kind.OnClock() && q.Kind != quota.TokenBucket }
 
 // carry returns a cost of quotas as one of others, which take over from them; none of those that do not.
-func carry(cost, from []int, none int) []int {
+func carry[N int | int64](cost []N, from []int, none N) []N {
 	if cost == nil {
 		return nil
 	}
-	c := make([]int, len(from))
+	c := make([]N, len(from))
 	for i, of := range from {
 		if c[i] = none; of >= 0 {
 			c[i] = cost[of]
@@ -310,7 +310,7 @@ func (r slotReport) carried(from []int) (c slotReport) {
 // own is what went, or will go, of which a store does not know.
 type own struct {
 	at   monotime.Time
-	cost []int
+	cost []int64
 }
 
 // before returns what went until an instant.
@@ -324,8 +324,8 @@ func (u used) before(now, until monotime.Time) (all []own) {
 			if e.First > until {
 				break
 			}
-			o := own{e.Last, make([]int, len(u))}
-			o.cost[i] = int(e.Number - log.Before(k))
+			o := own{e.Last, make([]int64, len(u))}
+			o.cost[i] = e.Number - log.Before(k)
 			all = append(all, o)
 		}
 	}
@@ -352,6 +352,6 @@ func toStore(all []own, now monotime.Time) (told []store.Own) {
 
 // leftOf is how much of a window a process may take in an outage, of what was left of it when the store was
 // reached last.
-func leftOf(left, members int) int64 {
+func leftOf(left int64, members int) int64 {
 	return int64(float64(max(left, 0)) * safely / float64(max(members, 1)))
 }

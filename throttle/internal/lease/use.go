@@ -11,7 +11,7 @@ import (
 type Use struct {
 	of   *Lease
 	slot *heldSlot
-	cost []int
+	cost []int64
 }
 
 // Take charges a claim, which was due at an instant and goes now, to the slots in hand. If these
@@ -28,7 +28,7 @@ func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent
 	if l.forAll == len(l.quotas) || !urgent { // what is reserved is not prefetched
 		l.demand.unit = append(l.demand.unit[:0], n...)
 	}
-	l.slots.take(now, n, func(s *heldSlot, cost []int) {
+	l.slots.take(now, n, func(s *heldSlot, cost []int64) {
 		uses = append(uses, Use{l, s, cost})
 		l.giveBack(now, s, l.slots.dropDebt(s))
 	})
@@ -40,7 +40,7 @@ func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent
 
 // takeWithoutSlot charges what goes without a slot: to this process's part while the store cannot
 // be reached, else to the next call, within a Horizon.
-func (l *Lease) takeWithoutSlot(at monotime.Time, n []int) {
+func (l *Lease) takeWithoutSlot(at monotime.Time, n []int64) {
 	if l.outage.went != nil {
 		l.outage.take(at, n)
 		return
@@ -60,14 +60,14 @@ func (l *Lease) Return(now monotime.Time, uses []Use) {
 
 // Settle charges what a claim cost more than its uses, and takes back what it cost less.
 func (l *Lease) Settle(now monotime.Time, uses []Use, more quota.Costs, less []limit.Part, urgent bool) {
-	charge := make([]int, len(l.quotas))
+	charge := make([]int64, len(l.quotas))
 	for i := range l.quotas {
 		if l.none || i >= l.forAll && urgent {
 			break
 		}
 		unit := limit.UnitName(&l.quotas[i])
 		charge[i] = max(more[unit], 0)
-		n := 0
+		var n int64
 		for _, p := range less {
 			n += p.Cost[unit]
 		}
@@ -80,13 +80,13 @@ func (l *Lease) Settle(now monotime.Time, uses []Use, more quota.Costs, less []l
 }
 
 // takeBackOf takes back n of what uses took of the i-th quota, the latest use first.
-func (l *Lease) takeBackOf(now monotime.Time, uses []Use, i, n int) {
+func (l *Lease) takeBackOf(now monotime.Time, uses []Use, i int, n int64) {
 	for j := len(uses) - 1; j >= 0 && n > 0; j-- {
 		u := &uses[j]
 		if u.of != l || u.slot.epoch != l.slots.epoch {
 			continue
 		}
-		part := make([]int, len(l.quotas))
+		part := make([]int64, len(l.quotas))
 		part[i] = min(n, u.cost[i])
 		if n -= part[i]; part[i] > 0 {
 			u.cost[i] -= part[i]
@@ -97,7 +97,7 @@ func (l *Lease) takeBackOf(now monotime.Time, uses []Use, i, n int) {
 
 // takeBack takes back what was taken of a slot: into the hand if the slot can still be used, and is
 // of use, else for the store.
-func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
+func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int64) {
 	if s.epoch != l.slots.epoch {
 		return // the store has lost the slot, or the quotas were replaced
 	}

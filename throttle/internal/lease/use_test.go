@@ -100,7 +100,7 @@ func TestDueProjected(t *testing.T) {
 	} {
 		l := newLease(t, "10/s burst 5", 0)
 		if c.at >= 0 {
-			call(t, l, 0, queue(slices.Repeat([]int{1}, max(len(c.slots), 1))...), store.Reply{Slots: in(c.slots...), Next: 300 * ms, Bound: 0})
+			call(t, l, 0, queue(slices.Repeat([]int64{1}, max(len(c.slots), 1))...), store.Reply{Slots: in(c.slots...), Next: 300 * ms, Bound: 0})
 		}
 		ahead := &limit.Demand{Claims: c.ahead, N: c.ahead}
 		got := l.DueFrom(at(c.at), limit.Due{At: at(c.at)}, ahead, requests(c.n), true, true).At.Sub(t0)
@@ -115,13 +115,13 @@ func TestTake(t *testing.T) {
 	for name, c := range map[string]struct {
 		at   time.Duration
 		n    int
-		hand int
-		more []int
+		hand int64
+		more []int64
 	}{
 		"of one slot":          {50 * ms, 1, 2, nil},
 		"of two":               {50 * ms, 2, 1, nil},
-		"of three too early":   {50 * ms, 3, 1, []int{1}},
-		"of two that are left": {120 * ms, 3, 0, []int{1}},
+		"of three too early":   {50 * ms, 3, 1, []int64{1}},
+		"of two that are left": {120 * ms, 3, 0, []int64{1}},
 		"nothing":              {50 * ms, 0, 3, nil},
 	} {
 		l := newLease(t, "9/s burst 5", 0)
@@ -130,10 +130,10 @@ func TestTake(t *testing.T) {
 		uses := l.Take(nil, at(c.at), at(c.at), requests(c.n), false, 0)
 		used := 0
 		for _, u := range uses {
-			used += u.cost[0]
+			used += int(u.cost[0])
 		}
 		if c.more != nil {
-			used += c.more[0]
+			used += int(c.more[0])
 		}
 		equal(t, name+", used", used, c.n)
 		equal(t, name+", hand", l.State(at(c.at)).Hand, c.hand)
@@ -144,12 +144,12 @@ func TestTake(t *testing.T) {
 // TestTakeAboveTheBurst: of a slot above the burst, claims that do not take all of it find the burst at most,
 // whatever comes back of it. The store is told of the rest, and that is in hand no more.
 func TestTakeAboveTheBurst(t *testing.T) {
-	take := func(ns ...int) []int { return ns }
+	take := func(ns ...int64) []int64 { return ns }
 	for name, c := range map[string]struct {
 		slot  int
-		takes []int
+		takes []int64
 		less  int // by so much the last one cost less
-		hand  int
+		hand  int64
 		back  int
 	}{
 		"all of it":                 {12, take(12), 0, 0, 0},
@@ -164,16 +164,16 @@ func TestTakeAboveTheBurst(t *testing.T) {
 		"less where burst sufficed": {5, take(5), 2, 2, 0},
 	} {
 		l := newLease(t, "100/s burst 5 debt", 0)
-		call(t, l, 0, queue(c.slot), store.Reply{Slots: in(0), Bound: -1})
+		call(t, l, 0, queue(int64(c.slot)), store.Reply{Slots: in(0), Bound: -1})
 		var uses []Use
 		for _, n := range c.takes {
-			uses = l.Take(nil, at(0), at(0), requests(n), false, 0)
+			uses = l.Take(nil, at(0), at(0), requests(int(n)), false, 0)
 		}
-		l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{quota.Requests: c.less}}}, false)
+		l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{quota.Requests: int64(c.less)}}}, false)
 		equal(t, name+", hand", l.State(at(0)).Hand, c.hand)
 		var back []store.Part
 		if c.back > 0 {
-			back = []store.Part{{Slot: 1, Cost: []int{c.back}}}
+			back = []store.Part{{Slot: 1, Cost: []int64{int64(c.back)}}}
 		}
 		equal(t, name+", back", l.unsent.back, back)
 	}
@@ -195,12 +195,12 @@ func TestTakeEarliestFirst(t *testing.T) {
 func TestReturn(t *testing.T) {
 	for name, c := range map[string]struct {
 		at   time.Duration
-		hand int
+		hand int64
 		back []store.Part
 	}{
 		"in time":     {100 * ms, 2, nil},
-		"after that":  {100*ms + 1, 0, []store.Part{{Slot: 1, Cost: []int{2}}}},
-		"much later":  {s, 0, []store.Part{{Slot: 1, Cost: []int{2}}}},
+		"after that":  {100*ms + 1, 0, []store.Part{{Slot: 1, Cost: []int64{2}}}},
+		"much later":  {s, 0, []store.Part{{Slot: 1, Cost: []int64{2}}}},
 		"immediately": {0, 2, nil},
 	} {
 		l, other := newLease(t, "9/s burst 5", 0), newLease(t, "9/s burst 5", 0)
@@ -217,7 +217,7 @@ func TestReturn(t *testing.T) {
 			if !l.Tick(at(100*ms+1), 0) {
 				t.Errorf("%s: wakes at %v", name, l.Wake().Sub(t0))
 			}
-			c.back = []store.Part{{Slot: 1, Cost: []int{2}}}
+			c.back = []store.Part{{Slot: 1, Cost: []int64{2}}}
 		}
 		equal(t, name+", back", l.unsent.back, c.back)
 	}
@@ -233,7 +233,7 @@ func TestReturnPart(t *testing.T) {
 	equal(t, "hand", l.State(at(ms)).Hand, 2)
 	l.Return(at(101*ms), b) // what is in hand has not been looked at since
 	l.expire(at(101 * ms))
-	equal(t, "back", l.unsent.back, []store.Part{{Slot: 7, Cost: []int{3}}})
+	equal(t, "back", l.unsent.back, []store.Part{{Slot: 7, Cost: []int64{3}}})
 }
 
 // TestReturnAfterSet: slots of the old quotas do not come back.
@@ -250,7 +250,7 @@ func TestReturnAfterSet(t *testing.T) {
 
 // TestSettle: a claim cost more or less than it took, in units of the quotas.
 func TestSettle(t *testing.T) {
-	less := func(unit string, ns ...int) (parts []limit.Part) {
+	less := func(unit string, ns ...int64) (parts []limit.Part) {
 		for _, n := range ns {
 			parts = append(parts, limit.Part{At: at(0), Cost: quota.Costs{unit: n}})
 		}
@@ -260,19 +260,19 @@ func TestSettle(t *testing.T) {
 		more   quota.Costs
 		less   []limit.Part
 		urgent bool
-		hand   int
-		told   []int
+		hand   int64
+		told   []int64
 	}{
 		"as it was":                {nil, nil, false, 0, nil},
-		"more":                     {quota.Costs{"tokens": 3}, nil, false, 0, []int{0, 3, 0, 3}},
-		"more of an urgent claim":  {quota.Costs{"tokens": 3}, nil, true, 0, []int{0, 3, 0, 0}},
+		"more":                     {quota.Costs{"tokens": 3}, nil, false, 0, []int64{0, 3, 0, 3}},
+		"more of an urgent claim":  {quota.Costs{"tokens": 3}, nil, true, 0, []int64{0, 3, 0, 0}},
 		"more, but negative":       {quota.Costs{"tokens": -3}, nil, false, 0, nil},
 		"of no quota":              {quota.Costs{"bytes": 3}, less("bytes", 2), false, 0, nil},
 		"less":                     {nil, less("tokens", 3), false, 6, nil},
 		"less in parts":            {nil, less("tokens", 1, 2), false, 6, nil},
 		"less than nothing":        {nil, less("tokens", 100), false, 8, nil},
 		"less of an urgent claim":  {nil, less("tokens", 3), true, 3, nil},
-		"more requests, less else": {quota.Costs{quota.Requests: 1}, less("tokens", 1), false, 2, []int{1, 0, 1, 0}},
+		"more requests, less else": {quota.Costs{quota.Requests: 1}, less("tokens", 1), false, 2, []int64{1, 0, 1, 0}},
 	} {
 		l := newLease(t, "9/s burst 5, 5000 tokens/s log", 0.5)
 		d := &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 4}}
@@ -291,7 +291,7 @@ func TestSettleLarge(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas     string
 		less       int
-		hand, back int
+		hand, back int64
 	}{
 		"much":                {"50 tokens/s log", 4, 0, 4},
 		"little":              {"5000 tokens/s log", 4, 4, 0},
@@ -302,11 +302,11 @@ func TestSettleLarge(t *testing.T) {
 			d := &limit.Demand{Claims: 1, Costs: quota.Costs{"tokens": 5}}
 			call(t, l, 0, &testLine{claims: []Waiter{{Demand: d, Within: -1}}}, store.Reply{Slots: in(0), Bound: -1})
 			uses := l.Take(nil, at(0), at(0), d, false, 0)
-			l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{"tokens": c.less}}}, false)
+			l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{"tokens": int64(c.less)}}}, false)
 			equal(t, "hand", l.State(at(0)).Hand, c.hand)
 			var back []store.Part
 			if c.back > 0 {
-				back = []store.Part{{Slot: 1, Cost: []int{c.back}}}
+				back = []store.Part{{Slot: 1, Cost: []int64{c.back}}}
 			}
 			equal(t, "back", l.unsent.back, back)
 			equal(t, "at once", l.Wake() == at(0), c.back > 0)
@@ -322,7 +322,7 @@ func TestSettleLatestFirst(t *testing.T) {
 	l.Settle(at(105*ms), uses, nil, []limit.Part{{At: at(20 * ms), Cost: quota.Costs{quota.Requests: 1}}}, false)
 	equal(t, "hand", l.State(at(105*ms)).Hand, 1) // that of 10 ms, which is of use until 110 ms
 	l.Settle(at(105*ms), uses, nil, []limit.Part{{At: at(20 * ms), Cost: quota.Costs{quota.Requests: 1}}}, false)
-	equal(t, "back", l.unsent.back, []store.Part{{Slot: 1, Cost: []int{1}}})
+	equal(t, "back", l.unsent.back, []store.Part{{Slot: 1, Cost: []int64{1}}})
 }
 
 // TestFarewell: whoever leaves gives back what is in hand, tells what there is to tell, and leaves
@@ -338,11 +338,11 @@ func TestFarewell(t *testing.T) {
 	l.Take(nil, at(0), at(0), requests(1), false, 0)
 	l.Step(at(ms), at(0), c, nil, errDown, false) // which may have told of More: it is told again, alone
 	r := l.Farewell(at(ms), at(s))
-	equal(t, "first", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold, r.Asks}, []any{int64(2), []int{1}, []store.Part(nil), false, s - ms, []store.Ask(nil)})
+	equal(t, "first", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold, r.Asks}, []any{int64(2), []int64{1}, []store.Part(nil), false, s - ms, []store.Ask(nil)})
 	l.Acknowledged()
 	l.HeldByStore(at(0), at(s), 0)
 	r = l.Farewell(at(ms), at(s))
-	equal(t, "last", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold}, []any{int64(3), []int{1}, []store.Part{{Slot: 2, Cost: []int{1}}}, true, time.Duration(0)})
+	equal(t, "last", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold}, []any{int64(3), []int64{1}, []store.Part{{Slot: 2, Cost: []int64{1}}}, true, time.Duration(0)})
 }
 
 // TestIdle: what keeps a Lease from being forgotten.
@@ -374,13 +374,13 @@ func TestSlotsExpire(t *testing.T) {
 	var h heldSlots
 	h.reset(1)
 	for _, until := range []monotime.Time{5, 7} {
-		h.put(&heldSlot{id: int64(until), from: 1, until: until, left: []int{1}})
+		h.put(&heldSlot{id: int64(until), from: 1, until: until, left: []int64{1}})
 	}
 	for _, test := range []struct {
 		now  monotime.Time
 		want int // how many are left
 	}{{5, 2}, {6, 1}, {7, 1}, {8, 0}} {
-		if h.expire(test.now); len(h.list) != test.want || h.inHand[0] != test.want {
+		if h.expire(test.now); len(h.list) != test.want || h.inHand[0] != int64(test.want) {
 			t.Errorf("at %d: %d slots with %d, want %d", test.now, len(h.list), h.inHand[0], test.want)
 		}
 	}

@@ -51,10 +51,10 @@ func (s *sender) knows(qs quota.Quotas) {
 // send has a cost of one unit go.
 func (s *sender) send(r *rand.Rand) {
 	unit, n := s.l.quotas[r.IntN(len(s.l.quotas))].Unit, 1+r.IntN(3)
-	cost := make([]int, len(s.l.quotas))
+	cost := make([]int64, len(s.l.quotas))
 	for i, q := range s.l.quotas {
 		if q.Unit == unit {
-			cost[i] = n
+			cost[i] = int64(n)
 		}
 	}
 	s.l.went(s.now, cost, 1)
@@ -79,7 +79,7 @@ func (s *sender) lacks(i int) string {
 		}
 		for _, o := range told {
 			if o.at > from {
-				known += o.cost[i]
+				known += int(o.cost[i])
 			}
 		}
 		if known < sent {
@@ -102,7 +102,7 @@ func TestWentIsTold(t *testing.T) {
 		s := sender{l: newLease(t, drawn().String(), 0), now: at(2 * time.Hour)}
 		for range 5 + r.IntN(60) {
 			s.knows(s.l.quotas)
-			s.now = s.now.Add(time.Duration(r.IntN(1+[]int{1000, 10_000, 100_000, 1_000_000}[r.IntN(4)])) * time.Millisecond)
+			s.now = s.now.Add(time.Duration(r.IntN(int(1+[]int64{1000, 10_000, 100_000, 1_000_000}[r.IntN(4)]))) * time.Millisecond)
 			s.knows(s.l.quotas)
 			switch r.IntN(8) {
 			case 0:

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"math"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -15,8 +16,8 @@ import (
 type bucket struct {
 	steady
 	ledger *rate.Limiter
-	burst  int  // of the ledger, which would lock to tell it
-	debt   bool // a cost above the burst needs no more than the burst
+	burst  int64 // of the ledger, which would lock to tell it
+	debt   bool  // a cost above the burst needs no more than the burst
 	peaks  Peaks[float64]
 
 	// What is in the ledger, which locks, and reckons in time.Time: to ask it costs much of a grant.
@@ -27,16 +28,16 @@ type bucket struct {
 	// So many went at that instant, and are not in the ledger yet; zero if all are. When the bucket is full
 	// again, they make no difference any more, and need not be entered at all: that is most of what a grant of
 	// takeNow costs.
-	late int
+	late int64
 }
 
 // dust is less than a rounding error in a number of tokens.
 const dust = 1e-9
 
 func newBucket(q quota.Quota) *bucket {
-	perSecond := perSecond(q)
+	perSecond, burst := perSecond(q), toInt(q.Burst)
 	return &bucket{
-		ledger: rate.NewLimiter(rate.Limit(perSecond), q.Burst), burst: q.Burst, debt: q.Debt, level: float64(q.Burst), rate: perSecond,
+		ledger: rate.NewLimiter(rate.Limit(perSecond), burst), burst: int64(burst), debt: q.Debt, level: float64(burst), rate: perSecond,
 	}
 }
 
@@ -48,7 +49,7 @@ func (b *bucket) tokensAt(t monotime.Time) float64 {
 // enter brings the ledger up to date.
 func (b *bucket) enter() {
 	if b.late > 0 {
-		b.ledger.AllowN(b.at.Std(), b.late)
+		b.ledger.AllowN(b.at.Std(), int(b.late)) // no more than the burst
 		b.late = 0
 	}
 }
@@ -57,7 +58,7 @@ func (b *bucket) enter() {
 func (b *bucket) changed(at monotime.Time) { b.level, b.at = b.ledger.TokensAt(at.Std()), at }
 
 // When implements Limit.
-func (b *bucket) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (b *bucket) When(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 	if n > b.burst {
 		if !b.debt {
 			return t, false
@@ -74,23 +75,32 @@ func (b *bucket) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 // Take implements Limit. It uses ReserveN, which charges even if rounding left the bucket a
 // billionth of a token short of what When promised, and more than is there, but not more
 // than the burst: so that is raised for as long as it takes.
-func (b *bucket) Take(due, now monotime.Time, n int) {
+func (b *bucket) Take(due, now monotime.Time, n int64) {
 	b.enter()
 	left := b.tokensAt(due)
 	b.peaks.Note(now, float64(b.burst)-left, dust)
-	n = int(tokens(n))
+	n = tokens(n)
 	b.level, b.at = left-float64(n), due
 	at := due.Std()
 	if n > b.burst {
-		b.ledger.SetBurstAt(at, n)
-		defer b.ledger.SetBurstAt(at, b.burst)
+		b.ledger.SetBurstAt(at, toInt(n))
+		defer b.ledger.SetBurstAt(at, int(b.burst))
 	}
-	b.ledger.ReserveN(at, n)
+	b.reserve(at, n)
+}
+
+// reserve takes n out of the ledger, or puts it in if it is negative, and brings the ledger to an instant: by one call, but
+// for what is beyond an int of 32 bits.
+func (b *bucket) reserve(at time.Time, n int64) {
+	for part := int64(math.MaxInt); part == math.MaxInt || part == -math.MaxInt; n -= part {
+		part = min(max(n, -math.MaxInt), math.MaxInt)
+		b.ledger.ReserveN(at, int(part))
+	}
 }
 
 // takeNow is When and Take of n that go now, or not at all, by one call of the ledger at most. It reports
 // whether they go.
-func (b *bucket) takeNow(now monotime.Time, n int) bool {
+func (b *bucket) takeNow(now monotime.Time, n int64) bool {
 	left := b.tokensAt(now)
 	if n > b.burst || left < float64(n) {
 		return false
@@ -107,19 +117,19 @@ func (b *bucket) takeNow(now monotime.Time, n int) bool {
 
 // Give implements Limit. It credits what of n would not have spilled over since it went.
 // ReserveN of a negative number does so (AllowN would not, to a bucket that stays in debt).
-func (b *bucket) Give(now, went monotime.Time, n int) {
+func (b *bucket) Give(now, went monotime.Time, n int64) {
 	left := b.peaks.Refund(went, float64(n), b.room(now))
 	if left <= 0 {
 		return
 	}
 	b.enter()
 	whole := math.Floor(left)
-	b.ledger.ReserveN(now.Std(), -int(whole))
+	b.reserve(now.Std(), -int64(whole))
 	if part := left - whole; part > 0 {
 		// The ledger takes whole tokens only: for the rest, its time is put back by as long
 		// as that takes to come in.
 		now = now.Add(-seconds(part, b.rate))
-		b.ledger.SetBurstAt(now.Std(), b.burst)
+		b.ledger.SetBurstAt(now.Std(), int(b.burst))
 	}
 	b.changed(now)
 }
@@ -141,9 +151,9 @@ func (b *bucket) Set(now monotime.Time, q quota.Quota) bool {
 	}
 	b.peaks.Note(now, b.room(now), dust)
 	b.enter()
-	b.rate, b.burst = perSecond(q), q.Burst
+	b.rate, b.burst = perSecond(q), int64(toInt(q.Burst))
 	b.ledger.SetLimitAt(now.Std(), rate.Limit(b.rate))
-	b.ledger.SetBurstAt(now.Std(), b.burst)
+	b.ledger.SetBurstAt(now.Std(), int(b.burst))
 	b.changed(now)
 	b.peaks.Note(now, b.room(now), dust) // what it can no longer hold is gone
 	b.debt = q.Debt

@@ -15,36 +15,36 @@ import (
 func TestBucketAgainstDefinition(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		q := quota.Quota{N: []int{4, 10, 50}[r.IntN(3)], Per: time.Second, Burst: 1 + r.IntN(20), Debt: r.IntN(2) == 0}
+		q := quota.Quota{N: int64([]int{4, 10, 50}[r.IntN(3)]), Per: time.Second, Burst: int64(1 + r.IntN(20)), Debt: r.IntN(2) == 0}
 		l := New(explicit(q), 0)
 		interval := q.Per / time.Duration(q.N)
 		now := monotime.Time(1)
 		full := now // when the bucket is full
 		for range 100 {
-			now = now.Add(time.Duration(r.IntN(3*q.Burst)) * interval / 2)
-			ahead, n := r.IntN(3), 1+r.IntN(q.Burst+2)
-			at, ok := l.When(now, ahead, n)
-			if ok != (n <= q.Burst || q.Debt) {
+			now = now.Add(time.Duration(r.IntN(int(3*q.Burst))) * interval / 2)
+			ahead, n := r.IntN(3), 1+r.IntN(int(q.Burst+2))
+			at, ok := l.When(now, int64(ahead), int64(n))
+			if ok != (int64(n) <= q.Burst || q.Debt) {
 				t.Fatalf("%v: of %d, when says %v", q, n, ok)
 			}
 			if !ok {
 				continue
 			}
 			// So many tokens may be missing from a full bucket then, as time.
-			spare := time.Duration(q.Burst-min(n, q.Burst)-ahead) * interval
+			spare := time.Duration(q.Burst-min(int64(n), q.Burst)-int64(ahead)) * interval
 			if want := max(now, max(full, now).Add(-spare)); at != want {
 				t.Fatalf("seed %d, %v: at %d, %d behind %d may go at %d, want %d", seed, q, now, n, ahead, at, want)
 			}
 			if r.IntN(3) == 0 {
 				continue
 			}
-			now, _ = l.When(now, 0, n)
-			if now = max(now, full.Add(-time.Duration(q.Burst-min(n, q.Burst))*interval)); r.IntN(4) == 0 {
-				l.Take(now, now, n)
-				l.Give(now, now, n) // at once: as if it had never gone
+			now, _ = l.When(now, 0, int64(n))
+			if now = max(now, full.Add(-time.Duration(q.Burst-min(int64(n), q.Burst))*interval)); r.IntN(4) == 0 {
+				l.Take(now, now, int64(n))
+				l.Give(now, now, int64(n)) // at once: as if it had never gone
 				continue
 			}
-			l.Take(now, now, n)
+			l.Take(now, now, int64(n))
 			full = max(full, now).Add(time.Duration(n) * interval)
 		}
 		for _, at := range []monotime.Time{now, max(now, full.Add(-interval)), max(now, full)} {
@@ -52,6 +52,20 @@ func TestBucketAgainstDefinition(t *testing.T) {
 				t.Fatalf("seed %d, %v: at %d idle %v, full at %d", seed, q, at, l.Idle(at), full)
 			}
 		}
+	}
+}
+
+// TestBucketBeyond32Bits charges 6 GB to 1GB/s debt at once, and gives them back.
+func TestBucketBeyond32Bits(t *testing.T) {
+	const now = monotime.Time(1)
+	l := New(explicit(quota.Quota{N: 1e9, Per: time.Second, Debt: true}), 0)
+	l.Take(now, now, 6e9)
+	if at, ok := l.When(now, 0, 1e9); !ok || at != now.Add(6*time.Second) {
+		t.Errorf("after 6 GB, 1 GB may go at %d, %v, want 6 s later", at, ok)
+	}
+	l.Give(now, now, 6e9)
+	if at, ok := l.When(now, 0, 1e9); !ok || at != now {
+		t.Errorf("when 6 GB are back, 1 GB may go at %d, %v, want now", at, ok)
 	}
 }
 
@@ -96,7 +110,7 @@ func TestBucketGive(t *testing.T) {
 	} {
 		b := New(quota.Quota{N: 10, Per: time.Second, Kind: quota.TokenBucket, Burst: 10}, 0)
 		test.do(b)
-		if got, ok := b.When(at(test.now), 0, test.n); !ok || got != at(test.want) {
+		if got, ok := b.When(at(test.now), 0, int64(test.n)); !ok || got != at(test.want) {
 			t.Errorf("%s: %d may go at %v, want %d ms: %s", name, test.n, got.Sub(at(0)), test.want, test.comment)
 		}
 	}
@@ -109,7 +123,7 @@ func TestBucketMirrorsTheLedger(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 18))
 		draw := func() quota.Quota {
-			return explicit(quota.Quota{N: 1 + r.IntN(50), Per: time.Duration(1 + r.Int64N(1e10)), Burst: 1 + r.IntN(20), Debt: true, Kind: quota.TokenBucket})
+			return explicit(quota.Quota{N: int64(1 + r.IntN(50)), Per: time.Duration(1 + r.Int64N(1e10)), Burst: int64(1 + r.IntN(20)), Debt: true, Kind: quota.TokenBucket})
 		}
 		q, now := draw(), monotime.Time(1)
 		b, prompt := newBucket(q), newBucket(q)
@@ -122,20 +136,20 @@ func TestBucketMirrorsTheLedger(t *testing.T) {
 				do = func(b *bucket) bool { return b.Set(now, q) }
 			case 1:
 				went, n := now.Add(-time.Duration(r.Int64N(5e9))), 1+r.IntN(5)
-				do = func(b *bucket) bool { b.Give(now, went, n); return true }
+				do = func(b *bucket) bool { b.Give(now, went, int64(n)); return true }
 			case 2:
 				due, n := now.Add(-time.Duration(r.IntN(2e6))), 1+r.IntN(30) // a timer that is late, a cost above the burst
-				do = func(b *bucket) bool { b.Take(due, now, n); return true }
+				do = func(b *bucket) bool { b.Take(due, now, int64(n)); return true }
 			case 3, 4, 5:
 				n := 1 + r.IntN(3)
 				do = func(b *bucket) bool {
 					if b != prompt {
-						return b.takeNow(now, n)
+						return b.takeNow(now, int64(n))
 					}
-					if n > b.burst || b.tokensAt(now) < float64(n) {
+					if int64(n) > b.burst || b.tokensAt(now) < float64(n) {
 						return false
 					}
-					b.Take(now, now, n)
+					b.Take(now, now, int64(n))
 					return true
 				}
 			default:

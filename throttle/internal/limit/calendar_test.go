@@ -46,7 +46,7 @@ func TestCalendarAgainstDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 20))
 		for _, c := range civilQuotas {
 			q, wall := c.q, time.Date(2023+r.IntN(3), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 0, 0, r.IntN(1e9), time.UTC)
-			q.N = 1 + r.IntN(20)
+			q.N = int64(1 + r.IntN(20))
 			zone, err := time.LoadLocation(q.Zone)
 			if err != nil {
 				t.Fatal(err)
@@ -68,30 +68,30 @@ func TestCalendarAgainstDefinition(t *testing.T) {
 				return n
 			}
 			for now := monotime.Time(1); now < monotime.Time(4*long+3*day); {
-				n := 1 + r.IntN(q.N+1)
-				at, ok := l.When(now, 0, n)
-				if ok != (n <= q.N) {
+				n := 1 + r.IntN(int(q.N+1))
+				at, ok := l.When(now, 0, int64(n))
+				if ok != (int64(n) <= q.N) {
 					t.Fatalf("%v: of %d, when says %v", q, n, ok)
 				}
 				if !ok {
 					continue
 				}
-				if at < now || used(at)+n > q.N || at > now && used(at-1)+n <= q.N {
+				if at < now || int64(used(at)+n) > q.N || at > now && int64(used(at-1)+n) <= q.N {
 					t.Fatalf("%v: at %v, %d may go at %v, with %d used, and %d just before", q, wall.Add(time.Duration(now)).In(zone), n, wall.Add(time.Duration(at)).In(zone), used(at), used(at-1))
 				}
 				for ahead := range 3 * q.N {
-					more, _ := l.When(now, ahead, n)
+					more, _ := l.When(now, ahead, int64(n))
 					// Those ahead go one by one, as early as they may.
-					room, window := q.N-used(now), now
+					room, window := q.N-int64(used(now)), now
 					for left := ahead; ; {
-						if left+n <= room {
+						if left+int64(n) <= room {
 							break
 						}
 						left = max(left-room, 0)
 						for room, window = q.N, later(t, l.(*Grid), window); left >= q.N; window = later(t, l.(*Grid), window) {
 							left -= q.N
 						}
-						if left+n > q.N {
+						if left+int64(n) > q.N {
 							left, room = 0, 0
 						}
 					}
@@ -105,12 +105,12 @@ func TestCalendarAgainstDefinition(t *testing.T) {
 				case 1:
 					if len(went) > 0 {
 						i := len(went) - 1 - r.IntN(min(len(went), 4))
-						l.Give(now, went[i].at, went[i].n)
+						l.Give(now, went[i].at, int64(went[i].n))
 						went = append(went[:i:i], went[i+1:]...)
 					}
 				default:
 					now = at
-					l.Take(at, at, n)
+					l.Take(at, at, int64(n))
 					went = append(went, charge{at, n})
 				}
 				if l.Idle(now) != (used(now) == 0) {
@@ -161,12 +161,14 @@ func TestCalendarSpread(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		n := 1 + r.IntN(200)
 		wall := time.Date(2024, 2, 10, 12, 0, 0, r.IntN(1e9), time.UTC)
-		l := New(explicit(quota.Quota{N: n, Months: 1}), wall.UnixNano()).(*Grid)
-		l.setSpread(func(of int, _ time.Duration) Spread { return Spread{Below: (of + 4) / 5, Gap: time.Hour << r.IntN(12)} })
+		l := New(explicit(quota.Quota{N: int64(n), Months: 1}), wall.UnixNano()).(*Grid)
+		l.setSpread(func(of int64, _ time.Duration) Spread {
+			return Spread{Below: (of + 4) / 5, Gap: time.Hour << r.IntN(12)}
+		})
 		now, last := monotime.Time(1), monotime.Time(0)
 		for range 300 {
 			k := 1 + r.IntN(min(3, n))
-			at, ok := l.When(now, 0, k)
+			at, ok := l.When(now, 0, int64(k))
 			_, used, _ := l.count(now)
 			_, end := l.window(now)
 			unspread := now
@@ -179,21 +181,21 @@ func TestCalendarSpread(t *testing.T) {
 			if at > unspread {
 				spread++
 				left := time.Duration(n - int(used))
-				if gap := min(end.Sub(last)/(left+1), l.spread.Gap); int(left) >= l.spread.Below || at != min(last.Add(time.Duration(k)*gap), end) {
+				if gap := min(end.Sub(last)/(left+1), l.spread.Gap); int64(left) >= l.spread.Below || at != min(last.Add(time.Duration(k)*gap), end) {
 					t.Errorf("%d of %d go at %d, %v after the last, with %d left until %d", k, n, at, at.Sub(last), left, end)
 				}
 			}
-			if l.isSpread(now, 0, k, at) != (at > unspread) {
+			if l.isSpread(now, 0, int64(k), at) != (at > unspread) {
 				t.Fatal("isSpread differs")
 			}
-			if !opens(l, at, 0, k) || at > now && opens(l, at-1, 0, k) {
-				t.Fatalf("%d of %d may go at %d, says When: open then %v, just before %v", k, n, at, opens(l, at, 0, k), opens(l, at-1, 0, k))
+			if !opens(l, at, 0, int64(k)) || at > now && opens(l, at-1, 0, int64(k)) {
+				t.Fatalf("%d of %d may go at %d, says When: open then %v, just before %v", k, n, at, opens(l, at, 0, int64(k)), opens(l, at-1, 0, int64(k)))
 			}
 			if at = max(at, now.Add(time.Duration(r.Int64N(2)*r.Int64N(int64(day))))); r.IntN(3) == 0 && at > now {
 				continue // nobody goes
 			}
 			now, last = at, at
-			l.Take(now, now, k)
+			l.Take(now, now, int64(k))
 		}
 	}
 	if spread < 1000 {

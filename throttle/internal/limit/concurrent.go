@@ -15,7 +15,7 @@ type concurrent struct {
 }
 
 // When implements Limit. What only the end of a request lets go may go after the longest span.
-func (c *concurrent) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (c *concurrent) When(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 	if tokens(n) > c.n {
 		return t, false
 	}
@@ -26,10 +26,10 @@ func (c *concurrent) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 }
 
 // Take implements Limit.
-func (c *concurrent) Take(_, _ monotime.Time, n int) { c.used += tokens(n) }
+func (c *concurrent) Take(_, _ monotime.Time, n int64) { c.used += tokens(n) }
 
 // Give implements Limit.
-func (c *concurrent) Give(_, _ monotime.Time, n int) { c.used = max(c.used-tokens(n), 0) }
+func (c *concurrent) Give(_, _ monotime.Time, n int64) { c.used = max(c.used-tokens(n), 0) }
 
 // Idle implements Limit.
 func (c *concurrent) Idle(monotime.Time) bool { return c.used == 0 }
@@ -39,6 +39,6 @@ func (c *concurrent) Set(_ monotime.Time, q quota.Quota) bool {
 	if q.N == 0 || q.Kind != c.kind {
 		return false
 	}
-	c.n = int64(q.N)
+	c.n = q.N
 	return true
 }

@@ -25,18 +25,18 @@ type Demand struct {
 type Haste struct{ First, Latest monotime.Time }
 
 // In returns what is asked for of a quota, whose Unit is canonical.
-func (d *Demand) In(q *quota.Quota) int {
+func (d *Demand) In(q *quota.Quota) int64 {
 	switch {
 	case q.Unit != "":
 		n, said := d.Costs[q.Unit]
 		if d.Silent > 0 && (!said || d.Claims > 1) {
-			n += d.Silent * d.Kind.Cost(q.Unit)
+			n += int64(d.Silent) * d.Kind.Cost(q.Unit)
 		}
 		return n
 	case q.Kind.Concurrent():
-		return d.Claims
+		return int64(d.Claims)
 	}
-	return d.N
+	return int64(d.N)
 }
 
 // Shares reports whether d and o draw on the same quota.
@@ -96,7 +96,7 @@ func (d *Demand) Add(o *Demand, sign int) {
 		d.Costs = quota.Costs{}
 	}
 	for unit, n := range o.Costs {
-		if d.Costs[unit] += sign * n; d.Costs[unit] == 0 {
+		if d.Costs[unit] += int64(sign) * n; d.Costs[unit] == 0 {
 			delete(d.Costs, unit)
 		}
 	}

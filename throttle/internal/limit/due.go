@@ -12,7 +12,7 @@ type Due struct {
 	Unreserved monotime.Time // when it could go but for what is reserved: until then it stands in the way of others
 	Cause      Cause
 	Quota      string // which quota or limit it waits for; empty if none in particular
-	Cost       int    // what was asked for of the quota, if Never
+	Cost       int64  // what was asked for of the quota, if Never
 	Never      bool   // no wait helps: the cost is above what the quota ever grants
 }
 

@@ -48,7 +48,7 @@ func NewGrid(q quota.Quota, wall int64) *Grid {
 }
 
 func (g *Grid) setQuota(q quota.Quota) {
-	g.kind, g.n, g.per, g.calendar, g.spread = q.Kind, int64(q.N), q.Per, nil, Spread{}
+	g.kind, g.n, g.per, g.calendar, g.spread = q.Kind, q.N, q.Per, nil, Spread{}
 	if !onCalendar(&q) {
 		return
 	}
@@ -102,7 +102,7 @@ func (g *Grid) Estimates() bool { return g.kind == quota.EstimatedWindow }
 func (g *Grid) N() int64 { return g.n }
 
 // SetN changes how many tokens are granted in a window, and nothing else.
-func (g *Grid) SetN(n int) { g.n = int64(n) }
+func (g *Grid) SetN(n int64) { g.n = n }
 
 // Follow has the windows lie as those of a clock do from now on. It was at the phase for which they
 // were made.
@@ -171,7 +171,7 @@ func (g *Grid) follows(start monotime.Time) bool {
 }
 
 // When implements Limit. What is ahead goes token by token.
-func (g *Grid) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (g *Grid) When(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 	if tokens(n) > g.n {
 		return t, false
 	}
@@ -209,7 +209,7 @@ func (g *Grid) packed(t monotime.Time, current, ahead, n int64) monotime.Time {
 func (g *Grid) spreadFrom(at monotime.Time, n int64) monotime.Time {
 	_, current, _ := g.count(at)
 	left := g.n - current
-	if current == 0 || left <= 0 || left >= int64(g.spread.Below) {
+	if current == 0 || left <= 0 || left >= g.spread.Below {
 		return at
 	}
 	_, end := g.window(at)
@@ -218,7 +218,7 @@ func (g *Grid) spreadFrom(at monotime.Time, n int64) monotime.Time {
 }
 
 // isSpread implements spreading.
-func (g *Grid) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool {
+func (g *Grid) isSpread(t monotime.Time, ahead, n int64, at monotime.Time) bool {
 	spread := g.spread
 	g.spread = Spread{}
 	unspread, _ := g.When(t, ahead, n)
@@ -227,7 +227,7 @@ func (g *Grid) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool {
 }
 
 // setSpread implements spreading.
-func (g *Grid) setSpread(spread func(int, time.Duration) Spread) { g.spread = spread(int(g.n), g.per) }
+func (g *Grid) setSpread(spread func(int64, time.Duration) Spread) { g.spread = spread(g.n, g.per) }
 
 // afterSetting is When after the clock was set, for a claim that nothing is ahead of: no more than 2N in any
 // Per, and no wait for the end of a window for longer than Per after the last that went in it.
@@ -297,7 +297,7 @@ func within(per time.Duration, count, room int64) time.Duration {
 }
 
 // Take implements Limit.
-func (g *Grid) Take(_, now monotime.Time, n int) {
+func (g *Grid) Take(_, now monotime.Time, n int64) {
 	g.at(now)
 	g.advance(now)
 	g.Current += tokens(n)
@@ -305,7 +305,7 @@ func (g *Grid) Take(_, now monotime.Time, n int) {
 }
 
 // Give implements Limit.
-func (g *Grid) Give(_, went monotime.Time, n int) {
+func (g *Grid) Give(_, went monotime.Time, n int64) {
 	start := g.Start
 	if g.lately.carried {
 		start = g.lately.from

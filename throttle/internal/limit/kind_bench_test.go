@@ -15,7 +15,7 @@ func BenchmarkKinds(b *testing.B) {
 	for kind := quota.TokenBucket; kind <= quota.EstimatedWindow; kind++ {
 		for _, n := range []int{100, 100_000} {
 			b.Run(fmt.Sprintf("%v/N=%d", kind, n), func(b *testing.B) {
-				l := New(explicit(quota.Quota{N: n, Per: time.Second, Kind: kind}), 0)
+				l := New(explicit(quota.Quota{N: int64(n), Per: time.Second, Kind: kind}), 0)
 				at := monotime.Time(1)
 				b.ReportAllocs()
 				for b.Loop() {

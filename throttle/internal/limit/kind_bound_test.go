@@ -40,29 +40,29 @@ func TestKindsAhead(t *testing.T) {
 			l := New(explicit(q), r.Int64N(1e9))
 			now := monotime.Time(1)
 			for range 30 {
-				ahead, n := r.IntN(4*q.N), 1+r.IntN(q.N)
-				said, _ := l.When(now, ahead, n)
+				ahead, n := r.IntN(int(4*q.N)), 1+r.IntN(int(q.N))
+				said, _ := l.When(now, int64(ahead), int64(n))
 				single := r.IntN(2) == 0
 				c, at := clone(l), now
 				for left := ahead; left > 0; {
 					piece := 1
 					if !single {
-						piece = 1 + r.IntN(min(left, q.N))
+						piece = 1 + r.IntN(min(left, int(q.N)))
 					}
-					at, _ = c.When(at, 0, piece)
-					c.Take(at, at, piece)
+					at, _ = c.When(at, 0, int64(piece))
+					c.Take(at, at, int64(piece))
 					left -= piece
 				}
-				at, _ = c.When(at, 0, n)
+				at, _ = c.When(at, 0, int64(n))
 				exact := single && q.Kind != quota.SlidingWindow && q.Kind != quota.EstimatedWindow && (q.Kind != quota.Plain || q.N <= quota.PlainCells)
 				if said > at || exact && said != at {
 					t.Fatalf("%v: at %d, %d behind %d may go at %d, says when; it was %d", q, now, n, ahead, said, at)
 				}
 
-				m := 1 + r.IntN(q.N)
-				at, _ = l.When(now, 0, m)
+				m := 1 + r.IntN(int(q.N))
+				at, _ = l.When(now, 0, int64(m))
 				now = at.Add(time.Duration(r.Int64N(int64(q.Per)>>r.IntN(6) + 1)))
-				l.Take(now, now, m)
+				l.Take(now, now, int64(m))
 			}
 		}
 	}
@@ -88,16 +88,16 @@ func TestKindsNeverMore(t *testing.T) {
 				now = now.Add(time.Duration(r.Int64N(int64(q.Per)>>r.IntN(8) + 1)))
 				// Whoever holds a grant for longer than Per has sent it.
 				open = slices.DeleteFunc(open, func(c definition.Charge) bool { return monotime.Time(c.At) <= now.Add(-q.Per) })
-				n := 1 + r.IntN(q.N)
-				if at, _ := l.When(now, 0, n); at == now {
-					l.Take(now, now, n)
+				n := 1 + r.IntN(int(q.N))
+				if at, _ := l.When(now, 0, int64(n)); at == now {
+					l.Take(now, now, int64(n))
 					h.Went = append(h.Went, definition.Charge{At: int(now), N: n})
 					open = append(open, h.Went[len(h.Went)-1])
 				} else if i := len(open) - 1; i >= 0 && r.IntN(3) == 0 {
 					i = r.IntN(len(open))
 					c := open[i]
 					open = slices.Delete(open, i, i+1)
-					l.Give(now, monotime.Time(c.At), c.N)
+					l.Give(now, monotime.Time(c.At), int64(c.N))
 					j := slices.Index(h.Went, c)
 					h.Went = slices.Delete(h.Went, j, j+1)
 				}
@@ -105,7 +105,7 @@ func TestKindsNeverMore(t *testing.T) {
 			sent := h.Went
 			for i := range sent {
 				h.Went = sent[:i]
-				if used := h.Used(sent[i].At); used+sent[i].N > q.N {
+				if used := h.Used(sent[i].At); int64(used+sent[i].N) > q.N {
 					t.Fatalf("%v, wall %d: %d went at %d, when %d were used\n%v", q, h.Wall, sent[i].N, sent[i].At, used, sent)
 				}
 			}
@@ -124,12 +124,12 @@ func TestSlidingWindowLoss(t *testing.T) {
 		log.Quota.Kind, log.Quota.Per = quota.SlidingLog, q.Per+q.Per/time.Duration(q.Cells)
 		for now := range 1000 {
 			n := 1 + r.IntN(5)
-			at, _ := l.When(monotime.Time(now), 0, n)
-			if log.Used(now)+n <= q.N && at > monotime.Time(now) {
+			at, _ := l.When(monotime.Time(now), 0, int64(n))
+			if int64(log.Used(now)+n) <= q.N && at > monotime.Time(now) {
 				t.Fatalf("%v: at %d, %d may go at %d", q, now, n, at)
 			}
 			if at == monotime.Time(now) && r.IntN(4) == 0 {
-				l.Take(at, at, n)
+				l.Take(at, at, int64(n))
 				log.Went = append(log.Went, definition.Charge{At: now, N: n})
 			}
 			if cells := len(l.log.Live()); cells > q.Cells+2 {
@@ -167,22 +167,22 @@ func TestSlidingLogMemory(t *testing.T) {
 
 // TestKindsBeyond: no number is too large for the arithmetic.
 func TestKindsBeyond(t *testing.T) {
-	n := int(min(int64(quota.MaxN), math.MaxInt))
+	n := int(min(quota.MaxN, math.MaxInt))
 	for kind := quota.FixedWindow; kind <= quota.EstimatedWindow; kind++ {
-		q := quota.Quota{Kind: kind, N: n, Per: monotime.Longest}
+		q := quota.Quota{Kind: kind, N: int64(n), Per: monotime.Longest}
 		if err := q.Validate(); err != nil {
 			t.Fatal(err)
 		}
 		l := New(explicit(q), 1<<60)
 		for now := monotime.Time(1); now < monotime.Time(2*monotime.Longest); now = now.Add(monotime.Longest / 3) {
 			for _, m := range []int{1, n / 2, n, math.MaxInt} {
-				if at, _ := l.When(now, math.MaxInt, m); at < now {
+				if at, _ := l.When(now, math.MaxInt, int64(m)); at < now {
 					t.Errorf("%v: %d may go at %d, before %d", q, m, at, now)
 				}
-				l.Take(now, now, m) // not due
+				l.Take(now, now, int64(m)) // not due
 			}
 			l.Give(now, now, math.MaxInt)
-			if at, ok := l.When(now, math.MaxInt/2, n); !ok || at < now {
+			if at, ok := l.When(now, math.MaxInt/2, int64(n)); !ok || at < now {
 				t.Errorf("%v: %d, %v", q, at, ok)
 			}
 		}
@@ -322,36 +322,36 @@ func TestSlidingInDebt(t *testing.T) {
 	for seed := range whole.Or[uint64](100, 300) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		for _, kind := range []quota.Kind{quota.Plain, quota.SlidingLog, quota.SlidingWindow} {
-			q := explicit(quota.Quota{Kind: kind, N: 1 + r.IntN([]int{4, 70}[seed%2]), Per: 1280})
+			q := explicit(quota.Quota{Kind: kind, N: int64(1 + r.IntN([]int{4, 70}[seed%2])), Per: 1280})
 			h := &definition.History{Quota: q, Unit: 1}
 			l, now := New(q, 0), 0
 			charge := func(n int) {
-				l.Take(monotime.Time(now), monotime.Time(now), n)
+				l.Take(monotime.Time(now), monotime.Time(now), int64(n))
 				h.Went = append(h.Went, definition.Charge{At: now, N: n})
 			}
 			for range 300 {
 				now += r.IntN(1 + 1280>>r.IntN(11))
 				switch k := r.IntN(12); {
 				case k < 4: // settled for more
-					charge(1 + r.IntN(1+2*q.N/3))
+					charge(1 + r.IntN(int(1+2*q.N/3)))
 				case k < 7 && len(h.Went) > 0: // settled for less
 					c := &h.Went[len(h.Went)-1-r.IntN(min(len(h.Went), 8))]
 					if went, alike := h.Without(*c); alike {
-						l.Give(monotime.Time(now), monotime.Time(c.At), c.N)
+						l.Give(monotime.Time(now), monotime.Time(c.At), int64(c.N))
 						h.Went = went
 					}
 				case k == 7:
-					if n := 1 + r.IntN(2*q.N); kind != quota.Plain || (n > quota.PlainCells) == (q.N > quota.PlainCells) { // else what has gone remains in its cells
-						q.N = n
+					if n := 1 + r.IntN(int(2*q.N)); kind != quota.Plain || (n > quota.PlainCells) == (q.N > quota.PlainCells) { // else what has gone remains in its cells
+						q.N = int64(n)
 					}
 					h.Quota = q
 					if !l.Set(monotime.Time(now), q) {
 						t.Fatal("another kind")
 					}
 				default:
-					n := 1 + r.IntN(q.N)
-					at, _ := l.When(monotime.Time(now), 0, n)
-					room := func(at int) bool { return h.Used(at)+n <= q.N }
+					n := 1 + r.IntN(int(q.N))
+					at, _ := l.When(monotime.Time(now), 0, int64(n))
+					room := func(at int) bool { return int64(h.Used(at)+n) <= q.N }
 					if !room(int(at)) || int(at) > now && room(int(at)-1) {
 						t.Fatalf("seed %d: %v: at %d, %d may go at %d; by definition: %v, a moment before: %v\n%v",
 							seed, q, now, n, at, room(int(at)), room(int(at)-1), h.Went)

@@ -36,15 +36,15 @@ func whenIsExact(t *testing.T, r *rand.Rand, l Limit, h *definition.History) {
 		if r.IntN(3) == 0 {
 			now += r.IntN(1 + per>>r.IntN(8))
 		}
-		n := 1 + r.IntN(1+h.Quota.N>>r.IntN(3))
-		at, ok := l.When(monotime.Time(now), 0, n)
-		if ok != (n <= h.Quota.N) {
+		n := 1 + r.IntN(int(1+h.Quota.N>>r.IntN(3)))
+		at, ok := l.When(monotime.Time(now), 0, int64(n))
+		if ok != (int64(n) <= h.Quota.N) {
 			t.Fatalf("%v: of %d, when says %v", h.Quota, n, ok)
 		}
 		if !ok {
 			continue
 		}
-		room := func(at int) bool { return h.Used(at)+n <= h.Quota.N }
+		room := func(at int) bool { return int64(h.Used(at)+n) <= h.Quota.N }
 		if !room(int(at)) || int(at) > now && room(int(at)-1) || int(at) < now {
 			t.Fatalf("%v: at %d, %d may go at %d; by definition: %v, a moment before: %v\n%v",
 				h.Quota, now, n, at, room(int(at)), room(int(at)-1), h.Went)
@@ -56,13 +56,13 @@ func whenIsExact(t *testing.T, r *rand.Rand, l Limit, h *definition.History) {
 				i := len(h.Went) - 1 - r.IntN(min(len(h.Went), 4))
 				c := h.Went[i]
 				if went, alike := h.Without(c); alike {
-					l.Give(monotime.Time(now), monotime.Time(c.At), c.N)
+					l.Give(monotime.Time(now), monotime.Time(c.At), int64(c.N))
 					h.Went = went
 				}
 			}
 		default:
 			now = int(at)
-			l.Take(at, at, n)
+			l.Take(at, at, int64(n))
 			h.Went = append(h.Went, definition.Charge{At: now, N: n})
 			if len(h.Went) > 60 { // more than Per ago
 				h.Forget(now)
@@ -98,13 +98,13 @@ func TestPlainSpread(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		n := 1 + r.IntN(200)
-		l := New(explicit(quota.Quota{N: n, Per: time.Hour}), 0).(*sliding)
-		l.spread = Spread{Below: []int{(n + 4) / 5, math.MaxInt}[r.IntN(2)], Gap: 2 * time.Minute}
+		l := New(explicit(quota.Quota{N: int64(n), Per: time.Hour}), 0).(*sliding)
+		l.spread = Spread{Below: int64([]int{(n + 4) / 5, math.MaxInt}[r.IntN(2)]), Gap: 2 * time.Minute}
 		now, last := monotime.Time(1), monotime.Time(0)
 		for range 100 {
 			k := 1 + r.IntN(min(3, n))
-			at, ok := l.When(now, 0, k)
-			unspread, _ := l.unspread(now, 0, k)
+			at, ok := l.When(now, 0, int64(k))
+			unspread, _ := l.unspread(now, 0, int64(k))
 			if !ok || at < unspread {
 				t.Fatalf("%d of %d may go at %d, and unspread at %d", k, n, at, unspread)
 			}
@@ -113,14 +113,14 @@ func TestPlainSpread(t *testing.T) {
 					t.Errorf("%d of %d wait for longer than %d gaps", k, n, k)
 				}
 			}
-			if !opens(l, at, 0, k) || at > now && opens(l, at-1, 0, k) {
-				t.Fatalf("%d of %d may go at %d, says When: open then %v, just before %v", k, n, at, opens(l, at, 0, k), opens(l, at-1, 0, k))
+			if !opens(l, at, 0, int64(k)) || at > now && opens(l, at-1, 0, int64(k)) {
+				t.Fatalf("%d of %d may go at %d, says When: open then %v, just before %v", k, n, at, opens(l, at, 0, int64(k)), opens(l, at-1, 0, int64(k)))
 			}
 			if at = max(at, now.Add(time.Duration(r.Int64N(2)*r.Int64N(1e12)))); r.IntN(3) == 0 && at > now {
 				continue // nobody goes
 			}
 			now, last = at, at
-			l.Take(now, now, k)
+			l.Take(now, now, int64(k))
 		}
 	}
 	if spread < 1000 {

@@ -65,7 +65,7 @@ func whenTheClockIsSet(t *testing.T, q quota.Quota, per, longest time.Duration, 
 	if q.Kind == quota.EstimatedWindow {
 		longest += per / time.Duration(2*n) // as without a setting, after N at the beginning of a window
 	}
-	q.N = n
+	q.N = int64(n)
 	g := NewGrid(q, clock.Wall())
 	g.Follow(&clock)
 	var sent []monotime.Time // one each
@@ -84,7 +84,7 @@ func whenTheClockIsSet(t *testing.T, q quota.Quota, per, longest time.Duration, 
 		}
 		now := clock.Now()
 		ahead := r.IntN(2 * n)
-		least, _ := g.When(now, ahead, 1)
+		least, _ := g.When(now, int64(ahead), 1)
 		if at, _ := g.When(now, 0, 1); at > now {
 			if least < at && ahead > 0 && !g.lately.wasSet(now) {
 				t.Fatalf("%d ahead, at %v; nobody ahead, at %v", ahead, least, at)

@@ -65,14 +65,14 @@ func TestLevelAgainstDefinition(t *testing.T) {
 				now += r.IntN(1 + h.Per()>>r.IntN(8))
 				got, ok := st.Level(monotime.Time(now), 0)
 				used := h.Used(now)
-				if !ok || got.Most != q.N || got.Available != q.N-used || (got.Full == 0) != (used == 0) {
+				if !ok || got.Most != q.N || got.Available != q.N-int64(used) || (got.Full == 0) != (used == 0) {
 					t.Fatalf("%v at %d: got %+v, want %d less %d", q, now, got, q.N, used)
 				}
 				if got.Full != 0 && (h.Used(int(got.Full)) != 0 || h.Used(int(got.Full)-1) == 0) {
 					t.Fatalf("%v at %d: all is back at %d, by the definition %d and %d are not a moment before and then",
 						q, now, got.Full, h.Used(int(got.Full)-1), h.Used(int(got.Full)))
 				}
-				if n := r.IntN(1 + got.Available); n > 0 {
+				if n := r.IntN(int(1 + got.Available)); n > 0 {
 					st.Take(monotime.Time(now), monotime.Time(now), &Demand{Claims: 1, N: n}, true)
 					h.Went = append(h.Went, definition.Charge{At: now, N: n})
 				}
@@ -81,4 +81,4 @@ func TestLevelAgainstDefinition(t *testing.T) {
 	}
 }
 
-func neverSpread(int, time.Duration) Spread { return Spread{} }
+func neverSpread(int64, time.Duration) Spread { return Spread{} }

@@ -31,15 +31,15 @@ type Limit interface {
 	// When returns the earliest instant, not before t, at which n tokens may go if ahead
 	// others go before them, each as early as it may. It changes nothing. With nothing
 	// ahead the answer is exact: at that instant Take holds. Ok is false if n may never go.
-	When(t monotime.Time, ahead, n int) (at monotime.Time, ok bool)
+	When(t monotime.Time, ahead, n int64) (at monotime.Time, ok bool)
 
 	// Take charges n tokens, which were due at an instant that When returned or at a later
 	// one, and go now. A late timer must not cost the tokens of a bucket, so that they count
 	// from when they were due; a window counts from when they go.
-	Take(due, now monotime.Time, n int)
+	Take(due, now monotime.Time, n int64)
 
 	// Give takes back n tokens which were charged with that now, and did not go.
-	Give(now, went monotime.Time, n int)
+	Give(now, went monotime.Time, n int64)
 
 	// Idle reports whether forgetting the limit would lose nothing: it is as it was when it
 	// was new.
@@ -74,11 +74,11 @@ func New(q quota.Quota, wall int64) Limit {
 		}
 		return newSliding(q)
 	case quota.FixedWindow:
-		return &fixed{n: int64(q.N), per: q.Per}
+		return &fixed{n: q.N, per: q.Per}
 	case quota.ClockWindow, quota.EstimatedWindow:
 		return NewGrid(q, wall)
 	case quota.InFlight, quota.Unanswered:
-		return &concurrent{kind: q.Kind, n: int64(q.N)}
+		return &concurrent{kind: q.Kind, n: q.N}
 	default:
 		return newSliding(q)
 	}
@@ -95,7 +95,7 @@ func (steady) Cool(monotime.Time) {}
 func (steady) Busy(_, _ monotime.Time) {}
 
 // tokens is n where tokens are counted: quota.MaxN at most, so that no sum of them overflows.
-func tokens(n int) int64 { return min(int64(n), quota.MaxN) }
+func tokens(n int64) int64 { return min(n, quota.MaxN) }
 
 // perSecond is the rate of q in tokens per second.
 func perSecond(q quota.Quota) float64 { return float64(q.N) / q.Per.Seconds() }

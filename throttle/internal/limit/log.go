@@ -60,7 +60,7 @@ func (l *Log) merge() {
 }
 
 // Add has n go at an instant, after all others.
-func (l *Log) Add(at monotime.Time, n int) {
+func (l *Log) Add(at monotime.Time, n int64) {
 	if i := len(l.entries) - 1; i >= l.head && at.Sub(l.entries[i].First) <= l.Cell {
 		l.entries[i].Last = at
 		l.entries[i].Number += tokens(n)
@@ -87,7 +87,7 @@ func (l *Log) compact() {
 }
 
 // Insert has n go at an instant, before or after others.
-func (l *Log) Insert(at monotime.Time, n int) {
+func (l *Log) Insert(at monotime.Time, n int64) {
 	live := l.Live()
 	i := sort.Search(len(live), func(i int) bool { return live[i].Last >= at })
 	if i == len(live) {
@@ -109,7 +109,7 @@ func (l *Log) Insert(at monotime.Time, n int) {
 
 // Join is Insert of what need not be known to the instant: it joins what is so near, before or after it. So
 // however much goes, there are no more than two such entries in so long.
-func (l *Log) Join(at monotime.Time, n int, near time.Duration) {
+func (l *Log) Join(at monotime.Time, n int64, near time.Duration) {
 	cell := l.Cell
 	l.Cell = max(cell, near)
 	live := l.Live()
@@ -122,7 +122,7 @@ func (l *Log) Join(at monotime.Time, n int, near time.Duration) {
 }
 
 // Give has n of what went at an instant be as if they had never gone, if they have not left.
-func (l *Log) Give(went monotime.Time, n int) {
+func (l *Log) Give(went monotime.Time, n int64) {
 	live := l.Live()
 	i := sort.Search(len(live), func(i int) bool { return live[i].Last >= went })
 	if i == len(live) || live[i].First > went {

@@ -19,7 +19,7 @@ type Part struct {
 type Parts []Part
 
 // In returns the sum of a unit.
-func (ps Parts) In(unit string) (n int) {
+func (ps Parts) In(unit string) (n int64) {
 	for _, p := range ps {
 		n += p.Cost[unit]
 	}
@@ -36,7 +36,7 @@ func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, 
 		if unit == "" || unit == quota.Requests {
 			unit, n = quota.Requests, max(spent[""], spent[quota.Requests])
 		}
-		switch diff := int(tokens(max(n, 0))) - ps.In(unit); {
+		switch diff := tokens(max(n, 0)) - ps.In(unit); {
 		case diff > 0:
 			more[unit] = diff
 		case diff < 0:
@@ -50,7 +50,7 @@ func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, 
 }
 
 // takeBack takes n of a unit out of the parts, the latest first, and appends what it took to less.
-func (ps Parts) takeBack(less Parts, unit string, n int) Parts {
+func (ps Parts) takeBack(less Parts, unit string, n int64) Parts {
 	for i := len(ps) - 1; i >= 0 && n > 0; i-- {
 		p := &ps[i]
 		if k := min(n, p.Cost[unit]); k > 0 {
@@ -64,7 +64,7 @@ func (ps Parts) takeBack(less Parts, unit string, n int) Parts {
 
 // Demand returns what was claimed (d), at the cost that was charged.
 func (ps Parts) Demand(d Demand) Demand {
-	d.N, d.Costs = ps.In(quota.Requests), maps.Clone(d.Costs)
+	d.N, d.Costs = toInt(ps.In(quota.Requests)), maps.Clone(d.Costs)
 	for _, p := range ps {
 		for unit := range p.Cost {
 			if unit != quota.Requests {
@@ -108,10 +108,10 @@ func (c *Charged) Parts(granted monotime.Time) Parts {
 	cost := quota.Costs{}
 	for _, costs := range [...]quota.Costs{c.Demand.Costs, c.guessed} {
 		for unit, n := range costs {
-			cost[unit] = int(tokens(n))
+			cost[unit] = tokens(n)
 		}
 	}
-	cost[quota.Requests] = int(tokens(c.Demand.N))
+	cost[quota.Requests] = tokens(int64(c.Demand.N))
 	return Parts{{At: granted, Cost: cost}}
 }
 

@@ -13,11 +13,11 @@ import (
 
 // paired returns a quota of any kind that counts in time.
 func paired(r *rand.Rand) quota.Quota {
-	q := quota.Quota{Kind: quota.Kind(r.IntN(int(quota.EstimatedWindow) + 1)), N: 1 + r.IntN(1<<r.IntN(6))}
+	q := quota.Quota{Kind: quota.Kind(r.IntN(int(quota.EstimatedWindow) + 1)), N: int64(1 + r.IntN(1<<r.IntN(6)))}
 	q.Per = time.Duration(1+r.IntN(1<<r.IntN(8))) * time.Millisecond
 	switch q.Kind {
 	case quota.TokenBucket:
-		q.Burst, q.Debt = r.IntN(1<<r.IntN(5)), r.IntN(8) == 0
+		q.Burst, q.Debt = int64(r.IntN(1<<r.IntN(5))), r.IntN(8) == 0
 	case quota.SlidingWindow:
 		q.Cells = r.IntN(20)
 	}
@@ -31,9 +31,9 @@ func paired(r *rand.Rand) quota.Quota {
 func near(r *rand.Rand, q quota.Quota) quota.Quota {
 	k := 1 + r.IntN(4)
 	q.Per *= time.Duration(k)
-	q.N = max(q.N*(k+r.IntN(2))+r.IntN(4)-1, 1)
+	q.N = max(q.N*(int64(k)+int64(r.IntN(2)))+int64(r.IntN(4))-1, 1)
 	if q.Kind == quota.TokenBucket {
-		q.Burst = max(q.Burst+r.IntN(3)-1, 0)
+		q.Burst = max(q.Burst+int64(r.IntN(3))-1, 0)
 	}
 	if r.IntN(3) == 0 {
 		q.Kind, q.Burst, q.Debt, q.Cells = paired(r).Kind, 0, false, 0
@@ -92,14 +92,14 @@ func bothGrant(r *rand.Rand, x, y quota.Quota, above bool) string {
 	for range 300 {
 		n := 1
 		if style > 0 {
-			n += r.IntN(max(x.N, x.Burst))
+			n += r.IntN(int(max(x.N, x.Burst)))
 		}
 		asked := now
 		if late {
 			// It was in line, and those before it were due before it.
 			asked = max(last, asked.Add(-time.Duration(r.Int64N(int64(Lag)+1))))
 		}
-		due, ok := lx.When(asked, 0, n)
+		due, ok := lx.When(asked, 0, int64(n))
 		if !ok {
 			continue
 		}
@@ -109,13 +109,13 @@ func bothGrant(r *rand.Rand, x, y quota.Quota, above bool) string {
 		}
 		if !above || r.IntN(3) > 0 {
 			granted = append(granted, grant{n, time.Duration(due), time.Duration(now)})
-			at, ok := ly.When(due, 0, n)
+			at, ok := ly.When(due, 0, int64(n))
 			if !ok || at > now {
 				return fmt.Sprintf("%+v, the last by the other at %v, %v", granted, time.Duration(at), ok)
 			}
-			ly.Take(at, now, n)
+			ly.Take(at, now, int64(n))
 		}
-		lx.Take(due, now, n)
+		lx.Take(due, now, int64(n))
 		switch {
 		case style == 2 && r.IntN(2) == 0, style == 3 && r.IntN(20) == 0:
 			now = now.Add(time.Duration(r.Int64N(int64(2*max(explicit(x).Per, explicit(y).Per)) >> r.IntN(6))))
@@ -168,8 +168,8 @@ func TestRedundantInFlight(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 10))
 	found := 0
 	for range 500 {
-		x := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: 1 + r.IntN(6)}
-		y := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: 1 + r.IntN(6)}
+		x := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: int64(1 + r.IntN(6))}
+		y := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: int64(1 + r.IntN(6))}
 		if redundant(x, y, r.IntN(2) == 0) == "" {
 			continue
 		}
@@ -178,19 +178,19 @@ func TestRedundantInFlight(t *testing.T) {
 		end := func(kind quota.Kind, n int) {
 			for _, l := range []Limit{lx, ly} {
 				if l.(*concurrent).kind == kind {
-					l.Give(1, 1, n)
+					l.Give(1, 1, int64(n))
 				}
 			}
 		}
 		var waiting, reading []int
 		for range 100 {
-			n := 1 + r.IntN(x.N)
-			if at, ok := lx.When(1, 0, n); ok && at == 1 {
-				if at, ok := ly.When(1, 0, n); !ok || at != 1 {
+			n := 1 + r.IntN(int(x.N))
+			if at, ok := lx.When(1, 0, int64(n)); ok && at == 1 {
+				if at, ok := ly.When(1, 0, int64(n)); !ok || at != 1 {
 					t.Fatalf("%v beside %v: %d in flight, another %d would wait until %v, %v", y, x, len(waiting)+len(reading), n, at, ok)
 				}
-				lx.Take(1, 1, n)
-				ly.Take(1, 1, n)
+				lx.Take(1, 1, int64(n))
+				ly.Take(1, 1, int64(n))
 				waiting = append(waiting, n)
 			}
 			if r.IntN(2) == 0 && len(waiting) > 0 {
@@ -226,7 +226,7 @@ func redundant(x, y quota.Quota, above bool) string {
 func TestRedundantReckonsWithLag(t *testing.T) {
 	most := 1000 + 1 + int(1000*Lag.Seconds())
 	for _, n := range []int{most - 1, most} {
-		log := quota.Quota{N: n, Per: time.Second, Kind: quota.SlidingLog}
+		log := quota.Quota{N: int64(n), Per: time.Second, Kind: quota.SlidingLog}
 		if why, want := redundant(quota.Quota{N: 1000, Per: time.Second, Burst: 1}, log, false), n == most; (why != "") != want {
 			t.Errorf("%v beside 1000/s: redundant is %v (%q), want %v", log, why != "", why, want)
 		}

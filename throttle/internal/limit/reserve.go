@@ -21,11 +21,11 @@ func Unreserved(qs quota.Quotas, share float64) quota.Quotas {
 }
 
 func unreserved(q quota.Quota, share float64) quota.Quota {
-	left := func(n int) int {
+	left := func(n int64) int64 {
 		if f := math.Floor(float64(n)*(1-share) + dust); f < float64(n) {
-			return max(int(f), 1)
+			return max(int64(f), 1)
 		}
-		return n // the largest int is a larger float, which is no int
+		return n // the largest int64 is a larger float, which is no int64
 	}
 	if q.Kind != quota.TokenBucket {
 		q.N = left(q.N)

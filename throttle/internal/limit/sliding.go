@@ -29,7 +29,7 @@ func newSliding(q quota.Quota) *sliding {
 }
 
 // When implements Limit.
-func (s *sliding) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (s *sliding) When(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 	at, ok := s.unspread(t, ahead, n)
 	if !ok || s.spread.Below == 0 {
 		return at, ok
@@ -44,12 +44,12 @@ func (s *sliding) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 }
 
 // setSpread implements spreading.
-func (s *sliding) setSpread(spread func(int, time.Duration) Spread) {
-	s.spread = spread(int(s.n), s.log.Per)
+func (s *sliding) setSpread(spread func(int64, time.Duration) Spread) {
+	s.spread = spread(s.n, s.log.Per)
 }
 
 // isSpread implements spreading.
-func (s *sliding) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool {
+func (s *sliding) isSpread(t monotime.Time, ahead, n int64, at monotime.Time) bool {
 	unspread, _ := s.unspread(t, ahead, n)
 	return unspread < at
 }
@@ -57,7 +57,7 @@ func (s *sliding) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool
 // unspread is When where nothing is spread. It lets what is ahead go token by token. Each goes when the token
 // which went N before it has left. If that one is ahead too, it goes Per after the one which
 // went N before that, and so on.
-func (s *sliding) unspread(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (s *sliding) unspread(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 	if tokens(n) > s.n {
 		return t, false
 	}
@@ -73,7 +73,7 @@ func (s *sliding) unspread(t monotime.Time, ahead, n int) (monotime.Time, bool) 
 }
 
 // Take implements Limit.
-func (s *sliding) Take(_, now monotime.Time, n int) {
+func (s *sliding) Take(_, now monotime.Time, n int64) {
 	s.log.Purge(now)
 	s.log.Add(now, n)
 	// More entries than N come only from what is charged before it is due: an estimate that was too low, say. They
@@ -88,7 +88,7 @@ func (s *sliding) Take(_, now monotime.Time, n int) {
 const maxDebts = 64
 
 // Give implements Limit.
-func (s *sliding) Give(_, went monotime.Time, n int) { s.log.Give(went, n) }
+func (s *sliding) Give(_, went monotime.Time, n int64) { s.log.Give(went, n) }
 
 // Idle implements Limit.
 func (s *sliding) Idle(now monotime.Time) bool { return s.log.Empty(now) }
@@ -98,7 +98,7 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 	if q.N == 0 || q.Months > 0 || q.Kind != quota.Plain && q.Kind != quota.SlidingLog && q.Kind != quota.SlidingWindow {
 		return false
 	}
-	s.n, s.log.Per, s.log.Cell, s.spread = int64(q.N), q.Per, 0, Spread{}
+	s.n, s.log.Per, s.log.Cell, s.spread = q.N, q.Per, 0, Spread{}
 	switch {
 	case q.Kind == quota.SlidingWindow:
 		s.log.Cell = q.Per / time.Duration(q.Cells)
@@ -111,7 +111,7 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 // Spread is how what is left of a limit is spread: while less than Below is left, two requests are a gap
 // apart, which lets the rest last until more is back.
 type Spread struct {
-	Below int           // zero if nothing is spread
+	Below int64         // zero if nothing is spread
 	Gap   time.Duration // the longest
 }
 
@@ -133,7 +133,7 @@ func Counted(qs quota.Quotas) quota.Quotas {
 
 // spreadFrom returns when n tokens may go, not before at, if nothing comes back meanwhile; and when the next
 // token comes back after at, zero if none does.
-func (s *sliding) spreadFrom(at monotime.Time, n int) (spread, next monotime.Time) {
+func (s *sliding) spreadFrom(at monotime.Time, n int64) (spread, next monotime.Time) {
 	live := s.log.Live()
 	i := sort.Search(len(live), func(i int) bool { return at < live[i].Last.Add(s.log.Per) })
 	if i == len(live) {
@@ -141,15 +141,15 @@ func (s *sliding) spreadFrom(at monotime.Time, n int) (spread, next monotime.Tim
 	}
 	next = live[i].Last.Add(s.log.Per)
 	last, left := live[len(live)-1].Last, s.n-(s.log.Number()-s.log.Before(i))
-	if left <= 0 || left >= int64(s.spread.Below) {
+	if left <= 0 || left >= s.spread.Below {
 		return at, next
 	}
 	gap := s.log.Per / time.Duration(s.n) // all is spread
-	if below := int64(s.spread.Below); below < s.n {
+	if below := s.spread.Below; below < s.n {
 		// gap = time until Below is left again / (left + 1)
-		back, _ := s.unspread(at, 0, int(below))
+		back, _ := s.unspread(at, 0, below)
 		gap = back.Sub(last) / time.Duration(left+1)
 	}
 	gap = min(gap, s.spread.Gap)
-	return max(at, last.Add(monotime.Times(int64(n), gap))), next
+	return max(at, last.Add(monotime.Times(n, gap))), next
 }

@@ -19,21 +19,21 @@ type entry struct {
 	quota      *quota.Quota // with all defaults written out
 	all        Limit        // nil if the quota is no limit
 	unreserved Limit        // what is left to claims that are not urgent; nil if nothing is reserved
-	most       int          // what any claim may cost of it at once
+	most       int64        // what any claim may cost of it at once
 	settled    bool         // some cost in the unit was found to be more than was claimed
 }
 
 // Heard is what a server was heard to state. States reports whether its own count of a limit is to be
 // believed: the latest statement is of n tokens of the unit in per, and nothing contradicts it.
 type Heard interface {
-	States(now monotime.Time, unit string, n int, per time.Duration) bool
+	States(now monotime.Time, unit string, n int64, per time.Duration) bool
 }
 
 // Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its limits. Each
 // other quota takes over the limits of an old one of the same kind and unit, if any is left, or of a kind that
 // remembers the same: first of all that at its own place. The wall clock was at wall, in nanoseconds since
 // 1970, at instant 0. Spread says how a limit of so many tokens is spread that comes back after so long.
-func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64, spread func(int, time.Duration) Spread) {
+func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64, spread func(int64, time.Duration) Spread) {
 	made, old := make(Stack, len(qs)), slices.Clone(*s)
 	var left quota.Quotas
 	if reserve > 0 {
@@ -85,7 +85,7 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 }
 
 // setSpread sets how the rest of each plain quota is spread.
-func (s Stack) setSpread(spread func(int, time.Duration) Spread) {
+func (s Stack) setSpread(spread func(int64, time.Duration) Spread) {
 	for i := range s {
 		for _, l := range [...]Limit{s[i].all, s[i].unreserved} {
 			if p, ok := l.(spreading); ok && s[i].quota.Kind == quota.Plain {
@@ -97,14 +97,14 @@ func (s Stack) setSpread(spread func(int, time.Duration) Spread) {
 
 // spreading is a limit whose rest may be spread.
 type spreading interface {
-	setSpread(spread func(int, time.Duration) Spread)
+	setSpread(spread func(int64, time.Duration) Spread)
 
 	// isSpread reports whether what When returned is later because the rest is spread.
-	isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool
+	isSpread(t monotime.Time, ahead, n int64, at monotime.Time) bool
 }
 
 // cost is what d costs of the quota, zero if that is no limit.
-func (e *entry) cost(d *Demand) int {
+func (e *entry) cost(d *Demand) int64 {
 	if e.all == nil {
 		return 0
 	}
@@ -119,7 +119,7 @@ func (e *entry) guesses(d *Demand) bool {
 // asks is what one claim waits for: its cost; or what it is expected to cost, and as much more as what is under
 // way may, but no more than ever is there, since the rest can be a debt; or one token if it does not say what
 // it costs, and it was seen that claims may cost more than they say.
-func (e *entry) asks(d *Demand) int {
+func (e *entry) asks(d *Demand) int64 {
 	n := e.cost(d)
 	if e.guesses(d) && n > 0 {
 		n = min(n+min(d.Kind.Spare(e.quota.Unit), max(e.most-n, 0)/2), e.most)
@@ -144,7 +144,7 @@ func (s Stack) InUnits() bool { return s.Silent(&Demand{}) > 0 }
 
 // Most returns the most that a quota in a unit grants at once or in its Per: of those with a limit the largest,
 // or most if that is larger.
-func (s Stack) Most(unit string, most int) int {
+func (s Stack) Most(unit string, most int64) int64 {
 	for i := range s {
 		if e := &s[i]; e.all != nil && e.quota.Unit == unit {
 			most = max(most, e.most, e.quota.N)
@@ -165,7 +165,7 @@ func (s Stack) Silent(d *Demand) int {
 }
 
 // take charges n.
-func (e *entry) take(due, now monotime.Time, n int, urgent bool) {
+func (e *entry) take(due, now monotime.Time, n int64, urgent bool) {
 	e.all.Take(due, now, n)
 	if !urgent && e.unreserved != nil {
 		e.unreserved.Take(due, now, n)
@@ -173,7 +173,7 @@ func (e *entry) take(due, now monotime.Time, n int, urgent bool) {
 }
 
 // give takes n back.
-func (e *entry) give(now, went monotime.Time, n int, urgent bool) {
+func (e *entry) give(now, went monotime.Time, n int64, urgent bool) {
 	e.all.Give(now, went, n)
 	if !urgent && e.unreserved != nil {
 		e.unreserved.Give(now, went, n)
@@ -285,7 +285,7 @@ func (s Stack) OpenForAll(now monotime.Time, d *Demand) bool {
 	return true
 }
 
-func opens(l Limit, now monotime.Time, ahead, n int) bool {
+func opens(l Limit, now monotime.Time, ahead, n int64) bool {
 	at, ok := l.When(now, ahead, n)
 	return ok && at <= now
 }
@@ -351,12 +351,12 @@ func (s Stack) dueOfBucket(due *Due, ahead, d *Demand) bool {
 	if !is {
 		return false
 	}
-	at, ok := b.When(due.At, ahead.N, d.N)
+	at, ok := b.When(due.At, int64(ahead.N), int64(d.N))
 	if !ok || at > due.At {
 		due.later(at, s[0].quota)
 	}
 	if !ok {
-		due.Cost, due.Never = d.N, true
+		due.Cost, due.Never = int64(d.N), true
 	}
 	return true
 }
@@ -372,7 +372,7 @@ func (s Stack) IsOneBucket() bool {
 }
 
 // TakeNow charges n requests if they may go now, and reports whether it did. It requires that IsOneBucket is true.
-func (s Stack) TakeNow(now monotime.Time, n int) bool {
+func (s Stack) TakeNow(now monotime.Time, n int64) bool {
 	return len(s) == 0 || s[0].all.(*bucket).takeNow(now, n)
 }
 
@@ -417,7 +417,7 @@ func UnitName(q *quota.Quota) string {
 type Slot struct {
 	Kind quota.Kind
 	of   Limit
-	n    int
+	n    int64
 }
 
 // Free gives the slot back.

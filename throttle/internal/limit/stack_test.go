@@ -22,7 +22,7 @@ func setQuotas(t *testing.T, s *Stack, text string, reserve float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Set(1, qs.Explicit(), reserve, 0, func(int, time.Duration) Spread { return Spread{} })
+	s.Set(1, qs.Explicit(), reserve, 0, func(int64, time.Duration) Spread { return Spread{} })
 }
 
 // open is how many claims of one request may go, one after the other.

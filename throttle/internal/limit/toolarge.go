@@ -15,10 +15,10 @@ import (
 // of which a share is reserved, and which quotas in its place would grant a cost that is above that: with the
 // same name and the same queue, and if that makes a token bucket of another kind, with what the bucket admits.
 // If there is no such quota, it says the cost alone. All defaults of qs must be written out.
-func TooLarge(qs quota.Quotas, name string, cost int, share float64) (unit, why string) {
+func TooLarge(qs quota.Quotas, name string, cost int64, share float64) (unit, why string) {
 	i := slices.IndexFunc(qs, func(q quota.Quota) bool { return q.Name == name })
 	if i < 0 {
-		return "", strconv.Itoa(cost)
+		return "", strconv.FormatInt(cost, 10)
 	}
 	q, whom := unnamed(qs[i]), ""
 	most, burst, debt := Most(&q), q, q
@@ -35,7 +35,7 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) (unit, why 
 	case q.Months > 0:
 		return q.Unit, says + ", and settle the rest"
 	}
-	burst.Burst, debt.Debt = int(min(math.Ceil(float64(cost)/(1-share)), quota.MaxN)), true
+	burst.Burst, debt.Debt = int64(min(math.Ceil(float64(cost)/(1-share)), float64(quota.MaxN))), true
 	switch {
 	case q.Streamed:
 		return q.Unit, says + fmt.Sprintf(", or write %q", text(burst))
@@ -43,15 +43,15 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) (unit, why 
 		return q.Unit, says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
 	}
 	debt.Kind, debt.Cells, debt.From, debt.Zone = quota.Plain, 0, 0, ""
-	return q.Unit, says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*int64(q.N), span(q.Per))
+	return q.Unit, says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*q.N, span(q.Per))
 }
 
 // Amount writes so many tokens of a unit: "3000000 bytes", and of requests the number alone.
-func Amount(n int, unit string) string {
+func Amount(n int64, unit string) string {
 	if unit == "" || unit == quota.Requests {
-		return strconv.Itoa(n)
+		return strconv.FormatInt(n, 10)
 	}
-	return strconv.Itoa(n) + " " + unit
+	return strconv.FormatInt(n, 10) + " " + unit
 }
 
 // unnamed returns the quota without its name, if that is only what the quota is called for want of a name: its text.

@@ -32,14 +32,14 @@ func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 			qs := quota.MustParse(text).Explicit()
 			cost := 50
 			if share > 0 && Most(&qs[0]) > 1 { // granted to urgent claims
-				cost = Most(&qs[0])
+				cost = int(Most(&qs[0]))
 			}
 			if left := Unreserved(qs, share); share > 0 {
-				if _, ok := New(left[0], 0).When(0, 0, cost); ok {
+				if _, ok := New(left[0], 0).When(0, 0, int64(cost)); ok {
 					t.Fatalf("%s: %d is not too large", text, cost)
 				}
 			}
-			unit, got := TooLarge(qs, qs[0].Name, cost, share)
+			unit, got := TooLarge(qs, qs[0].Name, int64(cost), share)
 			if unit != qs[0].Unit {
 				t.Errorf("%s: got the unit %q", text, unit)
 			}
@@ -56,7 +56,7 @@ func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 				if share > 0 {
 					read = Unreserved(read, share)
 				}
-				if _, ok := New(read[0], 0).When(0, 0, cost); !ok {
+				if _, ok := New(read[0], 0).When(0, 0, int64(cost)); !ok {
 					t.Errorf("%s: advice %s does not grant %d with a share of %v", text, better, cost, share)
 				}
 			}
@@ -74,7 +74,7 @@ func TestTooLargeSaysWhatIsReserved(t *testing.T) {
 		{7, 0.5, `7; it grants at most 5 at once to claims that are not Urgent, since 0.5 of it is reserved: claim less, or write "5/s burst 14" or "5/s burst 10 debt"`},
 		{50, 0, `50; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`},
 	} {
-		if _, got := TooLarge(qs, "5/s burst 10", test.cost, test.share); got != test.want {
+		if _, got := TooLarge(qs, "5/s burst 10", int64(test.cost), test.share); got != test.want {
 			t.Errorf("got %s\nwant %s", got, test.want)
 		}
 	}

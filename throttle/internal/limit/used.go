@@ -14,7 +14,7 @@ import (
 type Used struct {
 	Unit string        `json:"unit,omitempty"`
 	Kind string        `json:"kind"`
-	N    int           `json:"n,omitzero"` // of the quota, which tells it from others of its kind and span; zero in older texts
+	N    int64         `json:"n,omitzero"` // of the quota, which tells it from others of its kind and span; zero in older texts
 	Span time.Duration `json:"span"`       // in which all that is granted comes back
 
 	At time.Time `json:"at"` // when something went last
@@ -87,13 +87,13 @@ func (s *sliding) charges(now monotime.Time) (cs []charge) {
 
 // charges implements remembering.
 func (b *bucket) charges(now monotime.Time) []charge {
-	return []charge{{now, int64(min(b.room(now)+1-dust, quota.MaxN))}} // rounded up
+	return []charge{{now, int64(min(b.room(now)+1-dust, float64(quota.MaxN)))}} // rounded up
 }
 
 // spanOf returns in which time all that a quota grants comes back.
 func spanOf(q *quota.Quota) time.Duration {
 	if q.Kind == quota.TokenBucket {
-		return max(q.Per, monotime.Scale(q.Per, min(int64(q.Burst), quota.MaxN), int64(q.N)))
+		return max(q.Per, monotime.Scale(q.Per, min(q.Burst, quota.MaxN), q.N))
 	}
 	return q.Per
 }
@@ -161,7 +161,7 @@ func (e *entry) remembers() bool {
 func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 	last, left := clock.At(u.At), min(int64(math.MaxInt), quota.MaxN)
 	if e.quota.Kind == quota.TokenBucket {
-		n, burst := int64(e.quota.N), int64(Most(e.quota))
+		n, burst := e.quota.N, Most(e.quota)
 		left = min(burst-1+2*max(n, burst), left)
 	}
 	ns := make([]int64, len(u.Went)/2)
@@ -171,7 +171,7 @@ func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 	}
 	for i, n := range ns {
 		if at := min(last.Add(-time.Duration(u.Went[2*i])), now); n > 0 {
-			e.take(at, at, int(n), false)
+			e.take(at, at, n, false)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func outlives(t *testing.T, q quota.Quota, r *rand.Rand) {
 	time.Sleep(time.Duration(r.Int64N(int64(40 * day))))
 	var before, after monotime.Clock
 	before.Start()
-	none := func(int, time.Duration) Spread { return Spread{} }
+	none := func(int64, time.Duration) Spread { return Spread{} }
 	made := func(c *monotime.Clock) (s Stack) {
 		s.Set(c.Now(), quota.Quotas{q}, 0, c.Wall(), none)
 		s.Follow(c)
@@ -51,11 +51,11 @@ func outlives(t *testing.T, q quota.Quota, r *rand.Rand) {
 	}
 	a := made(&before)
 	per := max(spanOf(&q), q.Per)
-	for range 1 + r.IntN(2*q.N) {
-		time.Sleep(time.Duration(r.Int64N(2*int64(per)/int64(q.N))) * time.Duration(r.IntN(2)))
-		now, n := before.Now(), 1+r.IntN(1+q.N/20)
-		if at, ok := a[0].all.When(now, 0, n); ok && at <= now {
-			a[0].all.Take(at, now, n)
+	for range 1 + r.IntN(int(2*q.N)) {
+		time.Sleep(time.Duration(r.Int64N(2*int64(per)/q.N)) * time.Duration(r.IntN(2)))
+		now, n := before.Now(), 1+r.IntN(int(1+q.N/20))
+		if at, ok := a[0].all.When(now, 0, int64(n)); ok && at <= now {
+			a[0].all.Take(at, now, int64(n))
 			if r.IntN(8) == 0 {
 				time.Sleep(time.Millisecond)
 				a[0].all.Give(before.Now(), now, 1)
@@ -82,17 +82,17 @@ func outlives(t *testing.T, q quota.Quota, r *rand.Rand) {
 		t.Fatal("charged?")
 	}
 	for range 100 {
-		now, later, n := before.Now(), after.Now(), 1+r.IntN(max(Most(&q), 1))
-		want, _ := a[0].all.When(now, 0, n)
-		got, _ := b[0].all.When(later, 0, n)
+		now, later, n := before.Now(), after.Now(), 1+r.IntN(int(max(Most(&q), 1)))
+		want, _ := a[0].all.When(now, 0, int64(n))
+		got, _ := b[0].all.When(later, 0, int64(n))
 		switch d := got.Sub(later) - want.Sub(now); {
 		case q.Kind != quota.TokenBucket && d != 0, d < 0, float64(d) > q.Per.Seconds()*1e9/float64(q.N):
 			t.Fatalf("%d of %v may go %v later in another process, after %s", n, q, d, file)
 		}
 		if q.Kind != quota.TokenBucket && r.IntN(2) == 0 {
 			time.Sleep(want.Sub(now))
-			a[0].all.Take(before.Now(), before.Now(), n)
-			b[0].all.Take(after.Now(), after.Now(), n)
+			a[0].all.Take(before.Now(), before.Now(), int64(n))
+			b[0].all.Take(after.Now(), after.Now(), int64(n))
 		}
 		time.Sleep(time.Duration(r.Int64N(int64(per / 3))))
 	}
@@ -123,7 +123,7 @@ func TestChargeOfChangedQuotas(t *testing.T) {
 			var clock monotime.Clock
 			clock.Start()
 			made := func(text string) (s Stack) {
-				s.Set(clock.Now(), quota.MustParse(text).Explicit(), 0, clock.Wall(), func(int, time.Duration) Spread { return Spread{} })
+				s.Set(clock.Now(), quota.MustParse(text).Explicit(), 0, clock.Wall(), func(int64, time.Duration) Spread { return Spread{} })
 				return s
 			}
 			a := made(test.old)
@@ -136,7 +136,7 @@ func TestChargeOfChangedQuotas(t *testing.T) {
 			b.Charge(clock.Now(), used, &clock)
 			b.Charge(clock.Now(), used, &clock) // what has been charged something is left alone
 			for i, left := range test.left {
-				if l, _ := b.Level(clock.Now(), i); l.Available != left {
+				if l, _ := b.Level(clock.Now(), i); l.Available != int64(left) {
 					t.Errorf("%s, then %s: %d are left of number %d, want %d", test.old, test.new, l.Available, i, left)
 				}
 			}
@@ -163,7 +163,7 @@ func TestChargeOfDebts(t *testing.T) {
 			var clock monotime.Clock
 			clock.Start()
 			made := func() (s Stack) {
-				s.Set(clock.Now(), quota.MustParse(test.text).Explicit(), 0, clock.Wall(), func(int, time.Duration) Spread { return Spread{} })
+				s.Set(clock.Now(), quota.MustParse(test.text).Explicit(), 0, clock.Wall(), func(int64, time.Duration) Spread { return Spread{} })
 				return s
 			}
 			a, b := made(), made()
@@ -215,7 +215,7 @@ func TestUsedIsBounded(t *testing.T) {
 		clock.Start()
 		for _, text := range []string{"5/h", "100/h", "5/h log", "5/h sliding", "5/h window", "5/h window grid", "5/h estimate", "5/h burst 5", "5/h even", "5/year"} {
 			var s Stack
-			s.Set(clock.Now(), quota.MustParse(text).Explicit(), 0, clock.Wall(), func(int, time.Duration) Spread { return Spread{} })
+			s.Set(clock.Now(), quota.MustParse(text).Explicit(), 0, clock.Wall(), func(int64, time.Duration) Spread { return Spread{} })
 			q := s[0].quota
 			s.Charge(clock.Now(), []Used{{Kind: q.Kind.String(), Span: time.Hour, At: time.Now(), Went: []int64{0, quota.MaxN, 0, quota.MaxN, 0, quota.MaxN}}}, &clock)
 			if at, _ := s[0].all.When(clock.Now(), 0, 1); at.Sub(clock.Now()) > 2*spanOf(q) {

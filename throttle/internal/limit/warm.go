@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"math"
+
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/warmup"
@@ -18,8 +20,8 @@ func newWarm(q quota.Quota) *warm {
 }
 
 // When implements Limit. Whatever is asked for may go when the debt before it is paid.
-func (w *warm) When(t monotime.Time, ahead, _ int) (monotime.Time, bool) {
-	return t.Add(min(w.ramp.Next(t.Std(), ahead).Sub(t.Std()), monotime.Longest)), true
+func (w *warm) When(t monotime.Time, ahead, _ int64) (monotime.Time, bool) {
+	return t.Add(min(w.ramp.Next(t.Std(), toInt(ahead)).Sub(t.Std()), monotime.Longest)), true
 }
 
 // waiting is what w is at t if claims wait for something else from now on: it does not cool meanwhile.
@@ -30,10 +32,13 @@ func (w *warm) waiting(now, t monotime.Time) *warm {
 }
 
 // Take implements Limit.
-func (w *warm) Take(due, _ monotime.Time, n int) { w.ramp.Reserve(due.Std(), n) }
+func (w *warm) Take(due, _ monotime.Time, n int64) { w.ramp.Reserve(due.Std(), toInt(n)) }
 
 // Give implements Limit.
-func (w *warm) Give(_, _ monotime.Time, n int) { w.ramp.Return(n) }
+func (w *warm) Give(_, _ monotime.Time, n int64) { w.ramp.Return(toInt(n)) }
+
+// toInt is n, or the largest int if that has 32 bits and n is larger.
+func toInt(n int64) int { return int(min(n, math.MaxInt)) }
 
 // Idle implements Limit.
 func (w *warm) Idle(now monotime.Time) bool { return w.ramp.Idle(now.Std()) }

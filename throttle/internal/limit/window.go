@@ -26,7 +26,7 @@ func (f *fixed) running(t monotime.Time) bool { return f.used > 0 && t < f.start
 
 // When implements Limit. It lets what is ahead go token by token, which packs the windows
 // best.
-func (f *fixed) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (f *fixed) When(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 	if tokens(n) > f.n {
 		return t, false
 	}
@@ -66,7 +66,7 @@ func windowsUntil(room, all, ahead, n int64) int64 {
 }
 
 // Take implements Limit.
-func (f *fixed) Take(_, now monotime.Time, n int) {
+func (f *fixed) Take(_, now monotime.Time, n int64) {
 	if !f.running(now) {
 		f.start, f.used, f.opened, f.closed = now, 0, 0, false
 	}
@@ -78,7 +78,7 @@ func (f *fixed) Take(_, now monotime.Time, n int) {
 }
 
 // Give implements Limit.
-func (f *fixed) Give(now, went monotime.Time, n int) {
+func (f *fixed) Give(now, went monotime.Time, n int64) {
 	if !f.running(now) || went < f.start {
 		return
 	}
@@ -102,6 +102,6 @@ func (f *fixed) Set(_ monotime.Time, q quota.Quota) bool {
 	if q.N == 0 || q.Kind != quota.FixedWindow {
 		return false
 	}
-	f.n, f.per = int64(q.N), q.Per
+	f.n, f.per = q.N, q.Per
 	return true
 }

@@ -18,7 +18,7 @@ type Refusal struct {
 	Quota    string        // that delays the claim
 	TooMuch  string        // what was claimed, and what to do, in place of Wait
 	TooLarge bool          // what was claimed is too much, also where TooMuch does not say it
-	Cost     int           // what was claimed
+	Cost     int64         // what was claimed
 	Wait     time.Duration // until the claim could go
 	Behind   [2]error      // what is behind all that
 }

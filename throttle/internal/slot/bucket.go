@@ -33,7 +33,7 @@ type Bucket struct {
 // instant at: if the bucket is full again at full before it, then work after the later of full and at.
 type farRun struct {
 	first, last monotime.Time
-	n           int
+	n           int64
 	several     bool
 	at          monotime.Time
 	work        time.Duration
@@ -91,7 +91,7 @@ func (b *Bucket) change(at monotime.Time, q *quota.Quota) {
 	b.bear(b.slotLife)
 	scale := func(missing time.Duration) time.Duration {
 		per := micros(monotime.Scale(max(missing, 0), int64(b.per), int64(was.per)))
-		return micros(monotime.Scale(per, int64(was.quota.N), int64(q.N)))
+		return micros(monotime.Scale(per, was.quota.N, q.N))
 	}
 	missing := time.Duration(0)
 	if was.full != 0 { // else nobody has drawn on it
@@ -132,7 +132,7 @@ func (b *Bucket) follow(now monotime.Time, slotLife time.Duration) {
 }
 
 // run returns one slot.
-func (b *Bucket) run(at monotime.Time, n int) farRun {
+func (b *Bucket) run(at monotime.Time, n int64) farRun {
 	return farRun{first: at, last: at, n: n, at: at, work: b.Work(n), bears: at.Add(b.ahead(n) - b.tolerance)}
 }
 
@@ -153,12 +153,12 @@ func (b *Bucket) link() {
 }
 
 // Work returns how long n take to come back.
-func (b *Bucket) Work(n int) time.Duration {
-	return monotime.Scale(b.per, min(int64(n), quota.MaxN), int64(b.quota.N))
+func (b *Bucket) Work(n int64) time.Duration {
+	return monotime.Scale(b.per, min(n, quota.MaxN), b.quota.N)
 }
 
 // ahead is how long before the bucket is full n may go.
-func (b *Bucket) ahead(n int) time.Duration {
+func (b *Bucket) ahead(n int64) time.Duration {
 	if b.quota.Debt {
 		n = min(n, b.quota.Burst)
 	}
@@ -166,7 +166,7 @@ func (b *Bucket) ahead(n int) time.Duration {
 }
 
 // When implements Ledger.
-func (b *Bucket) When(t monotime.Time, n int) monotime.Time {
+func (b *Bucket) When(t monotime.Time, n int64) monotime.Time {
 	full, last := b.full, b.lastNear
 	for k := 0; ; k++ {
 		s := max(t, last, full.Add(-b.ahead(n)))
@@ -182,7 +182,7 @@ func (b *Bucket) When(t monotime.Time, n int) monotime.Time {
 }
 
 // Take implements Ledger.
-func (b *Bucket) Take(now, slot monotime.Time, n int) {
+func (b *Bucket) Take(now, slot monotime.Time, n int64) {
 	slot = max(slot, b.lastNear) // what Own tells of may be before
 	if slot.Sub(now) <= b.near || !b.remember(slot, n) {
 		b.settle(slot)
@@ -196,12 +196,12 @@ func (b *Bucket) Take(now, slot monotime.Time, n int) {
 
 // remember has a slot be one of the far ones, and reports whether it is: not if it is between slots that are
 // remembered as one.
-func (b *Bucket) remember(slot monotime.Time, n int) bool {
+func (b *Bucket) remember(slot monotime.Time, n int64) bool {
 	i := sort.Search(len(b.far), func(i int) bool { return b.far[i].last > slot })
 	if i < len(b.far) && b.far[i].first < slot {
 		return false
 	}
-	b.far = slices.Insert(b.far, i, b.run(slot, int(min(int64(n), mostCost))))
+	b.far = slices.Insert(b.far, i, b.run(slot, min(n, mostCost)))
 	for apart := max(b.near, 1); len(b.far) > mostFar && apart > 0; apart *= 2 { // below 0 it has overflowed
 		b.join(apart)
 	}
@@ -220,9 +220,9 @@ func (b *Bucket) join(apart time.Duration) {
 		}
 		o.asOne()
 		f.asOne()
-		o.pace(max(o.work, monotime.Scale(f.work, int64(o.n), int64(f.n))))
-		f.pace(max(f.work, monotime.Scale(o.work, int64(f.n), int64(o.n))))
-		o.last, o.n = f.last, int(min(int64(o.n)+int64(f.n), mostCost))
+		o.pace(max(o.work, monotime.Scale(f.work, o.n, f.n)))
+		f.pace(max(f.work, monotime.Scale(o.work, f.n, o.n)))
+		o.last, o.n = f.last, min(o.n+f.n, mostCost)
 		o.at = max(o.at, f.at.Add(-o.work))
 		o.bears = max(min(o.bears, f.bears.Add(-o.work)), never)
 		o.work = min(o.work+f.work, monotime.Longest)
@@ -267,7 +267,7 @@ func (b *Bucket) charge(at, last monotime.Time, work time.Duration) {
 }
 
 // Overdraw implements Ledger.
-func (b *Bucket) Overdraw(now monotime.Time, n int) {
+func (b *Bucket) Overdraw(now monotime.Time, n int64) {
 	b.settle(now) // what went before is charged before
 	at := max(now, b.lastNear)
 	b.charge(at, at, b.Work(n))
@@ -275,7 +275,7 @@ func (b *Bucket) Overdraw(now monotime.Time, n int) {
 
 // Count charges a slot that the bucket need not have granted. It leaves the bucket empty at most, after the
 // last such slot, and nothing comes back of it.
-func (b *Bucket) Count(slot monotime.Time, n int) {
+func (b *Bucket) Count(slot monotime.Time, n int64) {
 	if slot <= b.assumed {
 		return // a bucket that is empty has paid for all before
 	}
@@ -287,7 +287,7 @@ func (b *Bucket) Count(slot monotime.Time, n int) {
 }
 
 // Give implements Ledger. Of far slots that are remembered as one, the last ones may be all that are sooner for it.
-func (b *Bucket) Give(now, slot monotime.Time, n int) {
+func (b *Bucket) Give(now, slot monotime.Time, n int64) {
 	b.settle(now)
 	for i := len(b.far) - 1; i >= 0 && n > 0; i-- {
 		switch f := &b.far[i]; {
@@ -336,7 +336,7 @@ func (b *Bucket) Assume(t monotime.Time, first time.Duration) {
 
 // Own implements Ledger. A bucket that is empty at an instant has paid for all before. What went may be told by one
 // process after another, and not in the order in which it went: all of it leaves the bucket empty at most.
-func (b *Bucket) Own(now, at, _ monotime.Time, n int) {
+func (b *Bucket) Own(now, at, _ monotime.Time, n int64) {
 	switch {
 	case at <= b.assumed:
 	case at > now:
@@ -354,7 +354,7 @@ func (b *Bucket) Fall(monotime.Time, time.Duration) {}
 func (b *Bucket) Trust(_, _ monotime.Time) {}
 
 // Release implements Ledger. It leaves the bucket empty, and what went before does not come back beside that.
-func (b *Bucket) Release(t monotime.Time, _ int) {
+func (b *Bucket) Release(t monotime.Time, _ int64) {
 	b.settle(t)
 	empty := max(t, b.lastNear)
 	if full := empty.Add(b.tolerance); b.full > full {
@@ -366,12 +366,12 @@ func (b *Bucket) Release(t monotime.Time, _ int) {
 
 // Left implements Ledger. Nobody needs to know it of a bucket: what is used in turns, at its rate, needs none
 // of the burst.
-func (b *Bucket) Left(monotime.Time) int { return 0 }
+func (b *Bucket) Left(monotime.Time) int64 { return 0 }
 
 // Room returns how much may go at now. It is the burst at most, also with Debt.
-func (b *Bucket) Room(now monotime.Time) int {
+func (b *Bucket) Room(now monotime.Time) int64 {
 	d := min(max(now.Sub(b.Debt()), 0), b.tolerance)
-	n := int(monotime.Scale(d, int64(b.quota.N), int64(b.per)))
+	n := int64(monotime.Scale(d, b.quota.N, int64(b.per)))
 	if b.Work(n) > d {
 		n--
 	}
@@ -388,8 +388,8 @@ func (b *Bucket) Debt() monotime.Time {
 }
 
 // Owes returns how many tokens are missing at now, beyond those of an empty bucket.
-func (b *Bucket) Owes(now monotime.Time) int {
-	return int(monotime.Scale(max(b.Debt().Sub(now), 0), int64(b.quota.N), int64(b.per)))
+func (b *Bucket) Owes(now monotime.Time) int64 {
+	return int64(monotime.Scale(max(b.Debt().Sub(now), 0), b.quota.N, int64(b.per)))
 }
 
 // Append implements Ledger.
@@ -418,7 +418,7 @@ func (b *Bucket) Restore(r *varint.Reader) {
 		b.peaks.Note(at, time.Duration(r.Int(0, int64(monotime.Longest))), 1)
 	}
 	for range r.Len() {
-		first, span, n := r.Time(), time.Duration(r.Int(0, int64(monotime.Longest))), int(r.Int(1, mostCost))
+		first, span, n := r.Time(), time.Duration(r.Int(0, int64(monotime.Longest))), r.Int(1, mostCost)
 		f := b.run(first, n)
 		if f.several = r.Bool(); f.several {
 			f.last, f.at, f.work, f.bears = first.Add(span), r.Time(), time.Duration(r.Int(0, int64(monotime.Longest))), r.Time()

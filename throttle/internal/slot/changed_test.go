@@ -46,19 +46,19 @@ func TestLedgersOfAQuotaThatChangesToAndFro(t *testing.T) {
 			return l
 		}
 		for _, span := range []time.Duration{0, 10 * time.Second} {
-			for _, n := range []int{1, 30, 90} {
+			for _, n := range []int64{1, 30, 90} {
 				now := monotime.Time(1).Add(time.Hour)
-				l, as := charged(now, n), charged(now, n)
+				l, as := charged(now, int(n)), charged(now, int(n))
 				for range 3 {
 					l.Set(now, other, 0, horizon)
 					now = now.Add(span)
 					l.Set(now, q, 0, horizon)
 				}
 				if span > 0 && q.Kind == quota.TokenBucket {
-					as = charged(now, max(n-3*test.back, 0))
+					as = charged(now, int(max(n-3*int64(test.back), 0)))
 				}
-				for cost := 1; cost <= min(Most(&q), 4); cost++ {
-					if got, want := l.When(now, cost).Sub(now), as.When(now, cost).Sub(now); got != want {
+				for cost := 1; int64(cost) <= min(Most(&q), 4); cost++ {
+					if got, want := l.When(now, int64(cost)).Sub(now), as.When(now, int64(cost)).Sub(now); got != want {
 						t.Errorf("%s, %s for %v, %d charged: %d go in %v, want in %v", test.quota, test.other, span, n, cost, got, want)
 					}
 				}
@@ -129,8 +129,8 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 	joins, gives := 0, 0
 	for seed := range whole.Or[uint64](150, 400) * *times {
 		r := rand.New(rand.NewPCG(seed, 81))
-		numbers := []int{2, 50, 100, 200, 400, 1000}
-		q := tokenBucket(numbers[r.IntN(6)], time.Second<<r.IntN(2), 1+r.IntN(30), r.IntN(3) == 0)
+		numbers := []int64{2, 50, 100, 200, 400, 1000}
+		q := tokenBucket(int(numbers[r.IntN(6)]), time.Second<<r.IntN(2), 1+r.IntN(30), r.IntN(3) == 0)
 		b := New(q, 0, horizon, 0).(*Bucket)
 		now := monotime.Time(1)
 		rate := func() float64 { return float64(q.N) / q.Per.Seconds() }
@@ -153,14 +153,14 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 				}
 				burst := q.Burst
 				if r.IntN(4) == 0 {
-					q.Burst = 1 + r.IntN(30)
+					q.Burst = int64(1 + r.IntN(30))
 				}
 				b.Set(now, q, 0, horizon)
 				changes = append(changes, change{max(now, b.lastNear), rate(), float64(q.Burst - burst)})
 				before = nil
 			case k < 4 && i >= 0:
 				n := 1 + r.IntN(slots[i].n)
-				b.Give(now, slots[i].at, n)
+				b.Give(now, slots[i].at, int64(n))
 				if slots[i].n -= n; slots[i].n == 0 {
 					slots = slices.Delete(slots, i, i+1)
 				}
@@ -169,7 +169,7 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 			case k == 4:
 				at := lastNear(b, now)
 				n := 1 + r.IntN(8)
-				b.Overdraw(now, n)
+				b.Overdraw(now, int64(n))
 				slots = append(slots, sent{handed{at, n}, len(changes)})
 				before = nil
 			default:
@@ -177,9 +177,9 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 				if r.IntN(3) == 0 {
 					from = now.Add(time.Duration(r.Int64N(int64(3 * time.Second))).Truncate(time.Microsecond))
 				}
-				n := 1 + r.IntN(q.Burst)
-				at := b.When(from, n)
-				b.Take(now, at, n)
+				n := 1 + r.IntN(int(q.Burst))
+				at := b.When(from, int64(n))
+				b.Take(now, at, int64(n))
 				slots = append(slots, sent{handed{at, n}, len(changes)})
 				before = append(before, 0)
 			}
@@ -193,7 +193,7 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 			}
 			after, want := missing(changes, slots, end)
 			for i, m := range before {
-				if was := max(m+float64(slots[i].n-q.Burst), 0); after[i]+float64(slots[i].n-q.Burst) > was+dust {
+				if was := max(m+float64(int64(slots[i].n)-q.Burst), 0); after[i]+float64(int64(slots[i].n)-q.Burst) > was+dust {
 					t.Fatalf("seed %d step %d %+v: %+v finds %v missing, and found %v", seed, step, q, slots[i], after[i], m)
 				}
 			}
@@ -217,11 +217,11 @@ func TestBucketAssumedUsedWhoseQuotaChanges(t *testing.T) {
 	now := monotime.Time(1).Add(time.Hour)
 	b, used := New(tokenBucket(1, time.Second, 4, false), 0, horizon, 0), now.Add(horizon)
 	b.Assume(used, monotime.Longest)
-	for _, n := range []int{100, 1, 1000, 1} {
-		q := tokenBucket(n, time.Second, 4, false)
+	for _, n := range []int64{100, 1, 1000, 1} {
+		q := tokenBucket(int(n), time.Second, 4, false)
 		b.Set(now, q, 0, horizon)
 		for cost := 1; cost <= 4; cost++ {
-			if got, want := b.When(used, cost), used.Add(time.Second*time.Duration(cost)/time.Duration(n)); got != want {
+			if got, want := b.When(used, int64(cost)), used.Add(time.Second*time.Duration(cost)/time.Duration(n)); got != want {
 				t.Errorf("at %d/s %d go %v after what was used, want after %v", n, cost, got.Sub(used), want.Sub(used))
 			}
 		}

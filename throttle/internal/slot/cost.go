@@ -11,26 +11,26 @@ import (
 // What a store reckons with is a cost: how much of each of the quotas.
 
 // Most returns the largest cost for which q ever has a slot: N, or of a TokenBucket its Burst, or
-// with Debt math.MaxInt.
-func Most(q *quota.Quota) int {
+// with Debt math.MaxInt64.
+func Most(q *quota.Quota) int64 {
 	switch {
 	case q.Kind != quota.TokenBucket:
 		return q.N
 	case q.Debt:
-		return math.MaxInt
+		return math.MaxInt64
 	}
 	return max(q.Burst, 1)
 }
 
 // Add adds o to c, sign times.
-func Add(c, o []int, sign int) {
+func Add(c, o []int64, sign int) {
 	for i := range o {
-		c[i] += sign * o[i]
+		c[i] += int64(sign) * o[i]
 	}
 }
 
 // Suffices reports whether c is enough for o.
-func Suffices(c, o []int) bool {
+func Suffices(c, o []int64) bool {
 	for i := range o {
 		if c[i] < o[i] {
 			return false
@@ -40,7 +40,7 @@ func Suffices(c, o []int) bool {
 }
 
 // Empty reports whether nothing costs anything.
-func Empty(c []int) bool {
+func Empty[N int | int64](c []N) bool {
 	for _, n := range c {
 		if n > 0 {
 			return false
@@ -50,7 +50,7 @@ func Empty(c []int) bool {
 }
 
 // Total is the sum of a cost.
-func Total(c []int) (n int) {
+func Total(c []int64) (n int64) {
 	for i := range c {
 		n += c[i]
 	}
@@ -58,10 +58,10 @@ func Total(c []int) (n int) {
 }
 
 // Work is the time in which a cost comes back: the longest of all quotas.
-func Work(qs quota.Quotas, cost []int) (d time.Duration) {
+func Work(qs quota.Quotas, cost []int64) (d time.Duration) {
 	for i, n := range cost {
 		if n > 0 && i < len(qs) {
-			d = max(d, monotime.Scale(qs[i].Per, int64(n), int64(qs[i].N)))
+			d = max(d, monotime.Scale(qs[i].Per, n, qs[i].N))
 		}
 	}
 	return d

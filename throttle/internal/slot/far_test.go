@@ -15,7 +15,7 @@ import (
 
 // tokenBucket is a quota of n in a Per.
 func tokenBucket(n int, per time.Duration, burst int, debt bool) quota.Quota {
-	return quota.Quota{N: n, Per: per, Burst: burst, Debt: debt, Kind: quota.TokenBucket}
+	return quota.Quota{N: int64(n), Per: per, Burst: int64(burst), Debt: debt, Kind: quota.TokenBucket}
 }
 
 // early is by how much each slot is before it may be, by a plain bucket with the numbers of b that is full at
@@ -30,8 +30,8 @@ func early(b *Bucket, full monotime.Time, slots []handed) []time.Duration {
 	})
 	for _, i := range order {
 		s := slots[i]
-		by[i] = full.Sub(s.at) - b.ahead(s.n)
-		full = max(full, s.at).Add(b.Work(s.n))
+		by[i] = full.Sub(s.at) - b.ahead(int64(s.n))
+		full = max(full, s.at).Add(b.Work(int64(s.n)))
 	}
 	return by
 }
@@ -59,14 +59,14 @@ func TestFarSlotsAgainstPlainBucket(t *testing.T) {
 			if q.Debt {
 				most *= 3
 			}
-			n := 1 + r.IntN(most)
+			n := 1 + r.IntN(int(most))
 			i := -1
 			if len(slots) > 0 {
 				i = r.IntN(len(slots))
 			}
 			if r.IntN(4) == 0 && i >= 0 && (slots[i].at < now || slots[i].at.Sub(now) > Near(horizon) && !b.Passed(now, slots[i].at)) {
 				part := 1 + r.IntN(slots[i].n)
-				b.Give(now, slots[i].at, part)
+				b.Give(now, slots[i].at, int64(part))
 				if slots[i].n -= part; slots[i].n == 0 {
 					slots = slices.Delete(slots, i, i+1)
 				}
@@ -75,8 +75,8 @@ func TestFarSlotsAgainstPlainBucket(t *testing.T) {
 				if r.IntN(2) == 0 {
 					from = now.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
 				}
-				at := b.When(from, n)
-				b.Take(now, at, n)
+				at := b.When(from, int64(n))
+				b.Take(now, at, int64(n))
 				slots = append(slots, handed{at, n})
 			}
 			for _, f := range b.far {
@@ -108,17 +108,17 @@ func TestFarSlotsAtALowerRate(t *testing.T) {
 		var slots []handed
 		for range mostFar + 1 {
 			n := 1 + r.IntN(2)
-			at := b.When(now.Add(10*time.Second), n)
-			b.Take(now, at, n)
+			at := b.When(now.Add(10*time.Second), int64(n))
+			b.Take(now, at, int64(n))
 			slots = append(slots, handed{at, n})
 		}
 		q.N /= 10
 		b.Set(now, q, slotLife, horizon)
 		before := tooEarly(b, 0, slots)
 		for range 30 {
-			n := 1 + r.IntN(q.Burst)
-			at := b.When(now, n)
-			b.Take(now, at, n)
+			n := 1 + r.IntN(int(q.Burst))
+			at := b.When(now, int64(n))
+			b.Take(now, at, int64(n))
 			slots = append(slots, handed{at, n})
 			if e := tooEarly(b, 0, slots); e > before+time.Millisecond {
 				t.Fatalf("seed %d: %d at %v makes the slots %v worse (%v to %v), T=%v", seed, n, at, e-before, before, e, b.Work(1))
@@ -137,27 +137,27 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 		now := monotime.Time(1)
 		for range 200 {
 			now = now.Add(time.Duration(r.Int64N(int64(30 * time.Millisecond))))
-			n := 1 + r.IntN(q.Burst)
+			n := 1 + r.IntN(int(q.Burst))
 			switch r.IntN(6) {
 			case 0:
-				b.Own(now, now.Add(time.Duration(r.Int64N(int64(4*time.Second)))-time.Second), 0, n)
+				b.Own(now, now.Add(time.Duration(r.Int64N(int64(4*time.Second)))-time.Second), 0, int64(n))
 			case 1:
-				b.Overdraw(now, n)
+				b.Overdraw(now, int64(n))
 			case 2:
 				if r.IntN(10) == 0 {
 					b.Release(now, 0)
 				}
 			case 3:
-				q.N, q.Burst = 1+r.IntN(200), 1+r.IntN(30)
+				q.N, q.Burst = int64(1+r.IntN(200)), int64(1+r.IntN(30))
 				b.Set(now, q, slotLife, horizon)
 			default:
-				at := b.When(now.Add(time.Duration(r.Int64N(int64(5*time.Second)))), n)
-				b.Take(now, at, n)
+				at := b.When(now.Add(time.Duration(r.Int64N(int64(5*time.Second)))), int64(n))
+				b.Take(now, at, int64(n))
 				if len(b.far) > mostFar {
 					t.Fatalf("seed %d: %d far slots", seed, len(b.far))
 				}
 				if r.IntN(3) == 0 {
-					b.Give(now, at, n)
+					b.Give(now, at, int64(n))
 				}
 			}
 			for i, f := range b.far {
@@ -238,21 +238,21 @@ func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
 		hand := func(from monotime.Time, most int) {
 			n := 1 + r.IntN(most)
 			if !q.Debt {
-				n = min(n, q.Burst)
+				n = min(n, int(q.Burst))
 			}
-			at := b.When(from, n)
-			b.Take(now, at, n)
+			at := b.When(from, int64(n))
+			b.Take(now, at, int64(n))
 			slots = append(slots, handed{at, n})
 		}
 		for range 6 {
 			for range mostFar {
-				hand(now.Add(5*time.Second+time.Duration(r.Int64N(int64(3*time.Second)))), 1+r.IntN(3*q.Burst))
+				hand(now.Add(5*time.Second+time.Duration(r.Int64N(int64(3*time.Second)))), 1+r.IntN(int(3*q.Burst)))
 			}
 			if r.IntN(2) == 0 {
-				q.Burst = max(20, q.Burst*(1+r.IntN(12))/4)
+				q.Burst = max(20, q.Burst*(1+int64(r.IntN(12)))/4)
 			}
 			if r.IntN(4) > 0 {
-				q.N = max(50, q.N*(1+r.IntN(8))/4)
+				q.N = max(50, q.N*(1+int64(r.IntN(8)))/4)
 			}
 			q.Debt = r.IntN(4) > 0
 			b.Set(now, q, slotLife, horizon)
@@ -265,7 +265,7 @@ func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
 			slots = slices.DeleteFunc(slots, func(s handed) bool { return s.at <= b.lastNear })
 			before := early(b, full, slots)
 			for range 30 {
-				hand(now, 1+r.IntN(q.Burst))
+				hand(now, 1+r.IntN(int(q.Burst)))
 				for i, e := range early(b, full, slots) {
 					if i == len(before) {
 						before = append(before, 0)

@@ -29,14 +29,14 @@ type grid struct {
 // that are no further apart than near ones. Nothing is handed out between these.
 type farSlots struct {
 	first, last monotime.Time
-	n           int
+	n           int64
 }
 
 // mostApart bounds how many farSlots are remembered.
 const mostApart = 32
 
 // mostCost is the largest cost: a larger one counts as this.
-const mostCost = min(quota.MaxN, math.MaxInt)
+const mostCost = quota.MaxN
 
 func newGrid(q quota.Quota, wall int64) *grid {
 	g := &grid{near: limit.NewGrid(q, wall), wall: wall}
@@ -57,7 +57,7 @@ func (g *grid) Fall(monotime.Time, time.Duration) {}
 func (g *grid) end(t monotime.Time) monotime.Time { return t.Tick(g.per, g.wall).Add(g.per) }
 
 // When implements Ledger.
-func (g *grid) When(t monotime.Time, n int) monotime.Time {
+func (g *grid) When(t monotime.Time, n int64) monotime.Time {
 	before := *g.near
 	for k := 0; ; k++ {
 		s := g.first(&before, t, n)
@@ -72,7 +72,7 @@ func (g *grid) When(t monotime.Time, n int) monotime.Time {
 }
 
 // first returns when n may go after what was handed out before, not before t.
-func (g *grid) first(before *limit.Grid, t monotime.Time, n int) monotime.Time {
+func (g *grid) first(before *limit.Grid, t monotime.Time, n int64) monotime.Time {
 	for t = max(t, before.Last); ; {
 		t, _ = before.When(t, 0, n)
 		end := g.end(t)
@@ -84,7 +84,7 @@ func (g *grid) first(before *limit.Grid, t monotime.Time, n int) monotime.Time {
 }
 
 // bears reports whether the far slots from the k-th on remain right if n are handed out at s, before them.
-func (g *grid) bears(before limit.Grid, s monotime.Time, n, k int) bool {
+func (g *grid) bears(before limit.Grid, s monotime.Time, n int64, k int) bool {
 	before.Take(0, s, n)
 	matters := g.end(s) // until when n matter
 	if before.Estimates() {
@@ -103,7 +103,7 @@ func (g *grid) bears(before limit.Grid, s monotime.Time, n, k int) bool {
 }
 
 // Take implements Ledger.
-func (g *grid) Take(now, slot monotime.Time, n int) {
+func (g *grid) Take(now, slot monotime.Time, n int64) {
 	slot = max(slot, g.near.Last)
 	soon := min(now.Add(g.ahead), g.end(now)-1)
 	if slot > soon && g.remember(slot, n) {
@@ -116,11 +116,11 @@ func (g *grid) Take(now, slot monotime.Time, n int) {
 }
 
 // remember has a slot be one of the far ones, and reports whether it is.
-func (g *grid) remember(slot monotime.Time, n int) bool {
+func (g *grid) remember(slot monotime.Time, n int64) bool {
 	if len(g.far) == mostApart {
 		g.join()
 	}
-	n = int(min(int64(n), mostCost))
+	n = min(n, mostCost)
 	i := sort.Search(len(g.far), func(i int) bool { return g.far[i].first > slot })
 	switch {
 	case i > 0 && slot <= g.far[i-1].last:
@@ -146,8 +146,8 @@ func (g *grid) join() {
 	g.far = apart
 }
 
-func (f *farSlots) join(slot monotime.Time, n int) {
-	f.last, f.n = max(f.last, slot), int(min(int64(f.n)+int64(n), mostCost))
+func (f *farSlots) join(slot monotime.Time, n int64) {
+	f.last, f.n = max(f.last, slot), min(f.n+n, mostCost)
 }
 
 // settle has the far slots up to t be near ones.
@@ -160,19 +160,19 @@ func (g *grid) settle(t monotime.Time) {
 }
 
 // charge charges a near slot.
-func (g *grid) charge(slot monotime.Time, n int) {
+func (g *grid) charge(slot monotime.Time, n int64) {
 	slot = max(slot, g.near.Last)
 	g.near.Take(slot, slot, n)
 }
 
 // Overdraw implements Ledger.
-func (g *grid) Overdraw(now monotime.Time, n int) {
+func (g *grid) Overdraw(now monotime.Time, n int64) {
 	g.settle(now)
 	g.charge(now, n)
 }
 
 // Give implements Ledger.
-func (g *grid) Give(now, slot monotime.Time, n int) {
+func (g *grid) Give(now, slot monotime.Time, n int64) {
 	for i := range g.far {
 		if f := &g.far[i]; f.first <= slot && slot <= f.last {
 			if f.n -= min(n, f.n); f.n == 0 {
@@ -213,8 +213,8 @@ func (g *grid) Assume(t monotime.Time, first time.Duration) {
 }
 
 // Own implements Ledger.
-func (g *grid) Own(now, at, _ monotime.Time, n int) {
-	start, left := at.Tick(g.per, g.wall), min(int64(n), quota.MaxN)
+func (g *grid) Own(now, at, _ monotime.Time, n int64) {
+	start, left := at.Tick(g.per, g.wall), min(n, quota.MaxN)
 	assumed := new(int64)
 	switch start {
 	case g.assumed.Start:
@@ -229,7 +229,7 @@ func (g *grid) Own(now, at, _ monotime.Time, n int) {
 	}
 	switch {
 	case start > g.near.Start:
-		g.Take(now, at, int(left))
+		g.Take(now, at, left)
 	case start == g.near.Start:
 		g.near.Current += left
 	case start == g.near.Start.Add(-g.per):
@@ -259,14 +259,14 @@ func (g *grid) forgetAssumed() {
 }
 
 // Release implements Ledger.
-func (g *grid) Release(_ monotime.Time, most int) {
-	l, n := g.near, int64(most)
+func (g *grid) Release(_ monotime.Time, most int64) {
+	l, n := g.near, most
 	g.forgetAssumed()
 	l.Current, l.Previous = min(max(l.Current, 0), n), min(max(l.Previous, 0), n)
 }
 
 // Left implements Ledger. If there are slots in a later window, nothing is.
-func (g *grid) Left(now monotime.Time) int {
+func (g *grid) Left(now monotime.Time) int64 {
 	start, l := now.Tick(g.per, g.wall), g.near
 	used := int64(0)
 	switch {
@@ -281,9 +281,9 @@ func (g *grid) Left(now monotime.Time) int {
 		if f.first >= start.Add(g.per) {
 			return 0
 		}
-		used += int64(f.n)
+		used += f.n
 	}
-	return int(max(l.N()-used, 0))
+	return max(l.N()-used, 0)
 }
 
 // Append implements Ledger.
@@ -308,7 +308,7 @@ func (g *grid) Restore(r *varint.Reader) {
 	for range r.Len() {
 		f := farSlots{first: r.Time()}
 		f.last = f.first.Add(time.Duration(r.Int(0, int64(monotime.Longest))))
-		f.n = int(r.Int(1, mostCost))
+		f.n = r.Int(1, mostCost)
 		if n := len(g.far); n > 0 && f.first <= g.far[n-1].last {
 			r.Fail()
 		}

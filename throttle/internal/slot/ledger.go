@@ -24,23 +24,23 @@ import (
 //nolint:interfacebloat // what one kind of quota has to say to a store
 type Ledger interface {
 	// When returns the earliest instant, not before t, for a slot of n. It changes nothing.
-	When(t monotime.Time, n int) monotime.Time
+	When(t monotime.Time, n int64) monotime.Time
 
 	// Take charges a slot that When returned at now.
-	Take(now, slot monotime.Time, n int)
+	Take(now, slot monotime.Time, n int64)
 
 	// Overdraw charges what goes at now, whatever is there.
-	Overdraw(now monotime.Time, n int)
+	Overdraw(now monotime.Time, n int64)
 
 	// Own charges n that went or go at an instant, past or to come, without a slot that this ledger knows
 	// of. If Assume has assumed them, it assumes so many less. Assumed is the t of Assume.
-	Own(now, at, assumed monotime.Time, n int)
+	Own(now, at, assumed monotime.Time, n int64)
 
 	// Left returns how much of a window is left at now, all slots that are to come counted.
-	Left(now monotime.Time) int
+	Left(now monotime.Time) int64
 
 	// Give takes back n of a slot that were not used.
-	Give(now, slot monotime.Time, n int)
+	Give(now, slot monotime.Time, n int64)
 
 	// Passed reports whether what Give takes back of a slot to come would be of no use at the slot's instant:
 	// later slots were handed out, and none is handed out before these any more.
@@ -63,7 +63,7 @@ type Ledger interface {
 
 	// Release ends what was charged up to t beyond what the quota grants, and what Assume has assumed. What was
 	// handed out stays charged: most is the largest N by which that was. Nothing is handed out before t.
-	Release(t monotime.Time, most int)
+	Release(t monotime.Time, most int64)
 
 	// Append appends what was charged to b, but for what Set tells. Restore reads it, in a
 	// new ledger of the same quota.

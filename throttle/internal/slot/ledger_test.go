@@ -38,10 +38,10 @@ func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (s
 	now := monotime.Time(1)
 	for range 150 {
 		now = now.Add(time.Duration(r.Int64N(int64(q.Per)/4+1)) >> r.IntN(8))
-		n := 1 + r.IntN(min(Most(&q), 1+r.IntN(min(Most(&q), 40))))
+		n := 1 + r.Int64N(min(Most(&q), 1+r.Int64N(min(Most(&q), 40))))
 		switch i := len(slots) - 1 - r.IntN(len(slots)+1); {
 		case i >= 0 && r.IntN(4) == 0 && (slots[i].at < now || slots[i].at.Sub(now) > Near(horizon) && !l.Passed(now, slots[i].at)):
-			l.Give(now, slots[i].at, slots[i].n)
+			l.Give(now, slots[i].at, int64(slots[i].n))
 			slots = slices.Delete(slots, i, i+1)
 		default:
 			at := l.When(now, n)
@@ -52,7 +52,7 @@ func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (s
 				t.Fatalf("%v: a slot at %d, and then at %d: asking changed something", q, at, again)
 			}
 			l.Take(now, at, n)
-			slots = append(slots, handed{at, n})
+			slots = append(slots, handed{at, int(n)})
 		}
 		if copied {
 			l = reread(t, l, q, wall)
@@ -92,7 +92,7 @@ func TestLedgersAgainstDefinition(t *testing.T) {
 				turn := slots[r.IntN(len(slots))].at // the worst is what goes late up to some instant, and on time after it
 				sent := make([]definition.Sent, len(slots))
 				for i, s := range slots {
-					sent[i] = definition.Sent{At: time.Duration(s.at), N: s.n}
+					sent[i] = definition.Sent{At: time.Duration(s.at), N: int64(s.n)}
 					if s.at < turn {
 						sent[i].At += slotLife
 					}
@@ -166,7 +166,7 @@ func TestLedgersAssumeUsedUpTo(t *testing.T) {
 			now := assumed.Add(slotLife)
 			l.Set(now, more, 2*slotLife, horizon)
 			l.Own(now, assumed.Add(went), assumed, 10)
-			if got := l.Left(now); got != want {
+			if got := l.Left(now); got != int64(want) {
 				t.Errorf("%v: %d are left if ten went %v after what is assumed, want %d", more, got, went, want)
 			}
 		}
@@ -212,9 +212,9 @@ func TestLedgersOverdrawnStaySmall(t *testing.T) {
 			t.Errorf("%v: %d bytes", q, n)
 		}
 		for range 100 {
-			n := 1 + r.IntN(q.N)
-			at := l.When(now, n)
-			l.Take(now, at, n)
+			n := 1 + r.IntN(int(q.N))
+			at := l.When(now, int64(n))
+			l.Take(now, at, int64(n))
 			went = append(went, handed{at, n})
 			sum := 0
 			for _, o := range went {
@@ -222,7 +222,7 @@ func TestLedgersOverdrawnStaySmall(t *testing.T) {
 					sum += o.n
 				}
 			}
-			if sum > q.N {
+			if int64(sum) > q.N {
 				t.Fatalf("%v: %d went in a Per up to %v", q, sum, at)
 			}
 			now = at
@@ -323,10 +323,10 @@ func FuzzRestore(f *testing.F) {
 		now := monotime.Time(1)
 		for n := 1; n < 20; n += 5 {
 			now = now.Add(300 * time.Millisecond)
-			at := l.When(now, n)
-			l.Take(now, at, n)
-			l.Overdraw(now, n)
-			l.Give(now, at, n)
+			at := l.When(now, int64(n))
+			l.Take(now, at, int64(n))
+			l.Overdraw(now, int64(n))
+			l.Give(now, at, int64(n))
 		}
 	})
 }

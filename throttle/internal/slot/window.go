@@ -56,7 +56,7 @@ func (w *window) leaves(last monotime.Time) monotime.Time {
 }
 
 // When implements Ledger.
-func (w *window) When(t monotime.Time, n int) monotime.Time {
+func (w *window) When(t monotime.Time, n int64) monotime.Time {
 	live := w.log.Live()
 	t = max(t, w.lastNear)
 	for {
@@ -71,8 +71,8 @@ func (w *window) When(t monotime.Time, n int) monotime.Time {
 
 // room returns when, at t or later, so much has left of all up to the later entries that there
 // is room for n.
-func (w *window) room(live []limit.Entry, t monotime.Time, later, n int) monotime.Time {
-	before := w.log.Before(later) + min(int64(n), quota.MaxN) - int64(w.quota.N)
+func (w *window) room(live []limit.Entry, t monotime.Time, later int, n int64) monotime.Time {
+	before := w.log.Before(later) + min(n, quota.MaxN) - w.quota.N
 	if before <= w.log.Before(0) {
 		return t
 	}
@@ -82,13 +82,13 @@ func (w *window) room(live []limit.Entry, t monotime.Time, later, n int) monotim
 
 // bears returns t if all later entries remain right with n at t, or the first for which it is
 // too much.
-func (w *window) bears(live []limit.Entry, t monotime.Time, later, n int) monotime.Time {
+func (w *window) bears(live []limit.Entry, t monotime.Time, later int, n int64) monotime.Time {
 	for _, e := range live[later:] {
 		if e.First >= w.leaves(t) {
 			break
 		}
 		i := sort.Search(later, func(i int) bool { return w.leaves(live[i].Last) > e.First })
-		if e.Number-w.log.Before(i)+min(int64(n), quota.MaxN) > int64(w.quota.N) {
+		if e.Number-w.log.Before(i)+min(n, quota.MaxN) > w.quota.N {
 			return e.Last
 		}
 	}
@@ -96,7 +96,7 @@ func (w *window) bears(live []limit.Entry, t monotime.Time, later, n int) monoti
 }
 
 // Take implements Ledger.
-func (w *window) Take(now, slot monotime.Time, n int) {
+func (w *window) Take(now, slot monotime.Time, n int64) {
 	if slot.Sub(now) > w.near {
 		w.log.Purge(now)
 	} else {
@@ -112,14 +112,14 @@ func (w *window) Take(now, slot monotime.Time, n int) {
 const coarse = 1000
 
 // Overdraw implements Ledger.
-func (w *window) Overdraw(now monotime.Time, n int) {
+func (w *window) Overdraw(now monotime.Time, n int64) {
 	w.lastNear = max(now, w.lastNear)
 	w.log.Purge(w.lastNear)
 	w.log.Join(w.lastNear, n, w.quota.Per/coarse)
 }
 
 // Give implements Ledger.
-func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
+func (w *window) Give(_, slot monotime.Time, n int64) { w.log.Give(slot, n) }
 
 // Passed implements Ledger. An entry counts from its first slot until Per after its last one: slots that joined
 // the entry, or an earlier one, may have left no room for this one.
@@ -132,7 +132,7 @@ func (w *window) Passed(_, slot monotime.Time) bool {
 // Assume implements Ledger. What was used comes back in ten parts, of which the first may be split.
 func (w *window) Assume(t monotime.Time, first time.Duration) {
 	const parts = 10
-	n, per := int64(w.quota.N), w.quota.Per
+	n, per := w.quota.N, w.quota.Per
 	w.assumed = nil
 	for d := max(first, time.Microsecond); d < per/parts; d *= 2 {
 		w.assume(t.Add(d), max(int64(monotime.Scale(d, n, int64(per)))-1, 1))
@@ -153,18 +153,18 @@ func (w *window) assume(back monotime.Time, n int64) {
 
 // Own implements Ledger. Nobody can have used more than N: what is known of takes the place of what was assumed, the
 // oldest first.
-func (w *window) Own(now, at, assumed monotime.Time, n int) {
+func (w *window) Own(now, at, assumed monotime.Time, n int64) {
 	if at.Add(w.log.Per) <= now {
 		return // it has left
 	}
-	left := min(int64(n), quota.MaxN)
+	left := min(n, quota.MaxN)
 	for len(w.assumed) > 0 && left > 0 {
 		a := &w.assumed[0]
 		if at > assumed || at.Add(w.log.Per) <= assumed {
 			break // it went after all that is assumed, or has left when that counts
 		}
 		part := min(a.n, left)
-		w.log.Give(a.at, int(part))
+		w.log.Give(a.at, part)
 		left -= part
 		if a.n -= part; a.n == 0 {
 			w.assumed = w.assumed[1:]
@@ -176,7 +176,7 @@ func (w *window) Own(now, at, assumed monotime.Time, n int) {
 // Trust implements Ledger.
 func (w *window) Trust(_, _ monotime.Time) {
 	for _, a := range w.assumed {
-		w.log.Give(a.at, int(a.n))
+		w.log.Give(a.at, a.n)
 	}
 	w.assumed = nil
 }
@@ -184,26 +184,26 @@ func (w *window) Trust(_, _ monotime.Time) {
 // Release implements Ledger. Of what is beyond N, the latest goes. An entry of which a part is still to come
 // does not count as gone: that part is handed out for when what came before has left. Alone it has no more than
 // N either.
-func (w *window) Release(t monotime.Time, most int) {
+func (w *window) Release(t monotime.Time, most int64) {
 	w.Trust(t, t)
 	w.log.Purge(t)
 	live := w.log.Live()
 	i := sort.Search(len(live), func(i int) bool { return live[i].Last > t })
 	if i < len(live) && live[i].First <= t {
-		w.log.Give(live[i].Last, int(max(w.log.Before(i+1)-w.log.Before(i)-int64(most), 0)))
+		w.log.Give(live[i].Last, max(w.log.Before(i+1)-w.log.Before(i)-most, 0))
 	}
-	for excess := w.log.Before(i) - w.log.Before(0) - int64(most); excess > 0; i-- {
+	for excess := w.log.Before(i) - w.log.Before(0) - most; excess > 0; i-- {
 		had := w.log.Before(i) - w.log.Before(i-1)
-		w.log.Give(w.log.Live()[i-1].Last, int(min(had, excess)))
+		w.log.Give(w.log.Live()[i-1].Last, min(had, excess))
 		excess -= had
 	}
 }
 
 // Left implements Ledger. It forgets nothing: another Per may be longer.
-func (w *window) Left(now monotime.Time) int {
+func (w *window) Left(now monotime.Time) int64 {
 	live := w.log.Live()
 	i := sort.Search(len(live), func(i int) bool { return live[i].Last.Add(w.log.Per) > now })
-	return int(max(int64(w.quota.N)-(w.log.Number()-w.log.Before(i)), 0))
+	return max(w.quota.N-(w.log.Number()-w.log.Before(i)), 0)
 }
 
 // Append implements Ledger.

@@ -69,7 +69,7 @@ func TestCounters(t *testing.T) {
 	hear := func(t *Table, path string, limit, remaining int) {
 		heard += 2
 		now := monotime.Time(heard)
-		t.Hear("GET", path, &counter.Answer{Granted: heard - 1, Heard: heard, Sent: now, Now: now, N: 1, Statements: []quota.Statement{{Limit: limit, Remaining: remaining}}})
+		t.Hear("GET", path, &counter.Answer{Granted: heard - 1, Heard: heard, Sent: now, Now: now, N: 1, Statements: []quota.Statement{{Limit: int64(limit), Remaining: int64(remaining)}}})
 	}
 	var table, again Table
 	if table.Suspect(""); !table.HasCounters() || table.Split() {
