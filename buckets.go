@@ -227,6 +227,7 @@ type Stats struct {
 //
 //	expvar.Publish("pacer", expvar.Func(func() any { return transport.Stats() }))
 func (t *Transport) Stats() Stats {
+	t = t.shown()
 	c := &t.counts
 	s := Stats{
 		Waiting: int(c.waiting.Load()), WaitCount: c.waits.Load(), WaitDuration: time.Duration(c.waited.Load()),
@@ -246,6 +247,7 @@ func (t *Transport) Stats() Stats {
 // of the bucket: the least, where several have one Label. Budgets that are full are left out. See
 // Retry.BudgetRatio.
 func (t *Transport) RetryBudgets() map[string]float64 {
+	t = t.shown()
 	budgets, full := map[string]float64{}, new(backoff.Budget).Balance()
 	ofThrottle.Buckets(&t.buckets, func(l *throttle.Limiter, _ int, _ time.Duration) {
 		if left := bucketOf(l).budget.Balance(); left < full {

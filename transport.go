@@ -94,7 +94,7 @@ import (
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Its fields are
 // read when one of its methods is called first, Validate and Load too, and must not be changed after that. A Transport
 // must not be copied: a copy of one that was used would share its buckets without its locks, so that each request
-// returns an error. It is safe for concurrent use.
+// returns an error, and State, Stats and RetryBudgets show nothing. It is safe for concurrent use.
 //
 // Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
 // Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.
@@ -324,6 +324,15 @@ func (t *Transport) Validate() error {
 	return t.invalid
 }
 
+// shown returns t, or an empty Transport in place of one whose requests all fail: the buckets of a copy are those of
+// another Transport.
+func (t *Transport) shown() *Transport {
+	if t.Validate() != nil {
+		return &Transport{}
+	}
+	return t
+}
+
 // errCopied says that a Transport is a copy.
 var errCopied = errors.New("pacer: the Transport is a copy of one that was used, want a new one with the same fields")
 
@@ -461,6 +470,7 @@ func (t *Transport) Close() error {
 // (quota.Quota.Streamed): "a.example (bodies)". Idle buckets are forgotten sooner or later; State does not
 // return these.
 func (t *Transport) State() []throttle.State {
+	t = t.shown()
 	states := t.buckets.State()
 	states = append(states, slices.DeleteFunc(t.streams.State(), func(s throttle.State) bool { return len(s.Limits) == 0 })...)
 	for i := range states {

@@ -568,6 +568,9 @@ func TestCopiedTransport(t *testing.T) {
 			if err := get(copied); !errors.Is(err, throttle.ErrInvalid) {
 				t.Errorf("got %v, want ErrInvalid", err)
 			}
+			if states, budgets := copied.State(), copied.RetryBudgets(); len(states)+len(budgets) != 0 || copied.Stats() != (pacer.Stats{}) || first.Stats().Buckets != 1 {
+				t.Errorf("a copy shows the buckets of the first one: %v, %v, %v", states, budgets, copied.Stats())
+			}
 		}
 		if err := get(first); err != nil || server.Stats().Admitted != 7 {
 			t.Errorf("%v, %d requests, want 7", err, server.Stats().Admitted)
