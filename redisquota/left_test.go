@@ -88,7 +88,7 @@ func TestStoreWorkOfALargeCost(t *testing.T) {
 // when as much has left. No call goes through all that leaves until then: it says when to ask again, and one
 // who asks then gets a slot before what goes later.
 func TestStoreWorkBeforeALaterSlot(t *testing.T) {
-	const n, most, calls, first, later = 100_000, 12_000, 200, time.Second, 3 * time.Second
+	const n, most, calls, first, later = 100_000, 12_000, 200, time.Second, 6 * time.Second // later than a slow machine takes until the slot
 	c := anyServer(t)
 	send := fullLog(t, c, n, most)
 	leaves := c.Time(t.Context()).Val().Add(first) // or somewhat later
