@@ -480,7 +480,7 @@ func TestLearnIdleRestart(t *testing.T) {
 
 // TestLearnBegunTogether: three processes that begin one after the other, each within a round trip of the one
 // before, hear that 37, 36 and 35 of 38 are left. The first one does not know yet whether it is alone, and
-// sends 12; those after it see that others have begun as well, and send 7 and 3, and not 36 and 35.
+// sends 12; those after it see that others have begun as well, and send 4 and 3, and not 36 and 35.
 func TestLearnBegunTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, refused [3]int
@@ -519,7 +519,7 @@ func TestLearnBegunTogether(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		if want := [3]int{13, 8, 4}; asked != want {
+		if want := [3]int{13, 5, 4}; asked != want {
 			t.Errorf("%v requests, want %v", asked, want)
 		}
 		if want := [3]int{0, 0, 0}; refused != want {
@@ -530,27 +530,32 @@ func TestLearnBegunTogether(t *testing.T) {
 
 // TestUnseenKeepsNobodyBackWhoCannotWait: that others may begin just after us is no reason to refuse a request
 // where the server says that enough remains. A program asks once, and when that is answered, 300 ms later, 25
-// times at once. Who waits goes when most of the first third is answered.
+// times at once. Who waits goes when most of the first third is answered, or of the first ninth where others have
+// taken tokens before.
 func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 	const trip = 300 * time.Millisecond
 	for _, test := range []struct {
 		mode   pacer.Mode
 		most   time.Duration // MaxWait
 		ends   time.Duration // http.Client.Timeout
+		taken  int64         // by others before
 		atOnce int
 	}{
-		{"", 0, 0, 19}, // 19 + 2·19 = 57 of 59
-		{"", time.Second, 0, 19},
-		{"", 999 * time.Millisecond, 0, 25},
-		{"", -1, 0, 25},
-		{"", 0, time.Second + trip, 19}, // as long as the answer took is kept for it
-		{"", 0, time.Second + trip - 1, 25},
-		{pacer.ModeReject, 0, 0, 25},
+		{"", 0, 0, 0, 19}, // 19 + 2·19 = 57 of 59
+		{"", time.Second, 0, 0, 19},
+		{"", 999 * time.Millisecond, 0, 0, 25},
+		{"", -1, 0, 0, 25},
+		{"", 0, time.Second + trip, 0, 19}, // as long as the answer took is kept for it
+		{"", 0, time.Second + trip - 1, 0, 25},
+		{pacer.ModeReject, 0, 0, 0, 25},
+		{"", 0, 0, 10, 5}, // 5 + 8·5 = 45 of 49
+		{"", 999 * time.Millisecond, 0, 10, 25},
+		{pacer.ModeReject, 0, 0, 10, 25},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var n atomic.Int64
 			tr := &pacer.Transport{Mode: test.mode, MaxWait: test.most, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-				left := 60 - n.Add(1)
+				left := 60 - test.taken - n.Add(1)
 				time.Sleep(trip)
 				return lab.Answer(r, 200, "", "X-RateLimit-Limit", "60", "X-RateLimit-Remaining", strconv.FormatInt(left, 10), "X-RateLimit-Reset", "60"), nil
 			})}
@@ -562,7 +567,7 @@ func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := int(n.Load()) - 1; got != test.atOnce {
-				t.Errorf("mode %q, MaxWait %v, Timeout %v: %d go at once, want %d", test.mode, test.most, test.ends, got, test.atOnce)
+				t.Errorf("mode %q, MaxWait %v, Timeout %v, %d taken: %d go at once, want %d", test.mode, test.most, test.ends, test.taken, got, test.atOnce)
 			}
 			wg.Wait()
 		})

@@ -77,9 +77,11 @@ func (u *others) begin(o *outcome, inFlight int, first bool) {
 	if begun(o.limit, o.limit-u.atStart) {
 		u.atStart = max(u.atStart, o.limit)
 	}
-	if first && !u.siblings && o.limit-u.foundAtStart <= maxPerOurToken { // others that used more began long ago
-		u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
-		if o.limit >= leastUnseen {
+	if missing := o.limit - u.foundAtStart; first && !u.siblings {
+		if missing <= maxPerOurToken { // others that used more may have begun long ago: further answers say it
+			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
+		}
+		if missing > 0 || o.limit >= leastUnseen {
 			u.unseenUntil = o.now.Add(min(unseenTrips*o.now.Sub(o.sent), longestUnseen))
 		}
 	}
@@ -197,15 +199,23 @@ func (u *others) withOthers(n int) int { return n + int(2*u.perOurToken*float64(
 
 // room returns how much must remain at the instant t so that n tokens of ours may be in flight: n +
 // roomForOthers · perOurToken · n. It is also for others that are not seen yet: of processes that begin
-// together, the one whose request comes first finds all that there is. Until most of what it sends next is
-// answered, which shows the others, one token may be theirs for each of ours, and another one sent before they
-// hear of ours.
+// together, the one whose request comes first finds all that there is, and the last one cannot tell when the
+// rest was taken. Until most of what they send next is answered, which shows the others, unseenPerToken may be
+// theirs for each of ours, and as many sent before they hear of ours.
 func (u *others) room(t monotime.Time, n int) int {
 	theirs := roomForOthers * u.perOurToken
 	if t < u.unseenUntil {
-		theirs = max(theirs, 2*unseenPerToken)
+		theirs = max(theirs, 2*u.unseenPerToken())
 	}
 	return n + int(theirs*float64(n))
+}
+
+// unseenPerToken is how many tokens may be those of others for each of ours while they may be unseen.
+func (u *others) unseenPerToken() float64 {
+	if u.foundAtStart < u.limitAtStart {
+		return unseenWhereMissing
+	}
+	return unseenWhereFull
 }
 
 // unseen returns when a request may go that may not before at, where it is kept back for others (crowded), at
@@ -223,7 +233,12 @@ const (
 	// saw only some of the others sent far more than their part.
 	roomForOthers = 4
 
-	unseenPerToken = 1
+	// unseenWhereFull is unseenPerToken where the first request found all of the limit, as that of a lone
+	// process does: a third of what remains goes. Where something was missing (unseenWhereMissing), others are
+	// there or were: a ninth goes. With a third, of ten that begin together the latest sent more than was left,
+	// before a second answer told them how fast it fell. A 17th, or a 33rd, was as good.
+	unseenWhereFull    = 1
+	unseenWhereMissing = 4
 
 	// unseenTrips is for how many round trips others may be unseen: one until the next answers come, which may
 	// take much longer than the first did. What is answered slowly does not keep others back for longer than
@@ -231,7 +246,8 @@ const (
 	unseenTrips   = 4
 	longestUnseen = time.Second
 
-	// leastUnseen is of how many tokens a limit is at least where that counts. With fewer, as many more were
-	// refused as fewer: a window that is used in several flights comes back in parts, as a bucket does.
+	// leastUnseen is of how many tokens a limit is at least where that counts although nothing was missing.
+	// With fewer, as many more were refused as fewer: a window that is used in several flights comes back in
+	// parts, as a bucket does.
 	leastUnseen = 20
 )

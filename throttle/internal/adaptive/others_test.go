@@ -134,6 +134,37 @@ func TestOthersAtAReset(t *testing.T) {
 	}
 }
 
+// TestOthersAtTheFirstAnswer: where something is missing before our first request, however much, others may
+// have taken it just now: until further answers show them, or for four round trips, a ninth of what remains
+// goes at once. Where nothing is missing, that is a third, and all of a limit of fewer than 20.
+func TestOthersAtTheFirstAnswer(t *testing.T) {
+	const trip = 100 * time.Millisecond
+	for _, test := range []struct{ limit, remaining, want int }{
+		{100, 99, 33}, {100, 89, 9}, {100, 39, 4}, {100, 9, 1}, {19, 18, 18}, {19, 9, 1}, {4, 2, 1},
+	} {
+		b := newBucket(t, Config{})
+		first := b.send()
+		b.at(trip).done(first, says(left(test.remaining, test.limit, time.Minute)))
+		b.window1().others.perOurToken = 0 // few missing tokens say more
+		for b.Open(b.now, of(1), nil, 0) {
+			b.send()
+		}
+		if got := b.InFlight(); got != test.want {
+			t.Errorf("%d of %d remain: %d go at once, want %d", test.remaining, test.limit, got, test.want)
+		}
+		if test.want == test.remaining {
+			continue
+		}
+		b.wantDue(4 * trip)
+		for b.at(5 * trip); b.Open(b.now, of(1), nil, 0); {
+			b.send()
+		}
+		if got := b.InFlight(); got != test.remaining {
+			t.Errorf("%d of %d remain: %d have gone after four round trips, want all", test.remaining, test.limit, got)
+		}
+	}
+}
+
 // TestOthersThatAreGone: where a reset comes while something remains, nobody looks for it. That all is back
 // then shows how much others have used, and each time the estimate falls by half at most.
 func TestOthersThatAreGone(t *testing.T) {

@@ -153,12 +153,13 @@ func TestSteadyNot(t *testing.T) {
 	if s.Count(of, numbers(49), 3, &Ticket{N: 1, looks: true}, &Kind{}) {
 		t.Error("the answer to a look is counted")
 	}
-	s.Add(5) // went without the lock before the answer was heard
-	if s.OpenSteady(3, 46, &Kind{}) || !s.OpenSteady(3, 45, &Kind{}) {
+	s.Add(5)         // went without the lock before the answer was heard
+	const later = 10 // others that were unseen at the first answer would be seen
+	if s.OpenSteady(later, 46, &Kind{}) || !s.OpenSteady(later, 45, &Kind{}) {
 		t.Error("what went meanwhile is not taken from what may go")
 	}
 	s.Add(-5)
-	if s.OpenSteady(3, 51, &Kind{}) || !s.OpenSteady(3, 50, &Kind{}) {
+	if s.OpenSteady(later, 51, &Kind{}) || !s.OpenSteady(later, 50, &Kind{}) {
 		t.Error("what remains is not what may go")
 	}
 	if !s.Count(of, numbers(49), 3, &Ticket{N: 1}, &Kind{}) || s.windows[0].remaining != 49 {
