@@ -78,7 +78,7 @@ func TestStoreJoinedByOneVersion(t *testing.T) {
 					switch r.IntN(4) {
 					case 0:
 						req.More = []int64{int64(1 + r.IntN(3))}
-						went = append(went, sending{now.UnixMicro(), int64(req.More[0])})
+						went = append(went, sending{now.UnixMicro(), req.More[0]})
 					case 1:
 						for range 1 + r.IntN(4) {
 							o := store.Own{In: -time.Duration(r.Int64N(int64(q[0].Per)/20/1000)) * time.Microsecond, Cost: []int64{int64(1 + r.IntN(3))}}
@@ -93,7 +93,7 @@ func TestStoreJoinedByOneVersion(t *testing.T) {
 					}
 					for _, o := range readsLog(t, m.store, req, i, &q[0], now, went).Slots {
 						went = append(went, sending{o.ID, int64(o.Count)})
-						if n := inLog(went, o.ID, &q[0]); n > int64(q[0].N) {
+						if n := inLog(went, o.ID, &q[0]); n > q[0].N {
 							t.Fatalf("step %d: %d in the Per before a slot, want %d at most", i, n, q[0].N)
 						}
 					}
@@ -133,7 +133,7 @@ func readsLog(t *testing.T, s *redisquota.Store, r *store.Request, step int, q *
 	for _, o := range reply.Slots {
 		ahead += int64(o.Count)
 	}
-	if left, most := int64(reply.Left[0]), max(int64(q.N)-inLog(went, now.UnixMicro(), q)-ahead, 0); step > 1 && left > most {
+	if left, most := reply.Left[0], max(q.N-inLog(went, now.UnixMicro(), q)-ahead, 0); step > 1 && left > most {
 		t.Fatalf("step %d: %d left, want %d at most", step, left, most)
 	}
 	return reply
