@@ -403,7 +403,10 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 		if r := l.entry.table.Counters(); r != nil {
 			to.contradicted.Store(true)
 			st := r.Stated(bucket)
-			to.server.CountApart(now, &l.server, r.Name(), st)
+			if to.server.CountApart(now, &l.server, r.Name(), st); to.entry.node == nil { // of wouldBe
+				return
+			}
+			to.server.Enter()
 			if st.Heard != 0 && st.Remaining <= 0 && (l.hold.Until().Sub(st.Heard)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
 				l.hold.End(now)
 			}

@@ -1473,3 +1473,43 @@ func TestForecastOfRoutesChangesNothing(t *testing.T) {
 		}
 	})
 }
+
+// Forecast changes nothing, either, of a limit of requests at the same time on which buckets draw together.
+func TestForecastSharesNoLimitOfRequestsAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter} }}
+		claim := func(path string) Claim { return Claim{Verb: "GET", Path: path} }
+		acquire := func(path string) *Grant {
+			grant, err := g.Limiter("host").Acquire(t.Context(), claim(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			return grant
+		}
+		ask := func(path string, limit, remaining int) {
+			acquire(path).Answered(Answer{
+				Statements:  []quota.Statement{{Limit: int64(limit), Remaining: int64(remaining), Reset: time.Hour, ResetKnown: true}},
+				Concurrency: quota.Concurrency{Limit: 10, Remaining: 9, RemainingKnown: true},
+			})
+		}
+		for i := range 10 {
+			ask("/a", 100, 90-i)
+			ask("/b", 1000, 900-i)
+		}
+		for i := range 100 {
+			g.Limiter("host").Forecast(claim(fmt.Sprint("/new", i)))
+		}
+		for i := range 10 {
+			ask("/c", 10_000, 9000-i)
+		}
+		for range 10 {
+			acquire("/a")
+		}
+		for _, path := range []string{"/c", "/never"} {
+			if f := g.Limiter("host").Forecast(claim(path)); f.Cause != CauseInFlight {
+				t.Errorf("%s waits %v for %v beside ten at a time, want that it waits for these", path, f.Wait, f.Cause)
+			}
+		}
+	})
+}

@@ -9,15 +9,13 @@ import (
 
 // CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with
 // what was said of the counter, as whole has found that resets are stated, and, where whole knew of the same
-// reset, with when that window began.
+// reset, with when that window began. Until Enter, no other Server knows of s.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st counter.Stated) {
 	if v := whole.find(limitName{name: name}); v != nil {
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}
 	s.apart = apart{whole: whole.id, name: name, before: whole.apart.before, unit: whole.apart.unit}
-	if whole.atOnce != nil {
-		s.joinAtOnce(whole.atOnce)
-	}
+	s.atOnce = whole.atOnce
 	s.apart.others = min(max(float64(st.AllUsed)/float64(max(st.AllOurs+int64(whole.inFlight), 1))-1, 0), maxPerOurToken)
 	if st.Heard == 0 || !st.ResetKnown {
 		return

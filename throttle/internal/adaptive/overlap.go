@@ -279,7 +279,7 @@ func (s *Server) Leave() {
 // SplitOff moves the windows of a Statement.Counter to another Server of the Site, because only some of the
 // requests of s were found to draw on them. What s has in flight is taken to draw on them as well, until it is
 // answered: most of it may draw on another window, which may be far wider. It reports whether there was such a
-// window. How many requests may be under way at a time is taken to be of both.
+// window, or a limit of requests at the same time, which is taken to be of both.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 	if any = s.atOnce != nil; any {
 		to.joinAtOnce(s.atOnce)
@@ -333,6 +333,14 @@ func (s *Server) drawOn(limit int) {
 	if c == nil || len(c.users) > 1 {
 		s.leaveAtOnce()
 		s.joinAtOnce(new(atOnce))
+	}
+}
+
+// Enter has the others that draw on the limit of requests at the same time count what s has under way, after
+// CountApart.
+func (s *Server) Enter() {
+	if s.atOnce != nil {
+		s.joinAtOnce(s.atOnce)
 	}
 }
 
