@@ -150,13 +150,15 @@ func (x *exchange) onRefusal(ctx context.Context, v verdict.Verdict) *stop {
 
 // refusedTooOften reports whether the request is refused for good. Unless MaxRefusals is set, refusals in vain do not
 // count: they say nothing of this request. They do where they have lasted for MaxStandstill, as of a server that is
-// down, and where the refusals are found to be the matter of this request alone.
+// down; where more than one comes each second after the first ten, as with a MaxHold of milliseconds; and where the
+// refusals are found to be the matter of this request alone.
 func (x *exchange) refusedTooOften(now time.Time, alone bool) bool {
-	refusals, bound := x.refusals, x.t.maxStandstill()
-	if x.t.Retry.MaxRefusals == 0 && !alone && (bound == Forever || now.Sub(x.countedAt) < bound) {
+	refusals, most, bound := x.refusals, x.t.Retry.maxRefusals(), x.t.maxStandstill()
+	rare := time.Duration(refusals-most)*time.Second <= now.Sub(x.firstSent)
+	if x.t.Retry.MaxRefusals == 0 && !alone && rare && (bound == Forever || now.Sub(x.countedAt) < bound) {
 		refusals = x.counted
 	}
-	return refusals > x.t.Retry.maxRefusals()
+	return refusals > most
 }
 
 // mayBegin returns why no attempt may begin after a delay; nil if one may.

@@ -22,8 +22,8 @@ type Retry struct {
 
 	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. If negative, it is
 	// not sent again. Zero means 10, of which those are not counted that say nothing of this request: nothing of its
-	// bucket was served since its refusal before, for MaxStandstill at most. So a request outlasts a limit that is
-	// used up.
+	// bucket was served since its refusal before, for MaxStandstill at most, and no more than one each second. So a
+	// request outlasts a limit that is used up.
 	MaxRefusals int
 
 	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in line

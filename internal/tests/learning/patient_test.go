@@ -163,6 +163,8 @@ func TestAServerThatRefusesAllIsGivenUp(t *testing.T) {
 		"MaxRefusals 10":        {set: func(t *pacer.Transport) { t.Retry.MaxRefusals = 10 }, sent: 11, within: 102300 * ms},
 		"MaxStandstill -1":      {set: func(t *pacer.Transport) { t.MaxStandstill = -1 }, sent: 1},
 		"MaxStandstill an hour": {set: func(t *pacer.Transport) { t.MaxStandstill = time.Hour }, sent: 18, within: 4338300 * ms},
+		"MaxHold 10 ms":         {set: func(t *pacer.Transport) { t.Learn.MaxHold = 10 * ms }, sent: 11, within: 100 * ms}, // no more than one each second goes on
+		"MaxHold a second":      {set: func(t *pacer.Transport) { t.Learn.MaxHold = time.Second }, sent: 124, within: 120500 * ms},
 		"MaxElapsed":            {set: func(t *pacer.Transport) { t.Retry.MaxElapsed = time.Minute }, sent: 10, within: 51100 * ms},
 		"MaxWait":               {set: func(t *pacer.Transport) { t.MaxWait = time.Minute }, sent: 10, within: 51100 * ms},
 	} {
