@@ -218,7 +218,9 @@ func TestUntoldSlowAnswers(t *testing.T) {
 			all.Go(func() {
 				for time.Since(start) < lasts {
 					if resp, err := c.Get("http://a.example/"); err != nil || resp.StatusCode != http.StatusOK {
+						mu.Lock()
 						failed++
+						mu.Unlock()
 						time.Sleep(time.Second)
 					}
 				}

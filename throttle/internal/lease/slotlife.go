@@ -67,7 +67,7 @@ func (l *Lease) Timeout() time.Duration {
 	return max(min(l.config.SlotLife, time.Second), Horizon/2)
 }
 
-// longestCall is how long a call takes at the most before it counts as failed.
+// longestCall is how long a call takes at the most before it counts as failed, unless Timeout gives it more.
 const longestCall = 300 * time.Millisecond
 
 // roundTrips is how long the last three calls of the store took.
