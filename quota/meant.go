@@ -17,10 +17,11 @@ import (
 const didYouMean = "did you mean "
 
 // meant returns what was probably meant, as the end of an error, by a text in which the word at a column cannot
-// be read: by all of it, or if the rest is not known, by that quota of it. It returns nothing if nobody knows.
+// be read: by all of it, or if the rest is not known, by that quota of it, and by which one. It returns nothing if
+// nobody knows.
 func meant(text string, column int) string {
 	const most, longest = 16, 64 // quotas to be guessed, and words of one, since a text may be long
-	var first, note string
+	var first, part, note string
 	for range most {
 		words, from, to := quotaAt(text, column-1)
 		if len(words) > longest {
@@ -30,11 +31,11 @@ func meant(text string, column int) string {
 		if !ok {
 			break
 		}
-		first, note = cmp.Or(first, quotas), cmp.Or(note, why)
+		first, part, note = cmp.Or(first, quotas), cmp.Or(part, text[from:to]), cmp.Or(note, why)
 		text = text[:from] + quotas + text[to:]
 		all, err := parse(text)
 		if err == nil {
-			first = all.String()
+			first, part = all.String(), ""
 		}
 		var e *syntaxError
 		if !errors.As(err, &e) || e.column <= from+len(quotas) {
@@ -46,6 +47,9 @@ func meant(text string, column int) string {
 		return ""
 	}
 	m := didYouMean + strconv.Quote(first)
+	if part = strings.Join(strings.Fields(part), " "); part != "" {
+		m += " for " + strconv.Quote(part)
+	}
 	if note != "" {
 		m += " (" + note + ")"
 	}
@@ -104,7 +108,7 @@ func quotaAt(text string, at int) (words []string, from, to int) {
 		}
 		word, n := cutWord(text[i:], before)
 		switch {
-		case comma < 0, likely(word, clauses...) != "", strings.EqualFold(word, "with"), likely(word, "reset", "resets", "resetting") != "":
+		case comma < 0, isClause(word), strings.EqualFold(word, "with"), likely(word, "reset", "resets", "resetting") != "":
 		case comma >= at:
 			return words, from, comma
 		default:
@@ -127,6 +131,13 @@ func quotaAt(text string, at int) (words []string, from, to int) {
 		return nil, 0, 0
 	}
 	return words, from, comma
+}
+
+// isClause reports whether a clause begins with a word, or is meant by it.
+func isClause(word string) bool {
+	p, _ := known([]string{word})
+	to, _, _ := strings.Cut(p.to, " ")
+	return likely(word, clauses...) != "" || slices.Contains(clauses, to)
 }
 
 // cutWord returns the next word of a text, and its length there; words are those before it. What follows a number is
@@ -179,6 +190,7 @@ type guess struct {
 	owed  []string // those behind done; where they end in "/", they have no span yet: "500 requests and 30000 tokens per minute"
 	words []string // of the quota
 	n     *big.Rat // the first of them, if that is a number and not of bytes
+	late  string   // how it is counted, if that is said before its span: "100 per rolling hour"
 	note  string   // what to say with it
 }
 
@@ -188,6 +200,8 @@ func (g *guess) phrase(words []string) (phrase, int) {
 	word, head := words[0], len(g.words) == 1 && g.n != nil
 	p, n := known(words)
 	switch {
+	case g.last(0) == "/" && n > 0 && (p.to == "" || p.to == "log" || p.to == "window grid"):
+		return p, n
 	case g.last(0) == "/", g.last(0) == "as", n == 1 && word == "in" && slices.Contains(g.words, "/"):
 	case n > 0:
 		return p, n
@@ -211,6 +225,9 @@ func (g *guess) read(words []string) int {
 		p, n = then, 1
 	}
 	switch {
+	case p.to != "" && p.to != word && g.last(0) == "/":
+		g.late = p.to
+		return n
 	case p.to != word: // it is known
 	case isNumber(word) && g.whole(): // "5/s 10/m"
 		g.next()
@@ -330,6 +347,9 @@ func (g *guess) span(number, word string) string {
 // text returns the text of the quotas.
 func (g *guess) text() string {
 	g.spread()
+	if g.late != "" {
+		g.words, g.late = append(g.words, g.late), ""
+	}
 	if len(g.words) > 2 && (g.words[1] == "overall" || g.words[1] == "streamed") {
 		word := g.words[1]
 		g.words = append(slices.Delete(g.words, 1, 2), word)

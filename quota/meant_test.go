@@ -182,9 +182,9 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5/s + 100 rpm, 10/h":       `column 5: "+", did you mean "5/s, 100/m, 10/h"`,
 		"30 RPM, 14400 RPD":         `column 4: "RPM", did you mean "30/m, 14400/d"`,
 		"5/60s, 30 RPM, 9 per hour": `column 11: "RPM", did you mean "5/m, 30/m, 9/h"`,
-		"30 RPM, 5 frobs":           `column 4: "RPM", did you mean "30/m"`,
-		"30 RPM, 9 tokens rpm, x":   `column 4: "RPM", did you mean "30/m"`,
-		"30 rpm per user, 9 in utc": `column 4: "rpm", did you mean "30/m" (for each, if a Key tells them apart)`,
+		"30 RPM, 5 frobs":           `column 4: "RPM", did you mean "30/m" for "30 RPM"`,
+		"30 RPM, 9 tokens rpm, x":   `column 4: "RPM", did you mean "30/m" for "30 RPM"`,
+		"30 rpm per user, 9 in utc": `column 4: "rpm", did you mean "30/m" for "30 rpm per user" (for each, if a Key tells them apart)`,
 		"10/s, burst 20":            `column 7: "burst", did you mean "10/s burst 20"`,
 		"60/min, burst 10, 900/h":   `column 9: "burst", did you mean "60/m burst 10, 900/h"`,
 		"9/s, 10/s, with burst 20":  `column 12: "with", did you mean "9/s, 10/s burst 20"`,
@@ -246,6 +246,19 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5000 per hour and token":                       `column 6: "per", did you mean "5000/h" (for each, if a Key tells them apart)`,
 		"60 per minute per IP":                          `column 4: "per", did you mean "60/m overall"`,
 		"60 per minute and address":                     `column 4: "per", did you mean "60/m overall"`,
+
+		// How it is counted, before the span or behind a comma; and the part that is meant, if the rest is not known.
+		"100 per minute, evenly spaced":            `column 5: "per", did you mean "100/m even"`,
+		"100 per minute, rolling, 5/s":             `column 5: "per", did you mean "100/m log, 5/s"`,
+		"100 requests in any (rolling) 60 seconds": `column 17: "any", did you mean "100/m log"`,
+		"100 per rolling hour, 5 rps":              `column 5: "per", did you mean "100/h log, 5/s"`,
+		"100/rolling hour":                         `column 5: "rolling", did you mean "100/h log"`,
+		"100 per calendar day":                     `column 5: "per", did you mean "100/d window grid"`,
+		"5000 per hour, from the first request on": `column 6: "per", did you mean "5000/h window"`,
+		"5000 per week, from Monday on":            `column 6: "per", did you mean "5000/w window grid"`,
+		"2000 per month, on the 15th":              `column 6: "per", did you mean "2000/month" for "2000 per month"`,
+		"5/s, 50  RPM,\t5 a frob":                  `column 10: "RPM", did you mean "50/m" for "50 RPM"`,
+		"9 rpm, 50 \"a\u00e4\" per hour, 5 a frob": `column 3: "rpm", did you mean "9/m" for "9 rpm"`,
 
 		// Of what may be meant in several ways, or in none.
 		"5 calls":            `column 3: "calls", want a span such as /m`,
@@ -337,7 +350,7 @@ func TestUnitsInDoubleQuotes(t *testing.T) {
 // advised checks that what an error of Parse advises can be read.
 func advised(t *testing.T, text string, err error) {
 	t.Helper()
-	m := regexp.MustCompile(`did you mean (".*?[^\\]")(?: \([^()]*\))?$`).FindStringSubmatch(err.Error())
+	m := regexp.MustCompile(`did you mean (".*?[^\\]")(?: for ".*")?(?: \([^()]*\))?$`).FindStringSubmatch(err.Error())
 	if m == nil {
 		return
 	}

@@ -96,7 +96,7 @@ var forms = []struct {
 	follow func(text string, at int, word string, said []string) []edit
 	bound  bool // what is said is the largest of what is valid, or the least
 }{
-	{form(`did you mean (".*?[^\\]")(?: \([^()]*\))?`), quoted, false},
+	{form(`did you mean (".*?[^\\]")(?: for ".*")?(?: \([^()]*\))?`), quoted, false},
 	{form(`want (\S+)(?: or (\S+))?, in bytes`), inPlace, false},
 	{form(`want the number in digits, or of bytes (\S+)(?: or (\S+))?`), inPlace, false},
 	{form(`want bytes in one word with the number: (\S+)(?: or (\S+))?`), withNumber, false},

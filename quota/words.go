@@ -65,7 +65,7 @@ var phrases = [...]phrase{
 	{to: "no limit", from: []string{"no limit", "unlimited", "none", "infinite", "infinity", "inf", "without limit"}},
 
 	// Algorithms and clauses.
-	{to: "window", from: []string{"fixed", "fixed window"}},
+	{to: "window", from: []string{"fixed", "fixed window", "from the first request"}},
 	{to: "window grid", from: []string{"window grid", "grid", "calendar", "calendar window", "clock window"}},
 	{to: "sliding", from: []string{"sliding window"}},
 	{to: "log", from: []string{"rolling", "rolling window", "sliding log", "sliding window log", "rolling log"}},
@@ -86,7 +86,7 @@ var phrases = [...]phrase{
 
 	// What joins quotas, and what says nothing.
 	{to: ",", from: []string{"and", "&", "+", ";"}},
-	{from: []string{"max", "maximum", "at most", "up to", "no more than", "not more than", "with", "of", "=", ":", "(", ")"}},
+	{from: []string{"max", "maximum", "at most", "up to", "no more than", "not more than", "with", "of", "on", "=", ":", "(", ")"}},
 }
 
 // longestPhrase is the number of words of the longest phrase.
