@@ -309,7 +309,8 @@ type Shared struct {
 
 	// SlotLife is how long after its instant in the Store's schedule a slot may still be used by a request; see
 	// throttle.Shared.SlotLife. Zero or negative means a value that suits the quotas and the round trip to the
-	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
+	// Store. If no request should wait for a Store that is far away, set five to ten round trips. A Store that is
+	// farther away than 250 ms needs OutageClosed, and a SlotLife of two round trips: else nothing goes.
 	SlotLife time.Duration
 }
 

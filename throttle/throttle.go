@@ -277,8 +277,9 @@ type Shared struct {
 	// but makes each window longer by SlotLife, and each Burst smaller by what comes back within SlotLife. Zero
 	// or negative means the least that suits all quotas: Per/100, or for a token bucket the time in which a
 	// tenth of its Burst comes back, if that is longer; from 10 ms to a second; and no less than two round
-	// trips. For a window, SlotLife is at most Per/4. A call of the store may take 250 ms; with OutageClosed also as
-	// long as a SlotLife that is set, and a second at most: so a store that is farther away needs both.
+	// trips. For a window, that is Per/4 at most, and a SlotLife that is set may be Per/2 at most. A call of the
+	// store may take 250 ms; with OutageClosed also as long as a SlotLife that is set, and a second at most: so a
+	// store that is farther away needs both.
 	SlotLife time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.

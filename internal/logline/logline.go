@@ -132,7 +132,11 @@ func (l *Log) StoreEvent(e throttle.StoreEvent) {
 	r := Request{Context: context.Background(), Label: e.Label}
 	switch e.Kind {
 	case throttle.StoreDown:
-		l.write(r, slog.LevelWarn, "store not reached", []slog.Attr{text("error", kind(e.Err))})
+		attrs := []slog.Attr{text("error", kind(e.Err))}
+		if errors.Is(e.Err, context.DeadlineExceeded) {
+			attrs = append(attrs, slog.String("advice", "a store that is always farther away than 250ms needs OutageClosed, and a SlotLife of two round trips"))
+		}
+		l.write(r, slog.LevelWarn, "store not reached", attrs)
 	case throttle.StoreSlow:
 		l.write(r, slog.LevelWarn, "store is too slow", []slog.Attr{slog.String("advice", "a store nearer by, or a larger SlotLife, would help")})
 	case throttle.StoreLost:

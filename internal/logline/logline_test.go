@@ -118,6 +118,8 @@ func TestOneLineASecond(t *testing.T) {
 		l.GaveUp(request(t, "d"), "deadline", 1, 0, io.EOF, &throttle.Error{Err: throttle.ErrDeadline}, time.Second, 3*time.Second, waits)
 		l.GaveUp(request(t, "e"), "canceled", 1, 0, io.EOF, context.Canceled, time.Second, 0, nil)
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreBack, Down: time.Minute})
+		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreDown, Err: io.EOF})
+		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "far", Kind: throttle.StoreDown, Err: fmt.Errorf("secret: %w", context.DeadlineExceeded)})
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreLost})
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreSlow, Err: errors.New("secret")})
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreOthers, Others: quota.MustParse("9/s")})
@@ -134,6 +136,8 @@ level=WARN msg="pacer: request not sent again" method=GET bucket=d reason=deadli
 			`backoff=1s wait=3s cause=window_used_up quota=core%0A causes="2s window used up \"core%0A\" of a; 1s slow start of b"
 level=INFO msg="pacer: request not sent again" method=GET bucket=e reason=canceled attempts=1 error=EOF why="context canceled" backoff=1s
 level=INFO msg="pacer: store reached again" bucket=d down=1m0s
+level=WARN msg="pacer: store not reached" bucket=d error=EOF
+level=WARN msg="pacer: store not reached" bucket=far error="context deadline exceeded" advice="a store that is always farther away than 250ms needs OutageClosed, and a SlotLife of two round trips"
 level=WARN msg="pacer: store does not know the bucket: it is new, or was lost" bucket=d
 level=WARN msg="pacer: store is too slow" bucket=d advice="a store nearer by, or a larger SlotLife, would help"
 level=WARN msg="pacer: store has the bucket with other quotas, too" bucket=d others=9/s

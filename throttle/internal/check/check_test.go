@@ -109,6 +109,10 @@ func TestWindowsInAStoreAreLongEnough(t *testing.T) {
 			t.Errorf("%s, SlotLife %v: %v", test.quota, test.slotLife, err)
 		}
 	}
+	err := Quotas(Bucket{Name: "a", Quotas: quota.MustParse("20/s"), SlotLife: 600 * time.Millisecond, Stored: true}, nil)
+	if want := `throttle: quota "20/s": Per is 1s, want at least twice SlotLife, 600ms: set SlotLife (of a Transport, Shared.SlotLife) to 500ms or less`; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
 }
 
 // Of two spellings of one unit, the cost in that of the quota counts.

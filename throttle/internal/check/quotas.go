@@ -52,7 +52,7 @@ func (b *Bucket) inStore() error {
 		case q.WarmUp > 0:
 			return fmt.Errorf("throttle: quota %q: WarmUp is %v, want 0 for what lives in a Store", q.Name, q.WarmUp)
 		case lease.Stored(q) && q.Kind != quota.TokenBucket && b.SlotLife > q.Per/2:
-			return fmt.Errorf("throttle: quota %q: Per is %v, want at least twice SlotLife, %v", q.Name, q.Per, b.SlotLife)
+			return fmt.Errorf("throttle: quota %q: Per is %v, want at least twice SlotLife, %v: set SlotLife (of a Transport, Shared.SlotLife) to %v or less", q.Name, q.Per, b.SlotLife, q.Per/2)
 		}
 	}
 	return nil
