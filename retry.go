@@ -21,9 +21,9 @@ type Retry struct {
 	MaxAttempts int
 
 	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. If negative, it is
-	// not sent again. Zero means 10, of which those are not counted that say nothing of this request: nothing of its
-	// bucket was served since its refusal before, for MaxStandstill at most, and no more than one each second. So a
-	// request outlasts a limit that is used up.
+	// not sent again. Zero means 10, where a refusal does not count that says nothing of this request: nothing of its
+	// bucket was served since its refusal before. So a request outlasts a limit that is used up. Once nothing was
+	// served for MaxStandstill, or more than one refusal comes each second, all of them count.
 	MaxRefusals int
 
 	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in line
