@@ -201,7 +201,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"100/m rolling window":      `column 7: "rolling", did you mean "100/m log"`,
 		"100/m token bucket":        `column 7: "token", did you mean "100/m burst 100"`,
 		"10/s token bucket burst 5": `column 6: "token", did you mean "10/s burst 5"`,
-		"100/m leaky bucket":        `column 7: "leaky", did you mean "100/m even queue 100"`,
+		"100/m leaky bucket":        `column 7: "leaky", did you mean "100/m even queue 100" (what finds the queue full fails; without queue, all wait)`,
 		"100/m LOG":                 `column 7: "LOG", did you mean "100/m log"`,
 		"5/s brust 10":              `column 5: "brust", did you mean "5/s burst 10"`,
 		"5/s Burst 10":              `column 5: "Burst", did you mean "5/s burst 10"`,

@@ -21,6 +21,7 @@ const (
 	noteRequests = `a unit of that name stands in double quotes`
 	noteBits     = "a byte has 8 bits"
 	noteKey      = "for each, if a Key tells them apart"
+	noteQueue    = "what finds the queue full fails; without queue, all wait"
 )
 
 // phrases are the words that Parse does not read. An N stands for the N of the quota.
@@ -71,7 +72,7 @@ var phrases = [...]phrase{
 	{to: "log", from: []string{"rolling", "rolling window", "sliding log", "sliding window log", "rolling log"}},
 	{to: "estimate", from: []string{"sliding window counter", "estimated"}},
 	{to: "burst N", from: []string{"token bucket"}},
-	{to: "even queue N", from: []string{"leaky bucket"}},
+	{to: "even queue N", from: []string{"leaky bucket"}, note: noteQueue},
 	{to: "even", from: []string{"evenly", "evenly spaced", "spaced evenly"}},
 	{to: "burst", from: []string{"burst size", "token bucket burst"}},
 	{to: "queue", from: []string{"queue size"}},
