@@ -90,10 +90,11 @@ func (b *Bucket) unreserve(now, t monotime.Time, d *limit.Due, ahead *limit.Ahea
 }
 
 // putOff puts d off until the claim may go for all but a hold; if unreserved is set, with what is left to
-// claims that are not urgent. It takes a pointer, since a Due is large, and who waits should need little of a
-// stack. See Due.
+// claims that are not urgent. Those ahead go as soon as the hold has ended, as the server and the quotas let
+// them: what a server delays c by is no time in which the quotas would let none of them go. PutOff takes a
+// pointer, since a Due is large, and who waits should need little of a stack. See Due.
 func (b *Bucket) putOff(now monotime.Time, d *limit.Due, ahead *limit.Ahead, c *Claim, asked *Bucket, unreserved, optimist bool) {
-	before, share := &ahead.All, 0.0
+	before, share, from := &ahead.All, 0.0, d.At
 	if unreserved {
 		before, share = &ahead.Unreserved, b.Reserve
 	}
@@ -102,7 +103,7 @@ func (b *Bucket) putOff(now monotime.Time, d *limit.Due, ahead *limit.Ahead, c *
 	} else if !unreserved && ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
 		b.Server.DueWith(d, &ahead.Direct, optimist)
 	}
-	b.Stack.Due(now, d, before, &c.Demand, unreserved, optimist, b.believed(asked))
+	b.Stack.Due(now, from, d, before, &c.Demand, unreserved, optimist, b.believed(asked))
 	if b.Lease != nil && !d.Never {
 		b.Lease.Due(now, d, before, &c.Demand, unreserved, optimist)
 	}
@@ -114,9 +115,9 @@ func (b *Bucket) ButForStore(now monotime.Time, c *Claim, asked *Bucket) (d limi
 	if b.Hold.due(&d, now); asked == b {
 		b.Server.Due(&d, &alone.All, &c.Demand, &c.Class, b.Share(c.Urgent), false)
 	}
-	b.Stack.Due(now, &d, &alone.All, &c.Demand, false, false, b.believed(asked))
+	b.Stack.Due(now, d.At, &d, &alone.All, &c.Demand, false, false, b.believed(asked))
 	if b.Reserve > 0 && !c.Urgent {
-		b.Stack.Due(now, &d, &alone.All, &c.Demand, true, false, b.believed(asked))
+		b.Stack.Due(now, d.At, &d, &alone.All, &c.Demand, true, false, b.believed(asked))
 	}
 	return d
 }

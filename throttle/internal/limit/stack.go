@@ -291,16 +291,16 @@ func opens(l Limit, now monotime.Time, ahead, n int64) bool {
 }
 
 // Due puts due off, if that is earlier, until the quotas grant d, or what is left of them to claims that are
-// not urgent does. It takes no copy: a Due is large, and a goroutine that waits should need little of a stack.
+// not urgent does. The first of those ahead may go from an instant on: what else delays d, and not all of these, is
+// in due alone. Due takes no copy: a Due is large, and a goroutine that waits should need little of a stack.
 // If d does not draw on a quota, it goes when those ahead have gone that do. Nobody knows when a wait for what
 // is in flight ends: to set a timer, it counts as the longest span; for a projection, which is optimistic, it
 // does not count. Heard may be nil.
-func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
-	from := due.At
-	if d.Silent == 0 && !unreserved && s.dueOfBucket(due, ahead, d) {
+func (s Stack) Due(now, from monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
+	if d.Silent == 0 && !unreserved && s.dueOfBucket(from, due, ahead, d) {
 		return
 	}
-	if until, q := s.Awaits(d); until > from {
+	if until, q := s.Awaits(d); until > due.At {
 		due.first(until, q, optimist)
 	}
 	for i := range s {
@@ -343,7 +343,7 @@ func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, op
 
 // dueOfBucket is Due where all there is is one token bucket of requests, in a third of the instructions. It
 // reports whether that is so.
-func (s Stack) dueOfBucket(due *Due, ahead, d *Demand) bool {
+func (s Stack) dueOfBucket(from monotime.Time, due *Due, ahead, d *Demand) bool {
 	if len(s) != 1 || s[0].quota.Unit != "" || d.N <= 0 {
 		return false
 	}
@@ -351,7 +351,7 @@ func (s Stack) dueOfBucket(due *Due, ahead, d *Demand) bool {
 	if !is {
 		return false
 	}
-	at, ok := b.When(due.At, int64(ahead.N), int64(d.N))
+	at, ok := b.When(from, int64(ahead.N), int64(d.N))
 	if !ok || at > due.At {
 		due.later(at, s[0].quota)
 	}
