@@ -201,7 +201,8 @@ func (g *guess) phrase(words []string) (phrase, int) {
 	p, n := known(words)
 	switch {
 	case g.last(0) == "/" && n > 0 && (p.to == "" || p.to == "log" || p.to == "window grid"):
-		return p, n
+		g.late = cmp.Or(p.to, g.late)
+		return phrase{note: p.note}, n
 	case g.last(0) == "/", g.last(0) == "as", n == 1 && word == "in" && slices.Contains(g.words, "/"):
 	case n > 0:
 		return p, n
@@ -225,9 +226,6 @@ func (g *guess) read(words []string) int {
 		p, n = then, 1
 	}
 	switch {
-	case p.to != "" && p.to != word && g.last(0) == "/":
-		g.late = p.to
-		return n
 	case p.to != word: // it is known
 	case isNumber(word) && g.whole(): // "5/s 10/m"
 		g.next()
