@@ -54,6 +54,17 @@ func (s *atOnce) take(r *http.Request) (*http.Response, error) {
 	return lab.Answer(r, http.StatusOK, "", s.header(limit, came, goes)...), nil
 }
 
+// stream is take, of a server whose answers to /stream last for an hour, and do not count once they have begun.
+func (s *atOnce) stream(r *http.Request) (*http.Response, error) {
+	resp, err := s.take(r)
+	if r.URL.Path == "/stream" {
+		stream, end := io.Pipe()
+		time.AfterFunc(time.Hour, func() { _ = end.Close() })
+		resp.Body, resp.ContentLength = stream, -1
+	}
+	return resp, err
+}
+
 func whenItComes(limit, came, _ int) []string {
 	return []string{"X-Concurrency-Limit", strconv.Itoa(limit), "X-Concurrency-Remaining", strconv.Itoa(max(came, 0))}
 }
@@ -279,15 +290,7 @@ func TestStatedConcurrencyBesideAStream(t *testing.T) {
 func TestStatedConcurrencyOfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &atOnce{limit: ten, header: whenItComes, takes: 900 * time.Millisecond}
-		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			resp, err := s.take(r)
-			if r.URL.Path == "/stream" {
-				stream, end := io.Pipe()
-				time.AfterFunc(time.Hour, func() { _ = end.Close() })
-				resp.Body, resp.ContentLength = stream, -1
-			}
-			return resp, err
-		})}}
+		c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(s.stream)}}
 		var streams, calls sync.WaitGroup
 		for range 10 {
 			streams.Go(func() { lab.Get(t, c, "http://a.example/stream") })
@@ -313,15 +316,7 @@ func TestStatedConcurrencyBesideStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &atOnce{limit: ten, header: header, takes: 980 * time.Millisecond}
-				c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-					resp, err := s.take(r)
-					if r.URL.Path == "/stream" {
-						stream, end := io.Pipe()
-						time.AfterFunc(time.Hour, func() { _ = end.Close() })
-						resp.Body, resp.ContentLength = stream, -1
-					}
-					return resp, err
-				})}}
+				c := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(s.stream)}}
 				var streams, calls sync.WaitGroup
 				for range 5 {
 					streams.Go(func() { lab.Get(t, c, "http://a.example/stream") })
