@@ -1,11 +1,5 @@
 package quota
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-)
-
 // Kind is how a provider counts. A client that counts in the same way as the server is never
 // refused and can use the whole quota. A client that counts more strictly is never refused either,
 // but loses a part of the quota; each Kind says how much.
@@ -42,8 +36,11 @@ import (
 // server's windows are exact, Per should be longer than the server's by as much as the latency
 // varies.
 //
+// The value of a Kind is its word in the text of a quota. Plain has none there, and "bucket" is written "even" or
+// with its burst. Quota.Validate finds any other value.
+//
 // The examples of package throttle show each of them.
-type Kind int
+type Kind string
 
 const (
 	// Plain admits N in any window of the length Per, at once if need be. It is for providers whose
@@ -70,7 +67,7 @@ const (
 	// What is charged beyond N counts for Per, or until the month ends, and is forgotten then.
 	//
 	// The zero Kind of a quota with a Burst, a Debt or a WarmUp, or that is Streamed, is TokenBucket.
-	Plain Kind = iota
+	Plain Kind = ""
 
 	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. With a Burst of 1, tokens are
 	// spaced evenly. It suits golang.org/x/time/rate, didip/tollbooth, GCRA (throttled, redis_rate,
@@ -83,7 +80,7 @@ const (
 	//
 	// What is charged beyond Burst is owed: nothing goes until it is refilled, however long that takes. With a Debt,
 	// a cost above Burst goes that is known before, too.
-	TokenBucket
+	TokenBucket Kind = "bucket"
 
 	// FixedWindow admits N in a window. The window starts with the first request after the end of
 	// the last window. It suits express-rate-limit, @fastify/rate-limit, ulule/limiter, GitHub, and
@@ -94,7 +91,7 @@ const (
 	// granted until Per after the latest of them, when the server's window has ended for certain.
 	//
 	// What is charged beyond N is forgotten when the window ends.
-	FixedWindow
+	FixedWindow Kind = "window"
 
 	// ClockWindow admits N in each window of the wall clock. Windows start at multiples of Per
 	// since 1970 in UTC: windows of a minute, an hour or a day start as on the clock, and windows
@@ -113,7 +110,7 @@ const (
 	// with a Store, which has a clock of its own.
 	//
 	// What is charged beyond N is forgotten when the window ends.
-	ClockWindow
+	ClockWindow Kind = "window grid"
 
 	// SlidingWindow admits N in any window of the length Per. It divides Per into Cells parts and remembers the
 	// tokens of a cell together. All tokens of a cell come back together, Per after the last of them was
@@ -122,13 +119,13 @@ const (
 	// client that sends evenly loses up to one part in Cells. It suits ASP.NET Core's SlidingWindowRateLimiter,
 	// and the servers of SlidingLog where N is so large that the memory matters. What is charged beyond N
 	// counts as long as the rest of its cell, and is forgotten then.
-	SlidingWindow
+	SlidingWindow Kind = "sliding"
 
 	// SlidingLog admits N in any window of the length Per, exactly. It remembers the instant of each grant: at
 	// most N instants, of 24 bytes each, in memory for up to three times as many. It suits sorted sets in Redis
 	// (Upstash's, many Lua scripts), DigitalOcean, Riot Games. What is charged beyond N counts for Per, and is
 	// forgotten then.
-	SlidingLog
+	SlidingLog Kind = "log"
 
 	// EstimatedWindow admits N minus an estimate of what was granted in the last Per:
 	//
@@ -139,54 +136,27 @@ const (
 	// lies within the last Per. It suits go-chi/httprate, Upstash's slidingWindow, Cloudflare. A
 	// server that does not round admits half a token less: give such a quota an N of one less. What is charged beyond N
 	// counts in its window and, less and less, in the next one, and is forgotten then.
-	EstimatedWindow
+	EstimatedWindow Kind = "estimate"
 
 	// InFlight admits N at the same time, each from its grant until its answer has been read to its
 	// end. It suits limits of concurrent requests or connections (GitHub's 100, Slack's, Azure
 	// OpenAI's), and servers that are fast as long as not too much is asked of them at once. Each
 	// request counts as one, whatever it costs, unless the quota has a Unit.
-	InFlight
+	InFlight Kind = "in flight"
 
 	// Unanswered admits N at the same time, each from its grant until its answer begins. It suits
 	// servers that count the requests on which they work, and not the answers that are still on their
 	// way back.
-	Unanswered
+	Unanswered Kind = "unanswered"
 )
 
 // Concurrent reports whether the kind bounds what is under way at the same time: InFlight and
 // Unanswered. Their tokens come back when requests end, those of the other kinds as time passes.
-func (k Kind) Concurrent() bool { return k >= InFlight }
+func (k Kind) Concurrent() bool { return k == InFlight || k == Unanswered }
 
 // OnClock reports whether the kind counts in windows of the wall clock, none of which admits more
 // than N: ClockWindow and EstimatedWindow.
 func (k Kind) OnClock() bool { return k == ClockWindow || k == EstimatedWindow }
 
-// String returns the kind as it is written in the text of a quota, where that has a word for it:
-// "window". A Plain quota has none, and a TokenBucket is written "even" or with its burst.
-func (k Kind) String() string {
-	if k < 0 || k > Unanswered {
-		return "kind " + strconv.Itoa(int(k))
-	}
-	return kinds[k]
-}
-
-var kinds = [...]string{"plain", "bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}
-
-// MarshalText returns the text of String, so that a Kind is text in JSON and in logs. One that is none of the
-// constants is an error.
-func (k Kind) MarshalText() ([]byte, error) {
-	if k < 0 || k > Unanswered {
-		return nil, fmt.Errorf("quota: %v, want one of the constants, 0 to %d", k, int(Unanswered))
-	}
-	return []byte(k.String()), nil
-}
-
-// UnmarshalText reads what MarshalText returns. After an error, k is unchanged.
-func (k *Kind) UnmarshalText(text []byte) error {
-	i := slices.Index(kinds[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("quota: kind %.40q, want one of %q", text, kinds)
-	}
-	*k = Kind(i)
-	return nil
-}
+// kinds are all of them.
+var kinds = []Kind{Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight, Unanswered}

@@ -190,7 +190,7 @@ func (p *parser) start(q *Quota) error {
 	}
 	number := before
 	p.next()
-	if !slash && q.Unit == "" && p.word != "in" && p.word != Unanswered.String() {
+	if !slash && q.Unit == "" && p.word != "in" && p.word != string(Unanswered) {
 		column, word = p.column, p.word
 		before, per, slash = strings.Cut(word, "/")
 		if q.Unit, ok = unit(before); !ok {
@@ -235,7 +235,7 @@ func (p *parser) concurrent(q *Quota) error {
 		return p.expect("flight", `"flight" after "in"`)
 	}
 	q.Kind = Unanswered
-	return p.expect(Unanswered.String(), wantedAfterUnit(q.Unit, p.word, p.text))
+	return p.expect(string(Unanswered), wantedAfterUnit(q.Unit, p.word, p.text))
 }
 
 // burstOrEven is the clause of which even is the shortest form.

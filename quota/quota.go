@@ -117,7 +117,7 @@ type Quota struct {
 	// imports time/tzdata.
 	Zone string
 
-	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp,
+	// Kind is how the provider counts. Zero, the empty text, is Plain: N in any Per. Burst, Debt, WarmUp,
 	// ColdFactor and Streamed are for a TokenBucket. A quota that has one of them is one without a Kind
 	// too; with another Kind they are an error.
 	Kind Kind

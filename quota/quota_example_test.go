@@ -10,11 +10,11 @@ import (
 // Some quotas are of each tenant of a program, and some of all of them together.
 func ExampleQuota_overall() {
 	for _, q := range quota.MustParse("5000/h, 100 in flight overall") {
-		fmt.Println(q.N, q.Kind, q.Overall)
+		fmt.Printf("%d %q %v\n", q.N, q.Kind, q.Overall)
 	}
 	// Output:
-	// 5000 plain false
-	// 100 in flight true
+	// 5000 "" false
+	// 100 "in flight" true
 }
 
 // Files of any size are read and written no faster than the quota grants, while others wait for their turn.
@@ -49,12 +49,12 @@ func ExampleQuotas_Redundant() {
 // Explicit fills in what the text leaves out.
 func ExampleQuotas_Explicit() {
 	for _, q := range quota.MustParse("5/s even, 1000/h, 10/m sliding as mine").Explicit() {
-		fmt.Printf("%s: %v, N %d, Per %v, Burst %d, Cells %d\n", q.Name, q.Kind, q.N, q.Per, q.Burst, q.Cells)
+		fmt.Printf("%s: %q, N %d, Per %v, Burst %d, Cells %d\n", q.Name, q.Kind, q.N, q.Per, q.Burst, q.Cells)
 	}
 	// Output:
-	// 5/s even: bucket, N 5, Per 1s, Burst 1, Cells 0
-	// 1000/h: plain, N 1000, Per 1h0m0s, Burst 0, Cells 0
-	// mine: sliding, N 10, Per 1m0s, Burst 0, Cells 10
+	// 5/s even: "bucket", N 5, Per 1s, Burst 1, Cells 0
+	// 1000/h: "", N 1000, Per 1h0m0s, Burst 0, Cells 0
+	// mine: "sliding", N 10, Per 1m0s, Burst 0, Cells 10
 }
 
 // A cost in "token" draws on no quota in "tokens": those who enforce quotas ask what was meant.

@@ -54,7 +54,7 @@ func (q Quota) String() string {
 		s += " debt"
 	}
 	if q.Kind != Plain && q.Kind != TokenBucket {
-		s += " " + q.Kind.String()
+		s += " " + string(q.Kind)
 	}
 	s += q.begins()
 	if q.Cells > 0 {

@@ -45,13 +45,13 @@ func ExampleParse_units() {
 		panic(err)
 	}
 	for _, q := range quotas {
-		fmt.Printf("%d %q %v\n", q.N, q.Unit, q.Kind)
+		fmt.Printf("%d %q %q\n", q.N, q.Unit, q.Kind)
 	}
 	// Output:
-	// 500 "" window
-	// 30000 "tokens" plain
-	// 1500000 "bytes" plain
-	// 10 "" in flight
+	// 500 "" "window"
+	// 30000 "tokens" ""
+	// 1500000 "bytes" ""
+	// 10 "" "in flight"
 }
 
 // These texts stand for sentences that providers write.
@@ -72,18 +72,18 @@ func ExampleParse_providers() {
 			panic(err)
 		}
 		q := quotas.Explicit()[0]
-		fmt.Printf("%-18s  %-11v  N %d, Per %v, Burst %d\n", text, q.Kind, q.N, q.Per, q.Burst)
+		fmt.Printf("%-18s  %-13q  N %d, Per %v, Burst %d\n", text, q.Kind, q.N, q.Per, q.Burst)
 	}
 	// Output:
-	// 10/s                plain        N 10, Per 1s, Burst 0
-	// 10/s even           bucket       N 10, Per 1s, Burst 1
-	// 10/s log            log          N 10, Per 1s, Burst 0
-	// 10/s burst 20       bucket       N 10, Per 1s, Burst 20
-	// 5000/h window       window       N 5000, Per 1h0m0s, Burst 0
-	// 1000/d window grid  window grid  N 1000, Per 24h0m0s, Burst 0
-	// 10 in flight        in flight    N 10, Per 0s, Burst 0
-	// 30000 tokens/m      plain        N 30000, Per 1m0s, Burst 0
-	// 1MB/s debt          bucket       N 1000000, Per 1s, Burst 1000000
+	// 10/s                ""             N 10, Per 1s, Burst 0
+	// 10/s even           "bucket"       N 10, Per 1s, Burst 1
+	// 10/s log            "log"          N 10, Per 1s, Burst 0
+	// 10/s burst 20       "bucket"       N 10, Per 1s, Burst 20
+	// 5000/h window       "window"       N 5000, Per 1h0m0s, Burst 0
+	// 1000/d window grid  "window grid"  N 1000, Per 24h0m0s, Burst 0
+	// 10 in flight        "in flight"    N 10, Per 0s, Burst 0
+	// 30000 tokens/m      ""             N 30000, Per 1m0s, Burst 0
+	// 1MB/s debt          "bucket"       N 1000000, Per 1s, Burst 1000000
 }
 
 // Quotas can be written in Go, field by field, instead of as text.

@@ -55,8 +55,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad(field, value, want)
 	}
 	switch {
-	case q.Kind < 0 || q.Kind > Unanswered:
-		return bad("Kind", int(q.Kind), "Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight or Unanswered")
+	case !slices.Contains(kinds, q.Kind):
+		return bad("Kind", fmt.Sprintf("%.40q", q.Kind), fmt.Sprintf("one of %q", kinds))
 	case !isName(q.Name):
 		return bad("Name", fmt.Sprintf("%.100q", q.Name), "at most 100 bytes that can be printed")
 	case q.N < 0:

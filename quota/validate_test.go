@@ -10,35 +10,30 @@ import (
 	"time"
 )
 
-// TestKindText: a Kind is text in JSON, and the same when it is read.
+// TestKindText: a Kind is text in JSON, and the same when it is read; a word that is none is an error of Validate.
 func TestKindText(t *testing.T) {
-	type kinds struct{ A, B, C, D, E, F, G, H, I Kind }
-	all := kinds{Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight, Unanswered}
-	const want = `{"A":"plain","B":"bucket","C":"window","D":"window grid","E":"sliding","F":"log","G":"estimate","H":"in flight","I":"unanswered"}`
-	got, err := json.Marshal(all)
+	const want = `["","bucket","window","window grid","sliding","log","estimate","in flight","unanswered"]`
+	got, err := json.Marshal([]Kind{Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight, Unanswered})
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
 	}
-	var back kinds
-	if err := json.Unmarshal(got, &back); err != nil || back != all {
-		t.Errorf("got %+v, %v, want %+v", back, err, all)
+	var qs Quotas
+	if err := json.Unmarshal([]byte(`[{"N": 5}, {"N": 5, "Kind": "window grid"}, {"N": 5, "Kind": "grid"}]`), (*[]Quota)(&qs)); err != nil {
+		t.Fatal(err)
 	}
-	for _, k := range []Kind{-1, Unanswered + 1} {
-		if got, err := k.MarshalText(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("quota: kind %d, want one of", int(k))) {
-			t.Errorf("%d: got %q, %v", int(k), got, err)
-		}
+	if text := qs[:2].String(); text != "5/s, 5/s window grid" || qs[:2].Validate() != nil {
+		t.Errorf("got %q, %v", text, qs[:2].Validate())
 	}
-	k := SlidingLog
-	if err := k.UnmarshalText([]byte("even")); k != SlidingLog || err == nil || !strings.Contains(err.Error(), `quota: kind "even", want one of ["plain" "bucket"`) {
-		t.Errorf("got %v, %v", k, err)
+	if err := qs.Validate(); err == nil || !strings.Contains(err.Error(), `quota: "5/s grid": Kind is "grid", want one of`) {
+		t.Errorf("got %v", err)
 	}
 }
 
 func TestKindValidate(t *testing.T) {
 	over := MaxN + 1
 	for want, q := range map[string]Quota{
-		`"1 kind 9": Kind is 9, want Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight or Unanswered`: {N: 1, Kind: Unanswered + 1},
-		`Kind is -1, want Plain, TokenBucket,`:                               {N: 1, Kind: -1},
+		`"1/s fast": Kind is "fast", want one of ["" "bucket" "window" "window grid" "sliding" "log" "estimate" "in flight" "unanswered"]`: {N: 1, Kind: "fast"},
+		`"no limit": Kind is "Window", want one of`:                          {Kind: "Window"},
 		`"5/s even log": Burst is 1 ("even"), want 0 for a Kind other`:       {N: 5, Kind: SlidingLog, Burst: 1},
 		`WarmUp is 1s, want 0 for a Kind other than TokenBucket`:             {N: 5, Kind: FixedWindow, WarmUp: time.Second},
 		`ColdFactor is 3, want 0 without a WarmUp`:                           {N: 5, Kind: FixedWindow, ColdFactor: 3},

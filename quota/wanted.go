@@ -38,7 +38,7 @@ func wantedNumber(s, span string) string {
 		return "a slash before a span: " + digits + "/" + word
 	case span != "" && isPlainUnit(plural(word)):
 		return "a blank after the number, and a span: " + digits + " " + word + span
-	case isPlainUnit(plural(word)), word == "in", word == Unanswered.String():
+	case isPlainUnit(plural(word)), word == "in", word == string(Unanswered):
 		return "a blank after the number: " + digits + " " + word
 	}
 	return want
@@ -98,7 +98,7 @@ const oneWord = "a unit of one word, such as "
 func wantedAfterUnit(first, word, rest string) string {
 	second, _, slash := strings.Cut(word, "/")
 	next, _, _ := strings.Cut(strings.TrimLeft(rest, blanks), " ")
-	if isPlainUnit(first+"-"+second) && !slices.Contains(clauses, second) && first != "" && first != Bytes && (slash || next == "in" || next == "per" || next == Unanswered.String()) {
+	if isPlainUnit(first+"-"+second) && !slices.Contains(clauses, second) && first != "" && first != Bytes && (slash || next == "in" || next == "per" || next == string(Unanswered)) {
 		return oneWord + first + "-" + second
 	}
 	return afterNumber

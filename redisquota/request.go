@@ -176,9 +176,12 @@ func (a *arguments) described(qs quota.Quotas) {
 	a.text(strings.Join(texts, ", "))
 }
 
+// kinds are those that the script has, each at its number in tags.
+var kinds = [...]quota.Kind{1: quota.TokenBucket, quota.FixedWindow, quota.ClockWindow, quota.SlidingWindow, quota.SlidingLog, quota.EstimatedWindow}
+
 // quota writes one, and reports whether it is a log, which has a key of its own.
 func (a *arguments) quota(q *quota.Quota) (log bool) {
-	kind, tag, cell := "log", strconv.Itoa(int(q.Kind))+":"+q.Unit, time.Duration(-1)
+	kind, tag, cell := "log", strconv.Itoa(slices.Index(kinds[:], q.Kind))+":"+q.Unit, time.Duration(-1)
 	switch q.Kind {
 	case quota.TokenBucket:
 		kind = "bucket"

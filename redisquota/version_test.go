@@ -39,7 +39,7 @@ func TestStoreRequestRefused(t *testing.T) {
 		"a quota is 5/s warm-up 1s, want one that":      func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
 		"a quota is 5/s sliding, want what Explicit of": func(r *store.Request) { r.Quotas = quota.MustParse("5/s sliding") },
 		"a quota is 5/s burst 5, want what Explicit of": func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: quota.TokenBucket}} },
-		"a quota is 5 kind 9, want one that":            func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
+		"a quota is 5/s fast, want one that":            func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: "fast"}} },
 		"SlotLife is 20ms, want less than the Per of 9/20ms window grid": func(r *store.Request) {
 			r.Quotas = quota.Quotas{{N: 9, Per: 20 * time.Millisecond, Kind: quota.ClockWindow}}
 		},
@@ -207,5 +207,29 @@ func TestStoreLowerRate(t *testing.T) {
 				t.Errorf("50 at half of the rate in %v, where they were there in %v", slower, at)
 			}
 		})
+	}
+}
+
+// refusing keeps the arguments of the latest call, which fails.
+type refusing struct {
+	untouched
+	args []string
+}
+
+func (c *refusing) Run(_ context.Context, _, args []string) ([]string, error) {
+	c.args = args
+	return nil, errors.ErrUnsupported
+}
+
+// TestKindTags: what a script has written is read by that of later releases, so that a Kind keeps its tag.
+func TestKindTags(t *testing.T) {
+	for text, tag := range map[string]string{
+		"5/s even": "1:", "5/s window": "2:", "5/s window grid": "3::1000000", "5/s sliding": "4:", "5 tokens/s log": "5:tokens", "5 tokens/s estimate": "6:tokens:1000000",
+	} {
+		c := new(refusing)
+		m := &member{t: t, quotas: parse(t, text), name: "a"}
+		if _, err := (&redisquota.Store{Client: c}).Exchange(t.Context(), m.request(1, 1)); !errors.Is(err, errors.ErrUnsupported) || !slices.Contains(c.args, tag) {
+			t.Errorf("%s: %v, and %q is not among %q", text, err, tag, c.args)
+		}
 	}
 }

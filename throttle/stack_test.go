@@ -57,7 +57,7 @@ func TestLimiterInvalidQuotas(t *testing.T) {
 		{N: 1, Kind: quota.TokenBucket, Unit: "a b"},
 		{N: 1, Kind: quota.TokenBucket, Unit: "unanswered"},
 		{Name: "daily", N: -5, Burst: 1},
-		{N: 1, Kind: -1},
+		{N: 1, Kind: "fast"},
 		{N: 5, Kind: quota.InFlight, Per: 1},
 		{N: 5, Kind: quota.SlidingLog, Burst: 1},
 	} {

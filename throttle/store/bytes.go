@@ -137,15 +137,18 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
+// kinds are those that a Ledger has, each at its number in what AppendBinary writes.
+var kinds = [...]quota.Kind{1: quota.TokenBucket, quota.FixedWindow, quota.ClockWindow, quota.SlidingWindow, quota.SlidingLog, quota.EstimatedWindow}
+
 func appendQuota(b []byte, q *quota.Quota) []byte {
-	b = varint.Append(varint.Append(varint.Append(b, q.Kind), q.N), q.Per)
+	b = varint.Append(varint.Append(varint.Append(b, slices.Index(kinds[:], q.Kind)), q.N), q.Per)
 	b = varint.Append(varint.Append(b, q.Burst), q.Cells)
 	return varint.AppendString(varint.AppendBool(b, q.Debt), q.Unit)
 }
 
 // readQuota reads a quota.
 func readQuota(r *varint.Reader) quota.Quota {
-	q := quota.Quota{Kind: quota.Kind(r.Int(int64(quota.TokenBucket), int64(quota.EstimatedWindow))), N: r.Int(1, math.MaxInt64)}
+	q := quota.Quota{Kind: kinds[r.Int(1, int64(len(kinds)-1))], N: r.Int(1, math.MaxInt64)}
 	q.Per = time.Duration(r.Int(1, math.MaxInt64))
 	q.Burst, q.Cells = readAmount(r), readCount(r)
 	q.Debt, q.Unit = r.Bool(), r.String()

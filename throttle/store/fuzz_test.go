@@ -176,7 +176,7 @@ func TestRefused(t *testing.T) {
 		"a quota is 5/s even, want one that can live":     func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.TokenBucket, Burst: 1}} },
 		"a quota is 5/s, want one that can live":          func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second}} },
 		"a quota is 5 in flight, want one that can":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
-		"a quota is 5 kind 9, want one that can":          func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
+		"a quota is 5/s fast, want one that can":          func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: "fast"}} },
 		"a quota is 5/s warm-up 1s, want one that can":    func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
 		"a quota is 5/s burst 5, want what Explicit of":   func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: quota.TokenBucket}} },
 		"a quota is 5/s sliding, want what Explicit of":   func(r *Request) { r.Quotas = quota.MustParse("5/s sliding") },

@@ -194,7 +194,7 @@ func TestStoreShare(t *testing.T) {
 // next one, and what is missing from a window comes with the next.
 func TestStoreClock(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.ClockWindow, quota.EstimatedWindow} {
-		t.Run(kind.String(), func(t *testing.T) {
+		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: kind})}}
 				time.Sleep(985 * time.Millisecond)

@@ -401,7 +401,7 @@ func TestInFlightOfOneRetries(t *testing.T) {
 				200,
 			},
 		} {
-			t.Run(kind.String()+" "+name, func(t *testing.T) {
+			t.Run(string(kind)+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					tr := &pacer.Transport{Base: &lab.Script{Answers: test.answers}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Kind: kind})}
 					req := lab.Request(t, "GET", "http://a.example/", "")

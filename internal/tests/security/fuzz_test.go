@@ -221,7 +221,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(`{"version":1,"buckets":{"":{"at":"9999-12-31T23:59:59Z","windows":[{"late":"9999-12-31T23:59:59Z"}]}}}`)) // by a clock that was centuries ahead
 	f.Add([]byte(strings.Replace(whole, `"windows":[`, `"failuresRefuse":true,"rate":0.001,"former":1e300,"burst":9223372036854775807,"at":"2026-11-21T00:00:00Z","windows":[`, 1)))
 	for _, went := range []string{"0,1", "9e18,3,5,1", "5,1125899906842624,0,1125899906842624", "-1,1", "0"} {
-		for _, kind := range []string{"plain", "window", "window grid", "bucket", "estimate", "log", "sliding", "in flight", "", "of a later version"} {
+		for _, kind := range []string{"window", "window grid", "bucket", "estimate", "log", "sliding", "in flight", "", "of a later version"} {
 			f.Add([]byte(strings.Replace(whole, `"windows":[`, `"used":[{"kind":"`+kind+`","span":3600000000000,"at":"2026-11-21T07:59:00Z","went":[`+went+`]}],"windows":[`, 1)))
 		}
 	}

@@ -69,7 +69,7 @@ func TestLessonIsHarmless(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	for _, text := range []string{
 		"", "x", "null", "[]", `{"version":2,"rate":1}`, `{"rate":1}`, `{"version":1}`, `{"version":1,"rate":-1}`, `{"version":1,"held":"9999-01-01T00:00:00Z"}`,
-		`{"version":1,"windows":[{"limit":1,"late":"9999-01-01T00:00:00Z"}]}`, `{"version":1,"used":[{"kind":"plain","span":1,"went":[0,1]}]}`,
+		`{"version":1,"windows":[{"limit":1,"late":"9999-01-01T00:00:00Z"}]}`, `{"version":1,"used":[{"kind":"log","span":1,"went":[0,1]}]}`,
 	} {
 		if m, ok := ReadLesson(text, 1, now); ok {
 			t.Errorf("%s says %+v", text, m)

@@ -12,7 +12,7 @@ import (
 // BenchmarkKinds is the arithmetic of a quota that is used up all the time: when the
 // next may go, and its charge.
 func BenchmarkKinds(b *testing.B) {
-	for kind := quota.TokenBucket; kind <= quota.EstimatedWindow; kind++ {
+	for _, kind := range timed[1:] {
 		for _, n := range []int{100, 100_000} {
 			b.Run(fmt.Sprintf("%v/N=%d", kind, n), func(b *testing.B) {
 				l := New(explicit(quota.Quota{N: int64(n), Per: time.Second, Kind: kind}), 0)

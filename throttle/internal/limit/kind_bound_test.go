@@ -168,7 +168,7 @@ func TestSlidingLogMemory(t *testing.T) {
 // TestKindsBeyond: no number is too large for the arithmetic.
 func TestKindsBeyond(t *testing.T) {
 	n := int(min(quota.MaxN, math.MaxInt))
-	for kind := quota.FixedWindow; kind <= quota.EstimatedWindow; kind++ {
+	for _, kind := range timed[2:] {
 		q := quota.Quota{Kind: kind, N: int64(n), Per: monotime.Longest}
 		if err := q.Validate(); err != nil {
 			t.Fatal(err)

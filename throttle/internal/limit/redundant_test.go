@@ -11,9 +11,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// timed are the kinds that count in time.
+var timed = []quota.Kind{
+	quota.Plain, quota.TokenBucket, quota.FixedWindow, quota.ClockWindow, quota.SlidingWindow, quota.SlidingLog, quota.EstimatedWindow,
+}
+
 // paired returns a quota of any kind that counts in time.
 func paired(r *rand.Rand) quota.Quota {
-	q := quota.Quota{Kind: quota.Kind(r.IntN(int(quota.EstimatedWindow) + 1)), N: int64(1 + r.IntN(1<<r.IntN(6)))}
+	q := quota.Quota{Kind: timed[r.IntN(len(timed))], N: int64(1 + r.IntN(1<<r.IntN(6)))}
 	q.Per = time.Duration(1+r.IntN(1<<r.IntN(8))) * time.Millisecond
 	switch q.Kind {
 	case quota.TokenBucket:
@@ -68,8 +73,8 @@ func TestRedundantNeverBinds(t *testing.T) {
 			}
 		}
 	}
-	for x := quota.TokenBucket; x <= quota.EstimatedWindow; x++ {
-		for y := quota.TokenBucket; y <= quota.EstimatedWindow; y++ {
+	for _, x := range timed[1:] {
+		for _, y := range timed[1:] {
 			if pair := fmt.Sprint(x, ", ", y); pairs[pair] < 3 {
 				t.Errorf("only %d pairs of %s were found", pairs[pair], pair)
 			}
@@ -168,8 +173,8 @@ func TestRedundantInFlight(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 10))
 	found := 0
 	for range 500 {
-		x := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: int64(1 + r.IntN(6))}
-		y := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: int64(1 + r.IntN(6))}
+		x := quota.Quota{Kind: []quota.Kind{quota.InFlight, quota.Unanswered}[r.IntN(2)], N: int64(1 + r.IntN(6))}
+		y := quota.Quota{Kind: []quota.Kind{quota.InFlight, quota.Unanswered}[r.IntN(2)], N: int64(1 + r.IntN(6))}
 		if redundant(x, y, r.IntN(2) == 0) == "" {
 			continue
 		}

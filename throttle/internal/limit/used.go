@@ -13,7 +13,7 @@ import (
 // run of the program to a quota of the same unit.
 type Used struct {
 	Unit string        `json:"unit,omitempty"`
-	Kind string        `json:"kind"`
+	Kind quota.Kind    `json:"kind,omitempty"`
 	N    int64         `json:"n,omitzero"` // of the quota, which tells it from others of its kind and span; zero in older texts
 	Span time.Duration `json:"span"`       // in which all that is granted comes back
 
@@ -105,7 +105,7 @@ func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 		if !e.remembers() || e.all.Idle(now) || len(all) == MaxUsed {
 			continue
 		}
-		u := Used{Unit: e.quota.Unit, Kind: e.quota.Kind.String(), N: e.quota.N, Span: spanOf(e.quota)}
+		u := Used{Unit: e.quota.Unit, Kind: e.quota.Kind, N: e.quota.N, Span: spanOf(e.quota)}
 		cs := e.all.(remembering).charges(now)
 		last := cs[len(cs)-1].at
 		u.At = clock.Date(last).UTC()
@@ -124,10 +124,10 @@ func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 func (s Stack) Charge(now monotime.Time, all []Used, clock *monotime.Clock) (any bool) {
 	alike := [...]func(u *Used, q *quota.Quota) bool{
 		func(u *Used, q *quota.Quota) bool {
-			return u.Kind == q.Kind.String() && u.Span == spanOf(q) && u.N == q.N
+			return u.Kind == q.Kind && u.Span == spanOf(q) && u.N == q.N
 		},
-		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind.String() && u.Span == spanOf(q) },
-		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind.String() },
+		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind && u.Span == spanOf(q) },
+		func(u *Used, q *quota.Quota) bool { return u.Kind == q.Kind },
 		func(*Used, *quota.Quota) bool { return true },
 	}
 	taken := make([]bool, len(s))

@@ -179,7 +179,7 @@ func TestChargeOfDebts(t *testing.T) {
 // What a hostile file says is left out, or has a quota grant nothing for two of its spans at most.
 func TestUsedIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	fine := Used{Kind: "plain", Span: time.Hour, At: now, Went: []int64{5, 1, 0, 3}}
+	fine := Used{Kind: quota.SlidingLog, Span: time.Hour, At: now, Went: []int64{5, 1, 0, 3}}
 	for name, change := range map[string]func(u *Used){
 		"fine":            func(*Used) {},
 		"no span":         func(u *Used) { u.Span = 0 },
@@ -187,7 +187,7 @@ func TestUsedIsBounded(t *testing.T) {
 		"a century":       func(u *Used) { u.Span = math.MaxInt64 },
 		"long ago":        func(u *Used) { u.At = now.Add(-3 * time.Hour) },
 		"a long unit":     func(u *Used) { u.Unit = string(make([]byte, 65)) },
-		"a long kind":     func(u *Used) { u.Kind = string(make([]byte, 65)) },
+		"a long kind":     func(u *Used) { u.Kind = quota.Kind(make([]byte, 65)) },
 		"nothing":         func(u *Used) { u.Went = nil },
 		"half":            func(u *Used) { u.Went = u.Went[:3] },
 		"disorder":        func(u *Used) { u.Went = []int64{0, 3, 5, 1} },
@@ -217,7 +217,7 @@ func TestUsedIsBounded(t *testing.T) {
 			var s Stack
 			s.Set(clock.Now(), quota.MustParse(text).Explicit(), 0, clock.Wall(), func(int64, time.Duration) Spread { return Spread{} })
 			q := s[0].quota
-			s.Charge(clock.Now(), []Used{{Kind: q.Kind.String(), Span: time.Hour, At: time.Now(), Went: []int64{0, quota.MaxN, 0, quota.MaxN, 0, quota.MaxN}}}, &clock)
+			s.Charge(clock.Now(), []Used{{Kind: q.Kind, Span: time.Hour, At: time.Now(), Went: []int64{0, quota.MaxN, 0, quota.MaxN, 0, quota.MaxN}}}, &clock)
 			if at, _ := s[0].all.When(clock.Now(), 0, 1); at.Sub(clock.Now()) > 2*spanOf(q) {
 				t.Errorf("%s: nothing goes for %v", text, at.Sub(clock.Now()))
 			}
