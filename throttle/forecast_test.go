@@ -55,3 +55,27 @@ func TestForecastIsNotTooLong(t *testing.T) {
 		})
 	}
 }
+
+// A claim that costs none of a quota goes with the last of those ahead that do: of a debt, and of what warms up, before that
+// is paid. It must not be refused for a deadline that it makes.
+func TestForecastBehindADebt(t *testing.T) {
+	for text, want := range map[string]time.Duration{"1000 tokens/s debt": 20 * time.Second, "1000 tokens/s warm-up 1ms": 20*time.Second + 500*time.Microsecond} {
+		synctest.Test(t, func(t *testing.T) {
+			l, start := &Limiter{Quotas: quota.MustParse(text)}, time.Now()
+			var wait sync.WaitGroup
+			for range 3 {
+				wait.Go(func() { l.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 10000}}) })
+				synctest.Wait()
+			}
+			free := Claim{Costs: quota.Costs{"tokens": 0}, MaxWait: 25 * time.Second}
+			if f := l.Forecast(free); f.Err != nil || f.Wait == 0 {
+				t.Errorf("%s: %+v was forecast", text, f)
+			}
+			_, err := l.Acquire(t.Context(), free)
+			if took := time.Since(start); err != nil || took != want {
+				t.Errorf("%s: it took %v, %v", text, took, err)
+			}
+			wait.Wait()
+		})
+	}
+}

@@ -130,6 +130,20 @@ func (e *entry) asks(d *Demand) int64 {
 	return n
 }
 
+// asksBehind is what d waits for, after what those ahead cost. If d does not draw on the quota, it goes with the last of
+// them: when as much is there as they cost; or in a debt or a warm-up, in which that one may go before it is paid, when one
+// token is.
+func (e *entry) asksBehind(ahead, d *Demand) (before, n int64) {
+	before, n = ahead.In(e.quota), e.asks(d)
+	switch {
+	case n > 0 || e.all == nil || before == 0:
+		return before, n
+	case e.quota.Debt || e.quota.WarmUp > 0:
+		return 0, 1
+	}
+	return before - 1, 1
+}
+
 // Expect sets in costs what d is expected to cost in units of quotas of which it does not say it.
 func (s Stack) Expect(d *Demand, costs quota.Costs) {
 	for i := range s {
@@ -293,7 +307,7 @@ func opens(l Limit, now monotime.Time, ahead, n int64) bool {
 // Due puts due off, if that is earlier, until the quotas grant d, or what is left of them to claims that are
 // not urgent does. The first of those ahead may go from an instant on: what else delays d, and not all of these, is
 // in due alone. Due takes no copy: a Due is large, and a goroutine that waits should need little of a stack.
-// If d does not draw on a quota, it goes when those ahead have gone that do. Nobody knows when a wait for what
+// If d does not draw on a quota, it goes with the last of those ahead that do. Nobody knows when a wait for what
 // is in flight ends: to set a timer, it counts as the longest span; for a projection, which is optimistic, it
 // does not count. Heard may be nil.
 func (s Stack) Due(now, from monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
@@ -305,12 +319,9 @@ func (s Stack) Due(now, from monotime.Time, due *Due, ahead, d *Demand, unreserv
 	}
 	for i := range s {
 		e := &s[i]
-		n, before := e.asks(d), ahead.In(e.quota)
+		before, n := e.asksBehind(ahead, d)
 		if n == 0 {
-			if e.all == nil || before == 0 {
-				continue
-			}
-			before, n = before-1, 1 // with the last of those ahead
+			continue
 		}
 		l := e.all
 		if unreserved {
