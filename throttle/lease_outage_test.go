@@ -560,12 +560,37 @@ func TestLeaseCloseDoesNotWaitForStoreEvent(t *testing.T) {
 	})
 }
 
+// TestLeaseOverdueSaysWhen: the error of a call that does not return has the time that this call had.
+func TestLeaseOverdueSaysWhen(t *testing.T) {
+	for want, shared := range map[string]Shared{
+		"throttle: the Store has not returned within 300ms": {Outage: OutageShare, SlotLife: 700 * time.Millisecond},
+		"throttle: the Store has not returned within 750ms": {Outage: OutageClosed, SlotLife: 700 * time.Millisecond},
+		"throttle: the Store has not returned within 1.05s": {Outage: OutageClosed, SlotLife: 2 * time.Second},
+	} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newHangingStore(func(string) bool { return true })
+				var got []string
+				shared.Store, shared.Event = s, func(e StoreEvent) { got = append(got, e.Err.Error()) }
+				l := &Limiter{Name: "x", Quotas: quotas(t, "50/10s burst 50"), Shared: shared}
+				l.Allow(1)
+				time.Sleep(2 * time.Second)
+				if err := l.Close(); err == nil || err.Error() != "throttle: x: close: "+want || len(got) != 1 || got[0] != want {
+					t.Errorf("events %q, then %v", got, err)
+				}
+				s.letGo()
+			})
+		})
+	}
+}
+
 // However many buckets a Group makes and forgets, no more than 10,000 calls that do not return are under way.
 func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHangingStore(func(string) bool { return true })
+		var last error
 		g := Group{MaxBuckets: 10, New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Shared: Shared{Store: s, Outage: OutageOpen}}
+			return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Shared: Shared{Store: s, Outage: OutageOpen, Event: func(e StoreEvent) { last = e.Err }}}
 		}}
 		for i := range 10_100 {
 			g.Limiter(fmt.Sprint(i)).Allow(1)
@@ -573,6 +598,9 @@ func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
 		}
 		if n := s.calls.Load(); n != mostCalls {
 			t.Errorf("%d calls are under way", n)
+		}
+		if !errors.Is(last, errMostCalls) {
+			t.Errorf("the last call failed since %v", last)
 		}
 		s.letGo()
 		time.Sleep(time.Second)

@@ -57,6 +57,8 @@ type storeCall struct {
 // never return: others then fail before they are made, and no farewell is said.
 const mostCalls = 10_000
 
+var errMostCalls = fmt.Errorf("throttle: %d calls of the Store have not returned: %w", mostCalls, context.DeadlineExceeded)
+
 func newStoreLink(l *Limiter) *storeLink {
 	return &storeLink{l: l, lease: lease.New(lease.Config{Believed: max(check.MaxHold(l.MaxHold), 24*time.Hour), Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
 }
@@ -85,7 +87,7 @@ func (s *storeLink) call(c *storeCall) {
 	var luck float64
 	var reply *store.Reply
 	began, err, timeout := s.l.now(), call.ErrLeft, s.lease.Timeout()
-	overdue := time.AfterFunc(timeout+call.Grace, func() { s.replied(began, 0, c, nil, call.ErrOverdue, true) })
+	overdue := time.AfterFunc(timeout+call.Grace, func() { s.replied(began, 0, c, nil, call.Overdue(timeout), true) })
 	defer func() {
 		overdue.Stop()
 		if err = call.Ended(recover(), err); err != nil {
@@ -98,13 +100,13 @@ func (s *storeLink) call(c *storeCall) {
 	if g := s.l.entry.group; g != nil {
 		defer g.calls.Add(-1)
 		if g.calls.Add(1) > mostCalls {
-			err = call.ErrOverdue
+			err = errMostCalls
 			return
 		}
 	}
 	if s.stopListening == nil && s.tries.Due(began) {
 		if s.listen(); !overdue.Reset(timeout + call.Grace) {
-			err = call.ErrOverdue // what the request says is of before
+			err = call.Overdue(timeout) // what the request says is of before
 			return
 		}
 	}
@@ -319,9 +321,16 @@ func (w *waiter) awaitsCall() bool {
 func (s *storeLink) sayFarewell() error {
 	s.l.lock()
 	s.timer.Stop()
-	stop, overdue := s.stopListening, s.overdue || s.l.entry.group != nil && s.l.entry.group.calls.Load() >= mostCalls
+	stop, timeout := s.stopListening, s.lease.Timeout()
+	var cannot error
+	switch {
+	case s.overdue:
+		cannot = call.Overdue(timeout)
+	case s.l.entry.group != nil && s.l.entry.group.calls.Load() >= mostCalls:
+		cannot = errMostCalls
+	}
 	s.l.unlock()
-	return link.Farewell(s.l.Shared.Store, stop, overdue, s.lease.Timeout(), func() *store.Request {
+	return link.Farewell(s.l.Shared.Store, stop, cannot, timeout, func() *store.Request {
 		r := s.lease.Farewell(s.l.lock(), s.l.hold.Until())
 		s.l.unlock()
 		if r != nil {

@@ -18,8 +18,17 @@ const Grace = 50 * time.Millisecond
 // OverdueAfter is when a call counts as failed that may take Timeout.
 const OverdueAfter = Timeout + Grace
 
-// ErrOverdue is the error of a call that does not return.
-var ErrOverdue = fmt.Errorf("throttle: the Store has not returned within %v, or SlotLife: %w", OverdueAfter, context.DeadlineExceeded)
+// Overdue returns the error of a call that may take so long and does not return.
+func Overdue(timeout time.Duration) error { return overdueError(timeout + Grace) }
+
+// overdueError is the time within which a call has not returned.
+type overdueError time.Duration
+
+func (e overdueError) Error() string {
+	return fmt.Sprintf("throttle: the Store has not returned within %v", time.Duration(e))
+}
+
+func (overdueError) Unwrap() error { return context.DeadlineExceeded }
 
 // ErrLeft is the error of a call that has ended its goroutine.
 var ErrLeft = errors.New("throttle: the Store has ended the goroutine that called it")
@@ -30,8 +39,8 @@ func TookTooLong(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// InTime calls f, which may take so long, in a goroutine of its own, and returns its error; ErrOverdue if f does not
-// return, and an error that says so if f panics.
+// InTime calls f, which may take so long, in a goroutine of its own, and returns its error; that of Overdue if
+// f does not return, and an error that says so if f panics.
 func InTime(timeout time.Duration, f func(ctx context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -45,7 +54,7 @@ func InTime(timeout time.Duration, f func(ctx context.Context) error) error {
 	defer overdue.Stop()
 	select {
 	case <-overdue.C:
-		return ErrOverdue
+		return Overdue(timeout)
 	case err := <-ended:
 		return err
 	}

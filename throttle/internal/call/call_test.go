@@ -27,7 +27,7 @@ func TestInTime(t *testing.T) {
 		"returns":           {func(context.Context) error { time.Sleep(call.OverdueAfter - 1); return nil }, nil, call.OverdueAfter - 1},
 		"fails":             {func(context.Context) error { return own }, own, 0},
 		"heeds its context": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, context.DeadlineExceeded, call.Timeout},
-		"heeds nothing":     {func(context.Context) error { time.Sleep(time.Hour); return nil }, call.ErrOverdue, call.OverdueAfter},
+		"heeds nothing":     {func(context.Context) error { time.Sleep(time.Hour); return nil }, call.Overdue(call.Timeout), call.OverdueAfter},
 		"leaves":            {func(context.Context) error { runtime.Goexit(); return nil }, call.ErrLeft, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTookTooLong(t *testing.T) {
 		{nil, false},
 		{call.ErrLeft, false},
 		{context.Canceled, false},
-		{call.ErrOverdue, true},
+		{call.Overdue(time.Second), true},
 		{fmt.Errorf("bucket: %w", context.DeadlineExceeded), true},
 		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, true},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false},

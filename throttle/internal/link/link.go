@@ -14,16 +14,16 @@ import (
 )
 
 // Farewell calls stop, which Listen has returned, unless it is nil. Then it tells the store what next returns,
-// each within the timeout, until that is nil or leaves; told is called after each. While a call is overdue, it makes no
-// other.
-func Farewell(to store.Store, stop func(), overdue bool, timeout time.Duration, next func() *store.Request, told func()) error {
+// each within the timeout, until that is nil or leaves; told is called after each. Where an error says why no call
+// can be made, it makes none.
+func Farewell(to store.Store, stop func(), cannot error, timeout time.Duration, next func() *store.Request, told func()) error {
 	if stop != nil {
 		if err := Stop(stop); err != nil {
 			return err
 		}
 	}
-	if overdue {
-		return call.ErrOverdue
+	if cannot != nil {
+		return cannot
 	}
 	for r := next(); r != nil; r = next() {
 		err := call.InTime(timeout, func(ctx context.Context) error {

@@ -55,10 +55,10 @@ func TestFarewell(t *testing.T) {
 				return nil
 			}}
 			told, stopped := 0, 0
-			if err := link.Farewell(to, func() { stopped++ }, true, call.Timeout, nil, nil); !errors.Is(err, call.ErrOverdue) || stopped != 1 {
+			if err := link.Farewell(to, func() { stopped++ }, call.Overdue(1), call.Timeout, nil, nil); !errors.Is(err, call.Overdue(1)) || stopped != 1 {
 				t.Errorf("a call is overdue: %v, stopped %d times", err, stopped)
 			}
-			err := link.Farewell(to, nil, false, call.Timeout, func() *store.Request {
+			err := link.Farewell(to, nil, nil, call.Timeout, func() *store.Request {
 				if len(to.asked) == len(c.says) {
 					return nil
 				}
