@@ -83,10 +83,10 @@ type Limit struct {
 // polling.
 //
 // Retry-After is read in every form that is in use: whole and decimal seconds, the three
-// HTTP-dates of RFC 9110 (5.6.7), RFC 3339, text such as "30s", and an instant in seconds or
-// milliseconds since the epoch, which some servers send by mistake. Of a list the longest
-// counts. An instant that is past means no delay, and one that is past by more than a day
-// makes no sense.
+// HTTP-dates of RFC 9110 (5.6.7), the date of a mail, RFC 3339, text such as "30s", and an
+// instant in seconds or milliseconds since the epoch, which some servers send by mistake. Of a
+// list the longest counts. An instant that is past means no delay, and one that is past by more
+// than a day makes no sense.
 type Retry struct {
 	Known      bool          // reports that After was stated
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most

@@ -49,7 +49,7 @@
 //	words                Remaining: 394 Time until reset: 3589 | user-hour-rem:500; | minute;59, day;990
 //	object               {"call_count":28} | {"acc_id_util_pct":9.67}: the percentage used; {"limit":{"minute":5}}
 //	delay                42 | 2.5 | 6m0s | 120ms | 42 seconds | PT2M | 00:01:30
-//	instant              seconds, ms, µs or ns since 1970 | RFC 3339 | HTTP-date | as JavaScript, Unix, .NET print it
+//	instant              seconds, ms, µs or ns since 1970 | RFC 3339 | HTTP-date | as mail, JavaScript, Unix, .NET have it
 //
 // A number is a delay if it is below 100 000 000, and an instant otherwise. A delay is in seconds. One of four digits
 // or more that is beyond the limit's own window by far, and fits it at a thousandth, is in milliseconds, as is one that

@@ -221,6 +221,8 @@ func TestRetryAfter(t *testing.T) {
 		{"30s", 30 * time.Second, true},
 		{"Mon, 02 Mar 2026 12:02:00 GMT", 2 * time.Minute, true},
 		{"Mon, 02 Mar 2026 12:02:00 UTC", 2 * time.Minute, true},
+		{"Mon, 2 Mar 2026 12:02:00 GMT", 2 * time.Minute, true},
+		{"Mon, 02 Mar 2026 13:02:00 +0100", 2 * time.Minute, true},
 		{"Monday, 02-Mar-26 12:02:00 GMT", 2 * time.Minute, true},
 		{"Mon Mar  2 12:02:00 2026", 2 * time.Minute, true},
 		{"2026-03-02T12:02:00Z", 2 * time.Minute, true},

@@ -19,8 +19,8 @@ func ParseInstant(s string) (t time.Time, resolution time.Duration, ok bool) {
 		}
 		return parseISO(s)
 	}
-	if len(s) == len(http.TimeFormat) && s[3] == ',' && s[7] == ' ' {
-		t, ok = parseIMF(s)
+	if s[3] == ',' && (s[6] == ' ' || s[7] == ' ') {
+		t, ok = parseMail(s)
 		return t, time.Second, ok
 	}
 	if layout := layoutOf(s); layout != "" {
@@ -51,6 +51,25 @@ func layoutOf(s string) string {
 		return time.UnixDate
 	}
 	return ""
+}
+
+// parseMail reads the date of a mail (RFC 5322, 3.3), of which an HTTP-date is the form of fixed width. A day of one
+// digit is what Java's RFC_1123_DATE_TIME prints, and a zone in digits what PHP's DATE_RFC2822 and Python's
+// email.utils.formatdate do.
+func parseMail(s string) (time.Time, bool) {
+	if s[6] == ' ' {
+		s = s[:5] + "0" + s[5:]
+	}
+	date, zone := len("Mon, 02 Jan 2006 15:04:05 "), "GMT"
+	if len(s) == date+len("-0700") {
+		s, zone = s[:date]+zone, s[date:]
+	}
+	if len(s) != len(http.TimeFormat) {
+		return time.Time{}, false
+	}
+	t, ok := parseIMF(s)
+	offset, known := parseZone(zone)
+	return t.Add(-offset), ok && known
 }
 
 // parseIMF reads the fixed-width form of an HTTP-date, "Sun, 06 Nov 1994 08:49:37

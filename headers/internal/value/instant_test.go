@@ -26,6 +26,11 @@ func TestParseInstant(t *testing.T) {
 		{"Mon, 02 Mar 2026 12:01:00 GMT", at, time.Second},
 		{"Tue, 02 Mar 2026 12:01:00 GMT", at, time.Second}, // a wrong day of the week
 		{"Mon, 02 Mar 2026 12:01:00 UTC", at, time.Second},
+		{"Mon, 2 Mar 2026 12:01:00 GMT", at, time.Second},    // as Java's RFC_1123_DATE_TIME prints it
+		{"Mon, 02 Mar 2026 12:01:00 -0000", at, time.Second}, // as Python's email.utils.formatdate does
+		{"Mon, 02 Mar 2026 12:01:00 +0000", at, time.Second}, // as PHP's DATE_RFC2822 and Go's time.RFC1123Z do
+		{"Mon, 2 Mar 2026 07:01:00 -0500", at, time.Second},  // RFC 5322, 3.3
+		{"Mon, 02 Mar 2026 17:31:00 +0530", at, time.Second},
 		{"Monday, 02-Mar-26 12:01:00 GMT", at, time.Second},
 		{"Mon Mar  2 12:01:00 2026", at, time.Second},
 		{"Mon Mar 02 2026 13:01:00 GMT+0100 (Central European Standard Time)", at, time.Second},
@@ -42,6 +47,11 @@ func TestParseInstant(t *testing.T) {
 
 		{text: "Mon, 31 Feb 2026 12:00:00 GMT"},
 		{text: "Mon, 02 Mar 2026 12:01:00 PST"},
+		{text: "Mon, 2 Mar 2026 12:01:00 PST"},
+		{text: "Mon, 31 Feb 2026 12:00:00 +0000"},
+		{text: "Mon, 2 Mar 2026 24:01:00 +0000"},
+		{text: "Mon, 2 Mar 2026 12:01:00 +2500"},
+		{text: "Mon, 2 Mar 2026 12:01:00 +01"},
 		{text: "Monday, 02-Mar-26 12:02:00 PST"},
 		{text: "2026-02-29T12:00:00Z"},
 		{text: "2100-02-29T12:00:00Z"}, // no leap year
