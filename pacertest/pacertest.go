@@ -80,7 +80,8 @@ type Server struct {
 	Dialect Dialect
 
 	// Latency is the time from the verdict, which is made when the request arrives,
-	// until the request is served or refused. It ends early if the client goes away.
+	// until the request is served or refused. It ends early if the client goes away, which
+	// net/http sees of a request without a body alone, and after Close.
 	// If zero or negative, there is none.
 	Latency time.Duration
 
@@ -142,8 +143,8 @@ func (s *Server) Transport() *http.Transport { return s.service.transport(s) }
 // Close stops serving and waits until nothing of the server is left, so that a
 // bubble of testing/synctest can end. It closes idle connections at once, which
 // ends the idle connections of a Transport, too. Answers that are under way have 5
-// seconds to end; then Close closes their connections. A Handler that does not end
-// keeps Close waiting.
+// seconds to end; then Close closes their connections, and ends the contexts of their
+// requests. A Handler that does not end keeps Close waiting.
 func (s *Server) Close() { s.service.close() }
 
 // Stats returns what the server has seen so far.

@@ -17,6 +17,7 @@ const grace = 5 * time.Second
 type service struct {
 	mu     sync.Mutex // protects the fields below
 	server *http.Server
+	cancel context.CancelFunc // ends the contexts of all requests
 	url    string
 	pipe   *pipe
 	unused map[net.Conn]struct{} // connections that have carried no request yet
@@ -61,7 +62,7 @@ func (s *service) transport(h http.Handler) *http.Transport {
 // close stops serving and waits until no connection is open.
 func (s *service) close() {
 	s.mu.Lock()
-	srv := s.server
+	srv, cancelAll := s.server, s.cancel
 	s.closed = true
 	// Shutdown waits 5 seconds for a connection that was opened and never used.
 	for c := range s.unused {
@@ -76,6 +77,7 @@ func (s *service) close() {
 	if srv.Shutdown(ctx) != nil {
 		_ = srv.Close()
 	}
+	cancelAll() // of a request whose body was not read, Close ends no context
 	s.open.Wait()
 }
 
@@ -86,7 +88,9 @@ func (s *service) serveLocked(l net.Listener, h http.Handler) {
 		panic("pacertest: Server is closed")
 	}
 	if s.server == nil {
-		s.server = &http.Server{Handler: h, ConnState: s.connState}
+		base, cancel := context.WithCancel(context.Background())
+		s.server = &http.Server{Handler: h, ConnState: s.connState, BaseContext: func(net.Listener) context.Context { return base }}
+		s.cancel = cancel
 		s.unused = map[net.Conn]struct{}{}
 	}
 	srv := s.server

@@ -308,6 +308,25 @@ func TestServerLatencyEndsWithClient(t *testing.T) {
 	})
 }
 
+// net/http does not see that a client is gone while the body of its request is not read.
+func TestServerCloseEndsLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := pacertest.NewServer(nil, pacertest.NoHeaders)
+		server.Latency = time.Hour
+		tr, start := server.Transport(), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://api.example.com/", strings.NewReader("order"))
+		if _, err := tr.RoundTrip(req); err == nil {
+			t.Error("no error")
+		}
+		server.Close()
+		if got, want := time.Since(start), 6*time.Second; got != want {
+			t.Errorf("Close after %v, want %v", got, want)
+		}
+	})
+}
+
 func TestServerCloseInBubble(t *testing.T) {
 	post := func(t *testing.T, rt http.RoundTripper, size int) *http.Response {
 		t.Helper()
