@@ -27,10 +27,21 @@ type answer struct {
 // which come of redirects and proxies, the last one counts. What follows an empty line is the body.
 func parseHead(text string) ([]answer, error) {
 	r := headReader{answer: answer{header: http.Header{}}}
-	n := 0
+	n, pairs, name := 0, inPairs(text), ""
 	for line := range strings.Lines(text) {
 		n++
-		if err := r.line(strings.TrimRight(line, "\r\n")); err != nil {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case !pairs:
+		case name != "":
+			line, name = name+" "+line, ""
+		default:
+			if strings.HasSuffix(line, ":") {
+				name = line
+			}
+			continue // else it is a heading
+		}
+		if err := r.line(line); err != nil {
 			return nil, fmt.Errorf("line %d %w: %s", n, err, visible.Text(line, maxText))
 		}
 	}
@@ -39,6 +50,12 @@ func parseHead(text string) ([]answer, error) {
 	}
 	r.received = receivedAt(r.header, time.Now())
 	return []answer{r.answer}, nil
+}
+
+// inPairs reports whether each value of a head is on the line after its name, as Chrome copies them.
+func inPairs(text string) bool {
+	first, rest, _ := strings.Cut(text, "\n")
+	return strings.HasSuffix(strings.TrimRight(first, "\r"), ":") && rest != "" && rest[0] != ' ' && rest[0] != '\t'
 }
 
 // headReader reads the head of an answer line by line.
@@ -69,6 +86,10 @@ func (r *headReader) line(line string) error {
 	case r.ended: // the body
 	case strings.HasPrefix(line, ":status:"): // as browsers show HTTP/2
 		return r.begin(strings.TrimSpace(line[len(":status:"):]))
+	case key == "Status Code": // as Chrome shows any
+		code, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+		return r.begin(code)
+	case isOfChrome(key):
 	case (line[0] == ' ' || line[0] == '\t') && r.last != "": // a line that is folded (RFC 9112, 5.2)
 		v := r.header[r.last]
 		v[len(v)-1] += " " + textproto.TrimString(line)
@@ -102,6 +123,15 @@ func isOfCurl(line string) bool {
 		}
 	}
 	return line == ">" || line == "*"
+}
+
+// isOfChrome reports whether a name is one of what Chrome shows of a request beside the headers of its answer.
+func isOfChrome(name string) bool {
+	switch name {
+	case "Request URL", "Request Method", "Remote Address", "Referrer Policy":
+		return true
+	}
+	return false
 }
 
 // receivedAt returns when an answer arrived that may have been recorded a while ago: at its Date, if it has one.
