@@ -202,8 +202,10 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 //
 // Some waits end when an answer comes, and nobody knows when that will be. If due is to set a timer (optimist
 // is false), such a wait counts as the longest time for which the answer is awaited. If due is for a projection
-// (optimist is true), such a wait counts as nothing.
+// (optimist is true), such a wait counts as nothing, and each limit lets those ahead go from the beginning on:
+// they do not wait for one limit and then for the next.
 func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
+	from := due.At
 	if s.atOnce != nil {
 		f := s.flight()
 		f.N += ahead.N
@@ -218,9 +220,12 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 		}
 	}
 	for _, w := range s.windows {
+		if !optimist { // nobody is to look before that
+			from = due.At
+		}
 		n := s.need(w, d, kind)
 		before, reserve, inFlight := w.costOf(ahead, nil), reserved(w.stated, n, share), s.inFlightOn(w)
-		at, open := w.due(due.At, before, n, reserve, inFlight, optimist)
+		at, open := w.due(from, before, n, reserve, inFlight, optimist)
 		if at > due.At || !open && due.Cause == "" && (before > 0 || w.keeps(due.At, n, reserve, inFlight)) {
 			said, cause := at, limit.Window
 			switch {
