@@ -13,19 +13,32 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestProjectedTogether: while those ahead wait for a limit that the server states, a quota lets them go too: a
-// request that can make its deadline by both is not refused as if the line began to move only then.
+// TestProjectedTogether: while those ahead wait for a limit that the server states, a quota lets them go too, also
+// one that lives in a Store: a request that can make its deadline by both is not refused as if the line began to
+// move only then.
 func TestProjectedTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: 10 * time.Second}, pacertest.XRateLimit)
-		defer server.Close()
-		transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse("1/s even")}}
-		if n := servedWithin(t, transport, 36, 36*time.Second); n != 36 { // the last of which is due 35 s after the first
-			t.Errorf("%d of 36 were served", n)
-		}
-	})
+	for name, c := range map[string]struct {
+		shared pacer.Shared
+		within time.Duration
+	}{
+		"of this process": {pacer.Shared{}, 36 * time.Second}, // the last is due 35 s after the first
+		"shared":          {pacer.Shared{Store: new(store.Memory)}, 37 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: 10 * time.Second}, pacertest.XRateLimit)
+				defer server.Close()
+				transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse("1/s even")}, Shared: c.shared}
+				if n := servedWithin(t, transport, 36, c.within); n != 36 {
+					t.Errorf("%d of 36 were served", n)
+				}
+				transport.Close()
+			})
+		})
+	}
 }
 
 // twoLimits states two limits, as RateLimit fields of the IETF draft do: of ten seconds, and of a hundred.

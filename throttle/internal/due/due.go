@@ -105,7 +105,7 @@ func (b *Bucket) putOff(now monotime.Time, d *limit.Due, ahead *limit.Ahead, c *
 	}
 	b.Stack.Due(now, from, d, before, &c.Demand, unreserved, optimist, b.believed(asked))
 	if b.Lease != nil && !d.Never {
-		b.Lease.Due(now, d, before, &c.Demand, unreserved, optimist)
+		b.Lease.Due(now, from, d, before, &c.Demand, unreserved, optimist)
 	}
 }
 

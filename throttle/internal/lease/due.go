@@ -8,9 +8,12 @@ import (
 
 // Due puts due off, if that is earlier, until the slots in hand suffice for a claim behind other
 // claims that together ask for ahead. It answers for all quotas if unreserved is set, else for
-// those of all claims, as if the claims were urgent. See limit.Stack.Due, also for what optimist
-// means. Due and Open may change the Lease: slots expire, and the share of an outage begins.
-func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) {
+// those of all claims, as if the claims were urgent. See limit.Stack.Due, also for from and for what
+// optimist means. Due and Open may change the Lease: slots expire, and the share of an outage begins.
+func (l *Lease) Due(now, from monotime.Time, due *limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) {
+	if !optimist { // nobody is to look before that
+		from = due.At
+	}
 	urgent := !unreserved
 	var buf costs
 	n := l.cost(buf[:0], d, urgent)
@@ -32,7 +35,7 @@ func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, u
 	switch {
 	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
 	case l.goAlone(now):
-		l.dueAlone(now, due, ahead, n, urgent, optimist)
+		l.dueAlone(now, from, due, ahead, n, urgent, optimist)
 		return
 	case optimist:
 		var before costs
@@ -40,7 +43,7 @@ func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, u
 		if !behind {
 			slot.Add(all, n, 1)
 		}
-		if at = l.project(due.At, now, all, n); l.outage.since != 0 {
+		if at = l.project(from, now, all, n); l.outage.since != 0 {
 			at = max(at, l.nextProbe(now))
 		}
 	case due.At > now:
@@ -110,7 +113,7 @@ func (l *Lease) costOfLast(buf []int64, ahead *limit.Demand, urgent bool) []int6
 // Open reports whether the slots in hand suffice for a claim now. Like Due, it may change the Lease.
 func (l *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
 	due := limit.Due{At: now}
-	l.Due(now, &due, &limit.Demand{}, d, !urgent, false)
+	l.Due(now, now, &due, &limit.Demand{}, d, !urgent, false)
 	return due.At <= now && !due.Never
 }
 
@@ -152,18 +155,18 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 
 // dueAlone puts due off, if that is earlier, until claims go without the store, and the part suffices that does. What
 // costs more than the part may go, at best, when the store is back.
-func (l *Lease) dueAlone(now monotime.Time, due *limit.Due, ahead *limit.Demand, n []int64, urgent, optimist bool) {
+func (l *Lease) dueAlone(now, from monotime.Time, due *limit.Due, ahead *limit.Demand, n []int64, urgent, optimist bool) {
 	var buf costs
-	from, _ := l.aloneFrom()
-	at, of := l.outage.when(max(due.At, from), l.cost(buf[:0], ahead, urgent), n)
-	if at == due.At {
+	alone, _ := l.aloneFrom()
+	at, of := l.outage.when(max(from, alone), l.cost(buf[:0], ahead, urgent), n)
+	if at <= due.At {
 		return
 	}
 	name := ""
 	if of >= 0 {
 		name = l.names[of]
 	}
-	if optimist && at >= due.At.Add(monotime.Longest) {
+	if optimist && at >= from.Add(monotime.Longest) {
 		at = max(due.At, l.nextProbe(now))
 	}
 	due.Until(at, at, limit.Store, name)

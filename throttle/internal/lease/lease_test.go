@@ -1243,7 +1243,7 @@ func TestSetAfterReply(t *testing.T) {
 
 // DueFrom returns from, put off by Due.
 func (l *Lease) DueFrom(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
-	l.Due(now, &from, ahead, d, unreserved, optimist)
+	l.Due(now, now, &from, ahead, d, unreserved, optimist)
 	return from
 }
 
