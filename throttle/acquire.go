@@ -156,7 +156,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	if l.gate.Way() == atonce.OneLock && !l.asRoot.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, int64(n)) {
 		l.asRoot.claimCount++
 		g.place.since, g.place.number, l.lastCharged = now, l.asRoot.claimCount, now
-		l.gate.Granted(now)
+		l.gate.Touch(now)
 		l.server.TakeSteady(now, &g.ticket)
 		l.asRoot.mu.Unlock()
 		return g

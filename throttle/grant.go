@@ -57,7 +57,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 		d = g.guess(now, need)
 	}
 	for b := l; b != nil; b = b.Parent {
-		b.gate.Granted(now)
+		b.gate.Touch(now)
 		b.lastCharged = at
 		b.stack.Take(at, now, d, g.urgent)
 		if b.concurrent {

@@ -137,7 +137,7 @@ func (g *Group) enroll(n *bucketNode, l *Limiter) {
 type sweeper struct{}
 
 // Used implements tree.Keeper.
-func (sweeper) Used(l *Limiter) int64 { return int64(l.gate.Latest()) }
+func (sweeper) Used(l *Limiter) int64 { return int64(l.gate.LastUse()) }
 
 // Loss implements tree.Keeper.
 func (sweeper) Loss(l *Limiter) tree.Loss {
@@ -411,7 +411,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 				l.hold.End(now)
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
-			to.gate.Granted(now) // not new: no slow start
+			to.gate.Touch(now) // it is not new: no slow start
 		}
 		to.account.sharers.Join(&to.server, to)
 	})
@@ -464,7 +464,7 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.
 		}
 		fresh := l.server.Fresh()
 		if take(&l.server, now, &m, &l.clock) {
-			l.gate.Granted(now) // else l would start slowly, as a new bucket
+			l.gate.Touch(now) // it is not new: no slow start
 		}
 		if !fresh {
 			return

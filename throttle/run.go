@@ -407,7 +407,7 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 func (l *Limiter) prepare(now monotime.Time) {
 	l.hold.Forget(now)
 	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused
-	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
+	if l.SlowStart && (l.gate.LastUse() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
 		l.gate.Shut()
 		forgot = l.server.Restart(true)
 	}

@@ -214,7 +214,7 @@ type Limiter struct {
 	// tree.mu protects the fields below. Each names its writers, unless that is init alone.
 	initialized bool           // init was called
 	tree        *scheduler     // asRoot of the root
-	idleAfter   time.Duration  // effective IdleAfter: a bucket whose latest grant is not so Recent starts slowly
+	idleAfter   time.Duration  // effective IdleAfter: a bucket whose last use is not so Recent starts slowly
 	misset      error          // what is wrong with fields other than Quotas
 	invalid     error          // if not nil, every claim gets this error; init, applyQuotas, close
 	clock       monotime.Clock // that of the root, or of the Group

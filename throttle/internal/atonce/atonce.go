@@ -25,11 +25,11 @@ const (
 // A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may
 // be called at any time.
 type Gate struct {
-	way    atomic.Uint32
-	ends   atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm or tell, and so nobody waits for one
-	latest atomic.Int64 // instant of the latest grant, zero before the first
-	count  atomic.Int64 // requests granted − ended without the lock, since Take
-	served atomic.Int64 // grants of one request that ended without the lock, and were served, since TakeServed
+	way     atomic.Uint32
+	ends    atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm or tell, and so nobody waits for one
+	lastUse atomic.Int64 // instant of the latest Touch, zero before the first
+	count   atomic.Int64 // requests granted − ended without the lock, since Take
+	served  atomic.Int64 // grants of one request that ended without the lock, and were served, since TakeServed
 }
 
 // Way returns how the next claim is granted.
@@ -55,15 +55,15 @@ func (g *Gate) Shut() { g.Set(Looks, g.Ends()) }
 // Hear has grants end with the lock, since the end of one means something. It requires that the lock is held.
 func (g *Gate) Hear() { g.Set(g.Way(), false) }
 
-// Latest returns when the latest grant was, zero if there was none.
-func (g *Gate) Latest() monotime.Time { return monotime.Time(g.latest.Load()) }
+// LastUse returns when the bucket was used last, zero if it is new.
+func (g *Gate) LastUse() monotime.Time { return monotime.Time(g.lastUse.Load()) }
 
-// Granted notes that something was granted now.
-func (g *Gate) Granted(now monotime.Time) { g.latest.Store(int64(now)) }
+// Touch notes that the bucket is used now: something is granted, or it hears what others know of its server.
+func (g *Gate) Touch(now monotime.Time) { g.lastUse.Store(int64(now)) }
 
-// Recent reports whether the latest grant is less than a span ago.
+// Recent reports whether the last use is less than a span ago.
 func (g *Gate) Recent(now monotime.Time, span time.Duration) bool {
-	last := g.latest.Load()
+	last := g.lastUse.Load()
 	return last != 0 && int64(now)-last < int64(span)
 }
 
@@ -75,7 +75,7 @@ func (g *Gate) Grant(now monotime.Time, n int) bool {
 		g.count.Add(int64(-n))
 		return false
 	}
-	g.Granted(now)
+	g.Touch(now)
 	return true
 }
 

@@ -10,14 +10,14 @@ import (
 
 func TestGate(t *testing.T) {
 	var g Gate
-	if g.Way() != Looks || g.Grant(1, 1) || g.Latest() != 0 || g.Recent(1, 0) || g.Take() != 0 {
+	if g.Way() != Looks || g.Grant(1, 1) || g.LastUse() != 0 || g.Recent(1, 0) || g.Take() != 0 {
 		t.Error("a zero Gate grants something")
 	}
 	if ended, _ := g.End(1, true); ended {
 		t.Error("a zero Gate ends a grant")
 	}
 	g.Set(Free, true)
-	if !g.Grant(5, 3) || g.Latest() != 5 {
+	if !g.Grant(5, 3) || g.LastUse() != 5 {
 		t.Error("a free Gate grants nothing")
 	}
 	if ended, late := g.End(1, true); !ended || late {
@@ -41,7 +41,7 @@ func TestGate(t *testing.T) {
 	}
 	g.Take()
 	g.Shut()
-	if g.Way() != Looks || !g.Ends() || g.Grant(6, 1) || g.Latest() != 5 {
+	if g.Way() != Looks || !g.Ends() || g.Grant(6, 1) || g.LastUse() != 5 {
 		t.Error("a Gate that was shut grants something, or ends nothing")
 	}
 	const span = monotime.Time(time.Second)
