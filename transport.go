@@ -399,18 +399,14 @@ func (t *Transport) misset() []string {
 			wrong = append(wrong, fmt.Sprintf(format, value))
 		}
 	}
-	s, share, o, h := t.Learn.Spend, t.Line.Reserve, t.Shared.Outage, t.Retry.ResendHeader
-	unless(isOne(s, "", throttle.SpendAuto, throttle.SpendEager, throttle.SpendBalanced, throttle.SpendEven), "Learn.Spend is %q, want auto, eager, balanced or even", s)
-	unless(share >= 0 && share < 1, "Line.Reserve is %v, want a share from 0 to less than 1", share)
+	wrong = append(wrong, fields.OneOf("Learn.Spend", string(t.Learn.Spend), fields.Spends)...)
+	wrong = append(wrong, fields.Share("Line.Reserve", t.Line.Reserve)...)
 	unless(t.Line.Flow != nil || t.Line.Weight == nil, "Line.Weight is set, want a %s, without which it does nothing", "Flow")
-	unless(isOne(o, "", throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen), "Shared.Outage is %q, want share, closed or open", o)
+	wrong = append(wrong, fields.OneOf("Shared.Outage", string(t.Shared.Outage), fields.Outages)...)
 	unless(t.Retry.AttemptTimeout >= 0, "Retry.AttemptTimeout is %v, want the time of an attempt, or 0 for no bound", t.Retry.AttemptTimeout)
-	unless(fields.IsToken(h), "Retry.ResendHeader is %q, want the name of a header", h)
+	unless(fields.IsToken(t.Retry.ResendHeader), "Retry.ResendHeader is %q, want the name of a header", t.Retry.ResendHeader)
 	return wrong
 }
-
-// isOne reports whether a value is one of several.
-func isOne[T comparable](v T, of ...T) bool { return slices.Contains(of, v) }
 
 func (t *Transport) base() http.RoundTripper {
 	if t.Base != nil {

@@ -1,5 +1,6 @@
 // Package fields finds mistakes in the fields of a configuration that no type forbids: durations to which somebody
-// forgot the unit, fields that do nothing without another one, nil pointers in interfaces, and names that are none.
+// forgot the unit, fields that do nothing without another one, nil pointers in interfaces, names that are none, and
+// texts and shares that are not allowed.
 //
 // In come structs, out come sentences about their fields, by name. The package does not know what the fields mean.
 package fields
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,6 +93,28 @@ func NilPointer(prefix string, config any, field string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s%s is a nil %v, want one that was made without an error, or no %s at all", prefix, field, f.Elem().Type(), field)}
+}
+
+// The texts of throttle.Outage and of throttle.Spend, for throttle and for those who pass them on.
+var (
+	Outages = []string{"share", "closed", "open"}
+	Spends  = []string{"auto", "eager", "balanced", "even"}
+)
+
+// OneOf returns a sentence if a field is none of several texts, and not empty.
+func OneOf(field, value string, of []string) (sentences []string) {
+	if last := len(of) - 1; value != "" && !slices.Contains(of, value) {
+		sentences = append(sentences, fmt.Sprintf("%s is %q, want %s or %s", field, value, strings.Join(of[:last], ", "), of[last]))
+	}
+	return sentences
+}
+
+// Share returns a sentence if a field is no share of something of which a rest must be left.
+func Share(field string, value float64) (sentences []string) {
+	if !(value >= 0 && value < 1) {
+		sentences = append(sentences, fmt.Sprintf("%s is %v, want a share from 0 to less than 1", field, value))
+	}
+	return sentences
 }
 
 // IsToken reports whether name is empty or a token of RFC 9110 section 5.6.2, as names of headers are.

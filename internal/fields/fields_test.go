@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -95,5 +96,22 @@ func TestInvalid(t *testing.T) {
 	inner := fmt.Errorf("N is -1: %w", io.ErrShortBuffer)
 	if err := Invalid(inner); err.Error() != inner.Error() || !errors.Is(err, ErrInvalid) || !errors.Is(err, io.ErrShortBuffer) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestOneOfAndShare(t *testing.T) {
+	for want, got := range map[string][]string{
+		`A is "x", want auto, eager, balanced or even`:  OneOf("A", "x", Spends),
+		`B is "Open", want share, closed or open`:       OneOf("B", "Open", Outages),
+		"C is 1, want a share from 0 to less than 1":    Share("C", 1),
+		"D is NaN, want a share from 0 to less than 1":  Share("D", math.NaN()),
+		"E is -0.1, want a share from 0 to less than 1": Share("E", -0.1),
+	} {
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := slices.Concat(OneOf("A", "", Spends), OneOf("A", "even", Spends), Share("C", 0), Share("C", 0.999)); got != nil {
+		t.Errorf("what is fine is answered with %q", got)
 	}
 }

@@ -20,6 +20,15 @@ var values = map[string][]struct{ file, what string }{
 		{"throttle/errors_test.go", "TestCausesAreIdentifiers"},
 		{"internal/tests/pacing/causes_test.go", "isCause: does it need the name of a limit?"},
 	},
+	"throttle.Outage": {
+		{"internal/fields/fields.go", "Outages: is the text fine?"},
+		{"throttle/internal/check/check.go", "outages: what it stands for"},
+		{"docs/sharing.md", "what it does"},
+	},
+	"throttle.Spend": {
+		{"internal/fields/fields.go", "Spends: is the text fine?"},
+		{"throttle/internal/check/check.go", "spends: what it stands for"},
+	},
 	"pacer.Reason": {
 		{"pacerotel/bucket.go", "reasons, for the metrics"},
 		{"docs/waiting.md", "the table of reasons"},

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/internal/fields"
@@ -22,16 +23,13 @@ import (
 // nil pointer.
 func Fields(limiter, shared any, reserve float64, outage, spend string) error {
 	var wrong []error
-	if !(reserve >= 0 && reserve < 1) {
-		wrong = append(wrong, fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", reserve))
-	}
-	if _, ok := outages[outage]; !ok {
-		wrong = append(wrong, fmt.Errorf("throttle: Shared.Outage is %q, want share, closed or open", outage))
-	}
-	if _, ok := spends[spend]; !ok {
-		wrong = append(wrong, fmt.Errorf("throttle: Spend is %q, want auto, eager, balanced or even", spend))
-	}
-	for _, s := range append(fields.BareNumbers(limiter, time.Microsecond), fields.SetWithout("Shared.", shared, "Store")...) {
+	for _, s := range slices.Concat(
+		fields.Share("Reserve", reserve),
+		fields.OneOf("Shared.Outage", outage, fields.Outages),
+		fields.OneOf("Spend", spend, fields.Spends),
+		fields.BareNumbers(limiter, time.Microsecond),
+		fields.SetWithout("Shared.", shared, "Store"),
+	) {
 		wrong = append(wrong, errors.New("throttle: "+s))
 	}
 	return errors.Join(wrong...)
