@@ -124,13 +124,13 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 // AtOnce is Limiter.Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that
 // nothing delays, as far as a glance tells, at a fraction of the cost; else it returns nil.
 func (inner) AtOnce(ctx context.Context, l *Limiter, verb, path string) *Grant {
-	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}, answers: true}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
+	return (&Grant{right: right{l: l, kind: adaptive.Kind{Verb: verb, Path: path}, answers: true}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
 }
 
 // begin fills in what a claim to l asks for, and reports whether grantAtOnce may be asked: that grants
 // only what is claimed in requests, for the first time, and without a Cancel.
 func (g *Grant) begin(l *Limiter, c *Claim) bool {
-	g.l, g.class, g.urgent, g.answers = l, c.class(), c.Priority >= Urgent, c.answers
+	g.l, g.kind, g.urgent, g.answers = l, c.kind(), c.Priority >= Urgent, c.answers
 	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait, nil)
 }
 
@@ -153,7 +153,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	}
 	l.asRoot.mu.Lock()
 	now := l.clock.Now()
-	if l.gate.Way() == atonce.OneLock && !l.asRoot.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, int64(n)) {
+	if l.gate.Way() == atonce.OneLock && !l.asRoot.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.kind) && l.stack.TakeNow(now, int64(n)) {
 		l.asRoot.claimCount++
 		g.place.since, g.place.number, l.lastCharged = now, l.asRoot.claimCount, now
 		l.gate.Touch(now)
@@ -174,7 +174,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if which, ended := bell.Over(ctx, c.Cancel); ended != nil {
 		return nil, &Error{Bucket: l.Name, Cost: int64(need.N), Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
 	}
-	l, now := l.redirect(c.class(), (*Group).classBucket)
+	l, now := l.redirect(c.kind(), (*Group).kindBucket)
 	defer l.unlock()
 	switch _, err := l.unfit(&need); {
 	case found != nil && found.generation != found.group.generation.Load(): // it may belong in another bucket now
@@ -203,13 +203,13 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	return l.enqueue(ctx, now, c, p, &need, hasPlace, found != nil && found.waited != nil)
 }
 
-// class is what kind of request the claim is for.
-func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path: c.Path} }
+// kind is what kind of request the claim is for.
+func (c *Claim) kind() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path: c.Path} }
 
 // need returns what the claim needs of each bucket, which asks l. It panics if N is negative.
 func (c *Claim) need(l *Limiter) (need need) {
 	need.Claims, need.N, need.bare, need.answers = 1, check.N(c.N), c.bare, c.answers
-	need.priority, need.Urgent, need.Class, need.flow = c.Priority, c.Priority >= Urgent, c.class(), flow{c.Flow, c.Weight}
+	need.priority, need.Urgent, need.Kind, need.flow = c.Priority, c.Priority >= Urgent, c.kind(), flow{c.Flow, c.Weight}
 	need.Haste = adaptive.Haste(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of one that must not wait; of others, see newWaiter
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs)
@@ -380,7 +380,7 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 // Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.
 func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need(l)
-	l, now := l.redirect(c.class(), (*Group).wouldBe)
+	l, now := l.redirect(c.kind(), (*Group).wouldBe)
 	defer l.unlock()
 	return l.project(now, need, 0, check.Claim(c.MaxWait, c.Costs))
 }
@@ -397,7 +397,7 @@ func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 // Observe is Limiter.Observe, but fills g, which is zero.
 func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	need := c.need(l)
-	l, now := l.redirect(c.class(), (*Group).classBucket)
+	l, now := l.redirect(c.kind(), (*Group).kindBucket)
 	defer l.unlock()
 	l.prepare(now)
 	l.expect(&need, l.account.kinds.Of)

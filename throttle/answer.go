@@ -125,7 +125,7 @@ func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 		if l.asRoot.mu.Lock(); l.server.Timed() {
 			now = l.now()
 		}
-		ok = l.gate.Way() == atonce.OneLock && g.extra == nil && l.server.Count(mark, left, now, &g.ticket, &g.class)
+		ok = l.gate.Way() == atonce.OneLock && g.extra == nil && l.server.Count(mark, left, now, &g.ticket, &g.kind)
 		l.asRoot.mu.Unlock()
 	}
 	if !ok {
@@ -177,7 +177,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 			g.settle(now, a.Spent)
 		}
 		l.server.End(&g.ticket, g.extra.Claimed())
-		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.class) {
+		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.kind) {
 			o.Refused = true
 		}
 		if o.Refused {
@@ -202,7 +202,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 
 // served tells the bucket, and those above it, that the request was served. It requires that mu is held.
 func (g *right) served(now monotime.Time) {
-	if times := g.l.server.Served(now, g.class, &g.ticket, g.place.past); times > 0 {
+	if times := g.l.server.Served(now, g.kind, &g.ticket, g.place.past); times > 0 {
 		g.l.letOthersPass(g, times)
 	}
 	for p := g.l.Parent; p != nil; p = p.Parent {
@@ -223,7 +223,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 		return 0, nil, false
 	}
 	l.luck = luck
-	alone, own = l.server.Refuse(now, &g.ticket, adaptive.PastOf(&g.place.past), g.class, a.hold().For, len(a.Statements) > 0)
+	alone, own = l.server.Refuse(now, &g.ticket, adaptive.PastOf(&g.place.past), g.kind, a.hold().For, len(a.Statements) > 0)
 	if left := l.hold.Rest(now, a.hold().For); left > 0 && g.early && !own && a.Hold != nil {
 		rest = &quota.Hold{For: left}
 	}
@@ -245,7 +245,7 @@ func (g *Grant) Done() {
 	g.l.awaitEnd--
 	g.l.change(now, func() {
 		g.extra.Release(quota.InFlight)
-		g.l.server.EndReading(&g.ticket, &g.class)
+		g.l.server.EndReading(&g.ticket, &g.kind)
 		g.endGuess(now, false)
 	})
 }
@@ -305,7 +305,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	case a.Counter == "" || t.Split():
 		return g.counterFor(whole, t, r, a)
 	}
-	name, own := t.Named(r.class.Verb, r.class.Path, a.Counter, adaptive.UsedUp(a.Statements))
+	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, adaptive.UsedUp(a.Statements))
 	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {
@@ -327,7 +327,7 @@ func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answe
 	if !t.HasCounters() {
 		return r.l, 0
 	}
-	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: int64(r.ticket.N), Refused: a.Refused, Hold: a.hold().For, HoldKnown: a.Hold != nil, Statements: a.Statements})
+	change := t.Hear(r.kind.Verb, r.kind.Path, &counter.Answer{Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: int64(r.ticket.N), Refused: a.Refused, Hold: a.hold().For, HoldKnown: a.Hold != nil, Statements: a.Statements})
 	if change.Instances != nil {
 		a.Statements, a.instances = change.Instances, true
 	}
@@ -344,7 +344,7 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 	t := g.ticket.Elsewhere()
 	l.alter(func(now monotime.Time) {
 		l.luck = luck
-		o.Refused = l.learn(now, &t, a, nil, g.class)
+		o.Refused = l.learn(now, &t, a, nil, g.kind)
 		o.Held = l.hold.Left(now)
 	})
 	return o
@@ -352,11 +352,11 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 
 // learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the tree,
 // and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
-func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c adaptive.Kind) (refused bool) {
+func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, kind adaptive.Kind) (refused bool) {
 	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse(a.Statements)
 	hold := a.hold()
-	e := l.server.Learn(now, t, c, &adaptive.Answer{
+	e := l.server.Learn(now, t, kind, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: hold.For, HoldKnown: a.Hold != nil, HoldResolution: hold.Resolution, HoldAbsolute: hold.Absolute, HoldSkew: hold.Skew, Statements: a.Statements, Concurrency: a.Concurrency, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {

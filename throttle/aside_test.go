@@ -139,7 +139,7 @@ func checkAside(t *testing.T, all []*Limiter) (waiting int) {
 		back := map[group]bool{} // of which one stands in line
 		first := map[group]*waiter{}
 		for w := range l.line.aside.After(l.line.InOrder()) {
-			g := group{w.Kind, w.Row()}
+			g := group{w.Like, w.Row()}
 			switch {
 			case w.l != l:
 			case !w.isAside():

@@ -38,7 +38,7 @@ type right struct {
 	l            *Limiter
 	ticket       adaptive.Ticket
 	place        place
-	class        adaptive.Kind
+	kind         adaptive.Kind
 	urgent       bool          // the claim was urgent: nothing was charged to the unreserved part of a quota
 	early        bool          // the bucket was held: the claim was observed only
 	answers      bool          // the request is sent at once: for how long it waits for its answer is heard
@@ -48,12 +48,12 @@ type right struct {
 
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
-	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.Class, urgent: need.Urgent, answers: need.answers}
-	if need.Costs != nil || need.Kind != nil {
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, kind: need.Kind, urgent: need.Urgent, answers: need.answers}
+	if need.Costs != nil || need.Like != nil {
 		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Said()}}
 	}
 	d := &need.Demand
-	if need.Kind != nil {
+	if need.Like != nil {
 		d = g.guess(now, need)
 	}
 	for b := l; b != nil; b = b.Parent {
@@ -68,7 +68,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 		}
 	}
 	g.requestsOnly = g.extra == nil
-	l.server.Take(now, max(p.since, 1), &need.Demand, &need.Class, l.delays.Share(need.Urgent), &g.ticket)
+	l.server.Take(now, max(p.since, 1), &need.Demand, &need.Kind, l.delays.Share(need.Urgent), &g.ticket)
 }
 
 // expect has the claim cost what others of its kind did, in units in which it does not say what it costs. Of
@@ -81,7 +81,7 @@ func (l *Limiter) expect(need *need, of func(verb, path string) *expect.Kind) {
 			need.Demand = need.Said()
 			return
 		case b.inUnits:
-			need.Kind = of(need.Class.Verb, need.Class.Path)
+			need.Like = of(need.Kind.Verb, need.Kind.Path)
 			need.Silent = max(need.Silent, b.stack.Silent(&need.Demand))
 		}
 	}
@@ -93,7 +93,7 @@ func (g *right) guess(now monotime.Time, need *need) *limit.Demand {
 	for b := g.l; b != nil; b = b.Parent {
 		b.stack.Expect(&need.Demand, costs)
 	}
-	g.extra.Expected = expect.Begin(now, need.Kind, costs)
+	g.extra.Expected = expect.Begin(now, need.Like, costs)
 	return g.extra.Guess(costs)
 }
 

@@ -316,14 +316,14 @@ func (g *Group) Close() error {
 	return link.All(all, (*Limiter).leave)
 }
 
-// classBucket returns the bucket below l for claims of a class; l itself if it is forgotten.
-func (g *Group) classBucket(l *Limiter, c adaptive.Kind) *Limiter {
+// kindBucket returns the bucket below l for claims of a kind; l itself if it is forgotten.
+func (g *Group) kindBucket(l *Limiter, of adaptive.Kind) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if l.forgotten.Load() {
 		return l
 	}
-	return g.namedBucket(l, l.entry.table.Of(c.Verb, c.Path))
+	return g.namedBucket(l, l.entry.table.Of(of.Verb, of.Path))
 }
 
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over
@@ -345,18 +345,18 @@ func (l *Limiter) part(name string) *Limiter {
 	}
 }
 
-// wouldBe is classBucket for a claim that is not made: if there is no bucket for its counter, it returns one of
+// wouldBe is kindBucket for a claim that is not made: if there is no bucket for its counter, it returns one of
 // which neither the Group nor the Router hears.
-func (g *Group) wouldBe(l *Limiter, c adaptive.Kind) *Limiter {
+func (g *Group) wouldBe(l *Limiter, of adaptive.Kind) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case l.forgotten.Load():
 		return l
 	case !l.entry.table.HasCounters():
-		return g.namedBucket(l, l.entry.table.Of(c.Verb, c.Path))
+		return g.namedBucket(l, l.entry.table.Of(of.Verb, of.Path))
 	}
-	name := l.entry.table.Look(c.Verb, c.Path)
+	name := l.entry.table.Look(of.Verb, of.Path)
 	if n := l.entry.node.Name(name); n != nil {
 		return n.Value
 	}

@@ -210,7 +210,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 			t.Errorf("%s is held for %v", s.Bucket, s.Held)
 		}
 		if _, err := search.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
-			t.Errorf("claims go by their Class while the server names nothing: %v", err)
+			t.Errorf("claims go by their kind while the server names nothing: %v", err)
 		}
 	})
 }
@@ -1025,7 +1025,7 @@ func TestGroupSplitsByWhatServersName(t *testing.T) {
 	})
 }
 
-// Who waits when a bucket is split waits where its Class belongs, in the order of those who asked.
+// Who waits when a bucket is split waits where its kind belongs, in the order of those who asked.
 func TestGroupSplitMovesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {

@@ -87,7 +87,7 @@ func (w *waiter) leave() {
 		w.l.line.aside.Remove(w.aside)
 	} else {
 		w.unstand()
-		w.l.line.aside.Await(w.Kind, (*waiter).asideUntil) // w may have been what they wait for
+		w.l.line.aside.Await(w.Like, (*waiter).asideUntil) // w may have been what they wait for
 	}
 	w.entries = nil
 	w.addCounts(-1)
@@ -107,7 +107,7 @@ func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 // leaves: it is not the first of its row, which alone is about to go, and nobody stands aside until it is known
 // what its kind costs.
 func (w *waiter) isBehind() bool {
-	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
+	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Like)
 }
 
 // changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has
@@ -119,7 +119,7 @@ func (w *waiter) changesNothing(now monotime.Time, t *scheduler) bool {
 // awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if
 // enough is known of what they cost.
 func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {
-	for b := w.l; b != nil && w.Kind != nil; b = b.Parent {
+	for b := w.l; b != nil && w.Like != nil; b = b.Parent {
 		if at, its := b.stack.Awaits(&w.Demand); at > until {
 			until, q, of = at, its, b
 		}
@@ -156,7 +156,7 @@ func (l *Limiter) makeWay(now monotime.Time) {
 		w.unstand()
 		w.stay.Aside(now, blame.Cause{Bucket: of.Name, Label: of.Label, Cause: limit.SlowStart, Quota: q.Name})
 		w.setUnsure(true)
-		w.aside = w.l.line.aside.Add(w.Kind, fmt.Sprint(slices.Sorted(maps.Keys(w.Costs))), w, w.l.turn(w), (*waiter).asideUntil)
+		w.aside = w.l.line.aside.Add(w.Like, fmt.Sprint(slices.Sorted(maps.Keys(w.Costs))), w, w.l.turn(w), (*waiter).asideUntil)
 		for b := w.l; b != l; b = b.Parent {
 			b.promote(now)
 		}

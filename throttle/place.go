@@ -31,7 +31,7 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 // go ahead as are made at once.
 func (l *Limiter) letAnotherAhead() {
 	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
-	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].Class }); i > 0 {
+	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].Kind }); i > 0 {
 		w := all[i]
 		w.leave()
 		w.rank = all[0].rank - 1

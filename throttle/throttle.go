@@ -225,7 +225,7 @@ type Limiter struct {
 	quotas      quota.Quotas   // as configured, with all defaults written out; applyQuotas
 	lastCharged monotime.Time  // latest instant passed to the stack: no older one may follow, so who charges it sets this
 	isParent    bool           // some Limiter has it for its Parent; the init of that one
-	isSplit     bool           // each claim belongs in a bucket below this one, chosen by its class; regroup, with Group.mu too: either lock lets it be read
+	isSplit     bool           // each claim belongs in a bucket below this one, chosen by its kind; regroup, with Group.mu too: either lock lets it be read
 	generation  uint64         // of the Group, when l was given its quotas, or l.Parent if that was earlier; enroll and renew, with Group.mu too
 	link        *storeLink     // to the Store; nil if there is none; applyQuotas, once
 
@@ -391,15 +391,15 @@ func (l *Limiter) outdated() bool {
 	return l.entry.group != nil && (l.forgotten.Load() || l.generation != l.entry.group.generation.Load())
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class; it locks the tree of that
+// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by kind; it locks the tree of that
 // bucket, and returns the present, too. If find only looks, that may be a bucket of which nobody else knows.
-func (l *Limiter) redirect(c adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at *Limiter, now monotime.Time) {
+func (l *Limiter) redirect(of adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at *Limiter, now monotime.Time) {
 	for now = l.lock(); l.isSplit || l.outdated(); now = l.lock() {
 		outdated, forgotten := l.outdated(), l.forgotten.Load()
 		l.tree.mu.Unlock()
 		switch {
 		case !outdated:
-			l = find(l.entry.group, l, c)
+			l = find(l.entry.group, l, of)
 		case !forgotten:
 			_ = l.entry.group.renewOne(l) // Update says what is wrong with the quotas
 		case l.entry.node.Named:

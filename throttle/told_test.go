@@ -269,7 +269,7 @@ func TestGrantedWhileHeard(t *testing.T) {
 		t.Fatal("nothing is granted without the lock")
 	}
 	l.server.End(&g.ticket, nil)
-	l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 9, Remaining: 8, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}, nil, g.class)
+	l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 9, Remaining: 8, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}, nil, g.kind)
 	l.unlock()
 	n := 0
 	for n < 10 {
@@ -298,7 +298,7 @@ func TestGrantsEndWhileHeard(t *testing.T) {
 		now := root.now()
 		l.change(now, func() {
 			l.server.End(&g.ticket, nil)
-			l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true}}}, nil, g.class)
+			l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true}}}, nil, g.kind)
 		})
 		for _, g := range flight[1:] {
 			g.Answered(Answer{})

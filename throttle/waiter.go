@@ -300,7 +300,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 
 // standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what for.
 func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
-	one := due.Claim{Demand: w.One(), Class: w.Class, Urgent: w.Urgent}
+	one := due.Claim{Demand: w.One(), Kind: w.Kind, Urgent: w.Urgent}
 	for b := w.l; b != nil; b = b.Parent {
 		if p, far := b.delays.OneToken(now, &one, &w.l.delays, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			*d, beyond = delay{p, b}, true

@@ -9,9 +9,9 @@
 //   - Back: its reset is before one that was stated earlier and has not come yet.
 //   - Rises: more remains than can have come back since.
 //
-// In come answers: the class of the request (verb and path), when it went and when its answer came, and what
-// the answer states ([Router.Hear]). Out come the counter to which the class belongs, and which claims belong
-// to another one from now on ([Change]). Classes are told apart by a leaf of a tree of paths, where what looks
+// In come answers: the kind of the request (verb and path), when it went and when its answer came, and what
+// the answer states ([Router.Hear]). Out come the counter to which the kind belongs, and which claims belong
+// to another one from now on ([Change]). Kinds are told apart by a leaf of a tree of paths, where what looks
 // like an id is a star (leaf.go). A leaf moves to another counter after two contradictions, and two counters
 // whose answers agree become one (move.go). What contradicts itself within a leaf is several instances of the
 // server (instances.go).

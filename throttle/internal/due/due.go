@@ -22,7 +22,7 @@ import (
 // Claim is what a claim asks for.
 type Claim struct {
 	limit.Demand
-	Class  adaptive.Kind // what kind of request it is for
+	Kind   adaptive.Kind // what kind of request it is for
 	Urgent bool          // it may use what is reserved
 }
 
@@ -50,7 +50,7 @@ func (b *Bucket) Share(urgent bool) float64 {
 
 // Open reports whether a claim that was made to asked may go now.
 func (b *Bucket) Open(now monotime.Time, c *Claim, asked *Bucket) bool {
-	return !b.Hold.On(now) && (asked != b || b.Server.Open(now, &c.Demand, &c.Class, b.Share(c.Urgent))) &&
+	return !b.Hold.On(now) && (asked != b || b.Server.Open(now, &c.Demand, &c.Kind, b.Share(c.Urgent))) &&
 		b.Stack.Open(now, &c.Demand, c.Urgent, b.believed(asked)) && (b.Lease == nil || b.Lease.Open(now, &c.Demand, c.Urgent))
 }
 
@@ -99,7 +99,7 @@ func (b *Bucket) putOff(now monotime.Time, d *limit.Due, ahead *limit.Ahead, c *
 		before, share = &ahead.Unreserved, b.Reserve
 	}
 	if asked == b {
-		b.Server.Due(d, before, &c.Demand, &c.Class, share, optimist)
+		b.Server.Due(d, before, &c.Demand, &c.Kind, share, optimist)
 	} else if !unreserved && ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
 		b.Server.DueWith(d, &ahead.Direct, optimist)
 	}
@@ -113,7 +113,7 @@ func (b *Bucket) putOff(now monotime.Time, d *limit.Due, ahead *limit.Ahead, c *
 // it.
 func (b *Bucket) ButForStore(now monotime.Time, c *Claim, asked *Bucket) (d limit.Due) {
 	if b.Hold.due(&d, now); asked == b {
-		b.Server.Due(&d, &alone.All, &c.Demand, &c.Class, b.Share(c.Urgent), false)
+		b.Server.Due(&d, &alone.All, &c.Demand, &c.Kind, b.Share(c.Urgent), false)
 	}
 	b.Stack.Due(now, d.At, &d, &alone.All, &c.Demand, false, false, b.believed(asked))
 	if b.Reserve > 0 && !c.Urgent {

@@ -14,8 +14,8 @@ type Demand struct {
 	N      int         // in requests
 	Costs  quota.Costs // in other units; nil if in none
 
-	Kind   *expect.Kind // says what they cost in units that are not in Costs; nil if nothing does
-	Silent int          // how many of the claims have a Kind
+	Like   *expect.Kind // the claims like them, which tell what they cost in units that are not in Costs; nil if none do
+	Silent int          // how many of the claims have a Like
 
 	Haste Haste
 }
@@ -30,7 +30,7 @@ func (d *Demand) In(q *quota.Quota) int64 {
 	case q.Unit != "":
 		n, said := d.Costs[q.Unit]
 		if d.Silent > 0 && (!said || d.Claims > 1) {
-			n += int64(d.Silent) * d.Kind.Cost(q.Unit)
+			n += int64(d.Silent) * d.Like.Cost(q.Unit)
 		}
 		return n
 	case q.Kind.Concurrent():
@@ -124,7 +124,7 @@ func Sum(demands []Demand) (sum Demand) {
 	return sum
 }
 
-// AnySilent reports whether some claim has a Kind.
+// AnySilent reports whether some claim has a Like: does not say all of its costs.
 func AnySilent(demands []Demand) bool {
 	for i := range demands {
 		if demands[i].Silent > 0 {
@@ -164,7 +164,7 @@ func (d *Demand) include(o *Demand) {
 func (d *Demand) addSilent(o *Demand, sign int) {
 	if o.Silent > 0 {
 		d.Silent += sign * o.Silent
-		d.Kind = o.Kind.Any()
+		d.Like = o.Like.Any()
 	}
 }
 

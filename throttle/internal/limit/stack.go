@@ -122,7 +122,7 @@ func (e *entry) guesses(d *Demand) bool {
 func (e *entry) asks(d *Demand) int64 {
 	n := e.cost(d)
 	if e.guesses(d) && n > 0 {
-		n = min(n+min(d.Kind.Spare(e.quota.Unit), max(e.most-n, 0)/2), e.most)
+		n = min(n+min(d.Like.Spare(e.quota.Unit), max(e.most-n, 0)/2), e.most)
 	}
 	if n == 0 && e.settled && !d.says(e.quota.Unit) {
 		return 1
@@ -148,7 +148,7 @@ func (e *entry) asksBehind(ahead, d *Demand) (before, n int64) {
 func (s Stack) Expect(d *Demand, costs quota.Costs) {
 	for i := range s {
 		if e := &s[i]; e.guesses(d) {
-			costs[e.quota.Unit] = d.Kind.Cost(e.quota.Unit)
+			costs[e.quota.Unit] = d.Like.Cost(e.quota.Unit)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (s Stack) Awaits(d *Demand) (until monotime.Time, q *quota.Quota) {
 	}
 	for i := range s {
 		if e := &s[i]; e.guesses(d) {
-			if at := d.Kind.Until(e.quota.Unit); at > until {
+			if at := d.Like.Until(e.quota.Unit); at > until {
 				until, q = at, e.quota
 			}
 		}
