@@ -177,11 +177,17 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 }
 
 // appendShares reads an object with shares that are used, whose keys end in _pct, or in util_pct where the name of the
-// header does not say that it is about limits: {"acc_id_util_pct":9.67,"ads_api_access_tier":"standard_access"}.
+// header does not say that it is about limits: {"acc_id_util_pct":9.67,"reset_time_duration":100}, where the duration is
+// that in which nothing of it is used any more, in seconds
+// (https://developers.facebook.com/docs/marketing-api/overview/rate-limiting).
 func appendShares(limits []Limit, f *found, text string) []Limit {
 	var all map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &all) != nil {
 		return limits
+	}
+	var reset Reset
+	if seconds, ok := value.ParseNumber(string(all["reset_time_duration"])); ok {
+		reset = Reset(value.ResetIn(seconds.Duration(time.Second, value.Longest)))
 	}
 	n := 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -191,9 +197,9 @@ func appendShares(limits []Limit, f *found, text string) []Limit {
 			continue
 		}
 		n++
-		limits = append(limits, Limit{
-			Name: value.CleanName(key), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(share.Float()), true},
-		})
+		l := Limit{Name: value.CleanName(key), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(share.Float()), true}, Reset: reset}
+		complete(&l, Count{})
+		limits = append(limits, l)
 	}
 	return limits
 }
