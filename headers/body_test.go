@@ -100,6 +100,10 @@ var bodies = []struct {
 		// docs.patreon.com, error 429
 		"Patreon", `{"errors":[{"code_name":"RequestThrottled","retry_after_seconds":4,"status":"429"}]}`, `retry 4s`,
 	},
+	{
+		// https://developer.monday.com/api-reference/docs/rate-limits, and any GraphQL API (https://spec.graphql.org, 7.1.2)
+		"monday.com", `{"data":{"retry_in_seconds":9},"errors":[{"message":"Complexity budget exhausted","extensions":{"code":"COMPLEXITY_BUDGET_EXHAUSTED","status_code":429,"retry_in_seconds":48}}]}`, `retry 48s`,
+	},
 	{"Infura", `{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"data":{"current_rps":13.333,"allowed_rps":10.0,"backoff_seconds":30.0}}}`, `retry 30s`},
 	{"Zscaler", `{"message":"Rate Limit (1/SECOND) exceeded","Retry-After":"2 seconds"}`, `retry 2s`},
 	{"a duration in words", `{"retry_after":"2 seconds"}`, `retry 2s`},
