@@ -92,7 +92,7 @@ func (t *Telemetry) observe(o observer) {
 			}
 			lines[b].add(&s)
 			for _, l := range s.Limits {
-				if key := keyOf(b, &l); keepsLess(levels, key, &l) {
+				if key := t.buckets.keyOf(b, &l); keepsLess(levels, key, &l) {
 					levels[key] = l
 				}
 			}
@@ -171,21 +171,24 @@ type levelKey struct {
 }
 
 // keyOf returns the key of a level. What a server calls a limit, and a unit, is not in it: there may be any
-// number of these.
-func keyOf(b *bucket, l *throttle.Level) levelKey {
+// number of these, as of the quotas of buckets that are among the others.
+func (b *buckets) keyOf(of *bucket, l *throttle.Level) levelKey {
 	unit := l.Unit
 	if unit == "" {
 		unit = quota.Requests
 	}
-	if !l.Stated {
-		return levelKey{b, clean(l.Quota), clean(unit)}
+	switch {
+	case !l.Stated && of == b.others:
+		return levelKey{of, other, clean(unit)}
+	case !l.Stated:
+		return levelKey{of, clean(l.Quota), clean(unit)}
 	}
 	switch unit {
 	case quota.Requests, quota.Bytes, "tokens":
 	default:
 		unit = other
 	}
-	return levelKey{b, "server", unit}
+	return levelKey{of, "server", unit}
 }
 
 // keepsLess reports whether l has less left than what is known of its key. Shares are compared, if both limits

@@ -39,9 +39,10 @@
 //	pacer.quota.limit     gauge, {unit}                the limit of a quota
 //	pacer.quota.remaining gauge, {unit}                what may go now; of "server", as its latest answer said
 //
-// The last two are told for each pacer.quota, the text of a configured quota, or "server" for what the server
-// states, and each pacer.unit. Of what a server states, units other than requests, tokens and bytes are
-// "other", and zero may remain after the reset, until the next answer: a bucket that idles may go all the same.
+// The last two are told for each pacer.quota, the text of a configured quota ("other" in the bucket "other"), or
+// "server" for what the server states, and each pacer.unit. Of what a server states, units other than requests,
+// tokens and bytes are "other", and zero may remain after the reset, until the next answer: a bucket that idles may
+// go all the same.
 //
 // The values of pacer.cause are those of throttle.Cause: "pace", "window_used_up", "hold", …. An error.type is
 // named after the error of throttle that a request got: "max_wait", "deadline", "canceled", …; of another error

@@ -190,6 +190,27 @@ func TestMaxBuckets(t *testing.T) {
 	})
 }
 
+// TestMaxBucketsQuotas has hosts with a quota each, as a crawler that reads a Crawl-delay of every host: those without a
+// bucket of their own share one level, and show the one of which the least is left.
+func TestMaxBucketsQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 1)
+		tr := &pacer.Transport{Quotas: pacer.Table{}, Rand: zero, Base: script()}
+		for i := range 5 {
+			tr.Quotas[fmt.Sprintf("h%d.example/", i)] = quota.Quotas{{N: 100 - int64(i), Per: time.Minute, Kind: quota.FixedWindow}}
+		}
+		l.Watch(tr)
+		for i := range 5 {
+			if err := send(t.Context(), tr, fmt.Sprintf("http://h%d.example/", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, "levels", only(l.read(t), "pacer.quota.remaining"),
+			"pacer.quota.remaining{pacer.bucket=h0.example,pacer.quota=100/m window,pacer.unit=requests} 99",
+			"pacer.quota.remaining{pacer.bucket=other,pacer.quota=other,pacer.unit=requests} 95")
+	})
+}
+
 // Metrics and spans have no credential, no part of a URL but the host, no value of a wildcard, and no text of
 // an error of others; and of a server's names none is in a metric. What cannot be UTF-8 is left out: exporters
 // would refuse all because of it.
