@@ -29,7 +29,7 @@ type Table map[string]quota.Quotas
 //
 //   - quotas that are invalid, or have a duration below 1 ms, which is a number without a unit,
 //   - of the quotas of a pattern and of its host, those whose Units are nearly the same ("token" and "tokens", see
-//     [quota.Quotas.Misspelled]),
+//     [quota.Costs]),
 //   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
 //   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
 //     fragment; because the host or method is in the wrong case or invalid; because the path is not clean, or

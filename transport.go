@@ -135,7 +135,7 @@ type Transport struct {
 	// among them and some quota is of bytes, the bodies of request and response are counted. If nil, a request
 	// costs nothing else: then quotas in other units are an error unless Spent is set. A Cost that returns nil
 	// says that only Calls cost something. A unit that no quota has is ignored, but "token" beside quotas in
-	// "tokens" is throttle.ErrUnit: see quota.Quotas.Misspelled. The map that Cost returns must not be changed
+	// "tokens" is throttle.ErrUnit: see quota.Costs. The map that Cost returns must not be changed
 	// later.
 	Cost func(*http.Request) quota.Costs
 

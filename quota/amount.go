@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/gopacer/pacer/internal/spelling"
 )
 
 // The units that this module knows. Any other unit means something to its user alone.
@@ -64,7 +66,7 @@ func isTaken(word string) bool {
 		return false
 	}
 	p, n := known([]string{word})
-	return n > 0 && p.taken || near(word, Requests) || near(word, Bytes)
+	return n > 0 && p.taken || spelling.Near(word, Requests) || spelling.Near(word, Bytes)
 }
 
 // isPlainUnit reports whether a unit stands in a text without double quotes. The words overall and streamed do not:

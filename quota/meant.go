@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gopacer/pacer/internal/spelling"
 )
 
 // This file guesses what was meant by a text that Parse cannot read: it replaces the phrases and mends the numbers, the
@@ -208,9 +210,9 @@ func (g *guess) phrase(words []string) (phrase, int) {
 		return p, n
 	case head && likely(word, "concurrent", "concurrently", "parallel", "simultaneous") != "":
 		return phrase{to: "in flight"}, 1
-	case head && near(word, Requests):
+	case head && spelling.Near(word, Requests):
 		return phrase{}, 1
-	case head && near(word, Bytes):
+	case head && spelling.Near(word, Bytes):
 		return phrase{to: Bytes}, 1
 	}
 	return phrase{to: word}, 1
@@ -229,7 +231,7 @@ func (g *guess) read(words []string) int {
 	case p.to != word: // it is known
 	case isNumber(word) && g.whole(): // "5/s 10/m"
 		g.next()
-	case len(g.words) == 3 && g.n != nil && g.whole() && (word == llm || near(word, llm)): // "5/s tokens"
+	case len(g.words) == 3 && g.n != nil && g.whole() && (word == llm || spelling.Near(word, llm)): // "5/s tokens"
 		g.words = slices.Insert(g.words, 1, llm)
 		return 1
 	}
@@ -390,7 +392,7 @@ func likely(word string, known ...string) string {
 		}
 	}
 	for _, k := range known {
-		if _, x, y := difference([]rune(word), []rune(k)); oneSlip(x, y) && min(len(word), len(k)) >= 3 {
+		if spelling.OneSlip(word, k) && min(len(word), len(k)) >= 3 {
 			return k
 		}
 	}

@@ -11,7 +11,7 @@
 // ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]). [Quotas.Validate] says what
 // is wrong with them, and [Quotas.Redundant] which of them never delay anything.
 //
-// The package uses the standard library alone. It has no clock, no lock and no state, but that it remembers
+// The package depends on the standard library alone. It has no clock, no lock and no state, but that it remembers
 // which time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers; [Statement]
 // is only the form in which other packages hand on what a server said about a limit of its own.
 //

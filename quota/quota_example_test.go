@@ -57,19 +57,6 @@ func ExampleQuotas_Explicit() {
 	// mine: "sliding", N 10, Per 1m0s, Burst 0, Cells 10
 }
 
-// A cost in "token" draws on no quota in "tokens": those who enforce quotas ask what was meant.
-func ExampleQuotas_Misspelled() {
-	quotas := quota.MustParse("500/m, 30000 tokens/m")
-	for _, unit := range []string{"tokens", "token", "Tokens", "images"} {
-		if meant, ok := quotas.Misspelled(unit); ok {
-			fmt.Printf("%s: want %s as in %s\n", unit, meant.Unit, meant)
-		}
-	}
-	// Output:
-	// token: want tokens as in 30000 tokens/m
-	// Tokens: want tokens as in 30000 tokens/m
-}
-
 // Months are those of the calendar. Other windows of the clock begin on days of the calendar, too.
 func ExampleQuota_calendar() {
 	fmt.Println(quota.Quotas{

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,10 +9,12 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gopacer/pacer/internal/spelling"
 )
 
 // Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of another
-// one ("token" beside "tokens", see [Quotas.Misspelled]) is invalid too.
+// one ("token" beside "tokens", see [Costs]) is invalid too.
 func (qs Quotas) Validate() error {
 	for i, q := range qs {
 		if err := q.Validate(); err != nil {
@@ -26,11 +29,17 @@ func (qs Quotas) Validate() error {
 
 // checkSpelling returns an error if the Unit of q is nearly that of a quota before it.
 func (q Quota) checkSpelling(before Quotas) error {
-	if meant, ok := before.Misspelled(q.Unit); ok && q.N > 0 {
+	if meant := spelling.Meant(named(q.unit()), before, (*Quota).spelled); meant != nil && q.N > 0 {
 		return fmt.Errorf("%q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.label(), named(q.unit()), named(meant.unit()), meant.label(), Quota{Unit: q.Unit})
 	}
 	return nil
 }
+
+// spelled returns the unit by name, and whether the quota is a limit.
+func (q *Quota) spelled() (unit string, limits bool) { return named(q.unit()), q.N > 0 }
+
+// named returns the unit by its name, which is not empty.
+func named(unit string) string { return cmp.Or(unit, Requests) }
 
 // Validate returns an error if the quota is invalid. It says which field is wrong, its value, and
 // what is valid.

@@ -145,3 +145,28 @@ func TestQuotaValidate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Costs name one unit: of two spellings, half of what is counted would draw on one quota, and half on the other.
+func TestQuotasAreNotInTwoSpellingsOfAUnit(t *testing.T) {
+	err := Quotas{{N: 5}, {N: 10, Unit: "tokens"}, {N: 100, Unit: "Token", Per: 60e9}}.Validate()
+	if want := `quota: "100 Token/m": Unit is "Token", want "tokens" as in "10 tokens/s"; if both are meant, "no limit of Token" before it says so`; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	for _, fine := range []Quotas{
+		{{N: 10, Unit: "tokens"}, {N: 100, Unit: "tokens", Per: 60e9}},
+		{{N: 10, Unit: "tier1"}, {N: 10, Unit: "tier2"}},
+		{{N: 10, Unit: "tokens"}, {Unit: "token"}}, // says that "token" is no mistake
+		{{N: 10, Unit: "tokens"}, {Unit: "token"}, {N: 5, Unit: "token"}},
+	} {
+		if err := fine.Validate(); err != nil {
+			t.Errorf("%v: %v", fine, err)
+		}
+	}
+}
+
+func TestParseRefusesTwoSpellingsOfAUnit(t *testing.T) {
+	_, err := Parse("5/s, 10 tokens/s,  100 token/m")
+	if want := `quota: column 20: "100 token/m": Unit is "token", want "tokens" as in "10 tokens/s"; if both are meant, "no limit of token" before it says so`; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}

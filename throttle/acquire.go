@@ -26,7 +26,7 @@ type Claim struct {
 	// quota whose unit is not among them, the claim is charged what others of its Verb and like Paths were
 	// settled for on average, at first: see the package, and Grant.Settle. In a Store, it is charged nothing of
 	// it then. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside "tokens"),
-	// which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed
+	// which is ErrUnit; see quota.Costs. Negative costs count as zero. The map must not be changed
 	// while the Grant is in use.
 	Costs quota.Costs
 

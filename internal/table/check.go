@@ -20,23 +20,20 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 	for _, p := range slices.Sorted(maps.Keys(t)) {
 		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
 		_, above := OfHost(t, p)
-		for i, q := range t[p] {
-			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
+		fit := fitting(above)
+		for _, q := range t[p] {
 			bare := fields.BareNumbers(&q, time.Millisecond) // first: Validate asks for less, and who does what it says would be told another thing next
 			for _, why := range bare {
 				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
 			}
-			if err := q.Validate(); err != nil {
-				if len(bare) == 0 {
-					bad(err)
-				}
-				continue
+			together := slices.Concat(fit, quota.Quotas{q})
+			if err := together.Validate(); err == nil {
+				fit = together
+			} else if len(bare) == 0 {
+				bad(err)
 			}
 			if _, ok := pattern.HostOnly(p); q.Overall && !ok {
 				bad(fmt.Errorf("quota: %q: Overall is true, want it under the pattern of a host alone, such as %q: other patterns are split by Key", q.String(), "api.example.com/"))
-			}
-			if nearly && q.N > 0 {
-				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))
 			}
 		}
 		mistake := mistakes[p]
@@ -48,6 +45,16 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 		}
 	}
 	return quotas, fields.Invalid(errors.Join(all...))
+}
+
+// fitting returns those quotas that are valid, each beside those before it.
+func fitting(qs quota.Quotas) (fit quota.Quotas) {
+	for _, q := range qs {
+		if together := slices.Concat(fit, quota.Quotas{q}); together.Validate() == nil {
+			fit = together
+		}
+	}
+	return fit
 }
 
 // CheckCosts reports which quotas are in a unit of which nothing says what requests cost, if there is neither a

@@ -44,6 +44,7 @@ var pure = map[string][]string{
 	"internal/inside":               nil,
 	"internal/pattern":              nil,
 	"internal/route":                nil,
+	"internal/spelling":             nil,
 	"internal/stated":               nil,
 	"internal/table":                nil,
 	"internal/verdict":              nil,

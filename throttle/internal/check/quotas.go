@@ -80,8 +80,8 @@ func (b *Bucket) below(a Bucket) error {
 func (b *Bucket) units(a Bucket) error {
 	for i := range b.Quotas {
 		q := &b.Quotas[i]
-		if o, ok := a.Quotas.Misspelled(q.Unit); ok && q.N > 0 {
-			return fmt.Errorf("throttle: %s: the Unit of %q is %q, want %q as in %q of %s", b.Name, q.Name, limit.UnitName(q), limit.UnitName(&o), o.Name, a.Name)
+		if o := meantBy(q.Unit, a.Quotas); o != nil && q.N > 0 {
+			return fmt.Errorf("throttle: %s: the Unit of %q is %q, want %q as in %q of %s", b.Name, q.Name, limit.UnitName(q), limit.UnitName(o), o.Name, a.Name)
 		}
 	}
 	return nil

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/gopacer/pacer/internal/spelling"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
@@ -11,11 +13,16 @@ import (
 // there is none. Of several, the first in the order of strings is returned.
 func Misspelled(costs quota.Costs, qs quota.Quotas) (unit string, meant quota.Quota, ok bool) {
 	for u := range costs {
-		if q, near := qs.Misspelled(u); near && (!ok || u < unit) {
-			unit, meant, ok = u, q, true
+		if q := meantBy(u, qs); q != nil && (!ok || u < unit) {
+			unit, meant, ok = u, *q, true
 		}
 	}
 	return unit, meant, ok
+}
+
+// meantBy returns the quota that a unit was probably meant for, nil if there is none; see quota.Costs.
+func meantBy(unit string, qs quota.Quotas) *quota.Quota {
+	return spelling.Meant(cmp.Or(unit, quota.Requests), qs, func(q *quota.Quota) (string, bool) { return limit.UnitName(q), q.N > 0 })
 }
 
 // Spelled returns costs with the units of the quotas in place of those that were probably meant to be these.

@@ -1,4 +1,10 @@
-package quota
+// Package spelling finds the word that was meant by one that is nearly the same: the unit of a quota, by "token"
+// beside "tokens". A cost in the wrong unit would draw on nothing.
+//
+// Two words are nearly the same if they differ in nothing but case, blanks, the marks '-', '_' and '.', or a plural; or
+// by one letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more
+// (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
+package spelling
 
 import (
 	"math/bits"
@@ -8,41 +14,25 @@ import (
 	"unicode/utf8"
 )
 
-// Misspelled returns a quota that unit was probably meant for: its Unit is another word that is nearly the same, as
-// "tokens" is beside "token", "Tokens" and "tokesn". Ok is false if there is none, or if a quota has unit itself. It is
-// for those who enforce quotas: a cost in the wrong unit would draw on nothing.
-//
-// Two words are nearly the same if they differ in nothing but case, blanks, the marks '-', '_' and '.', or a plural; or
-// by one letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more
-// (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
-//
-// A Quota without an N never is the one that was meant. With the unit as its Unit, "no limit of PutRecords" in
-// a text, it says that the unit is no mistake beside "PutRecord". What counts as nearly the same may change.
-func (qs Quotas) Misspelled(unit string) (meant Quota, ok bool) {
-	unit = canonical(unit)
-	for i := range qs {
-		if qs[i].unit() == unit {
-			return meant, false
+// Meant returns the quota that unit was probably meant for: of tells its unit, by name, and whether it is a limit, since
+// one that is none ("no limit of PutRecords") is meant by nobody. Meant returns nil if there is no such quota, or if a
+// quota, be it no limit, has unit itself.
+func Meant[Q any](unit string, quotas []Q, of func(*Q) (unit string, limits bool)) *Q {
+	for i := range quotas {
+		if own, _ := of(&quotas[i]); own == unit {
+			return nil
 		}
 	}
-	for i := range qs {
-		if q := &qs[i]; q.N > 0 && near(named(unit), named(q.unit())) {
-			return *q, true
+	for i := range quotas {
+		if own, limits := of(&quotas[i]); limits && Near(unit, own) {
+			return &quotas[i]
 		}
 	}
-	return meant, false
+	return nil
 }
 
-// named returns the unit by its name, which is not empty.
-func named(unit string) string {
-	if unit == "" {
-		return Requests
-	}
-	return unit
-}
-
-// near reports whether two different words are nearly the same; see Quotas.Misspelled.
-func near(a, b string) bool {
+// Near reports whether two different words are nearly the same.
+func Near(a, b string) bool {
 	if bits.OnesCount32(letters(a)^letters(b)) > 4 { // "query" and "queries" differ by as many; most words by more
 		return false
 	}
@@ -100,6 +90,13 @@ func slips(a, b string) bool {
 	}
 	short := min(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
 	return oneSlip(x, y) && short >= 4 && (len(x) != 1 || len(y) != 1 || short >= 5 && at > 0)
+}
+
+// OneSlip reports whether two words differ by one letter that is inserted, removed, replaced or swapped with the next,
+// however short they are.
+func OneSlip(a, b string) bool {
+	_, x, y := difference([]rune(a), []rune(b))
+	return oneSlip(x, y)
 }
 
 // oneSlip reports whether x and y, the difference of two words, are one letter that is inserted, removed, replaced or
