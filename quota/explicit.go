@@ -40,8 +40,8 @@ func (q Quota) explicit() Quota {
 		q.ColdFactor = cmp.Or(q.ColdFactor, defaultColdFactor)
 	case q.isBucket():
 		q.Burst = cmp.Or(q.Burst, q.defaultBurst())
-	case q.Kind == SlidingWindow:
-		q.Cells = cmp.Or(q.Cells, defaultCells)
+	default:
+		q.Cells = cmp.Or(q.Cells, q.defaultCells())
 	}
 	if q.isBucket() {
 		q.Kind = TokenBucket

@@ -45,7 +45,7 @@ type Kind string
 const (
 	// Plain admits N in any window of the length Per, at once if need be. It is for providers whose
 	// pages say "100 requests per minute", and not how these are counted. It is a SlidingLog for an N
-	// of up to PlainCells, 64, and above that a SlidingWindow of as many Cells, so that it takes 2 kB at most.
+	// of up to 64, and above that a SlidingWindow of as many Cells, so that it takes 2 kB at most.
 	//
 	// Where a server counts on a grid, its tokens may come back sooner than those of a log. So a
 	// throttle.Limiter charges a Plain quota always, but lets it delay nothing while the latest answer

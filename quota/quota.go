@@ -151,7 +151,7 @@ type Quota struct {
 	Queue int64
 
 	// Cells is the number of equal parts into which a SlidingWindow divides Per. Zero means 10. A
-	// negative number is an error, and with another Kind any number but zero.
+	// negative number is an error, and with another Kind any number but zero, or the 64 that Explicit fills in for Plain.
 	Cells int
 
 	// WarmUp, if positive, makes a bucket that starts slowly after idling and after the server
@@ -192,14 +192,14 @@ type Quotas []Quota
 // counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows.
 const MaxN int64 = 1 << 50
 
-// PlainCells is the largest N for which a Plain quota is a log, and the number of its cells above that.
-const PlainCells = 64
-
 // What zero stands for.
 const (
 	defaultPer        = time.Second
 	defaultCells      = 10
 	defaultColdFactor = 3 // Guava's
+
+	// plainCells are those of a Plain quota, whose N is above that: so it takes 2 kB at most.
+	plainCells = 64
 )
 
 const (
@@ -232,6 +232,17 @@ func (q *Quota) defaultBurst() int64 {
 	}
 	n, _ := bits.Div64(hi, lo, per)
 	return int64(max(min(n, math.MaxInt64), 1))
+}
+
+// defaultCells is what Cells of zero stands for.
+func (q *Quota) defaultCells() int {
+	switch {
+	case q.Kind == SlidingWindow:
+		return defaultCells
+	case q.Kind == Plain && q.N > plainCells && q.Months == 0 && !q.isBucket():
+		return plainCells
+	}
+	return 0
 }
 
 // piece is how long a quota takes, at most, to bring what is read or written of a stream at once.

@@ -53,7 +53,7 @@ func ExampleQuotas_Explicit() {
 	}
 	// Output:
 	// 5/s even: "bucket", N 5, Per 1s, Burst 1, Cells 0
-	// 1000/h: "", N 1000, Per 1h0m0s, Burst 0, Cells 0
+	// 1000/h: "", N 1000, Per 1h0m0s, Burst 0, Cells 64
 	// mine: "sliding", N 10, Per 1m0s, Burst 0, Cells 10
 }
 

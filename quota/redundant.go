@@ -90,14 +90,6 @@ func (q *Quota) isNarrower(o *Quota) bool { return o.Overall && !q.Overall }
 // binds reports whether the quota is a limit and valid.
 func (q *Quota) binds() bool { return q.N > 0 && q.check() == nil }
 
-// cells returns into how many parts Per is divided; zero if each token counts on its own.
-func (q *Quota) cells() int {
-	if q.Kind == Plain && q.N > PlainCells {
-		return PlainCells
-	}
-	return q.Cells
-}
-
 // alike reports whether two explicit quotas differ in their names alone.
 func alike(x, y Quota) bool {
 	x.Name, y.Name = "", ""
@@ -134,7 +126,7 @@ func coversWindow(x, y Quota, above bool) string {
 	var n float64
 	span, in, why := y.Per, " in ", ""
 	switch {
-	case x.Kind == y.Kind && x.Per == y.Per && (y.Kind.OnClock() || !above && x.cells() == y.cells() || y.Kind == Plain && x.cells() == 0 && y.cells() == 0):
+	case x.Kind == y.Kind && x.Per == y.Per && (y.Kind.OnClock() || !above && x.Cells == y.Cells || y.Kind == Plain && x.Cells == 0 && y.Cells == 0):
 		// Both count in the same windows.
 		n, in = float64(x.N), " in each window of "
 	case x.Kind.OnClock() && y.Kind == ClockWindow && y.Per%x.Per == 0:
@@ -144,7 +136,7 @@ func coversWindow(x, y Quota, above bool) string {
 		span, why = roundUp(span+y.Per/time.Duration(y.Cells)), counted
 		n = x.admits(span)
 	case y.Kind == Plain:
-		span, why = roundUp(span+y.Per/PlainCells), counted
+		span, why = roundUp(span+y.Per/plainCells), counted
 		if n = x.admits(span); n > 0.8*float64(y.N) {
 			return "" // the last fifth may be spread
 		}

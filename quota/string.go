@@ -57,7 +57,7 @@ func (q Quota) String() string {
 		s += " " + string(q.Kind)
 	}
 	s += q.begins()
-	if q.Cells > 0 {
+	if q.Cells > 0 && q.Kind != Plain {
 		s += " " + strconv.Itoa(q.Cells)
 	}
 	if q.Queue > 0 {

@@ -436,6 +436,9 @@ func writtenAndRead(t *testing.T, q Quota) (valid bool) {
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
+	if err := (Quotas{q}).Explicit().Validate(); err != nil {
+		t.Errorf("%q is valid, and with all defaults filled in %v", text, err)
+	}
 	if q.N == 0 {
 		q.Per, q.Unit = 0, ""
 	}

@@ -106,7 +106,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("ColdFactor", q.ColdFactor, "0 without a WarmUp")
 	case q.Cells < 0:
 		return bad("Cells", q.Cells, "at least 0 (0 is 10)")
-	case q.Cells > 0 && q.Kind != SlidingWindow:
+	case q.Cells > 0 && q.Kind != SlidingWindow && q.Cells != q.defaultCells():
 		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
 	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0 || q.Overall || q.Streamed):
 		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue, a WarmUp, Overall or Streamed")

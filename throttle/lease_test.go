@@ -336,7 +336,7 @@ func TestLeaseTellsWholeQuotas(t *testing.T) {
 		{quota.Quotas{{N: 10, Burst: 3, Queue: 5, Name: "mine"}}, quota.Quotas{{N: 10, Per: s, Kind: quota.TokenBucket, Burst: 3}}},
 		{quota.Quotas{{N: 10, Unit: quota.Requests, Kind: quota.SlidingWindow}}, quota.Quotas{{N: 10, Per: s, Kind: quota.SlidingWindow, Cells: 10}}},
 		{quota.Quotas{{N: 10}}, quota.Quotas{{N: 10, Per: s, Kind: quota.SlidingLog}}},
-		{quota.Quotas{{N: 1000}}, quota.Quotas{{N: 1000, Per: s, Kind: quota.SlidingWindow, Cells: quota.PlainCells}}},
+		{quota.Quotas{{N: 1000}}, quota.Quotas{{N: 1000, Per: s, Kind: quota.SlidingWindow, Cells: 64}}},
 		{quota.Quotas{{N: 10, Kind: quota.FixedWindow}, {N: 5, Kind: quota.InFlight}}, quota.Quotas{{N: 10, Per: s, Kind: quota.FixedWindow}}},
 	} {
 		for _, late := range []bool{false, true} { // by SetQuotas

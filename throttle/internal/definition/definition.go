@@ -11,6 +11,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
+// plainCells are those of a quota.Plain, whose N is above that.
+const plainCells = 64
+
 // Charge is what went at an instant, in any unit of time.
 type Charge struct{ At, N int }
 
@@ -51,7 +54,7 @@ func (h *History) joins(at, first int) bool {
 	case quota.SlidingWindow:
 		return (at-first)*cmp.Or(h.Quota.Cells, 10) <= h.Per()
 	case quota.Plain:
-		return at == first || h.Quota.N > quota.PlainCells && (at-first)*quota.PlainCells <= h.Per()
+		return at == first || h.Quota.N > plainCells && (at-first)*plainCells <= h.Per()
 	}
 	return at == first
 }

@@ -54,7 +54,7 @@ func TestKindsAhead(t *testing.T) {
 					left -= piece
 				}
 				at, _ = c.When(at, 0, int64(n))
-				exact := single && q.Kind != quota.SlidingWindow && q.Kind != quota.EstimatedWindow && (q.Kind != quota.Plain || q.N <= quota.PlainCells)
+				exact := single && q.Kind != quota.SlidingWindow && q.Kind != quota.EstimatedWindow && (q.Kind != quota.Plain || q.N <= 64)
 				if said > at || exact && said != at {
 					t.Fatalf("%v: at %d, %d behind %d may go at %d, says when; it was %d", q, now, n, ahead, said, at)
 				}
@@ -341,7 +341,7 @@ func TestSlidingInDebt(t *testing.T) {
 						h.Went = went
 					}
 				case k == 7:
-					if n := 1 + r.IntN(int(2*q.N)); kind != quota.Plain || (n > quota.PlainCells) == (q.N > quota.PlainCells) { // else what has gone remains in its cells
+					if n := 1 + r.IntN(int(2*q.N)); kind != quota.Plain || (n > 64) == (q.N > 64) { // else what has gone remains in its cells
 						q.N = int64(n)
 					}
 					h.Quota = q

@@ -99,11 +99,8 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 		return false
 	}
 	s.n, s.log.Per, s.log.Cell, s.spread = q.N, q.Per, 0, Spread{}
-	switch {
-	case q.Kind == quota.SlidingWindow:
+	if q.Cells > 0 {
 		s.log.Cell = q.Per / time.Duration(q.Cells)
-	case q.Kind == quota.Plain && q.N > quota.PlainCells:
-		s.log.Cell = q.Per / quota.PlainCells
 	}
 	return true
 }
@@ -122,8 +119,8 @@ func Counted(qs quota.Quotas) quota.Quotas {
 	for i, q := range qs {
 		if q.Kind == quota.Plain && q.N > 0 {
 			q.Kind = quota.SlidingLog
-			if q.N > quota.PlainCells {
-				q.Kind, q.Cells = quota.SlidingWindow, quota.PlainCells
+			if q.Cells > 0 {
+				q.Kind = quota.SlidingWindow
 			}
 		}
 		counted[i] = q
