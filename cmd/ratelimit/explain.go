@@ -146,9 +146,9 @@ func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
 	case l.Reset.In == 0:
 		fmt.Fprintln(w, ". It is restored now.")
 	case l.Reset.In >= headers.MaxReset:
-		fmt.Fprintf(w, ". It is restored in %v or later: no later reset is read.\n", rounded(l.Reset.In))
+		fmt.Fprintf(w, ". It is restored in %s or later: no later reset is read.\n", lasting(l.Reset.In))
 	default:
-		fmt.Fprintf(w, ". It is restored in %v, by %s.\n", rounded(l.Reset.In), a.received.Add(l.Reset.In).UTC().Format("2006-01-02 15:04:05 MST"))
+		fmt.Fprintf(w, ". It is restored in %s, by %s.\n", lasting(l.Reset.In), a.received.Add(l.Reset.In).UTC().Format("2006-01-02 15:04:05 MST"))
 	}
 	if l.Counter != "" && l.Counter != l.Name {
 		fmt.Fprintf(w, "  The request drew on the counter %q.\n", visible.Text(l.Counter, maxText))
@@ -178,15 +178,19 @@ func areOrIs(n int64) string {
 	return "are"
 }
 
-// rounded leaves out what nobody wants to read.
-func rounded(d time.Duration) time.Duration {
-	if d > time.Second {
-		return d.Round(time.Millisecond)
+// lasting says how long d is, without what nobody wants to read: several whole days as "31 days", not as "744h0m0s".
+func lasting(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d > day && d%day == 0:
+		return fmt.Sprintf("%d days", d/day)
+	case d > time.Second:
+		d = d.Round(time.Millisecond)
 	}
-	return d
+	return d.String()
 }
 
-// perWindow returns the time in which a limit is granted: " a minute", " in 15m0s", or nothing.
+// perWindow returns the time in which a limit is granted: " a minute", " in 15m0s", " in 30 days", or nothing.
 func perWindow(d time.Duration) string {
 	switch d {
 	case 0:
@@ -202,7 +206,7 @@ func perWindow(d time.Duration) string {
 	case 7 * 24 * time.Hour:
 		return " a week"
 	}
-	return " in " + d.String()
+	return " in " + lasting(d)
 }
 
 // quotaText returns the text of a quota that says what a limit says, or why there is none.
@@ -232,9 +236,9 @@ func quotaText(l *headers.Limit) (text, why string) {
 func writeRetry(w io.Writer, r headers.Retry) {
 	switch {
 	case r.Known && r.After >= headers.MaxRetryAfter:
-		fmt.Fprintf(w, "It asks to wait for %v or longer before the next attempt: no longer wait is read.\n", rounded(r.After))
+		fmt.Fprintf(w, "It asks to wait for %s or longer before the next attempt: no longer wait is read.\n", lasting(r.After))
 	case r.Known:
-		fmt.Fprintf(w, "It asks to wait for %v before the next attempt.\n", rounded(r.After))
+		fmt.Fprintf(w, "It asks to wait for %s before the next attempt.\n", lasting(r.After))
 	}
 	switch r.Advice {
 	case headers.AdviceNever:

@@ -192,8 +192,8 @@ func TestSiblings(t *testing.T) {
 func TestYears(t *testing.T) {
 	for text, want := range map[string]string{
 		"604799":         "It asks to wait for 167h59m59s before",
-		"604801":         "It asks to wait for 168h0m0s or longer before the next attempt: no longer wait is read.\n",
-		"99999999999999": "It asks to wait for 168h0m0s or longer before",
+		"604801":         "It asks to wait for 7 days or longer before the next attempt: no longer wait is read.\n",
+		"99999999999999": "It asks to wait for 7 days or longer before",
 	} {
 		if got, err := explained(t, nil, "HTTP/2 429\nretry-after: "+text+"\n"); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, %v, want %q in it", text, got, err, want)
@@ -205,11 +205,21 @@ func TestYears(t *testing.T) {
 func TestFarResets(t *testing.T) {
 	for text, want := range map[string]string{
 		"2678399": "It is restored in 743h59m59s, by",
-		"2678401": "It is restored in 744h0m0s or later: no later reset is read.\n",
-		"2800000": "It is restored in 744h0m0s or later: no later reset is read.\n",
+		"2678401": "It is restored in 31 days or later: no later reset is read.\n",
+		"2800000": "It is restored in 31 days or later: no later reset is read.\n",
 	} {
 		if got, err := explained(t, nil, "HTTP/2 200\nratelimit-limit: 9\nratelimit-remaining: 5\nratelimit-reset: "+text+"\n"); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, %v, want %q in it", text, got, err, want)
+		}
+	}
+}
+
+// TestLongWindow says days of a window that has some, and none of one that has other hours beside them.
+func TestLongWindow(t *testing.T) {
+	for seconds, want := range map[string]string{"2592000": " 9 requests in 30 days, of", "90000": " 9 requests in 25h0m0s, of"} {
+		in := "HTTP/2 200\nratelimit: \"x\";r=5;t=7\nratelimit-policy: \"x\";q=9;w=" + seconds + "\n"
+		if got, err := explained(t, nil, in); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, %v, want %q in it", seconds, got, err, want)
 		}
 	}
 }
