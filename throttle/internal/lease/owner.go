@@ -40,12 +40,13 @@ func (l *Lease) HeldByStore(now, hold monotime.Time, waiting int) monotime.Time 
 	return hold
 }
 
-// Overheard returns those statements of a server that are believed of which the store tells: all or none.
+// Overheard returns those statements of a server that are believed of which the store tells: none, or all that
+// a store keeps. Each takes time under the owner's lock.
 func (l *Lease) Overheard(now monotime.Time, all []quota.Statement, waiting int) []quota.Statement {
 	if len(all) > 0 && now >= l.believedUntil(now, waiting) {
 		return nil
 	}
-	return all
+	return all[:min(len(all), maxStatements)]
 }
 
 // believedUntil is until when the store is believed that says of the server to wait: for config.Believed since it said so

@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// maxStatements bounds how many limits of a server the store is told of in one call.
+// maxStatements bounds of how many limits of a server the store is told in one call, and tells in one: it keeps
+// no more, see store.Ledger.
 const maxStatements = 16
 
 // statements is what the server said of its limits, and the store is to be told: of each limit

@@ -30,6 +30,14 @@ func TestToldThroughOutage(t *testing.T) {
 	}
 }
 
+// TestOverheardIsBounded: however much a store tells of a server, no more is taken in than a store keeps.
+func TestOverheardIsBounded(t *testing.T) {
+	l := newLease(t, "1/s", 0)
+	for n, want := range map[int]int{0: 0, 1: 1, 16: 16, 17: 16, 100_000: 16} {
+		equal(t, fmt.Sprint("of ", n), len(l.Overheard(at(0), make([]quota.Statement, n), 0)), want)
+	}
+}
+
 // TestLearned: the store is told what is new, every three seconds at most, and again if a call failed.
 func TestLearned(t *testing.T) {
 	var l Learned
