@@ -31,32 +31,6 @@ func (c *crowd) claim(ctx context.Context, l *Limiter, name string, claim Claim,
 	synctest.Wait()
 }
 
-// join makes a claim that nothing refuses. The Waiter is nil if it went at once.
-func join(t *testing.T, l *Limiter, c Claim) (*Grant, *Waiter) {
-	t.Helper()
-	g, w, err := l.Join(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g, w
-}
-
-// grant makes a claim that must go at once.
-func grant(t *testing.T, l *Limiter, c Claim) *Grant {
-	t.Helper()
-	g, w := join(t, l, c)
-	if w != nil {
-		t.Fatalf("%+v waits for %+v, want it to go at once", c, w.expected)
-	}
-	return g
-}
-
-// tokens is a claim of one request that costs n tokens.
-func tokens(n int) Claim { return Claim{Costs: quota.Costs{"tokens": int64(n)}} }
-
-// gone reports whether the wait has ended.
-func gone(w *Waiter) bool { return len(w.Ready()) > 0 }
-
 func TestCostsEachQuotaBindsOnItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quotas(t, "500/m even, 30000 tokens/m burst 30000")}

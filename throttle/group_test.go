@@ -22,18 +22,6 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// perSecond is for Group.New: so many claims go at once, and one more each second, in buckets of a
-// path of one key.
-func perSecond(burst int) func([]string) *Limiter {
-	return func(path []string) *Limiter {
-		l := &Limiter{Name: strings.Join(path, "/"), Rand: noJitter}
-		if len(path) == 1 {
-			l.Quotas = quota.Quotas{{N: 1, Burst: int64(burst)}}
-		}
-		return l
-	}
-}
-
 // sweep looks at all buckets at once. It requires that g.mu is held.
 func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, check.MaxBuckets(g.MaxBuckets), sweeper{}) }
 
@@ -43,39 +31,6 @@ func (g *Group) sweepTwice() {
 	defer g.mu.Unlock()
 	for range 2 {
 		g.sweep(nil)
-	}
-}
-
-// buckets returns the names of the buckets that there are, sorted.
-func buckets(g *Group) (names []string) {
-	for _, s := range g.State() {
-		names = append(names, s.Bucket)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// follows starts n claims which wait, one after the other, and returns a function that waits for
-// all, and returns the numbers of the claims in the order in which they went, and when.
-func follows(t *testing.T, n int, acquire func(i int) error) (order func() []string) {
-	t.Helper()
-	start := time.Now()
-	var mu sync.Mutex
-	var went []string
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			err := acquire(i)
-			mu.Lock()
-			defer mu.Unlock()
-			went = append(went, fmt.Sprint(i, " ", time.Since(start).Truncate(time.Millisecond), " ", err))
-		})
-		synctest.Wait()
-		time.Sleep(time.Nanosecond) // of those of one instant in two trees, nobody is the first
-	}
-	return func() []string {
-		wg.Wait()
-		return went
 	}
 }
 
@@ -957,13 +912,6 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
 	})
-}
-
-// remaining is an answer that says what it drew on, and what remains of that.
-func remaining(bucket string, n int) Answer {
-	return Answer{Counter: bucket, Statements: []quota.Statement{
-		{Counter: bucket, Limit: 100, Remaining: int64(n), Reset: time.Minute, ResetKnown: true},
-	}}
 }
 
 // TestGroupLearnsBeforeItSplits: a bucket that is to learn an answer, since all requests are counted together as far as

@@ -19,11 +19,6 @@ import (
 // trip is how long a call takes in these tests.
 const trip = 20 * time.Millisecond
 
-// distantStore is a store a trip away.
-func distantStore() *slowStore {
-	return &slowStore{Store: new(store.Memory), there: trip / 2, back: trip / 2}
-}
-
 // atOnce makes claims that must not wait, one after the other at one instant, and returns after how long each was
 // granted, or refused.
 func atOnce(t *testing.T, l *Limiter, claims ...Claim) (granted, refused []time.Duration) {

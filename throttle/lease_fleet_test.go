@@ -4,64 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/store"
 )
-
-// fleet is several processes on one store, and what they did.
-type fleet struct {
-	t      *testing.T
-	shared *slowStore
-	start  time.Time
-
-	mu    sync.Mutex
-	sends []sent
-	each  []int // of each process
-	wait  sync.WaitGroup
-}
-
-// sent is one request that was sent.
-type sent struct {
-	at   time.Duration
-	cost []int64 // of each quota
-	by   int
-}
-
-// worker sends one request after the other, with a pause between, until ctx ends.
-func (f *fleet) worker(ctx context.Context, by int, l *Limiter, pause func() time.Duration) {
-	f.wait.Go(func() {
-		for {
-			if d := pause(); d > 0 {
-				select {
-				case <-time.After(d):
-				case <-ctx.Done():
-					return
-				}
-			}
-			if l.Wait(ctx, 1) != nil {
-				return
-			}
-			f.mu.Lock()
-			f.each[by]++
-			f.sends = append(f.sends, sent{time.Since(f.start), []int64{1}, by})
-			f.mu.Unlock()
-		}
-	})
-}
-
-// jain is Jain's index of fairness: 1 if all are equal, 1/n if one has all.
-func jain(each []int) float64 {
-	var sum, squares float64
-	for _, n := range each {
-		sum += float64(n)
-		squares += float64(n) * float64(n)
-	}
-	return sum * sum / (float64(len(each)) * squares)
-}
 
 func TestLeaseFleetSaturated(t *testing.T) {
 	for i, c := range []struct {
@@ -134,37 +82,4 @@ func TestLeaseFleetSaturated(t *testing.T) {
 			})
 		})
 	}
-}
-
-// away has the store be out of reach from an instant until another one, counted from now.
-func (s *slowStore) away(from, until time.Duration) {
-	start := time.Now()
-	s.fail = func(int) error {
-		if d := time.Since(start); d >= from && d < until {
-			return errDown
-		}
-		return nil
-	}
-}
-
-// until returns a context that ends at at, and does not say so before.
-func until(t *testing.T, at time.Time) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Until(at), cancel)
-	return ctx
-}
-
-// once has one request sent, at an instant.
-func (f *fleet) once(ctx context.Context, by int, l *Limiter, at time.Duration) {
-	f.wait.Go(func() {
-		time.Sleep(at)
-		if l.Wait(ctx, 1) != nil {
-			return
-		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.each[by]++
-		f.sends = append(f.sends, sent{time.Since(f.start), []int64{1}, by})
-	})
 }

@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
@@ -34,8 +32,6 @@ func (s *rough) random(n int) int {
 	defer s.mu.Unlock()
 	return s.r.IntN(n)
 }
-
-var errRough = errors.New("connection reset")
 
 func (s *rough) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
 	time.Sleep(time.Duration(s.random(3000)) * time.Microsecond)
@@ -60,14 +56,6 @@ func (s *rough) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 	}
 	time.Sleep(time.Duration(s.random(3000)) * time.Microsecond)
 	return reply, err
-}
-
-// sendings is what a random fleet did.
-type sendings struct {
-	quotas   quota.Quotas
-	slotLife time.Duration
-	sends    []sent // in their order
-	start    time.Time
 }
 
 // play has a random fleet do random things.
@@ -179,20 +167,6 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	return h, shared
 }
 
-// check tells where a sendings breaks a quota by definition.
-func (h *sendings) check(t *testing.T) {
-	t.Helper()
-	for i, q := range h.quotas {
-		sent := make([]definition.Sent, len(h.sends))
-		for j, s := range h.sends {
-			sent[j] = definition.Sent{At: s.at, N: s.cost[i]}
-		}
-		if err := definition.Check(explicit(q), h.start, h.slotLife, sent); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestLeaseAgainstDefinition(t *testing.T) {
 	for _, text := range []string{
 		"50/s even", "50/s burst 5", "20/s burst 20", "100/s queue 1000",
@@ -257,36 +231,4 @@ func TestLeaseReturnsExactly(t *testing.T) {
 			})
 		}
 	}
-}
-
-// probe asks a store for slots of the bucket "api", each time as another process.
-type probe struct {
-	t      *testing.T
-	store  store.Store
-	quotas quota.Quotas
-	asked  int
-}
-
-// first returns in how long there is a slot that costs n of the first quota, -1 if there is none
-// within a time, and the SlotLife of the bucket. A negative time is no bound.
-func (p *probe) first(n int, within time.Duration) (in, slotLife time.Duration) {
-	p.t.Helper()
-	p.asked++
-	cost := make([]int64, len(p.quotas))
-	cost[0] = int64(n)
-	reply := p.exchange(&store.Request{Serial: 1, Asks: []store.Ask{{Cost: cost, Count: 1, Within: within}}})
-	if len(reply.Slots) == 0 {
-		return -1, reply.SlotLife
-	}
-	return reply.Slots[0].In, reply.SlotLife
-}
-
-func (p *probe) exchange(r *store.Request) *store.Reply {
-	p.t.Helper()
-	r.Version, r.Bucket, r.Quotas, r.Horizon, r.Member = 1, "api", p.quotas, horizon, fmt.Sprint("probe ", p.asked)
-	reply, err := p.store.Exchange(context.Background(), r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return reply
 }

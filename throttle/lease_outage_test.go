@@ -16,8 +16,6 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-var errDown = errors.New("no route to host")
-
 // TestLeaseOutage: what goes while the store cannot be reached, of 100/s shared by two.
 func TestLeaseOutage(t *testing.T) {
 	for _, c := range []struct {

@@ -5,88 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/store"
 )
-
-// slowStore is a Store at a distance.
-type slowStore struct {
-	store.Store
-	there, back time.Duration
-	fail        func(n int) error // of the n-th call, before it is done
-	silent      bool              // it has no news
-	calls       atomic.Int64
-}
-
-func (s *slowStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
-	n := int(s.calls.Add(1))
-	time.Sleep(s.there)
-	if s.fail != nil {
-		if err := s.fail(n); err != nil {
-			return nil, err
-		}
-	}
-	reply, err := s.Store.Exchange(ctx, r)
-	time.Sleep(s.back)
-	return reply, err
-}
-
-func (s *slowStore) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
-	if s.silent {
-		return nil, errors.ErrUnsupported
-	}
-	return s.Store.Listen(bucket, hear)
-}
-
-// nearStore is one half a millisecond away.
-func nearStore() *slowStore {
-	return &slowStore{Store: new(store.Memory), there: 250 * time.Microsecond, back: 250 * time.Microsecond}
-}
-
-// member is a process of a test.
-func member(t *testing.T, s store.Store, text string) *Limiter {
-	t.Helper()
-	l := &Limiter{Name: "api", Quotas: quotas(t, text), Shared: Shared{Store: s}}
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
-// timeline notes who went, and when.
-type timeline struct {
-	start time.Time
-	mu    sync.Mutex
-	went  []string
-}
-
-// ask has somebody ask for n.
-func (tl *timeline) ask(ctx context.Context, name string, l *Limiter, n int) {
-	go func() {
-		err := l.Wait(ctx, n)
-		what := fmt.Sprintf("%s %v", name, time.Since(tl.start))
-		if err != nil {
-			what += ": " + err.Error()
-		}
-		tl.mu.Lock()
-		defer tl.mu.Unlock()
-		tl.went = append(tl.went, what)
-	}()
-	synctest.Wait()
-}
-
-func (tl *timeline) check(t *testing.T, want ...string) {
-	t.Helper()
-	synctest.Wait()
-	if !slices.Equal(tl.went, want) {
-		t.Errorf("got %q", tl.went)
-		t.Errorf("want %q", want)
-	}
-}
 
 // TestLeaseTurns: waiters of two processes take turns on one schedule, in the order in which
 // they asked, and each process asks once for all who wait.
@@ -312,17 +236,6 @@ func TestLeaseClosedParent(t *testing.T) {
 		closed := " 1.0005s: throttle: api: not sent: closed"
 		tl.check(t, "1 500µs", "2"+closed, "3"+closed)
 	})
-}
-
-// quotaStore notes the quotas that a Store is told of.
-type quotaStore struct {
-	store.Memory
-	told quota.Quotas
-}
-
-func (s *quotaStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
-	s.told = r.Quotas
-	return s.Memory.Exchange(ctx, r)
 }
 
 // TestLeaseTellsWholeQuotas: a Store is told of quotas with all defaults written out, so that it need not know

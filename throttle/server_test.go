@@ -10,66 +10,8 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
-	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
-
-// asker sends requests one by one or several at once and answers them by hand.
-type asker struct {
-	t *testing.T
-	l *Limiter
-}
-
-// open returns how many of n more may go at once, and ends them unsent.
-func (a asker) open(n int) int {
-	a.t.Helper()
-	var grants []*Grant
-	for range n {
-		if a.l.Forecast(Claim{}).Cause != "" {
-			break
-		}
-		grants = append(grants, a.get())
-	}
-	for _, g := range grants {
-		g.Cancel()
-	}
-	return len(grants)
-}
-
-// get waits for a grant.
-func (a asker) get() *Grant {
-	a.t.Helper()
-	g, err := a.l.Acquire(a.t.Context(), Claim{})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return g
-}
-
-func (a asker) wantOpen(want int) {
-	a.t.Helper()
-	if got := a.open(1000); got != want {
-		a.t.Errorf("%d may go, want %d", got, want)
-	}
-}
-
-// says is an answer that states a limit of 10 with an exact reset.
-func says(remaining int, reset time.Duration) Answer {
-	return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: int64(remaining), Reset: reset, ResetKnown: true}}}
-}
-
-// holdIf is what a server says that wants no requests for a while, if it says so.
-func holdIf(d time.Duration, said bool) *quota.Hold {
-	if !said {
-		return nil
-	}
-	return &quota.Hold{For: d}
-}
-
-func server10(t *testing.T) asker {
-	t.Helper()
-	return asker{t, &Limiter{SlowStart: true, Rand: noJitter}}
-}
 
 // TestSlowStartDoublesUntilEnough: in each round trip of 100 ms, twice as many go, as long as these are no more
 // than 50 per second; and 5 more from then on.
@@ -535,17 +477,6 @@ func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
 			a.wantOpen(10)
 		}
 	})
-}
-
-// untilFree ends the slow start, so that claims are granted without the lock.
-func (a asker) untilFree() {
-	a.t.Helper()
-	for range enough {
-		a.get().Answered(Answer{})
-	}
-	if way := a.l.gate.Way(); way != atonce.Free {
-		a.t.Fatalf("claims go by way %v after %d answers, want Free", way, enough)
-	}
 }
 
 // TestSlowStartAfterIdlingOfAFastBucket: claims that are granted without the lock see that the bucket has idled.

@@ -475,11 +475,3 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		}
 	}
 }
-
-// open ends the grant with an answer, for whose end it waits or not.
-func open(t *testing.T, g *Grant, a Answer, want bool) {
-	t.Helper()
-	if o := g.Answered(a); o.Open != want {
-		t.Errorf("waits for Close: %v, want %v", o.Open, want)
-	}
-}

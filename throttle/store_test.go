@@ -116,10 +116,3 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		}
 	}
 }
-
-// plain returns a quota as a store is told of it.
-func plain(q quota.Quota) quota.Quota {
-	q = quota.Quotas{q}.Explicit()[0]
-	q.Name, q.Queue = "", 0
-	return q
-}

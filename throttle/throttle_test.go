@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,46 +14,6 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// crowd is a number of callers who wait at once; it records who went when.
-type crowd struct {
-	start time.Time
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	went  []string // "name time", or "name refused time"
-	errs  []error
-}
-
-func newCrowd() *crowd { return &crowd{start: time.Now()} }
-
-// wait starts a caller and returns when it waits or has gone.
-func (c *crowd) wait(ctx context.Context, l *Limiter, name string, n int) {
-	c.wg.Go(func() {
-		err := l.Wait(ctx, n)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if err != nil {
-			c.went = append(c.went, name+" refused "+time.Since(c.start).String())
-			c.errs = append(c.errs, err)
-			return
-		}
-		c.went = append(c.went, name+" "+time.Since(c.start).String())
-	})
-	synctest.Wait()
-}
-
-// check waits for all and compares who went when; of those who went in the same
-// instant the order is not known.
-func (c *crowd) check(t *testing.T, want ...string) {
-	t.Helper()
-	c.wg.Wait()
-	slices.SortFunc(c.went, func(a, b string) int {
-		return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(a, b))
-	})
-	if !slices.Equal(c.went, want) {
-		t.Errorf("went\n\t%s\nwant\n\t%s", strings.Join(c.went, "\n\t"), strings.Join(want, "\n\t"))
-	}
-}
-
 // when returns the time at the end of "name time".
 func when(s string) time.Duration {
 	d, err := time.ParseDuration(s[strings.LastIndexByte(s, ' ')+1:])
@@ -63,10 +22,6 @@ func when(s string) time.Duration {
 	}
 	return d
 }
-
-func asError(err error, target **Error) bool { return errors.As(err, target) }
-
-func noJitter() float64 { return 0 }
 
 func TestLimiterZeroValueGrantsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -457,13 +457,6 @@ func acquireTold(ctx context.Context, l *Limiter, c Claim) (g *Grant, waits []Wa
 	return g, waits, err
 }
 
-func sumOf(waits []Wait) (sum time.Duration) {
-	for _, w := range waits {
-		sum += w.For
-	}
-	return sum
-}
-
 // TestWaitsAddUp has claims of all priorities and costs wait in random trees, or for a Store, in which quotas
 // of all kinds are replaced, buckets are held, answers say all that they may say, and claims are canceled. What
 // each claim has waited for adds up to how long it waited, to the nanosecond, whether it went or not.
