@@ -3,6 +3,7 @@ package throttle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -269,6 +270,56 @@ func TestCanceledAfterResume(t *testing.T) {
 			for _, w := range waiters {
 				w.Leave()
 			}
+		})
+	}
+}
+
+// TestErrorNamesTheCostInItsUnit: the cost of ErrTooLarge is in the unit of the quota.
+func TestErrorNamesTheCostInItsUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 1 tokens/s burst 3")}
+		_, _, err := l.Join(t.Context(), Claim{N: 10, Costs: quota.Costs{"tokens": 5}})
+		var e *Error
+		if !errors.As(err, &e) || e.Cost != 5 || e.Unit != "tokens" {
+			t.Errorf("got %v, want a cost of 5 tokens", err)
+		}
+		_, _, err = l.Join(t.Context(), Claim{N: 101, Costs: quota.Costs{"tokens": 1}})
+		if !errors.As(err, &e) || e.Cost != 101 || e.Unit != "" {
+			t.Errorf("got %v, want a cost of 101 requests", err)
+		}
+	})
+}
+
+// TestTooLargeBesideAnOutage: the error says what to claim or to write, whatever Store cannot be reached, that of
+// the quota's bucket or of the other one, and whether the claim was made before or after that was known.
+func TestTooLargeBesideAnOutage(t *testing.T) {
+	for i := range 12 {
+		small, stores, known := i%2, 1+i/2%3, i >= 6 // which bucket has the quota, of 0 the child; which have a Store, as bits
+		synctest.Test(t, func(t *testing.T) {
+			shared := nearStore()
+			shared.fail = func(int) error { return errDown }
+			above := &Limiter{Name: "1", Quotas: quotas(t, "500/s")}
+			below := &Limiter{Name: "0", Quotas: quotas(t, "500/s"), Parent: above}
+			path := []*Limiter{below, above}
+			for j, l := range path {
+				if stores>>j&1 != 0 {
+					l.Shared.Store, l.Shared.Name = shared, l.Name
+				}
+			}
+			path[small].Quotas = quotas(t, "200/s burst 5")
+			if known {
+				if _, err := below.Acquire(t.Context(), Claim{MaxWait: time.Second}); !errors.Is(err, ErrMaxWait) {
+					t.Fatal(err)
+				}
+			}
+			_, err := below.Acquire(t.Context(), Claim{N: 6})
+			want := fmt.Sprintf(`throttle: %d: not sent: cost above what the quota ever grants at once: pace "200/s burst 5", cost 6; it grants at most 5 at once: claim less, or write "200/s burst 6" or "200/s burst 5 debt"`, small)
+			if !errors.Is(err, ErrTooLarge) || err.Error() != want {
+				t.Errorf("quota of %d, stores %b, known %v: got\n%v, want\n%v", small, stores, known, err, want)
+			}
+			below.Close()
+			above.Close()
+			synctest.Wait()
 		})
 	}
 }

@@ -1,12 +1,10 @@
 package throttle
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,8 +12,8 @@ import (
 
 	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/due"
 	"github.com/gopacer/pacer/throttle/internal/tree"
-	"github.com/gopacer/pacer/throttle/store"
 )
 
 // Whatever keys are asked for, there are no more buckets than MaxBuckets, but for those in use: also if all are
@@ -146,113 +144,6 @@ func TestGroupIsBoundedByDefault(t *testing.T) {
 	})
 }
 
-// A program that loads and saves once a day, for 60 days or a year, and asks other hosts each day, has a file
-// that does not grow: whatever the servers said, it is left out when it is out of date, and after a month in
-// any case.
-func TestGroupSavesForAYear(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const day = 24 * time.Hour
-		var file bytes.Buffer
-		counts, sizes := map[int]int{}, map[int]int{}
-		days := whole.Or(60, 365) // a year takes seconds
-		if *times > 1 {
-			days = 365
-		}
-		for today := range days {
-			g := &Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter, MaxHold: Forever} }}
-			if today > 0 {
-				if err := g.Load(&file); err != nil {
-					t.Fatal(err)
-				}
-			}
-			limit := func(in time.Duration) quota.Statement {
-				return quota.Statement{Limit: 10, Remaining: 3, ResetKnown: in > 0, Reset: in, Name: "a", Counter: "b"}
-			}
-			for host, a := range map[string]Answer{
-				"minute": {Statements: []quota.Statement{limit(time.Minute)}},
-				"days":   {Statements: []quota.Statement{limit(3*day + time.Hour)}},
-				"months": {Statements: []quota.Statement{limit(time.Minute), limit(90 * day)}},
-				"years":  {Statements: []quota.Statement{limit(900 * day)}},
-				"never":  {Statements: []quota.Statement{limit(0)}},
-				"held":   {Refused: true, Hold: &quota.Hold{For: 400 * day}},
-				"silent": {Refused: true},
-			} {
-				for _, split := range []string{"", "named"} {
-					l := g.Limiter(fmt.Sprint(host, split, today))
-					for i := range 6 {
-						grant, _ := l.Observe(Claim{Verb: "GET", Path: "/" + strconv.Itoa(i)})
-						answer := a
-						if split != "" {
-							answer.Counter = strconv.Itoa(i % 3)
-						}
-						if i%2 == 0 {
-							answer.Refused, answer.Hold = false, nil
-						}
-						grant.Answered(answer)
-						time.Sleep(100 * time.Millisecond)
-					}
-				}
-			}
-			file.Reset()
-			if err := g.Save(&file); err != nil {
-				t.Fatal(err)
-			}
-			var saved struct{ Buckets map[string]any }
-			if err := json.Unmarshal(file.Bytes(), &saved); err != nil {
-				t.Fatal(err)
-			}
-			counts[today], sizes[today] = len(saved.Buckets), file.Len()
-			time.Sleep(day - time.Minute) // the days are not alike to the second
-		}
-		last := days - 1
-		t.Log(counts[0], counts[31], counts[last], sizes[31], sizes[last])
-		if counts[last] != counts[40] || counts[40] > 32*counts[0] {
-			t.Errorf("%d buckets on the first day, %d after 40 days, %d after %d", counts[0], counts[40], counts[last], days)
-		}
-		if most := 300 * counts[last]; sizes[last] > most {
-			t.Errorf("%d bytes, want %d at most", sizes[last], most)
-		}
-	})
-}
-
-// A program that uses ever new buckets does not save them for ever: what is out of date is dropped.
-func TestGroupDropsWhatIsOutOfDate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		saved := func(g *Group) (n int) {
-			var b bytes.Buffer
-			if err := g.Save(&b); err != nil {
-				t.Fatal(err)
-			}
-			var file struct{ Buckets map[string]any }
-			if err := json.Unmarshal(b.Bytes(), &file); err != nil {
-				t.Fatal(err)
-			}
-			return len(file.Buckets)
-		}
-		pass := func(from *Group) *Group {
-			var b bytes.Buffer
-			to := &Group{}
-			if err := errors.Join(from.Save(&b), to.Load(&b)); err != nil {
-				t.Fatal(err)
-			}
-			return to
-		}
-		g := &Group{}
-		grant(t, g.Limiter("window"), Claim{}).Answered(says(3, time.Minute))
-		g.Limiter("held").Pause(2 * time.Minute)
-		for n, after := range []time.Duration{time.Minute, time.Minute} {
-			g = pass(g)
-			if got := saved(g); got != 2-n {
-				t.Errorf("%d buckets are saved, want %d", got, 2-n)
-			}
-			time.Sleep(after)
-			if got := saved(g); got != 1-n {
-				t.Errorf("%v later, %d buckets are saved, want %d", after, got, 1-n)
-			}
-		}
-	})
-}
-
 // While no claim goes because several buckets change, none of them is forgotten.
 func TestGroupForgetsNothingWhileItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -273,65 +164,254 @@ func TestGroupForgetsNothingWhileItChanges(t *testing.T) {
 	})
 }
 
-// Where the quotas of a Parent change so that those below it cannot live in their Stores any more, Update says so;
-// and so it does for a tree that is made anew.
-func TestGroupUpdateChecksStores(t *testing.T) {
+// TestIdleNeedsAllThatIsLeft: a bucket is not idle while what is left to those that are not urgent is short.
+func TestIdleNeedsAllThatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		per := time.Second
-		var shared store.Store = &store.Memory{}
-		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 10, Burst: 1}}, Shared: Shared{Store: shared, SlotLife: time.Second}}
-			if len(path) == 1 {
-				l.Quotas[0].Per = per
-			}
-			return l
-		}}
-		g.Limiter("a", "x")
-		if err := within.Update(g, func() bool { return false }); err != nil {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
+		time.Sleep(500 * time.Millisecond)
+		if f := l.Forecast(Claim{N: 5}); f.Wait != 500*time.Millisecond || l.Idle() {
+			t.Errorf("forecast %+v, idle %v: a new one would let it go at once", f, l.Idle())
+		}
+	})
+}
+
+// A handle of a bucket that was forgotten is one of the bucket that is under the path now.
+func TestGroupForgottenHandle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		old := g.Limiter("a", "x")
+		g.sweepTwice()
+		if !old.forgotten.Load() || len(buckets(g)) != 0 {
+			t.Fatalf("%v is left", buckets(g))
+		}
+		now := g.Limiter("a", "x")
+		if now == old || now.forgotten.Load() {
+			t.Fatal("the bucket is not a new one")
+		}
+		first, err := old.Acquire(t.Context(), Claim{})
+		if err != nil || first.l != now {
+			t.Errorf("granted by %p, %v, want %p", first.l, err, now)
+		}
+		if f := old.Forecast(Claim{}); f.Wait != time.Second || f.Bucket != "a" {
+			t.Errorf("forecast %+v", f)
+		}
+		second, f := old.Observe(Claim{})
+		if f.Wait != time.Second || second.l != now {
+			t.Errorf("observed %+v", f)
+		}
+		if s := old.State(); s.InFlight != 2 {
+			t.Errorf("state %+v", s)
+		}
+		old.Pause(time.Minute)
+		if held := now.State().Held; held != time.Minute {
+			t.Errorf("held for %v, want 1m", held)
+		}
+		old.Resume()
+		if held := now.State().Held; held != 0 {
+			t.Errorf("held for %v, want 0", held)
+		}
+		if err := old.SetQuotas(quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}); err != nil {
 			t.Fatal(err)
 		}
-		err := within.Update(g, func() bool { per = time.Hour; return false })
-		if err == nil || !strings.Contains(err.Error(), "above a/x with a Store too") {
-			t.Errorf("got %v, want an error about what is above a/x", err)
+		first.Answered(Answer{})
+		second.Cancel()
+		if s := now.State(); s.InFlight != 0 || s.Next.Quota != "1/s even" && s.Next.Quota != "1/h even" {
+			t.Errorf("state %+v", s)
 		}
-		shared = nil
-		g.Limiter("b", "x")
-		err = within.Update(g, func() bool { shared = &store.Memory{}; return false })
-		if err == nil || !strings.Contains(err.Error(), "above b/x with a Store too") {
-			t.Errorf("got %v, want an error about what is above b/x", err)
-		}
-		if err := g.Close(); err != nil {
+		if err := old.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// A tree that is made anew still knows which claims the server counts on their own.
-func TestGroupUpdateWithAStoreKeepsNames(t *testing.T) {
+// A handle of a bucket that a server names stands for the bucket of that name, not for all of its Parent.
+func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var shared store.Store
-		g := &Group{New: func(path []string) *Limiter {
-			return &Limiter{Name: strings.Join(path, "/"), Shared: Shared{Store: shared}, Rand: noJitter}
-		}}
-		search, core := Claim{Verb: "GET", Path: "/search"}, Claim{Verb: "GET", Path: "/core"}
-		for i, c := range []Claim{core, search} {
-			grant, _ := g.Limiter("a").Observe(c)
-			grant.Answered(remaining(c.Path[1:], 10*(1-i)))
+		g := &Group{New: perSecond(100)}
+		var search *Limiter
+		for i := range 4 {
+			name := [...]string{"core", "search"}[i%2]
+			grant, err := g.Limiter("a").Acquire(t.Context(), Claim{Verb: "GET", Path: "/" + name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			search = grant.l
+			grant.Answered(remaining(name, [...]int{10, 0, 10, 10}[i]))
 		}
-		if err := within.Update(g, func() bool { shared = &store.Memory{}; return false }); err != nil {
+		if search.Name != "a (search)" {
+			t.Fatalf("granted by %s", search.Name)
+		}
+		time.Sleep(time.Hour)
+		g.sweepTwice()
+		if !search.forgotten.Load() {
+			t.Fatal("not forgotten")
+		}
+		search.Pause(time.Hour)
+		if s := search.State(); s.Bucket != "a (search)" || s.Held != time.Hour {
+			t.Errorf("%s is held for %v, want a (search) for 1h", s.Bucket, s.Held)
+		}
+		if s := g.Limiter("a").State(); s.Held != 0 {
+			t.Errorf("%s is held for %v", s.Bucket, s.Held)
+		}
+		if _, err := search.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
+			t.Errorf("claims go by their kind while the server names nothing: %v", err)
+		}
+	})
+}
+
+// Forgetting a bucket loses nothing.
+func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
+	hold := Answer{Refused: true, Hold: &quota.Hold{For: time.Hour}}
+	for name, use := range map[string]func(t *testing.T, l *Limiter) (end func()){
+		"in flight": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			time.Sleep(time.Minute)
+			return func() { g.Answered(Answer{}) }
+		},
+		"being read": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			if err := l.SetQuotas(quota.Quotas{{N: 1, Kind: quota.InFlight}}); err != nil {
+				t.Fatal(err)
+			}
+			g, _ := l.Acquire(t.Context(), Claim{})
+			g.Answered(Answer{Reading: true})
+			time.Sleep(time.Minute)
+			return func() { g.Done() }
+		},
+		"charged": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			l.Wait(t.Context(), 1)
+			return func() { time.Sleep(time.Second) }
+		},
+		"waiting": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			l.Pause(time.Hour)
+			ctx, cancel := context.WithCancel(t.Context())
+			go l.Wait(ctx, 1)
+			synctest.Wait()
+			l.hold = due.Hold{}
+			return func() { cancel(); synctest.Wait() }
+		},
+		"held": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			g.Answered(hold)
+			return func() { time.Sleep(time.Hour) }
+		},
+		"learned": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			g.Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 3, Reset: time.Hour, ResetKnown: true}}})
+			return func() { time.Sleep(2 * time.Hour) }
+		},
+		"unsettled": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			if !g.Answered(Answer{Unsettled: true, Spent: quota.Costs{"bytes": 5}}).Open {
+				t.Error("Done is not waited for")
+			}
+			time.Sleep(time.Minute)
+			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Done() }
+		},
+		"unsettled, of requests alone": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			if !g.Answered(Answer{Unsettled: true}).Open {
+				t.Error("Done is not waited for")
+			}
+			time.Sleep(time.Minute)
+			return func() { g.Done() }
+		},
+		"below it": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			l = l.entry.group.Limiter("a", "x")
+			g, _ := l.Acquire(t.Context(), Claim{})
+			time.Sleep(time.Minute)
+			return func() { g.Answered(Answer{}) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &Group{New: perSecond(1)}
+				l := g.Limiter("a")
+				end := use(t, l)
+				g.sweepTwice()
+				if l.forgotten.Load() {
+					t.Error("forgotten while it was of use")
+				}
+				end()
+				g.sweepTwice()
+				g.sweepTwice()
+				if !l.forgotten.Load() || len(buckets(g)) != 0 {
+					t.Errorf("kept without use: %v", buckets(g))
+				}
+			})
+		})
+	}
+}
+
+// A bucket is not forgotten by the very call that asks for one below it.
+func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		a := g.Limiter("a")
+		for i := range tree.SweepFrom - 1 {
+			g.Limiter(fmt.Sprint(i))
+		}
+		g.mu.Lock()
+		g.sweep(nil) // all are looked at for the first time; the next sweep forgets them
+		g.buckets.SweepAt = 0
+		g.mu.Unlock()
+		x := g.Limiter("a", "x")
+		if got := g.Limiter("a"); x.Parent != got || got != a || a.forgotten.Load() {
+			t.Errorf("the parent %p was forgotten; the bucket of its path is %p", a, got)
+		}
+		g.mu.Lock()
+		g.sweep(x.entry.node)
+		g.mu.Unlock()
+		if n := len(g.State()); n != 2 || a.forgotten.Load() {
+			t.Errorf("%d buckets are left, want a and a/x", n)
+		}
+	})
+}
+
+// However many keys are asked for, those that are of no use are forgotten.
+func TestGroupIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		most := 0
+		for i := range whole.Or(30, 100) * tree.SweepFrom {
+			g.Limiter(fmt.Sprint(i))
+			most = max(most, g.buckets.Count())
+		}
+		if most > 4*tree.SweepFrom {
+			t.Errorf("%d buckets at once, want %d at most", most, 4*tree.SweepFrom)
+		}
+	})
+}
+
+// MaxWait counts from when a claim was made first, also if its bucket was forgotten since.
+func TestGroupPlaceOfAForgottenBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], MaxWait: 2 * time.Hour} }}
+		time.Sleep(time.Minute)
+		old, err := g.Limiter("a").Acquire(t.Context(), Claim{})
+		if err != nil {
 			t.Fatal(err)
 		}
-		// Of searches nothing remains. Their bucket is made when they are asked for.
-		if f := g.Limiter("a").Forecast(search); f.Wait != time.Minute || f.Bucket != "a (search)" {
-			t.Errorf("a search: %+v", f)
+		old.Answered(Answer{})
+		time.Sleep(time.Hour)
+		g.sweepTwice()
+		a := g.Limiter("a")
+		a.Pause(time.Hour + 1)
+		if _, err := a.Acquire(t.Context(), Claim{After: old}); !errors.Is(err, ErrMaxWait) {
+			t.Errorf("got %v, want ErrMaxWait", err)
 		}
-		if f := g.Limiter("a").Forecast(core); f.Wait != 0 {
-			t.Errorf("others: %+v", f)
-		}
-		if got, want := fmt.Sprint(buckets(g)), "[a a (core) a (search)]"; got != want {
-			t.Errorf("buckets %s, want %s", got, want)
-		}
-		if err := g.Close(); err != nil {
+		a.Resume()
+		a.Pause(time.Hour)
+		if _, err := a.Acquire(t.Context(), Claim{After: old}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -452,3 +452,18 @@ func TestBackAtItsEnd(t *testing.T) {
 		thaw()
 	})
 }
+
+// TestMaxWaitBehindAChildsWaiter: maxWait holds for one behind somebody from below.
+func TestMaxWaitBehindAChildsWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1 in flight"), MaxWait: time.Second}
+		child := &Limiter{Parent: host}
+		g := grant(t, host, Claim{})
+		c := newCrowd()
+		c.claim(t.Context(), child, "child", Claim{}, 0)
+		c.claim(t.Context(), host, "host", Claim{}, 0)
+		time.Sleep(3 * time.Second)
+		g.Answered(Answer{})
+		c.check(t, "host refused 1s", "child 3s")
+	})
+}

@@ -391,3 +391,20 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		}
 	}
 }
+
+// TestPriorityModelOfHeavyClaims: the model of priorities, with claims of up to 3.
+func TestPriorityModelOfHeavyClaims(t *testing.T) {
+	for name, h := range map[string]rankedHistory{
+		"bucket, reserve": {heaviest: 3, half: true},
+		"tree":            {heaviest: 3, tree: true},
+		"tree, reserve":   {heaviest: 3, tree: true, half: true},
+		"rates":           {heaviest: 3, tree: true, rates: true},
+		"rates, reserve":  {heaviest: 3, tree: true, rates: true, half: true},
+	} {
+		for seed := range seeds(4) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { h.run(t, rand.New(rand.NewPCG(seed, 5))) })
+			})
+		}
+	}
+}

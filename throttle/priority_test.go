@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"testing"
@@ -220,97 +219,30 @@ func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 	})
 }
 
-func TestMaxQueueDisplaces(t *testing.T) {
+// TestPriorityBetterOneBelowIsNotPassedAbove: who stands above makes way for a better one that joins below.
+func TestPriorityBetterOneBelowIsNotPassedAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 3, Aging: 10 * time.Second}
+		host := &Limiter{Quotas: quotas(t, "2/s even")}
+		child := &Limiter{Parent: host, Quotas: quotas(t, "1/s burst 4")}
+		grant(t, child, Claim{}).Answered(Answer{})
+		host.SetQuotas(quotas(t, "2/s burst 4"))
 		c := newCrowd()
-		ask := func(name string, p Priority) { c.claim(t.Context(), &l, name, Claim{Priority: p}, 0) }
-		ask("first", Normal)
-		ask("b1", Background)
-		ask("n1", Normal)
-		ask("b2", Background)
-		time.Sleep(100 * time.Millisecond)
-		ask("b3", Background) // is the last itself
-		ask("n2", Normal)     // b2 makes room
-		ask("u1", Urgent)     // b1
-		ask("u2", Urgent)     // n2, the last of the least
-		ask("n3", Normal)     // is the last itself
-		ask("u3", Urgent)     // n1
-		ask("u4", Urgent)     // nobody is below it
-		c.check(t, "first 0s", "b1 refused 100ms", "b2 refused 100ms", "b3 refused 100ms", "n1 refused 100ms",
-			"n2 refused 100ms", "n3 refused 100ms", "u4 refused 100ms", "u1 1s", "u2 2s", "u3 3s")
-		for _, err := range c.errs {
-			if !errors.Is(err, ErrQueueFull) {
-				t.Errorf("got %v, want ErrQueueFull", err)
-			}
-		}
+		// Of the child, 3 are left; the host has nothing for half a second.
+		c.claim(t.Context(), child, "light", Claim{}, 0)
+		c.claim(t.Context(), child, "heavy", Claim{N: 4, Priority: Urgent}, 0) // 1 s
+		c.check(t, "heavy 2s", "light 3s")
 	})
 }
 
-// Who has waited for so long that it would go first is not displaced.
-func TestMaxQueueDoesNotDisplaceTheAged(t *testing.T) {
+// TestAgingMayDifferInATree: equal priorities go in order, whatever their buckets' Aging.
+func TestAgingMayDifferInATree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/m even"), MaxQueue: 1, Aging: time.Second}
-		grant(t, &l, Claim{})
-		_, n := join(t, &l, Claim{})
-		time.Sleep(time.Second)
-		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent}); !errors.Is(err, ErrQueueFull) || gone(n) {
-			t.Errorf("got %v, want ErrQueueFull", err)
-		}
-		n.Leave()
-	})
-}
-
-func TestQueueOfAQuota(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "5/s even queue 3, 10 tokens/s burst 10 queue 10")}
+		host := &Limiter{Quotas: quotas(t, "1/s even")}
+		a, b := &Limiter{Parent: host, Aging: time.Second}, &Limiter{Parent: host, Aging: time.Minute}
+		grant(t, host, Claim{}).Answered(Answer{})
 		c := newCrowd()
-		for i, claim := range []Claim{
-			{}, {}, {}, tokens(5), // one goes, three wait
-			{}, // full
-		} {
-			c.claim(t.Context(), &l, fmt.Sprint(i), claim, 0)
-		}
-		c.check(t, "0 0s", "4 refused 0s", "1 200ms", "2 400ms", "3 600ms")
-		var e *Error
-		if err := c.errs[0]; !errors.Is(err, ErrQueueFull) || !errors.As(err, &e) || e.Quota != "5/s even queue 3" {
-			t.Errorf("got %+v", err)
-		}
-	})
-}
-
-func TestQueueCountsTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "10 tokens/s burst 10 queue 8")}
-		c := newCrowd()
-		for i, n := range []int{10, 7, 6, 1, 0} { // 7 wait, which is less than 8: 6 more may
-			c.claim(t.Context(), &l, fmt.Sprint(i), tokens(n), 0)
-		}
-		c.check(t, "0 0s", "3 refused 0s", "1 700ms", "2 1.3s", "4 1.3s")
-	})
-}
-
-// Who is refused since others go before it makes room in the line above for the next one, of a bucket below.
-func TestMaxQueueMakesRoomAbove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		root := new(Limiter)
-		l := &Limiter{Parent: root, MaxQueue: 2}
-		above := func(w *Waiter) bool {
-			root.lock()
-			defer root.unlock()
-			return w.top() == root
-		}
-		root.Pause(time.Second)
-		_, first := join(t, l, Claim{Priority: Urgent})
-		_, last := join(t, l, Claim{Priority: Background})
-		_, next := join(t, &Limiter{Parent: l}, Claim{Priority: Background})
-		if above(next) {
-			t.Error("stands above before its turn")
-		}
-		_, w := join(t, l, Claim{Priority: Urgent})
-		if gone(first) || !gone(last) || !above(next) || above(w) {
-			t.Errorf("gone %v, %v; above %v, %v, want the second gone, and the third in its place", gone(first), gone(last), above(next), above(w))
-		}
-		time.Sleep(time.Second)
+		c.claim(t.Context(), a, "first", Claim{}, 0)
+		c.claim(t.Context(), b, "second", Claim{}, 0)
+		c.check(t, "first 1s", "second 2s")
 	})
 }

@@ -272,3 +272,103 @@ func TestReserveValidate(t *testing.T) {
 		}
 	})
 }
+
+// TestReserveHeavyNormalIsNotPassedByLightOnes: a heavy claim that waits for what is left to it is not
+// overtaken by lighter ones that are not urgent.
+func TestReserveHeavyNormalIsNotPassedByLightOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
+		c := newCrowd()
+		c.claim(t.Context(), l, "heavy", Claim{N: 5}, 0)
+		for i := range 10 {
+			c.claim(t.Context(), l, "light"+string(rune('0'+i)), Claim{Priority: Background}, 0)
+		}
+		c.check(t, "heavy 1s", "light0 1.2s", "light1 1.4s", "light2 1.6s", "light3 1.8s", "light4 2s",
+			"light5 2.2s", "light6 2.4s", "light7 2.6s", "light8 2.8s", "light9 3s")
+	})
+}
+
+// TestReserveUrgentNeedNotWaitBehindNormals: an urgent claim that may go goes, also if it would not wait.
+func TestReserveUrgentNeedNotWaitBehindNormals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Answered(Answer{})
+		_, w := join(t, l, Claim{})
+		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent, MaxWait: -1}); err != nil {
+			t.Errorf("5 are reserved: %v", err)
+		}
+		w.Leave()
+	})
+}
+
+// TestReserveOfAScarceLimit: without what is reserved, the rest is spread over the time to the reset.
+func TestReserveOfAScarceLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, reserve := range []float64{0, 0.1} {
+			l := &Limiter{MaxWait: time.Minute, IdleAfter: -1, Rand: noJitter, Reserve: reserve}
+			grant(t, l, Claim{}).Answered(Answer{Statements: []quota.Statement{{Limit: 1000, Remaining: 190, Reset: time.Hour, ResetKnown: true}}})
+			if f := l.Forecast(Claim{}); f.Wait > 40*time.Second {
+				t.Errorf("Reserve %v: %+v, want an hour for what is left: a 91st or a 191st of it", reserve, f)
+			}
+		}
+	})
+}
+
+// TestReserveOfALimitThatRefills: what comes back token by token is reserved, too.
+func TestReserveOfALimitThatRefills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter, Reserve: 0.5, IdleAfter: -1}
+		left := 60
+		for i := range 30 { // as much as normals may
+			left--
+			grant(t, l, Claim{Priority: Urgent}).Answered(Answer{Statements: []quota.Statement{{
+				Limit: 60, Remaining: int64(left), Reset: time.Second * time.Duration(i+1), ResetKnown: true,
+			}}})
+		}
+		if s := l.State(); s.Limits[0].Rate != 1 {
+			t.Fatal(s)
+		}
+		// The server's bucket gains one a second, and others use it up.
+		time.Sleep(20 * time.Second)
+		g := grant(t, l, Claim{Priority: Urgent})
+		g.Answered(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
+		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); err == nil {
+			t.Error("29 of 60 remain and 30 are reserved, and a normal one goes")
+		}
+	})
+}
+
+// TestReserveOneLooksAfterTheReset: after the reset one goes to look, and not all.
+func TestReserveOneLooksAfterTheReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := asker{t, &Limiter{Rand: noJitter, Reserve: 0.5, IdleAfter: -1}}
+		grant(t, a.l, Claim{}).Answered(says(5, time.Minute))
+		a.wantOpen(0)
+		time.Sleep(time.Minute)
+		n := 0
+		for ; n < 10; n++ {
+			if _, _, err := a.l.Join(t.Context(), Claim{MaxWait: -1}); err != nil {
+				break
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d normals went after the reset, want 1 to look", n)
+		}
+	})
+}
+
+// TestReserveUrgentPassesWhoMustWaitInAnyCase: one that has to wait longer for what is left to it keeps nobody
+// from what is reserved.
+func TestReserveUrgentPassesWhoMustWaitInAnyCase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Aging: time.Microsecond}
+		c := newCrowd()
+		c.claim(t.Context(), l, "n1", Claim{N: 5}, 0)
+		c.claim(t.Context(), l, "n2", Claim{N: 5}, 0) // not before 1 s, whoever else goes
+		time.Sleep(100 * time.Millisecond)
+		c.claim(t.Context(), l, "u1", Claim{N: 4, Priority: Urgent}, 0)
+		c.claim(t.Context(), l, "u2", Claim{N: 2, Priority: Urgent}, 0)
+		c.check(t, "n1 0s", "u1 100ms", "u2 100ms", "n2 1s")
+	})
+}

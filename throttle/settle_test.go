@@ -419,3 +419,77 @@ func TestSettleAboveALog(t *testing.T) {
 		})
 	}
 }
+
+// TestDoneChargesWhatWasSpentOfAQuietBucket: what an answer has cost is charged where only requests were claimed, too.
+func TestDoneChargesWhatWasSpentOfAQuietBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 10 tokens/s burst 10")}
+		grant(t, l, Claim{}).Answered(Answer{Spent: quota.Costs{"tokens": 10}})
+		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
+			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
+		}
+	})
+}
+
+// TestSettleOfABucketInDebt: what is given back counts in a bucket that stays in debt.
+func TestSettleOfABucketInDebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		g := grant(t, l, tokens(10))
+		g.Settle(quota.Costs{"tokens": 50})
+		g.Settle(quota.Costs{"tokens": 30})
+		if got := l.Forecast(tokens(10)).Wait; got != 3*time.Second {
+			t.Errorf("30 tokens were spent, 10 more may go in %v, want 3s", got)
+		}
+	})
+}
+
+// TestSettleKnowsWhatDoneWasTold: the same number again changes nothing.
+func TestSettleKnowsWhatDoneWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10"), SlowStart: true}
+		h := grant(t, l, Claim{})
+		h.Answered(Answer{Spent: quota.Costs{"tokens": 10}})
+		h.Settle(quota.Costs{"tokens": 10})
+		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
+			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
+		}
+	})
+}
+
+// TestSettleGivesBackNoMoreThanWouldBeThere: what would have spilled over meanwhile does not come back.
+func TestSettleGivesBackNoMoreThanWouldBeThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		g := grant(t, l, tokens(10))
+		time.Sleep(time.Second)
+		grant(t, l, tokens(10))
+		g.Settle(quota.Costs{"tokens": 0})
+		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
+			t.Errorf("10 may go in %v; had the first not been claimed, in 1s", got)
+		}
+	})
+}
+
+// TestSettleGivesBackWhatWasAddedLater: what was charged later comes back from then.
+func TestSettleGivesBackWhatWasAddedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s log")}
+		g := grant(t, l, tokens(2))
+		time.Sleep(100 * time.Millisecond)
+		g.Settle(quota.Costs{"tokens": 10})
+		g.Cancel()
+		if got := l.Forecast(tokens(10)).Wait; got != 0 {
+			t.Errorf("all was given back, and 10 may go in %v", got)
+		}
+	})
+}
+
+// TestSettleModelInDebt: the model of settlements, with costs above what was claimed, and so with debts.
+func TestSettleModelInDebt(t *testing.T) {
+	for seed := range seeds(15) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { settleAgainstModel(t, rand.New(rand.NewPCG(seed, 6)), 4) })
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -264,4 +265,134 @@ func TestCancelLeavesNoGap(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLooksOfAWindowThatWaitersShare: after a row of many, looks for a silent window come closer together where
+// another one waits to look in turns, and not where nobody does.
+func TestLooksOfAWindowThatWaitersShare(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for others, want := range [][]time.Duration{
+		{200 * ms, 700 * ms, s, s, 2 * s, 3 * s, 2 * s, 5 * s},
+		{200 * ms, 700 * ms, s, s, s, s, 2 * s, 2 * s, s, 5 * s}, // the other one has gone at the last
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{SlowStart: true, Rand: noJitter}
+			for range 96 {
+				grant(t, l, Claim{}).Answered(Answer{})
+			}
+			var grants []*Grant
+			for range others + 1 {
+				grants = append(grants, grant(t, l, Claim{}))
+			}
+			var mu sync.Mutex // protects held
+			var held []time.Duration
+			var wait sync.WaitGroup
+			for _, g := range grants {
+				g.Answered(Answer{Refused: true})
+				wait.Go(func() {
+					for range len(want) / len(grants) {
+						var err error
+						if g, err = l.Acquire(t.Context(), Claim{After: g}); err != nil {
+							t.Error(err)
+							return
+						}
+						o := g.Answered(Answer{Refused: true})
+						mu.Lock()
+						held = append(held, o.Held)
+						mu.Unlock()
+					}
+				})
+			}
+			wait.Wait()
+			if !slices.Equal(held, want) {
+				t.Errorf("beside %d others: holds of %v, want %v", others, held, want)
+			}
+		})
+	}
+}
+
+// Others used as much as we did in the window before, and so may have as much in flight,
+// and send more before they hear of it.
+func TestWindowIsSharedAsBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		for _, remaining := range []int{9, 7, 5, 3, 0} {
+			a.get().Answered(says(remaining, time.Minute))
+		}
+		a.get().Answered(says(9, time.Minute))
+		a.wantOpen(1) // each may cost 5 of 9
+		for remaining := range 9 {
+			a.get().Answered(says(8-remaining, time.Minute))
+		}
+		a.get().Answered(says(9, time.Minute))
+		a.wantOpen(3) // nobody else was there: half of what was thought
+		for remaining := range 9 {
+			a.get().Answered(says(8-remaining, time.Minute))
+		}
+		a.get().Answered(says(9, time.Minute))
+		a.wantOpen(4)
+	})
+}
+
+// What is in flight in a bucket is missing for those below it that share a limit. When it ends, a claim that
+// waits below goes, however deep the tree is.
+func TestWindowIsSharedWithABucketBelow(t *testing.T) {
+	for _, deep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			above := &Limiter{Rand: noJitter}
+			if deep {
+				above.Parent = new(Limiter)
+			}
+			below := &Limiter{Rand: noJitter, Parent: above}
+			g, h := grant(t, above, Claim{}), grant(t, below, Claim{})
+			g.Answered(says(2, time.Hour))
+			h.Answered(says(1, time.Hour))
+			g = grant(t, above, Claim{})
+			_, w := join(t, below, Claim{})
+			if gone(w) {
+				t.Errorf("deep %v: went, want it to wait for what is in flight", deep)
+			}
+			if g.Cancel(); !gone(w) {
+				t.Errorf("deep %v: still waits for %+v", deep, below.State().Next)
+				w.Leave()
+			}
+		})
+	}
+}
+
+// A claim waits for what is in flight in another bucket, which is taken to share a limit. If the answer shows
+// that it does not, the claim goes.
+func TestWindowIsSharedNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := new(Limiter)
+		a, b := &Limiter{Rand: noJitter, Parent: root}, &Limiter{Rand: noJitter, Parent: root}
+		g, h := grant(t, a, Claim{}), grant(t, b, Claim{})
+		g.Answered(says(2, time.Hour))
+		h.Answered(says(1, time.Hour))
+		g = grant(t, a, Claim{})
+		_, w := join(t, b, Claim{})
+		if gone(w) {
+			t.Error("went, want it to wait for what is in flight")
+		}
+		if g.Answered(says(9, time.Hour)); !gone(w) {
+			t.Errorf("still waits for %+v", b.State().Next)
+			w.Leave()
+		}
+	})
+}
+
+// Two buckets are taken to share a limit, and do not. What one hears that shows it is nothing that the other may use.
+func TestWindowOfAnotherIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := new(Limiter)
+		a, b := asker{t, &Limiter{Rand: noJitter, Parent: root}}, asker{t, &Limiter{Rand: noJitter, Parent: root}}
+		g, h := a.get(), b.get()
+		g.Answered(says(2, time.Hour))
+		h.Answered(says(1, time.Hour))
+		a.get().Answered(says(9, time.Hour))
+		a.wantOpen(9)
+		b.wantOpen(1)
+		b.get().Answered(says(5, time.Hour)) // its limit is back
+		b.wantOpen(5)
+	})
 }

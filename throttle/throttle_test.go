@@ -208,20 +208,6 @@ func TestLimiterMaxWaitOfAWaiter(t *testing.T) {
 	})
 }
 
-func TestLimiterMaxQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, MaxQueue: 1}
-		c := newCrowd()
-		for _, name := range []string{"a", "b", "c"} {
-			c.wait(t.Context(), &l, name, 1)
-		}
-		c.check(t, "a 0s", "c refused 0s", "b 1s")
-		if !errors.Is(c.errs[0], ErrQueueFull) {
-			t.Errorf("got %v, want ErrQueueFull", c.errs[0])
-		}
-	})
-}
-
 func TestLimiterNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, MaxWait: -1}

@@ -475,3 +475,41 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		}
 	}
 }
+
+// TestReadingWithoutASlotNeedsNoSecondDone: only who holds a slot has to close.
+func TestReadingWithoutASlotNeedsNoSecondDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		g := grant(t, l, tokens(1))
+		if g.Lasts() {
+			t.Error("lasts")
+		}
+		g.Answered(Answer{Reading: true})
+		time.Sleep(time.Hour)
+		if !l.Idle() {
+			t.Error("not idle: it holds no slot, so no Done is needed")
+		}
+		h := grant(t, l, Claim{})
+		h.Answered(Answer{Reading: true, Spent: quota.Costs{"tokens": 1}})
+		h.Done()
+		g.Done()
+		time.Sleep(time.Hour)
+		if !l.Idle() {
+			t.Error("not idle after Done")
+		}
+		u := grant(t, l, tokens(1))
+		if !u.Answered(Answer{Reading: true, Unsettled: true}).Open {
+			t.Error("does not wait for Done")
+		}
+		time.Sleep(time.Hour)
+		if l.Idle() {
+			t.Error("idle, while a cost is still to be told")
+		}
+		u.Settle(quota.Costs{"tokens": 5})
+		u.Done()
+		time.Sleep(time.Hour)
+		if !l.Idle() {
+			t.Error("not idle when the cost was told")
+		}
+	})
+}
