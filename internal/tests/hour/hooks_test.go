@@ -1,6 +1,8 @@
 package hour
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -9,7 +11,7 @@ import (
 	"github.com/gopacer/pacer"
 )
 
-// The table of docs/hooks.md has every hook, and Traces calls each of several.
+// The table of docs/hooks.md has every hook, a Transport calls it somewhere, and Traces calls each of several.
 func TestHooks(t *testing.T) {
 	hooks := reflect.TypeFor[pacer.Trace]()
 	rows := ""
@@ -19,8 +21,25 @@ func TestHooks(t *testing.T) {
 			rows, _, _ = strings.Cut(rows, "\n\n")
 		}
 	}
+	files, err := filepath.Glob(filepath.Join(root, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	code := ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			code += string(text)
+		}
+	}
 	for i := range hooks.NumField() {
 		name := hooks.Field(i).Name
+		if !regexp.MustCompile(`(?m)^[^/\n]*\bt\.(trace\(\)|Trace)\.` + name + `\b`).MatchString(code) {
+			t.Errorf("no Transport calls %s: call it where it happens, as t.trace().%[1]s", name)
+		}
 		if !regexp.MustCompile("(?m)^\\|[^|]*`" + name + "`[^|]*\\|").MatchString(rows) {
 			t.Errorf("the table of docs/hooks.md has no %s", name)
 		}
