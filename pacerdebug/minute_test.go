@@ -137,6 +137,38 @@ func TestLostInLine(t *testing.T) {
 	runtime.KeepAlive(req)
 }
 
+// What is shown of a line costs no more memory the longer it is, and is its beginning: hooks wait meanwhile.
+func TestShowsTheBeginningOfALine(t *testing.T) {
+	var p Page
+	trace := p.Trace()
+	b := &bucket{state: throttle.State{Bucket: "a", Label: "a"}}
+	s := &snapshot{labels: map[string]string{"a": "a"}, alike: map[string]int{"a": 1}}
+	all := make([]*http.Request, 3000)
+	allocations := map[int]float64{}
+	for i := range all {
+		all[i] = &http.Request{Method: http.MethodGet}
+		trace.Queued(pacer.Queued{Event: event(all[i], "a")})
+		n := i + 1
+		if n != maxShown-1 && n != maxShown && n != len(all) {
+			continue
+		}
+		d := p.detail(s, b, time.Now(), 0)
+		if len(d.Line) != min(n, maxShown) || d.Known != n {
+			t.Errorf("%d of %d are shown, want %d of %d", len(d.Line), d.Known, min(n, maxShown), n)
+		}
+		for k, in := range d.Line {
+			if in.Number != uint64(k+1) {
+				t.Errorf("number %d is at place %d of %d", in.Number, k+1, n)
+			}
+		}
+		allocations[n] = testing.AllocsPerRun(10, func() { p.detail(s, b, time.Now(), 0) })
+	}
+	if few, many := allocations[maxShown], allocations[len(all)]; many > few {
+		t.Errorf("%v allocations for a line of %d, and %v for one of %d", many, len(all), few, maxShown)
+	}
+	runtime.KeepAlive(all)
+}
+
 // In a line of which no more is remembered, each further request costs the same: room is looked for once a
 // second. What is remembered is kept up to date.
 func TestLookForRoomOnceASecond(t *testing.T) {

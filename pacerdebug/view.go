@@ -412,18 +412,20 @@ const maxShown = 20 // requests in line, on the page
 func (p *Page) detail(s *snapshot, b *bucket, now time.Time, sec int64) *detail {
 	d := &detail{ID: b.id}
 	name, label := b.state.Bucket, b.state.Label
-	var all []waiter
+	first := make([]waiter, 0, maxShown+1)
 	for _, w := range p.record.inLine {
 		// What stands in its way is this bucket, or another one, while the request is one of this bucket's. Of buckets
 		// with one label it is not known whose it is.
-		if w.told.Bucket == name || w.label == label && s.alike[label] == 1 {
-			w.told.Label = s.labels[w.told.Bucket]
-			all = append(all, w)
+		if w.told.Bucket != name && (w.label != label || s.alike[label] != 1) {
+			continue
 		}
+		d.Known++
+		i, _ := slices.BinarySearchFunc(first, w.number, func(f waiter, number uint64) int { return cmp.Compare(f.number, number) })
+		first = slices.Insert(first, i, w)
+		first = first[:min(len(first), maxShown)]
 	}
-	slices.SortFunc(all, func(a, b waiter) int { return cmp.Compare(a.number, b.number) })
-	d.Known = len(all)
-	for _, w := range all[:min(len(all), maxShown)] {
+	for _, w := range first {
+		w.told.Label = s.labels[w.told.Bucket]
 		in := inLine{Number: w.number, Method: w.method, Since: milliseconds(now.Sub(w.since)), Told: p.forWhat(name, w.told)}
 		if w.label != label {
 			in.Of = clip(w.label)
