@@ -19,9 +19,10 @@ import (
 // while requests went more slowly (small). Requests that are granted while nothing is known are not counted, so
 // that a large burst is found to be smaller than it is.
 type burst struct {
-	since  monotime.Time // the first request
-	served int           // from then to the first refusal
-	took   time.Duration // how long that was; zero before the first refusal
+	since   monotime.Time // the first request
+	served  int           // from then to the first refusal
+	late    int           // what was on its way then, and was served
+	refused monotime.Time // the first refusal; zero before that
 
 	lent int // what an earlier run has found; zero if a refusal has shown that it is wrong
 	left int // so much of that has not gone
@@ -45,17 +46,21 @@ func (b *burst) cancel(n int) {
 // mostCounted bounds what is counted, so that no sum overflows.
 const mostCounted = math.MaxInt / 32
 
-// serve counts what was served.
-func (b *burst) serve(n int) {
-	if b.took == 0 {
+// serve counts what was served. Late says that it was on its way when the latest refusal came, at that instant.
+// After the first refusal, the server had admitted it before, and the refusal was the first to be heard of.
+func (b *burst) serve(n int, late bool, refused monotime.Time) {
+	switch {
+	case b.refused == 0:
 		b.served = min(b.served+n, mostCounted)
+	case late && refused == b.refused:
+		b.late = min(b.late+n, mostCounted)
 	}
 }
 
 // refuse takes in a refusal.
 func (b *burst) refuse(now monotime.Time) {
-	if b.took == 0 && b.since != 0 {
-		b.took = max(now.Sub(b.since), 1)
+	if b.refused == 0 && b.since != 0 {
+		b.refused = now
 	}
 	if b.left > 0 {
 		b.lent, b.left = 0, 0
@@ -64,15 +69,16 @@ func (b *burst) refuse(now monotime.Time) {
 
 // memory returns the burst, if the server serves at a rate.
 func (b *burst) memory(rate float64) int {
-	if b.lent > 0 || b.took == 0 {
+	if b.lent > 0 || b.refused == 0 {
 		return b.lent
 	}
-	return int(max(float64(b.served)-rate*b.took.Seconds(), 0))
+	took := max(b.refused.Sub(b.since), 1) // one request that is served, and no more, is no burst
+	return int(max(float64(b.served+b.late)-rate*took.Seconds(), 0))
 }
 
 // small reports whether the server serves few at once: before anything was refused, few were served, however
 // fast they went.
-func (b *burst) small() bool { return b.took > 0 && max(b.served, b.lent) < provenServed }
+func (b *burst) small() bool { return b.refused != 0 && max(b.served, b.lent) < provenServed }
 
 // resume takes over what an earlier run has found, of a server that has idled for so long. It reports whether
 // the burst may go at once.

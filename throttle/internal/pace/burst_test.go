@@ -37,10 +37,10 @@ func TestBurstSmall(t *testing.T) {
 		b    burst
 		want bool
 	}{
-		{"few before the first refusal", burst{served: provenServed - 1, took: 1}, true},
-		{"many, as slowly as the rate", burst{served: provenServed, took: time.Hour}, false},
+		{"few before the first refusal", burst{served: provenServed - 1, refused: start}, true},
+		{"many, as slowly as the rate", burst{served: provenServed, refused: start}, false},
 		{"nothing was refused yet", burst{served: 1}, false},
-		{"an earlier run has found many", burst{lent: provenServed, took: 1}, false},
+		{"an earlier run has found many", burst{lent: provenServed, refused: start}, false},
 	} {
 		if got := test.b.small(); got != test.want {
 			t.Errorf("%s: small %v, want %v", test.name, got, test.want)
@@ -56,18 +56,46 @@ func TestBurstIsCounted(t *testing.T) {
 	b.refuse(start) // nothing was counted yet
 	b.take(start, 1)
 	b.take(start.Add(s), 1)
-	b.serve(30)
+	b.serve(30, false, 0)
 	if got := b.memory(5); got != 0 {
 		t.Errorf("a burst of %d before the first refusal, want none", got)
 	}
 	b.refuse(start.Add(4 * s))
-	b.serve(30) // as fast as the rate
+	b.serve(30, false, 0) // as fast as the rate
 	b.refuse(start.Add(10 * s))
 	if got := b.memory(5); got != 10 {
 		t.Errorf("a burst of %d after 30 in 4 s at 5/s, want 10", got)
 	}
+	b.serve(3, true, start.Add(4*s))  // the first refusal was heard of before
+	b.serve(5, true, start.Add(10*s)) // it went after that
+	if got := b.memory(5); got != 13 {
+		t.Errorf("a burst of %d, want 13 with what was on its way at the first refusal", got)
+	}
 	b.lent = 7
 	if got := b.memory(5); got != 7 {
 		t.Errorf("a burst of %d, want 7, as an earlier run has found", got)
+	}
+}
+
+// TestBurstOfOneFlight: of requests that come at once, those that are served belong to the burst whichever
+// answer is heard of first, but nothing that went after the refusal does.
+func TestBurstOfOneFlight(t *testing.T) {
+	for heard := range 10 {
+		var r Rate
+		for range 20 {
+			r.Take(start, start, 1)
+		}
+		now := start.Add(time.Second)
+		for range heard {
+			r.Serve(now, 1, Went{Sent: start})
+		}
+		r.Refuse(now, false)
+		for range 10 - heard {
+			r.Serve(now, 1, Went{Sent: start, BeforeRefusal: true})
+		}
+		r.Serve(now.Add(time.Second), 1, Went{Sent: now})
+		if got := r.burst.memory(0); got != 10 {
+			t.Errorf("a burst of %d after %d of 10 were heard of before the first refusal, want 10", got, heard)
+		}
 	}
 }

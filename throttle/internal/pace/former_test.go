@@ -278,7 +278,7 @@ func TestFormerRateIsReached(t *testing.T) {
 // fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial. One was refused long ago, and nothing
 // goes at once after idling.
 func fallenTo1() Rate {
-	s := Rate{episodes: episodes{measuredFrom: start}, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}, burst: burst{took: 1}}
+	s := Rate{episodes: episodes{measuredFrom: start}, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}, burst: burst{refused: start}}
 	s.Take(start, start, 1)
 	s.former.tried = 0
 	return s

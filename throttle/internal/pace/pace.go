@@ -268,7 +268,7 @@ func (r *Rate) Serve(now monotime.Time, n int, went Went) {
 	late := went.BeforeRefusal || overtaken
 	went.BeforeRefusal = late
 	r.lastServe = now
-	r.burst.serve(n)
+	r.burst.serve(n, late, r.meter.from)
 	r.meter.serve(n, late)
 	if !late {
 		r.first.serve(now)
