@@ -21,7 +21,6 @@ type drip struct {
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
 	met         int           // so many intervals in a row do, of those that say the rate to a factor of two
 	agreed      int           // so many in a row do, however wide they are
-	broken      int           // so often did they not, since met was enough
 
 	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
 	farTo monotime.Time // until then, after two such times
@@ -36,10 +35,6 @@ const drifts = 1.02
 
 // enoughMet is how many intervals that say the rate to a factor of two meet in a row if it is even.
 const enoughMet = 6
-
-// enoughBroken is after how many contradictions a limit does not come back at an even rate. A bucket has one
-// when it was full, or its limit has changed.
-const enoughBroken = 4
 
 // note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the
 // server rounds down. After is the reset as the answer left it.
@@ -80,18 +75,13 @@ func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) 
 		most = (missing + rounded) / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
-		if d.known != 0 { // else there was nothing to contradict
-			d.broken = min(d.broken+1, enoughBroken)
-		}
 		d.least, d.most, d.known, d.met, d.agreed = least, most, reset, 0, 0
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)
 	d.agreed = min(d.agreed+1, enoughAgreed)
 	if most <= 2*least {
-		if d.met = min(d.met+1, enoughMet); d.met == enoughMet {
-			d.broken = 0
-		}
+		d.met = min(d.met+1, enoughMet)
 	}
 }
 

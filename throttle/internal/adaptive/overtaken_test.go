@@ -31,7 +31,7 @@ func TestOvertaken(t *testing.T) {
 		},
 		{
 			"rounded down", 600 * ms, 4 * s, true, // which the second look shows, after the hint
-			[]time.Duration{0, 3 * s, 3200 * ms, 3600 * ms, 11600 * ms, 14600 * ms, 17800 * ms, 18800 * ms, 31600 * ms, 35600 * ms, 39100 * ms},
+			[]time.Duration{0, 3 * s, 3200 * ms, 3600 * ms, 11600 * ms, 19600 * ms, 22600 * ms, 29 * s, 31 * s, 56600 * ms, 59600 * ms, 63100 * ms},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

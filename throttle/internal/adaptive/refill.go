@@ -34,10 +34,10 @@ import (
 // It does all the same if the stated reset moves on meanwhile, or if something was left for the request that
 // was refused (outcome.taken): then others, such as processes that do not know of each other, take what comes
 // back. In such a crowd each looks for its part of the rate, and leaves a little over, and as much as others
-// have in flight, see share and leave; or where resets say the rate, or the rate is guessed well enough, the
-// limit is shared as a stock. And what paced requests have found before outlasts some refusals, see doubt.
-// Where it is seen that most of what was used so far was not ours, the crowd is there from the start, or from
-// when nothing remains first: else each would begin at the whole rate.
+// have in flight, see share and leave; or where resets say the rate, the limit is shared as a stock. And what
+// paced requests have found before outlasts some refusals, see doubt. Where it is seen that most of what was
+// used so far was not ours, the crowd is there from the start, or from when nothing remains first: else each
+// would begin at the whole rate.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -59,9 +59,7 @@ type refill struct {
 	instants   drip // likewise, if resets are instants
 	grid       grid // likewise, by how much such resets move
 	stock      stock
-	guessing   bool          // the rate of the stock is the crowd's: resets do not say it
 	step       time.Duration // in which resets are stated
-	width      time.Duration // between the soonest and the latest instant at which the reset could come when the belief began
 	resetLooks int           // so many requests may look at the reset, and find nothing, since the rate is too low, see seeFaster
 	served     int           // paced requests that were served since one was refused
 
@@ -192,7 +190,6 @@ func (r *refill) findOut(o *outcome, after *reset) {
 // rate is measured from an instant on.
 func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duration) {
 	r.refills, r.provisionalSpan, r.provisionalTo, r.refusalsInRow, r.span = true, 0, 0, 0, max(full, time.Millisecond)
-	r.width = o.lateBefore.Sub(o.earlyBefore)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.span.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
 

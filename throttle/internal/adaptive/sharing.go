@@ -9,13 +9,9 @@ import (
 )
 
 // This file finds out whether others share a limit that comes back token by token, and how: each looks for its
-// part of the rate (crowd), or where that is known or guessed, the limit is shared as a stock.
+// part of the rate (crowd), or where resets say that, the limit is shared as a stock.
 
 const (
-	// guessFalls is by what a guess at the whole rate is multiplied after a refusal, which may be the doing of
-	// others: half of what it grows by.
-	guessFalls = 0.95
-
 	// surelySteps is how many steps of stated resets a limit takes at least to come back, so that its rate is
 	// known well enough for the pace of what is kept back for others. If all is back within a step, the rate
 	// may be many times as high.
@@ -25,9 +21,6 @@ const (
 	// likely. With fewer, one process whose requests cost three tokens of five each, which nobody says, used
 	// 0.71 and not 0.96 of what came back.
 	leastLikely = 8
-
-	// unevenScales is how many times the stock that is left over an uneven limit is at least.
-	unevenScales = 10
 )
 
 // joinCrowd has our part of the rate be that of what was used so far, if most of it was not ours. So much has
@@ -81,9 +74,6 @@ func (r *refill) seeStock(o *outcome) {
 		r.stock.on = false
 	}
 	least, most := r.evenRate(o.now, o.limit)
-	if r.guessing = least == 0 && r.guesses(o.limit); r.guessing {
-		least, most = r.crowd.most, r.crowd.most
-	}
 	if certain := r.stock.note(o, least, most); (certain || r.stock.even && r.othersLikely(o)) && !r.stock.on {
 		r.stock.begin(o.now)
 		r.crowd.stay()
@@ -91,14 +81,14 @@ func (r *refill) seeStock(o *outcome) {
 }
 
 // othersLikely reports whether others are so likely to share a limit of an even rate that it is shared as a
-// stock, though no reset has shown them for certain: where resets do not say the rate, or say it, but a busy
-// process has too much under way to tell its own tokens from those of others. What answers say of long ago
-// shows others by a refusal whose reset has moved on.
+// stock, though no reset has shown them for certain: where resets are coarse, or a busy process has too much
+// under way to tell its own tokens from those of others. What answers say of long ago shows others by a refusal
+// whose reset has moved on.
 func (r *refill) othersLikely(o *outcome) bool {
 	switch {
 	case !r.crowd.on() || !r.crowd.leaves:
 		return false
-	case r.coarse() || r.uneven(o.limit):
+	case r.coarse():
 		return true
 	case r.stock.stale:
 		return o.refused && o.change == laterReset
@@ -129,35 +119,18 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 	return least, most
 }
 
-// guesses reports whether a limit is shared as a stock although resets do not say its rate: where they are
-// coarse or uneven, and it takes so long to come back that the rate of the crowd is about right. A rate that is
-// far too low would have us wait for long.
-func (r *refill) guesses(limit int) bool {
-	return r.crowd.on() && r.crowd.leaves && limit >= leastUnseen && (r.coarse() || r.uneven(limit)) && r.span >= surelySteps*max(r.width, r.step)
-}
-
-// uneven reports whether a limit comes back token by token, and its resets contradict each even rate, as those
-// of a log, of cells and of an estimate do. What a stock leaves over is lost to such a limit, so that it has to
-// be little beside all.
-func (r *refill) uneven(limit int) bool {
-	return !r.coarse() && float64(limit) >= unevenScales*stockScale && max(r.drip.broken, r.instants.broken) >= enoughBroken
-}
-
 // coarse reports whether resets are stated in steps that are no milliseconds.
 func (r *refill) coarse() bool { return r.step > time.Millisecond }
 
 // shareStock takes in an answer where the limit is shared as a stock, until others are likely to be gone.
 func (r *refill) shareStock(o *outcome) {
-	if (r.coarse() || r.guessing) && !r.believe(o) {
+	if r.coarse() && !r.believe(o) {
 		return
 	}
 	if o.refused {
 		r.pacedFrom, r.served = o.now, 0
 	}
 	rate := r.stock.rate()
-	if r.guessing {
-		rate = r.guess(o.refused)
-	}
 	r.rate = r.stock.part * rate
 	r.crowd.share(rate, r.stock.part < stockAway)
 	if !r.crowd.on() {
@@ -166,8 +139,8 @@ func (r *refill) shareStock(o *outcome) {
 	}
 }
 
-// believe takes in an answer where coarse or uneven resets leave it open whether what is shared comes back bit
-// by bit, and reports whether that is believed still.
+// believe takes in an answer where coarse resets leave it open whether what is shared comes back token by
+// token, and reports whether that is believed still.
 func (r *refill) believe(o *outcome) bool {
 	switch {
 	case o.refused && o.change != laterReset:
@@ -176,13 +149,4 @@ func (r *refill) believe(o *outcome) bool {
 		r.find(o)
 	}
 	return r.refills
-}
-
-// guess returns the rate of the crowd after an answer. An answer that shows that more came back than the rate
-// explains raises it, by crowdRaise at most; a refusal lowers it a little.
-func (r *refill) guess(refused bool) float64 {
-	if refused {
-		return min(max(guessFalls*r.crowd.most, slowestRate(r.maxHold)), math.MaxInt32)
-	}
-	return min(max(r.crowd.most, min(r.stock.back, crowdRaise*r.crowd.most)), math.MaxInt32) // see pace.Sane
 }

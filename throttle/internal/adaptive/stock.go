@@ -23,8 +23,8 @@ import (
 //	rate · part · e^((there − limit/2)/(rate · round trip))
 //
 // That begins once others are certain. Each token that is used moves the reset on by the time in which one
-// comes back; a reset that is later than our tokens explain was moved by others. Coarse and uneven resets do
-// not show that, nor do any to a process that has much under way: there it begins once others are likely, see
+// comes back; a reset that is later than our tokens explain was moved by others. Coarse resets do not show
+// that, nor do any to a process that has much under way: there it begins once others are likely, see
 // refill.othersLikely.
 //
 // In come answers (note) and requests (take); out comes when a request may go (due).
@@ -38,7 +38,6 @@ type stock struct {
 	level float64       // so much was there
 	at    monotime.Time // when an answer that the server wrote then would have come; zero while the rate is not known
 	ours  int           // used by us since
-	back  float64       // so many tokens a second came back at least before the latest answer, if that is more than the rate explains; else zero
 	trip  time.Duration // a short round trip of late: that of a queue lasts as long as the queue does
 
 	credit   float64 // of a request
@@ -84,7 +83,7 @@ func (s *stock) note(o *outcome, least, most float64) (others bool) {
 	if !o.refused {
 		s.ours, s.used = min(s.ours+o.n, maxTokens), min(s.used+o.n, maxTokens)
 	}
-	if s.back = 0; !o.newest {
+	if !o.newest {
 		return false
 	}
 	trip := o.now.Sub(o.sent)
@@ -176,9 +175,6 @@ func (s *stock) hear(o *outcome) {
 		}
 		ours := float64(s.ours)
 		there := min(s.level+rate*max(came.Sub(s.at), 0).Seconds(), float64(o.limit)) - ours
-		if since := came.Sub(s.at).Seconds(); low > there+1 && since > 0 {
-			s.back = (low - 1 - s.level + ours) / since
-		}
 		over := stockOver
 		if s.stale {
 			over = max(over, stockMemory*s.inTrip())
