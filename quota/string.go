@@ -53,13 +53,7 @@ func (q Quota) String() string {
 	if q.Debt {
 		s += " debt"
 	}
-	if q.Kind != Plain && q.Kind != TokenBucket {
-		s += " " + string(q.Kind)
-	}
-	s += q.begins()
-	if q.Cells > 0 && q.Kind != Plain {
-		s += " " + strconv.Itoa(q.Cells)
-	}
+	s += q.counts() + q.begins()
 	if q.Queue > 0 {
 		s += " queue " + amount(q.Queue, q.Unit)
 	}
@@ -70,6 +64,17 @@ func (q Quota) String() string {
 		}
 	}
 	return s + q.whose()
+}
+
+// counts returns the clause of the Kind, where that has one.
+func (q *Quota) counts() string {
+	switch {
+	case q.Kind == Plain || q.Kind == TokenBucket:
+		return ""
+	case q.Cells > 0:
+		return " " + string(q.Kind) + " " + strconv.Itoa(q.Cells)
+	}
+	return " " + string(q.Kind)
 }
 
 // whose returns the clauses that say of what and of whom the quota is.
