@@ -1,9 +1,6 @@
 package quota
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Statement is what a server said in one answer about one of its limits. Package headers reads what servers
 // write, and throttle.Answer hands Statements to a Limiter, which learns from them. A limit of requests at the
@@ -55,18 +52,6 @@ type Statement struct {
 	Window time.Duration
 }
 
-// Doubt is how far apart two processes may place the same reset, if both go by such a statement: the
-// Resolution, and half a second, since each counts from when its answer came; or two seconds if the reset is
-// Absolute, since one process may count it from the answer's Date, in whole seconds, and the other by its own
-// clock. Resets that are farther apart are different ones.
-func (s *Statement) Doubt() time.Duration {
-	apart := 500 * time.Millisecond
-	if s.Absolute {
-		apart = 2 * time.Second
-	}
-	return max(min(s.Resolution, math.MaxInt64-apart), 0) + apart
-}
-
 // Concurrency is what a server said in one answer of how many requests may be under way at the same time. What
 // is used of that comes back when requests end, and not in time. The zero Concurrency says nothing.
 type Concurrency struct {
@@ -78,9 +63,6 @@ type Concurrency struct {
 	Remaining      int
 	RemainingKnown bool
 }
-
-// UsedUp reports whether the server said that no more requests may be under way.
-func (c Concurrency) UsedUp() bool { return c.RemainingKnown && c.Remaining <= 0 }
 
 // Hold is for how long a server wants no requests, as a Retry-After says.
 type Hold struct {

@@ -260,7 +260,7 @@ func (a *arguments) statements(all []quota.Statement) {
 		a.number(max(st.Remaining, 0))
 		a.flag(st.ResetKnown)
 		a.up(max(st.Reset, 0))
-		a.up(min(st.Doubt(), longest))
+		a.up(min(store.Doubt(&st), longest))
 		a.text(string(text))
 	}
 }

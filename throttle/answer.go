@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/concurrency"
 	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -415,7 +416,9 @@ func (l *Limiter) quietAbove() bool {
 }
 
 // usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time.
-func (a *Answer) usedUp() bool { return adaptive.UsedUp(a.Statements) || a.Concurrency.UsedUp() }
+func (a *Answer) usedUp() bool {
+	return adaptive.UsedUp(a.Statements) || concurrency.UsedUp(&a.Concurrency)
+}
 
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that
 // mu is held.

@@ -172,7 +172,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 		s.holdUntil(e.Hold, now)
 	}
 	for _, st := range s.lease.Overheard(now, e.Statements, s.l.line.waiting) {
-		s.l.server.Overhear(now, &st)
+		s.l.server.Overhear(now, &st, store.Doubt(&st))
 		s.l.heard()
 	}
 	for _, u := range e.Unserved {

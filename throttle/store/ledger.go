@@ -585,7 +585,7 @@ func (l *Ledger) remember(r *Request, now monotime.Time) {
 			continue
 		}
 		o := &l.statements[i]
-		same := max(st.Doubt(), o.Doubt())
+		same := max(Doubt(&st), Doubt(&o.Statement))
 		switch d := w.reset.Sub(o.reset); {
 		case !st.ResetKnown && !o.ResetKnown, d > same && !rereads(&o.Statement, &st), d < -same && rereads(&st, &o.Statement):
 			*o = w

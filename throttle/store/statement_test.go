@@ -1,4 +1,4 @@
-package quota_test
+package store_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 func TestStatementDoubt(t *testing.T) {
@@ -19,7 +20,7 @@ func TestStatementDoubt(t *testing.T) {
 		{quota.Statement{Resolution: time.Second, Absolute: true}, 3 * time.Second},
 		{quota.Statement{Resolution: math.MaxInt64, Absolute: true}, math.MaxInt64},
 	} {
-		if got := c.statement.Doubt(); got != c.want {
+		if got := store.Doubt(&c.statement); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.statement, got, c.want)
 		}
 	}

@@ -235,7 +235,7 @@ type Request struct {
 
 	// Statements are the latest that a server said about each of its limits, with Reset from
 	// now. A store keeps one for each Name, Counter and Unit, 16 at most: of two with the same
-	// reset (no farther apart than the larger Doubt) the smaller Remaining, else the one whose reset is later; but
+	// reset (no farther apart than the larger [Doubt]) the smaller Remaining, else the one whose reset is later; but
 	// of one with a Resolution of a millisecond, a Doubt of 501 ms, and one of a second, a Doubt of 1.5 s, the one
 	// of a millisecond. The other one may be a bare number of milliseconds that was read as seconds, by a member
 	// that has not found out the unit. A statement is forgotten at its reset, or if there is none after Horizon.

@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // FuzzLearn: whatever servers say, in whatever order, nothing panics, overflows or grows.
@@ -220,7 +221,7 @@ func (c *chaos) step() {
 		}
 	case overhear:
 		st := c.statement()
-		s.Overhear(c.now, &st)
+		s.Overhear(c.now, &st, store.Doubt(&st))
 	case split:
 		switch c.next() % 8 {
 		case 0:

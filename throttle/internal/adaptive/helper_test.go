@@ -7,6 +7,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // start is the first instant of the tests.
@@ -24,6 +25,11 @@ type bucket struct {
 	*Server
 	t   *testing.T
 	now monotime.Time
+}
+
+// Overhear takes in a statement that another process was told through a store.
+func (b *bucket) Overhear(now monotime.Time, st *quota.Statement) {
+	b.Server.Overhear(now, st, store.Doubt(st))
 }
 
 // newBucket returns a bucket of a Site of its own, without jitter.

@@ -145,8 +145,8 @@ func (s *Server) InUnits(statements []quota.Statement) []quota.Statement {
 // Overhear takes in a statement that the server made to another process. If the reset of the limit is not known
 // here, or has passed, the whole statement is taken over. If the reset is known here, only a lower Remaining is
 // taken over, and only if the statement is about the same reset, and not about the one before: this process
-// will hear of another reset itself.
-func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
+// will hear of another reset itself. Doubt is how far apart the two may place one reset.
+func (s *Server) Overhear(now monotime.Time, st *quota.Statement, doubt time.Duration) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
 	}
@@ -170,7 +170,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	left := bounded(st.Remaining)
-	if left >= w.remaining || w.reset.isOver(late) || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(st.Doubt(), w.reset.resolution) {
+	if left >= w.remaining || w.reset.isOver(late) || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(doubt, w.reset.resolution) {
 		return
 	}
 	w.lower(left)

@@ -138,9 +138,12 @@ func (c *Bound) Learn(now monotime.Time, st *quota.Concurrency, f *Ended) (expla
 	return explains, apart
 }
 
+// UsedUp reports whether the server said that no more requests may be under way.
+func UsedUp(st *quota.Concurrency) bool { return st.RemainingKnown && st.Remaining <= 0 }
+
 // hear is Learn for an answer that states it.
 func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explains bool) {
-	ours, full, most := max(f.Underway, c.peak, c.before), st.UsedUp(), unbounded
+	ours, full, most := max(f.Underway, c.peak, c.before), UsedUp(st), unbounded
 	switch {
 	case st.Limit > 0:
 		most = atMost(st.Limit)
