@@ -16,7 +16,8 @@ import (
 // nothing. A host that is not ASCII stands in the pattern as requests send it: "bücher.example" is
 // "xn--bcher-kva.example".
 //
-// In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
+// In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts. An empty text is an
+// error, since a variable that is not set leaves one; "no limit" says that a pattern has no quotas:
 //
 //	{
 //	  "api.github.com/": "5000/h window, 100 in flight",

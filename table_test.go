@@ -116,7 +116,7 @@ func TestTableRedundantIsTolerated(t *testing.T) {
 }
 
 func TestTableJSON(t *testing.T) {
-	const text = `{"/":"5/s","GET api.example/search/":"30/m window, 5 in flight","api.example/":"","b.example/":"1MiB/s burst 8MiB debt"}`
+	const text = `{"/":"5/s","GET api.example/search/":"30/m window, 5 in flight","api.example/":"no limit","b.example/":"1MiB/s burst 8MiB debt"}`
 	table := Table{"old/": nil}
 	before := table
 	if err := json.Unmarshal([]byte(text), &table); err != nil {
@@ -142,7 +142,7 @@ func TestTableJSON(t *testing.T) {
 	}
 
 	var conf struct{ Quotas Table }
-	if err := json.Unmarshal([]byte(`{"Quotas": {"a/": ["5/s", "1/m, 9/h", ""], "b/": []}}`), &conf); err != nil {
+	if err := json.Unmarshal([]byte(`{"Quotas": {"a/": ["5/s", "1/m, 9/h", "no limit"], "b/": []}}`), &conf); err != nil {
 		t.Fatal(err)
 	}
 	if got := conf.Quotas["a/"].String(); got != "5/s, 1/m, 9/h" || conf.Quotas["b/"] != nil || len(conf.Quotas) != 2 {
@@ -161,6 +161,8 @@ func TestTableJSONErrors(t *testing.T) {
 		`{"a/": "5", "a/": "7/s"}`:                `pacer: Quotas["a/"]: there twice`,
 		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s\n" +
 			`pacer: Quotas["a/"][1]: quota: column 10: nothing, did you mean "5/s burst 5"`,
+		`{"a/": ""}`:           `pacer: Quotas["a/"]: "", want a text such as "5/s burst 10", or "no limit"`,
+		`{"a/": ["5/s", " "]}`: `pacer: Quotas["a/"][1]: " ", want a text such as "5/s burst 10", or "no limit"`,
 		`{"a/": 5}`:            `pacer: Quotas["a/"]: 5, want a text such as "5/s burst 10", or an array of such texts`,
 		`{"a/": null}`:         `pacer: Quotas["a/"]: null, want a text`,
 		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: {"N":5}, want a text`,
@@ -228,7 +230,7 @@ func TestTableYAML(t *testing.T) {
 // was. What check accepts, a Transport takes.
 func FuzzTableJSON(f *testing.F) {
 	f.Add(`{"/": "5/s", "GET a/b": ["1/m", "3 in flight"]}`)
-	f.Add(`{"[::1]/": "", "h/{x...}": "5 tokens/s burst 9 as \"a b\""}`)
+	f.Add(`{"[::1]/": "no limit", "h/{x...}": "5 tokens/s burst 9 as \"a b\""}`)
 	f.Add(`{"h/%2F/..%2f/{$}": "1MiB/s debt", "M-SEARCH /": []}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var table, back Table

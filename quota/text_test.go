@@ -354,12 +354,15 @@ func TestMustParse(t *testing.T) {
 
 func TestQuotasText(t *testing.T) {
 	var conf struct{ Quotas map[string]Quotas }
-	const text = `{"Quotas":{"api.example/":"5/s burst 10, 1000/d window grid","other.example/":""}}`
+	const text = `{"Quotas":{"api.example/":"5/s burst 10, 1000/d window grid","other.example/":"no limit"}}`
 	if err := json.Unmarshal([]byte(text), &conf); err != nil {
 		t.Fatal(err)
 	}
 	if back, err := json.Marshal(conf); err != nil || string(back) != text {
 		t.Errorf("got %s, %v, want %s", back, err, text)
+	}
+	if qs, ok := conf.Quotas["other.example/"]; !ok || qs != nil {
+		t.Errorf("no limit was read as %#v", qs)
 	}
 
 	fs := flag.NewFlagSet("", flag.ContinueOnError)

@@ -72,7 +72,7 @@ func YAML(unmarshal func(any) error) (map[string]quota.Quotas, error) {
 	return read, errors.Join(errs...)
 }
 
-// parse returns the quotas of pattern p. value is a text, or an array of texts.
+// parse returns the quotas of pattern p. value is a text, or an array of texts, none of them empty.
 func parse(p string, value any) (all quota.Quotas, err error) {
 	texts, array := value.([]any)
 	if !array {
@@ -87,8 +87,11 @@ func parse(p string, value any) (all quota.Quotas, err error) {
 		if !ok {
 			return nil, fmt.Errorf(`%s: %s, want a text such as "5/s burst 10", or an array of such texts`, at, written(text))
 		}
-		qs, err := quota.Parse(s)
-		if err != nil {
+		if strings.TrimSpace(s) == "" { // as of a variable that is not set
+			return nil, fmt.Errorf(`%s: %q, want a text such as "5/s burst 10", or "no limit"`, at, s)
+		}
+		var qs quota.Quotas
+		if err := qs.UnmarshalText([]byte(s)); err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		all = append(all, qs...)
