@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -66,6 +69,7 @@ var refusals = []struct{ has, why string }{
 	{" DENIED Redis is running in protected mode", "the server takes no clients from other machines, since it has no password"},
 	{" redis: invalid reply", "what answers is no Redis"},
 	{" redis: can't parse ", "what answers is no Redis"},
+	{" redis: client is closed ", "the client is closed: close it after the Limiters"},
 }
 
 // why says what is wrong; empty if it is not known.
@@ -88,10 +92,19 @@ func (f *failure) why() string {
 		return "what answers does not speak TLS"
 	case errors.As(f.err, &certificate):
 		return "the server's certificate is not trusted"
-	case errors.Is(f.err, context.DeadlineExceeded):
+	case f.is(syscall.EHOSTUNREACH, syscall.ENETUNREACH):
+		return "no route to the server"
+	case f.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE):
+		return "the connection was closed"
+	case f.is(context.DeadlineExceeded, os.ErrDeadlineExceeded):
 		return "no answer"
 	case errors.Is(f.err, errLater):
 		return errLater.Error()
 	}
 	return ""
+}
+
+// is reports whether the failure is one of those.
+func (f *failure) is(one ...error) bool {
+	return slices.ContainsFunc(one, func(err error) bool { return errors.Is(f.err, err) })
 }

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,7 +68,15 @@ func TestFailures(t *testing.T) {
 		{&net.DNSError{Err: "no such host", Name: "redis.OOM.example", IsNotFound: true}, "no such host"},
 		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, "what answers does not speak TLS"},
 		{&tls.CertificateVerificationError{Err: serverError("signed by unknown authority")}, "the server's certificate is not trusted"},
+		{&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, "no route to the server"},
+		{&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, "no route to the server"},
+		{io.EOF, "the connection was closed"},
+		{io.ErrUnexpectedEOF, "the connection was closed"},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, "the connection was closed"},
+		{&net.OpError{Op: "write", Err: syscall.EPIPE}, "the connection was closed"},
+		{redis.ErrClosed, "the client is closed: close it after the Limiters"},
 		{context.DeadlineExceeded, "no answer"},
+		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, "no answer"},
 		{serverError("secret"), "failed"},
 	} {
 		given := fmt.Errorf("%s: %w", addr, test.err)
