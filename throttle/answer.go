@@ -141,8 +141,7 @@ func (g *Grant) draw() (luck float64) {
 	return luck
 }
 
-// answered is Answered, after what can be done without the lock. Up to three things are made of the answer:
-//   - Void is whether nothing was done, by the answer as it came.
+// answered is Answered, after what can be done without the lock. Two things are made of the answer:
 //   - Told is what the tenant learns. If the refusal is no matter of the bucket (refusedAlone), that is only
 //     that the request has ended; alone is for how long the request is not made again then.
 //   - A is what the bucket learns: the same, or only that the request has ended, if another bucket learns the
@@ -151,7 +150,7 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration
 	var own, local bool
-	refused, void := a.Refused, a.Refused || a.Lost
+	refused := a.Refused
 	if refused {
 		var rest *quota.Hold
 		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
@@ -173,32 +172,37 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	}
 	defer l.unlock()
 	l.luck = luck
-	l.change(now, func() {
-		if a.Spent != nil {
-			g.settle(now, a.Spent)
-		}
-		l.server.End(&g.ticket, g.extra.Claimed())
-		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.kind) {
-			o.Refused = true
-		}
-		if o.Refused {
-			o.Backoff, o.Vain = l.server.RefusedClaim(alone, &g.place.past, told.hold().For, told.Statements)
-		}
-		l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
-		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
-			p.Behind = max(p.Behind, l.fallBack(now, &g.ticket, alone))
-		}
-		if !o.Refused && !a.Lost {
-			g.served(now)
-		}
-		o.Open = g.freeAnswered(now, a, void)
-	})
+	l.change(now, func() { g.endWith(now, &o, a, told, alone) })
 	if a.repeats {
 		o.mark = l.server.Stated(a.Statements)
 	}
 	l.hearTenant(now, g, told, o)
 	o.Held = max(o.Held, l.hold.Left(now))
 	return o
+}
+
+// endWith ends what is under way with an answer, and says in o what that means; see answered. It requires that mu is
+// held, in a change of g.l.
+func (g *right) endWith(now monotime.Time, o *Outcome, a, told *Answer, alone time.Duration) {
+	l, void := g.l, told.Refused || told.Lost // nothing was done
+	if a.Spent != nil {
+		g.settle(now, a.Spent)
+	}
+	l.server.End(&g.ticket, g.extra.Claimed())
+	if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.kind) {
+		o.Refused = true
+	}
+	if o.Refused {
+		o.Backoff, o.Vain = l.server.RefusedClaim(alone, &g.place.past, told.hold().For, told.Statements)
+	}
+	l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
+	if p := g.place.past; p != nil && (a.Refused || alone > 0) {
+		p.Behind = max(p.Behind, l.fallBack(now, &g.ticket, alone))
+	}
+	if !o.Refused && !a.Lost {
+		g.served(now)
+	}
+	o.Open = g.freeAnswered(now, a, void)
 }
 
 // served tells the bucket, and those above it, that the request was served. It requires that mu is held.
