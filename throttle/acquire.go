@@ -282,9 +282,9 @@ func (w *waiter) lineUp(now monotime.Time, d *delay, front, asks bool) {
 // grantNow grants w if it may go now, and reports whether it did; if not, w stands in no line. It goes before
 // all that wait if it is to go in front, or is hasty; else by its rank.
 func (w *waiter) grantNow(front bool) bool {
-	w.enter(w.passes(w.joined) || front)
+	w.enter(w.pass(w.joined) || front)
 	w.l.run(w.joined)
-	if w.entries == nil {
+	if !w.waits() {
 		return true
 	}
 	w.leave()

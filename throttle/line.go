@@ -100,6 +100,9 @@ func (w *waiter) unstand() {
 	w.entries = w.entries[:0]
 }
 
+// waits reports whether w has entered, and not left: it stands in line, or aside.
+func (w *waiter) waits() bool { return w.entries != nil }
+
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 

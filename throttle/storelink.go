@@ -177,8 +177,8 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	}
 	for _, u := range e.Unserved {
 		w := c.waiters[u.Waiter]
-		if w.entries == nil || w.asksStore {
-			w.asksStore = w.entries != nil && w.top() != s.l // else it need not wait for a bucket above
+		if !w.waits() || w.asksStore {
+			w.asksStore = w.waits() && w.top() != s.l // else it need not wait for a bucket above
 			continue
 		}
 		d := delay{u.Due, s.l}
@@ -186,7 +186,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 			w.refuse(now, w.refusal(now, d, why))
 		}
 	}
-	if e.Retry != 0 && slices.ContainsFunc(e.Concerned, func(a lease.Asked) bool { w := c.waiters[a.Waiter]; return w.entries != nil && !w.AtOnce }) {
+	if e.Retry != 0 && slices.ContainsFunc(e.Concerned, func(a lease.Asked) bool { w := c.waiters[a.Waiter]; return w.waits() && !w.AtOnce }) {
 		s.lease.AskNotBefore(e.Retry)
 	}
 }
@@ -300,9 +300,9 @@ func (t *scheduler) refuseUncalled(now monotime.Time) {
 // refuseUncalled refuses w, which must not wait, if it waits and no call of a store may let it go. While the tree is
 // frozen, nobody knows.
 func (w *waiter) refuseUncalled(now monotime.Time) {
-	if w.AtOnce && w.entries != nil && w.l.tree.frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
+	if w.AtOnce && w.waits() && w.l.tree.frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
 		w.l.change(now, func() {
-			if w.entries != nil { // those who were due by now have gone first
+			if w.waits() { // those who were due by now have gone first
 				w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait))
 			}
 		})

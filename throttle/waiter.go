@@ -18,34 +18,34 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// waiter is a claim that stands in line.
+// waiter is a claim that stands in line. The fields that change after newWaiter name who writes them.
 type waiter struct {
-	expected delay         // when w joined
-	left     time.Duration // until w wakes by itself: at its end, or when it comes to be hasty; zero if it has ended then
+	expected delay         // when w joined; lineUp
+	left     time.Duration // until w wakes by itself: at its end, or when it comes to be hasty; zero if it has ended then; the goroutine of the claim alone
 
 	l *Limiter // the bucket that was asked
 	need
-	place  place
-	rank   monotime.Time // see Limiter.rankOf
-	joined monotime.Time // when w joined the line of l
-	from   monotime.Time // from when w may count
-	check.Bounds
-	cancel    <-chan struct{} // of the Claim
-	asksStore bool            // w waits for calls of stores, as long as awaitsCall says so
-	hope      lease.Hope      // what these may bring
-	passed    int             // how often it has let others pass
-	beyond    bool            // it came where only a slow start delayed it, whatever MaxQueue says
-	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
+	place        place
+	rank         monotime.Time   // see Limiter.rankOf; pass and place.go, while w is in no line, which may change its flow, too
+	joined       monotime.Time   // when w joined the line of l
+	from         monotime.Time   // from when w may count
+	check.Bounds                 // refuseOutOfBounds, where answers turn out to take longer, or less long
+	cancel       <-chan struct{} // of the Claim
+	asksStore    bool            // w waits for calls of stores, as long as awaitsCall says so; enqueue, storeLink.apply
+	hope         lease.Hope      // what these may bring; the lease
+	passed       int             // how often it has let others pass; letOthersPass
+	beyond       bool            // it came where only a slow start delayed it, whatever MaxQueue says; makeRoom
+	abandoned    bool            // nobody waits for w: it only makes the store hand out what w needs; abandon
 
-	remembered bool                     // somebody may look at w after it has left: who asks what it has waited for, or a call to a Store
+	remembered bool                     // somebody may look at w after it has left: who asks what it has waited for, or a call to a Store, which sets it
 	stay       blame.Stay               // what w waits for, if its claim asks
 	entry      [1]*order.Entry[*waiter] // room for entries
-	entries    []*order.Entry[*waiter]  // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
+	entries    []*order.Entry[*waiter]  // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside; line.go, as aside and unsure
 	aside      beside                   // where it stands aside
 	unsure     bool                     // it stands aside, or may step aside when its turn comes
 	done       bell.Bell                // rings when w has left the line, with grant or err set; wait waits for it
-	grant      right
-	err        error
+	grant      right                    // release
+	err        error                    // depart, giveUp
 }
 
 // rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused
@@ -91,13 +91,13 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 // w is to wake again.
 func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 	switch end, awake := w.Ends(), w.l.clock.Awake(now); {
-	case w.entries != nil && end != 0 && end <= awake:
+	case w.waits() && end != 0 && end <= awake:
 		w.end(now, w.refusal(now, w.remaining(now), w.Ended(awake, ErrMaxWait, ErrDeadline)))
 	case !w.isAside() && w.l.server.Lenient():
 		w.leave()
-		w.enter(w.passes(now))
+		w.enter(w.pass(now))
 	}
-	if w.entries != nil {
+	if w.waits() {
 		left = w.Wakes(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
 	}
 	return left
@@ -107,9 +107,10 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 // knows while the tree is frozen.
 func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart || t.frozen > 0 }
 
-// passes reports whether w, which is in no line, goes before all others: those wait for a slow start, and w is hasty. Not
-// while the tree is frozen, when others have yet to come back to their places: then w is looked at again when it is not.
-func (w *waiter) passes(now monotime.Time) (passes bool) {
+// pass gives w, which is in no line, the rank before all others if these wait for a slow start, and w is hasty. It
+// reports whether it does. Not while the tree is frozen, when others have yet to come back to their places: then w is
+// looked at again when it is not.
+func (w *waiter) pass(now monotime.Time) (passes bool) {
 	if passes = w.Haste.Latest != 0 && w.l.server.Hasty(w.Haste) <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
 		w.rank, w.flow.name = 0, ofOneAlone(w)
 	}
@@ -131,7 +132,7 @@ func (w *waiter) onlyStarts(now monotime.Time) (only bool) {
 func (w *waiter) abandon(g *Grant) (granted bool) {
 	w.l.lock()
 	w.abandoned, g.right = true, w.grant
-	granted, dismissed := w.entries == nil && w.err == nil, isDismissed(w.err)
+	granted, dismissed := !w.waits() && w.err == nil, isDismissed(w.err)
 	w.l.unlock()
 	if dismissed {
 		w.l.thaw()
@@ -146,7 +147,7 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 func (w *waiter) drop(ctxErr error, cause func() error) error {
 	// What is known is said before the lock is taken, since many may leave at once.
 	e := &Error{Bucket: w.l.Name, Quota: w.expected.Quota, Cause: Cause(w.expected.Cause), Cost: int64(w.N), Err: ErrCanceled, ctxErr: ctxErr, detail: " while waiting"}
-	if now := w.l.lock(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
+	if now := w.l.lock(); w.waits() && (w.isAside() || w.isBehind()) { // nobody goes sooner
 		w.giveUp(now, e)
 		w.l.restock(now)
 	} else {
@@ -162,7 +163,7 @@ func (w *waiter) drop(ctxErr error, cause func() error) error {
 
 // giveUp takes w out of line, and says in e what it waits for; or gives back what it was granted.
 func (w *waiter) giveUp(now monotime.Time, e *Error) {
-	if w.entries != nil {
+	if w.waits() {
 		_ = w.explain(e, now, w.remaining(now), ErrCanceled)
 		w.depart(now, ErrCanceled)
 	} else if w.err == nil {
