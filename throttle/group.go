@@ -403,10 +403,11 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 		if r := l.entry.table.Counters(); r != nil {
 			to.contradicted.Store(true)
 			st := r.Stated(bucket)
-			if to.server.CountApart(now, &l.server, r.Name(), st); to.entry.node == nil { // of wouldBe
+			if to.entry.node == nil { // of wouldBe
+				to.server.WouldCountApart(now, &l.server, r.Name(), st)
 				return
 			}
-			to.server.Enter()
+			to.server.CountApart(now, &l.server, r.Name(), st)
 			if st.Heard != 0 && st.Remaining <= 0 && (l.hold.Until().Sub(st.Heard)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
 				l.hold.End(now)
 			}

@@ -9,8 +9,15 @@ import (
 
 // CountApart makes s the Server of one of several counters of a name, which whole took for one. It begins with
 // what was said of the counter, as whole has found that resets are stated, and, where whole knew of the same
-// reset, with when that window began. Until Enter, no other Server knows of s.
+// reset, with when that window began. If there is a limit of requests at the same time, s draws on that, too.
 func (s *Server) CountApart(now monotime.Time, whole *Server, name string, st counter.Stated) {
+	if s.WouldCountApart(now, whole, name, st); s.atOnce != nil {
+		s.joinAtOnce(s.atOnce)
+	}
+}
+
+// WouldCountApart is CountApart for a Server that only says what would be: no other Server knows of s.
+func (s *Server) WouldCountApart(now monotime.Time, whole *Server, name string, st counter.Stated) {
 	if v := whole.find(limitName{name: name}); v != nil {
 		whole.apart.before, whole.apart.unit = v.reset, v.millis.ofOthers()
 	}

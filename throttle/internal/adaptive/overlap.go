@@ -336,14 +336,6 @@ func (s *Server) drawOn(limit int) {
 	}
 }
 
-// Enter has the others that draw on the limit of requests at the same time count what s has under way, after
-// CountApart.
-func (s *Server) Enter() {
-	if s.atOnce != nil {
-		s.joinAtOnce(s.atOnce)
-	}
-}
-
 // joinAtOnce has s draw on a limit of requests at the same time; on one that begins as that did, if too many
 // draw on it.
 func (s *Server) joinAtOnce(c *atOnce) {
