@@ -106,6 +106,9 @@ func (b *ahead) fill(n int) {
 	}()
 	for tail := b.tail(n); len(tail) > 0; tail = b.tail(n) {
 		m, err := b.rest.Read(tail)
+		if m < 0 || m > len(tail) { // a panic further down would leave the lock behind
+			panic(fmt.Sprintf("pacer: a Read of the body of an answer returned %d, where there is room for %d bytes", m, len(tail)))
+		}
 		b.mu.Lock()
 		if b.buf = b.buf[:len(b.buf)+m]; !b.freed {
 			b.err = err

@@ -285,6 +285,32 @@ func TestReadAheadOfAPanic(t *testing.T) {
 	}
 }
 
+// A Read that returns more bytes than it was given room for, or fewer than none, is a panic of whoever reads the body, as
+// it is for the readers of the standard library.
+func TestReadAheadOfAWrongCount(t *testing.T) {
+	for _, count := range []int{-1, 1 << 20} {
+		for name, use := range map[string]func(b io.ReadCloser){
+			"read":      func(b io.ReadCloser) { io.ReadAll(ReadAhead(b, false)) },
+			"discarded": func(b io.ReadCloser) { Discard(&http.Response{Body: b}) },
+			"looked at": func(b io.ReadCloser) { Peek(context.Background(), b, 1000, time.Time{}) },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				defer func() {
+					if got := fmt.Sprint(recover()); !strings.HasPrefix(got, fmt.Sprintf("pacer: a Read of the body of an answer returned %d, where there is room for", count)) {
+						t.Errorf("%s: recovered %s", name, got)
+					}
+				}()
+				use(&tracked{Reader: counts(count)})
+			})
+		}
+	}
+}
+
+// counts is a Reader that says that it has read so many bytes.
+type counts int
+
+func (n counts) Read([]byte) (int, error) { return int(n), nil }
+
 type springs func()
 
 func (f springs) Read([]byte) (int, error) { f(); return 0, io.EOF }
