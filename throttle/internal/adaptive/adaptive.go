@@ -40,10 +40,10 @@
 //   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our
 //     look?
 //   - refill.go: what is believed of a limit that comes back token by token. detect.go: does it, or have others
-//     taken a part of it? meter.go: how much has come back? measure.go: at which rate? drip.go, grid.go: the
-//     rate that resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few
-//     tokens. sharing.go: do others share it? crowd.go: which part is ours then? stock.go: and if the rate is
-//     known? pricing.go: or does nobody, and a price explains what is missing?
+//     taken a part of it? meter.go: how much has come back? measure.go: at which rate? drip.go: the rate that
+//     resets say. blind.go: the rate if all is back within a round trip. raise.go: the rate of few tokens.
+//     sharing.go: do others share it? crowd.go: which part is ours then? stock.go: and if the rate is known?
+//     pricing.go: or does nobody, and a price explains what is missing?
 //   - others.go: how much do others use? lasttokens.go: are the last tokens of a window left to them? spend.go:
 //     is the rest spread over the time to the reset?
 //   - sought.go, seek.go: when to look if no reset is stated. guess.go: when to look before a stated reset.

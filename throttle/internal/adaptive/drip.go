@@ -20,7 +20,6 @@ type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
 	met         int           // so many intervals in a row do, of those that say the rate to a factor of two
-	agreed      int           // so many in a row do, however wide they are
 
 	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
 	farTo monotime.Time // until then, after two such times
@@ -75,11 +74,10 @@ func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) 
 		most = (missing + rounded) / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
-		d.least, d.most, d.known, d.met, d.agreed = least, most, reset, 0, 0
+		d.least, d.most, d.known, d.met = least, most, reset, 0
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)
-	d.agreed = min(d.agreed+1, enoughAgreed)
 	if most <= 2*least {
 		d.met = min(d.met+1, enoughMet)
 	}

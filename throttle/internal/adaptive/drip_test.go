@@ -88,7 +88,6 @@ func TestEvenRate(t *testing.T) {
 			o := test.answer(i)
 			r.drip.note(o, &reset{})
 			r.instants.noteInstant(o)
-			r.grid.note(o)
 		}
 		least, most := r.evenRate(start.Add(time.Hour), 20)
 		if got := least > 0; got != test.want || got && (least > 1.001 || most < 0.999) {
@@ -102,48 +101,6 @@ func TestEvenRate(t *testing.T) {
 			if least, _ := r.evenRate(start.Add(time.Hour), 20); least == 0 {
 				t.Errorf("%s: no rate, where all comes back less than 16 times sooner than was found", test.name)
 			}
-		}
-	}
-}
-
-// TestEvenRateOfInstants: where two clocks may differ by seconds, the rate is what the instants move by, once
-// enough of them agree.
-func TestEvenRateOfInstants(t *testing.T) {
-	const s = time.Second
-	r := refill{refills: true}
-	for i := range 1 + enoughAgreed {
-		if least, _ := r.evenRate(start.Add(time.Hour), 20); least != 0 {
-			t.Errorf("%v after %d answers, want no rate", least, i)
-		}
-		o := drops(time.Duration(i)*s, 20, 10, false, 0, 0)
-		o.resetLate, o.inLeast, o.inMost = o.now.Add(10*s), 6*s, 14*s
-		r.instants.noteInstant(o)
-		r.grid.note(o)
-	}
-	if least, most := r.evenRate(start.Add(time.Hour), 20); math.Abs(least-1/1.001) > 1e-9 || math.Abs(most-1/0.999) > 1e-9 {
-		t.Errorf("from %v to %v, want a token a second", least, most)
-	}
-}
-
-// TestDripBroken: resets that contradict each even rate agree with none before, and those that agree are
-// counted, however wide their intervals are.
-func TestDripBroken(t *testing.T) {
-	const s = time.Second
-	var d drip
-	at := time.Duration(0)
-	say := func(in time.Duration) {
-		d.note(drops(at, 20, 10, false, in, 0), &reset{})
-		at += s
-	}
-	for i := range 8 {
-		if say(time.Duration(10+20*(i%2)) * s); d.agreed != 0 {
-			t.Errorf("reset %d: %d agree, want none", i, d.agreed)
-		}
-	}
-	for i := range 2 * enoughAgreed {
-		say(30 * s)
-		if want := min(i+1, enoughAgreed); d.agreed != want {
-			t.Errorf("%d agree, want %d", d.agreed, want)
 		}
 	}
 }

@@ -57,7 +57,6 @@ type refill struct {
 	rise       rise // of Remaining, before one reset
 	drip       drip // at which rate the resets say that the limit comes back
 	instants   drip // likewise, if resets are instants
-	grid       grid // likewise, by how much such resets move
 	stock      stock
 	step       time.Duration // in which resets are stated
 	resetLooks int           // so many requests may look at the reset, and find nothing, since the rate is too low, see seeFaster
@@ -144,7 +143,6 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold, r.step = maxHold, after.resolution
 	r.drip.note(o, after)
 	r.instants.noteInstant(o)
-	r.grid.note(o)
 	if r.refills {
 		r.seeOthers(o)
 		if o.mayBeBlind() {
@@ -267,7 +265,7 @@ func (r *refill) stop() {
 func (r *refill) misread() {
 	r.stop()
 	r.raise.seen = 0
-	r.drip, r.instants, r.grid = drip{}, drip{}, grid{}
+	r.drip, r.instants = drip{}, drip{}
 }
 
 // anotherFactor: a limit that is so many times as large as the one before, or as small, is not the same one

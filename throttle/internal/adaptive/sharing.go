@@ -108,12 +108,7 @@ func (r *refill) evenRate(now monotime.Time, limit int) (least, most float64) {
 		d = &r.instants
 	}
 	least, most = d.bounds(now)
-	if d == &r.instants && d.met < enoughMet {
-		least, most = r.grid.within(least, most, d.agreed)
-	} else if d.met < enoughMet {
-		least = 0
-	}
-	if least <= 0 || !pace.Sane(most) || least*r.span.Seconds() > evenSooner*float64(limit) {
+	if d.met < enoughMet || least <= 0 || !pace.Sane(most) || least*r.span.Seconds() > evenSooner*float64(limit) {
 		return 0, math.Inf(1)
 	}
 	return least, most
