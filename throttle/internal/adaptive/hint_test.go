@@ -67,35 +67,25 @@ func TestNearer(t *testing.T) {
 
 // TestHintStretched: nothing remains, refusals ask for 8 s each time, and each look is refused: others take
 // all, or looks count as well. So a hint is obeyed three times, and then stretched by half each time, but not
-// beyond the reset; until a look is served. Where others are seen, it counts twice, four times and so on from
-// the second one on, but for limits of few tokens.
+// beyond the reset; until a look is served. That is so whether others are seen or not.
 func TestHintStretched(t *testing.T) {
 	const s = time.Second
-	stretched := []time.Duration{8 * s, 8 * s, 8 * s, 12 * s, 18 * s, 27 * s, 30 * s, 30 * s, 30 * s, 29 * s}
-	for _, test := range []struct {
-		limit  int
-		others float64
-		wants  []time.Duration
-	}{
-		{1000, 0, stretched},
-		{1000, othersSeen, []time.Duration{8 * s, 16 * s, 30 * s, 30 * s, 30 * s, 30 * s, 30 * s, 26 * s}},
-		{leastRare - 1, othersSeen, stretched},
-	} {
+	for _, others := range []float64{0, othersSeen} {
 		b := newBucket(t, Config{})
 		says0 := func(a Answer) Answer { // nothing remains until 200 s after the start
-			a.Statements = []quota.Statement{left(0, test.limit, start.Add(200*s).Sub(b.now))}
+			a.Statements = []quota.Statement{left(0, 1000, start.Add(200*s).Sub(b.now))}
 			return a
 		}
 		refused := Answer{Refused: true, Hold: 8 * s, HoldKnown: true}
 		b.exchange(says0(Answer{}))
 		now := time.Duration(0)
-		for _, want := range test.wants {
-			b.window1().others.perOurToken = test.others
+		for _, want := range []time.Duration{8 * s, 8 * s, 8 * s, 12 * s, 18 * s, 27 * s, 30 * s, 30 * s, 30 * s, 29 * s} {
+			b.window1().others.perOurToken = others
 			b.at(now).exchange(says0(refused))
 			b.wantDue(want)
 			now += want
 		}
-		b.at(now).exchange(says(left(0, test.limit, 100*s)))
+		b.at(now).exchange(says(left(0, 1000, 100*s)))
 		if n := b.window1().vainLooks; n != 0 {
 			t.Errorf("%d in vain after one that was served", n)
 		}

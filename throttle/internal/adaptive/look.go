@@ -216,7 +216,7 @@ func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.n
 // says draft-ietf-httpapi-ratelimit-headers.
 func (w *window) takeHint(now monotime.Time, a *Answer) {
 	if a.Refused && a.Hold > 0 && !w.renewal.renews {
-		said := min(w.nextLook.Add(w.cutBy), max(now.Add(min(w.stretch(a.Hold), monotime.Longest)), w.soonestLook()))
+		said := min(w.nextLook.Add(w.cutBy), max(now.Add(min(stretched(a.Hold, w.vainLooks), monotime.Longest)), w.soonestLook()))
 		w.nextLook = min(w.nextLook, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.nextLook))
 	}
@@ -229,16 +229,6 @@ func (w *window) soonestLook() monotime.Time {
 		return 0
 	}
 	return w.rare.from
-}
-
-// stretch returns for how long a hint of a used-up limit holds. Where others use it, that is twice as long
-// after each look in a row that was refused, up to longestStretch. Else, and at a limit of less than leastRare
-// tokens, it is as Hold has it.
-func (w *window) stretch(hint time.Duration) time.Duration {
-	if w.limitInRequests() < leastRare || w.others.perOurToken < othersSeen || hint >= longestStretch {
-		return stretched(hint, w.vainLooks)
-	}
-	return min(doubled(hint, w.vainLooks), longestStretch)
 }
 
 // jitter returns what is added to a hold of d, so that several processes do not all come back in
