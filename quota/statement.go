@@ -56,11 +56,11 @@ type Statement struct {
 // is used of that comes back when requests end, and not in time. The zero Concurrency says nothing.
 type Concurrency struct {
 	// Limit is how many may be. Zero or a negative number means that the server did not say.
-	Limit int
+	Limit int64
 
 	// Remaining is how many more might have been, when the request came or when the answer was written. A
 	// negative number counts as zero. RemainingKnown reports whether the server said it.
-	Remaining      int
+	Remaining      int64
 	RemainingKnown bool
 }
 

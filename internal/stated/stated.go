@@ -6,7 +6,6 @@
 package stated
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,10 +52,10 @@ func Concurrency(limits []headers.Limit) (c quota.Concurrency) {
 		if l.Unit != concurrent || l.Advisory || l.Reset.Known {
 			continue
 		}
-		if n := count(l.Limit); n > 0 && (c.Limit == 0 || n < c.Limit) {
+		if n := l.Limit.N; n > 0 && (c.Limit == 0 || n < c.Limit) {
 			c.Limit = n
 		}
-		if n := count(l.Remaining); binds(l) && (!c.RemainingKnown || n < c.Remaining) {
+		if n := l.Remaining.N; binds(l) && (!c.RemainingKnown || n < c.Remaining) {
 			c.Remaining, c.RemainingKnown = n, true
 		}
 	}
@@ -84,9 +83,6 @@ func unitName(name string) string {
 	}
 	return name
 }
-
-// count returns how many requests at the same time the server stated, zero if the server stated none.
-func count(c headers.Count) int { return int(min(c.N, math.MaxInt32)) }
 
 // Counter returns the name that an answer gives to what its request drew on. The name is empty if the answer
 // gives none, or more than one.

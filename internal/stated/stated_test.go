@@ -1,7 +1,6 @@
 package stated
 
 import (
-	"math"
 	"net/http"
 	"reflect"
 	"testing"
@@ -98,7 +97,7 @@ func TestConcurrency(t *testing.T) {
 		"an advisory one":      {[]headers.Limit{advisory}, quota.Concurrency{}},
 		"one with a reset":     {[]headers.Limit{reset}, quota.Concurrency{}},
 		"0 of 0":               {[]headers.Limit{of(some("a", 0, 0))}, quota.Concurrency{}},
-		"more than an int has": {[]headers.Limit{of(some("a", 1<<60, 1<<60))}, quota.Concurrency{Limit: math.MaxInt32, Remaining: math.MaxInt32, RemainingKnown: true}},
+		"more than an int has": {[]headers.Limit{of(some("a", 1<<60, 1<<60))}, quota.Concurrency{Limit: 1 << 60, Remaining: 1 << 60, RemainingKnown: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Concurrency(test.limits); got != test.want {

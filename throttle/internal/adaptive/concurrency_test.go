@@ -35,7 +35,7 @@ func (c *convoy) answer(a Answer) (e Effect, t *Ticket) {
 
 // atATime is an answer which states that so many may be under way, of which so many are left.
 func atATime(most, left int) Answer {
-	return Answer{Concurrency: quota.Concurrency{Limit: most, Remaining: left, RemainingKnown: true}}
+	return Answer{Concurrency: quota.Concurrency{Limit: int64(most), Remaining: int64(left), RemainingKnown: true}}
 }
 
 func refusedAs(a Answer) Answer {

@@ -202,7 +202,7 @@ func (c *chaos) step() {
 		}
 		a.Reading = flags&32 > 0
 		if flags&64 > 0 {
-			a.Concurrency = quota.Concurrency{Limit: pick(c, counts), Remaining: pick(c, counts), RemainingKnown: flags&128 > 0}
+			a.Concurrency = quota.Concurrency{Limit: int64(pick(c, counts)), Remaining: int64(pick(c, counts)), RemainingKnown: flags&128 > 0}
 		}
 		e := s.Learn(c.now, &f.ticket, Kind{}, &a)
 		if f.ticket.Reading {

@@ -318,7 +318,7 @@ type atOnce struct {
 
 // drawOn has s draw on the limit of requests at the same time of which an answer speaks: on that of another
 // Server, if it is as high, else on one of its own. Zero is no number.
-func (s *Server) drawOn(limit int) {
+func (s *Server) drawOn(limit int64) {
 	c := s.atOnce
 	if c != nil && (limit <= 0 || c.Says(limit)) {
 		return

@@ -147,7 +147,7 @@ func (c *Bound) hear(now monotime.Time, st *quota.Concurrency, f *Ended) (explai
 	switch {
 	case st.Limit > 0:
 		most = atMost(st.Limit)
-	case c.most > 0 && st.Remaining <= c.limit:
+	case c.most > 0 && atMost(st.Remaining) <= c.limit:
 		most = c.limit // some answers say what remains alone
 	}
 	explains = f.Refused && (full || ours > most)
@@ -250,7 +250,7 @@ func (c *Bound) Due(d *limit.Due, f Flight, n int, optimist bool) {
 }
 
 // Says reports whether so many were stated to be allowed in all; zero is no number.
-func (c *Bound) Says(limit int) bool { return limit > 0 && c.most > 0 && c.limit == atMost(limit) }
+func (c *Bound) Says(limit int64) bool { return limit > 0 && c.most > 0 && c.limit == atMost(limit) }
 
 // Stated reports whether the server states how many may be under way.
 func (c *Bound) Stated() bool { return c.most > 0 }
@@ -270,4 +270,4 @@ func (c *Bound) Belief() string {
 }
 
 // atMost returns n, which a server has stated, as a number that can be counted with.
-func atMost(n int) int { return min(max(n, 0), unbounded) }
+func atMost(n int64) int { return int(min(max(n, 0), unbounded)) }

@@ -18,7 +18,7 @@ const start = monotime.Time(1000 * time.Hour)
 // state.
 func TestMost(t *testing.T) {
 	left := func(most, n int) quota.Concurrency {
-		return quota.Concurrency{Limit: most, Remaining: n, RemainingKnown: true}
+		return quota.Concurrency{Limit: int64(most), Remaining: int64(n), RemainingKnown: true}
 	}
 	type answer struct {
 		says     quota.Concurrency
@@ -43,7 +43,7 @@ func TestMost(t *testing.T) {
 		"refusals alone state it":         {[]answer{{left(10, 0), 6, true}}, true, 5},
 		"and what is served allows more":  {[]answer{{left(10, 0), 6, true}, none, none, none}, true, 7},
 		"up to what the server allows":    {[]answer{{left(6, 0), 6, true}, none, none, none, none, none}, true, 6},
-		"nothing is bounded":              {[]answer{{quota.Concurrency{Remaining: math.MaxInt, RemainingKnown: true}, 1, false}}, true, unbounded},
+		"nothing is bounded":              {[]answer{{quota.Concurrency{Remaining: math.MaxInt64, RemainingKnown: true}, 1, false}}, true, unbounded},
 	} {
 		var c Bound
 		for i, a := range test.answers {
@@ -60,7 +60,7 @@ func TestMost(t *testing.T) {
 // request is all that others leave, and a refusal of one is not because too many were under way.
 func TestAfterAPause(t *testing.T) {
 	stated := func(left int) *quota.Concurrency {
-		return &quota.Concurrency{Limit: 10, Remaining: left, RemainingKnown: true}
+		return &quota.Concurrency{Limit: 10, Remaining: int64(left), RemainingKnown: true}
 	}
 	burst := func() (c Bound) {
 		c.Learn(start, stated(9), &Ended{Granted: 1, Latest: 1, N: 1, Underway: 1, Served: true})
