@@ -186,6 +186,11 @@ func (e *entry) take(due, now monotime.Time, n int64, urgent bool) {
 	}
 }
 
+// idle reports whether all is back that was charged.
+func (e *entry) idle(now monotime.Time) bool {
+	return e.all.Idle(now) && (e.unreserved == nil || e.unreserved.Idle(now))
+}
+
 // give takes n back.
 func (e *entry) give(now, went monotime.Time, n int64, urgent bool) {
 	e.all.Give(now, went, n)

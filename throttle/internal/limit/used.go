@@ -21,6 +21,10 @@ type Used struct {
 
 	// Went has how long before At something went, in nanoseconds, and how much, in turns, the oldest first.
 	Went []int64 `json:"went"`
+
+	// Unreserved is the same of what is left of the quota to claims that are not urgent, of which urgent ones take nothing. Nil if
+	// nothing is reserved: then it is Went.
+	Unreserved []int64 `json:"unreserved,omitzero"`
 }
 
 // MaxUsed bounds the quotas of a bucket of which something is remembered.
@@ -102,19 +106,33 @@ func spanOf(q *quota.Quota) time.Duration {
 func (s Stack) Used(now monotime.Time, clock *monotime.Clock) (all []Used) {
 	for i := range s {
 		e := &s[i]
-		if !e.remembers() || e.all.Idle(now) || len(all) == MaxUsed {
+		if !e.remembers() || e.idle(now) || len(all) == MaxUsed {
 			continue
 		}
 		u := Used{Unit: e.quota.Unit, Kind: e.quota.Kind, N: e.quota.N, Span: spanOf(e.quota)}
-		cs := e.all.(remembering).charges(now)
+		cs := []charge{{now, 1}} // the least, if all is back but a part of what is not reserved
+		if !e.all.Idle(now) {
+			cs = e.all.(remembering).charges(now)
+		}
 		last := cs[len(cs)-1].at
-		u.At = clock.Date(last).UTC()
-		for _, c := range cs {
-			u.Went = append(u.Went, int64(last.Sub(c.at)), c.n)
+		u.At, u.Went = clock.Date(last).UTC(), before(last, cs)
+		if e.unreserved != nil {
+			u.Unreserved = []int64{}
+			if !e.unreserved.Idle(now) {
+				u.Unreserved = before(last, e.unreserved.(remembering).charges(now))
+			}
 		}
 		all = append(all, u)
 	}
 	return all
+}
+
+// before returns the Went of charges.
+func before(last monotime.Time, cs []charge) (went []int64) {
+	for _, c := range cs {
+		went = append(went, int64(last.Sub(c.at)), c.n)
+	}
+	return went
 }
 
 // Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one of the
@@ -137,7 +155,7 @@ func (s Stack) Charge(now monotime.Time, all []Used, clock *monotime.Clock) (any
 			for i := range s {
 				if e := &s[i]; !taken[i] && e.remembers() && e.quota.Unit == u.Unit && alike(&u, e.quota) {
 					taken[i] = true
-					if e.all.Idle(now) {
+					if e.idle(now) {
 						e.charge(now, &u, clock)
 						any = true
 					}
@@ -164,15 +182,25 @@ func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 		n, burst := e.quota.N, Most(e.quota)
 		left = min(burst-1+2*max(n, burst), left)
 	}
-	ns := make([]int64, len(u.Went)/2)
-	for i := len(ns) - 1; i >= 0; i-- {
-		ns[i] = min(u.Went[2*i+1], left)
-		left -= ns[i]
-	}
-	for i, n := range ns {
-		if at := min(last.Add(-time.Duration(u.Went[2*i])), now); n > 0 {
-			e.take(at, at, n, false)
+	take := func(l Limit, went []int64, left int64) {
+		ns := make([]int64, len(went)/2)
+		for i := len(ns) - 1; i >= 0; i-- {
+			ns[i] = min(went[2*i+1], left)
+			left -= ns[i]
 		}
+		for i, n := range ns {
+			if at := min(last.Add(-time.Duration(went[2*i])), now); n > 0 {
+				l.Take(at, at, n)
+			}
+		}
+	}
+	take(e.all, u.Went, left)
+	switch {
+	case e.unreserved == nil:
+	case u.Unreserved == nil:
+		take(e.unreserved, u.Went, left)
+	default:
+		take(e.unreserved, u.Unreserved, left)
 	}
 }
 
@@ -184,7 +212,7 @@ func Pruned(all []Used, now time.Time) []Used {
 		if u.At.After(now) {
 			u.At = now
 		}
-		if len(u.Unit) <= maxWord && len(u.Kind) <= maxWord && u.Span > shortest && u.Span <= monotime.Longest && now.Sub(u.At)/2 <= u.Span && inOrder(u.Went) {
+		if len(u.Unit) <= maxWord && len(u.Kind) <= maxWord && u.Span > shortest && u.Span <= monotime.Longest && now.Sub(u.At)/2 <= u.Span && inOrder(u.Went) && (len(u.Unreserved) == 0 || inOrder(u.Unreserved)) {
 			left = append(left, u)
 		}
 	}

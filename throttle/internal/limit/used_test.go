@@ -144,6 +144,56 @@ func TestChargeOfChangedQuotas(t *testing.T) {
 	}
 }
 
+// What urgent claims took is taken, in the next run too, of what is reserved for them first; and what others took of their
+// share is remembered for as long as it takes to come back, which of a bucket is longer than all takes. A file of a run without
+// a reserve does not say whose it was: then all is taken of both.
+func TestChargeOfAReserve(t *testing.T) {
+	for _, test := range []struct {
+		text            string
+		reserve         float64 // of the first run
+		urgent, others  int64
+		later           time.Duration
+		left, forOthers int64
+	}{
+		{"20/h window grid", 0.25, 8, 5, 0, 7, 10},
+		{"20/h window", 0.25, 8, 5, 0, 7, 10},
+		{"20/h log", 0.25, 8, 5, 0, 7, 10},
+		{"20/h log", 0.25, 8, 0, 0, 12, 15},
+		{"20/h estimate", 0.25, 8, 5, 0, 7, 10},
+		{"20/h burst 20", 0.25, 8, 5, 0, 7, 10},
+		{"60/h burst 20", 0.25, 0, 9, 9 * time.Minute, 19, 12}, // one less than there is, since something has to be written
+		{"20/h log", 0, 8, 5, 0, 7, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var clock monotime.Clock
+			clock.Start()
+			made := func(reserve float64) (s Stack) {
+				s.Set(clock.Now(), quota.MustParse(test.text).Explicit(), reserve, clock.Wall(), func(int64, time.Duration) Spread { return Spread{} })
+				return s
+			}
+			a, b := made(test.reserve), made(0.25)
+			for urgent, n := range map[bool]int64{true: test.urgent, false: test.others} {
+				a.Take(clock.Now(), clock.Now(), &Demand{Claims: 1, N: int(n)}, urgent)
+			}
+			time.Sleep(test.later)
+			var used []Used
+			if file, err := json.Marshal(a.Used(clock.Now(), &clock)); err != nil || json.Unmarshal(file, &used) != nil {
+				t.Fatal(err, string(file))
+			}
+			b.Charge(clock.Now(), Pruned(used, time.Now()), &clock)
+			left := func(l Limit) (n int64) {
+				for opens(l, clock.Now(), n, 1) {
+					n++
+				}
+				return n
+			}
+			if all, others := left(b[0].all), left(b[0].unreserved); all != test.left || others != test.forOthers {
+				t.Errorf("%s: %d are left, and %d to others; want %d and %d", test.text, all, others, test.left, test.forOthers)
+			}
+		})
+	}
+}
+
 // A bucket owes in the next run what it owes in this one, for two spans at most: a claim may have cost more than it was
 // expected to.
 func TestChargeOfDebts(t *testing.T) {
@@ -198,6 +248,7 @@ func TestUsedIsBounded(t *testing.T) {
 		"too many":        func(u *Used) { u.Went = make([]int64, 2*maxWent+2) },
 		"the year 1":      func(u *Used) { u.At = time.Time{} },
 		"a great age":     func(u *Used) { u.Went[0] = math.MaxInt64 },
+		"of a reserve":    func(u *Used) { u.Unreserved = []int64{0, 3, 5, 1} },
 		"fine, but later": func(u *Used) { u.At = now.Add(1000 * time.Hour) },
 	} {
 		u := fine
