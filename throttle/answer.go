@@ -406,8 +406,8 @@ func (g *right) freeAnswered(now monotime.Time, a *Answer, void bool) (awaitsEnd
 	return awaitsEnd
 }
 
-// contradicts reports whether not all tenants are refused after all, since a request of l that was sent at an
-// instant was served.
+// contradicts reports whether a request of l that was sent at an instant, and served, shows that not all tenants are
+// refused.
 func (l *Limiter) contradicts(sent monotime.Time) bool {
 	h := l.account.Parent // of all tenants
 	return h != nil && h.refusedSince.Load() != 0 && int64(sent) > h.refusedSince.Load()

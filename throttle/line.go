@@ -49,18 +49,19 @@ type line struct {
 	aside    order.Aside[*expect.Kind, *waiter]
 	sure     limit.Line               // what those need that asked this bucket itself, and surely go in their turn
 	unsure   limit.Line               // what the others need that did: they stand aside, or may step aside when their turn comes
-	direct   int                      // how many all of these are
+	direct   int                      // how many the sure and the unsure are
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
-	waiting  int                      // how many these are, those who stand aside included
+	waiting  int                      // how many wait in this bucket or one below it, those who stand aside included
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    monotime.Timer[*Limiter] // for the next waiter that may go
 	book     blame.Book               // what those wait for who ask
 
-	changed   bool // the bucket is in the tree's changed
-	later     bool // see Limiter.later
-	checks    agenda.Checks
-	nextCheck monotime.Timer[*Limiter]
+	// Of checkBounds, which looks at those who wait whether they miss a bound.
+	changed   bool                     // it is to look at this bucket: that is in the tree's changed; arm
+	later     bool                     // it is to look at each waiter; Limiter.later, heard
+	checks    agenda.Checks            // how often it does, where many wait
+	nextCheck monotime.Timer[*Limiter] // when it does next, if that was put off
 }
 
 type beside = order.Beside[*expect.Kind, *waiter]
@@ -106,15 +107,14 @@ func (w *waiter) waits() bool { return w.entries != nil }
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 
-// isBehind reports whether w, which waits, makes no difference to those before it, be it that it joins or
-// leaves: it is not the first of its row, which alone is about to go, and nobody stands aside until it is known
-// what its kind costs.
+// isBehind reports whether w, which waits, makes no difference to those before it when it joins or leaves: it is not
+// the first of its row, which alone is about to go, and nobody of its kind stands aside.
 func (w *waiter) isBehind() bool {
 	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Like)
 }
 
-// changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: nobody has
-// left a full queue for it, and no timer is late.
+// changesNothing reports whether w has joined and no other waiter goes for that, or is to be looked at: nobody has left
+// a full queue for w, and no timer is late.
 func (w *waiter) changesNothing(now monotime.Time, t *scheduler) bool {
 	return w.isBehind() && !w.l.line.later && len(t.changed) == 0 && t.frozen == 0 && !t.agenda.Due(now)
 }
@@ -255,10 +255,11 @@ const aheadMost = 1000
 // aheadFew bounds how many of those ahead are looked at for a waiter that leaves: many may leave at once.
 const aheadFew = 16
 
-// remaining returns the delay that w, which is in line, has left. If no more than a few stand before it, they
-// are looked at. If more do, it is what was forecast when w joined; or if something has changed since, at most
-// that, and no more than as if all went before it that asked its bucket. Where the forecast is over, the few
-// next before it are a lower bound.
+// remaining returns the delay that w, which is in line, has left:
+//   - If a few stand before w, or the forecast of when it joined is over, from the few next before it. Where more
+//     stand there, that is a lower bound.
+//   - Else, if nothing has changed since w joined, as forecast then.
+//   - Else as if all that asked the bucket went before w, but no longer than was forecast.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
 	ahead, most := predecessors{}, now.Add(monotime.Longest)
 	switch {
@@ -300,9 +301,9 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	}
 }
 
-// addGuests adds to ahead those of row i in the line of l who come from a bucket below, and others who wait
-// there: all of a bucket only if it would let all of them go at once; else the one in the line of l alone, as
-// the others may not be able to follow it. Of the buckets below, those whose claims stand first count.
+// addGuests adds to ahead those of row i in the line of l who come from a bucket below, its guests. If a bucket would
+// let all that wait there go at once, all count with its guest; else the guest alone, as the others may not be able to
+// follow it. No more than aheadMost guests are looked at, the first ones.
 func (l *Limiter) addGuests(ahead *predecessors, i int, w *waiter, now monotime.Time) {
 	most := aheadMost
 	for guest := range l.line.Row(i) {
@@ -322,9 +323,9 @@ func (l *Limiter) addGuests(ahead *predecessors, i int, w *waiter, now monotime.
 	}
 }
 
-// allAged reports whether all of row i, whose priority is lower than that of w, surely go before w: their ranks
-// are better. But w may pass them where only the reserve delays them, which w may use; and where flows go in
-// turns, and some of them may have to let others from below pass.
+// allAged reports whether all of row i, whose priority is lower than that of w, surely go before w, since their ranks
+// are better. That is not sure in two cases: only the reserve may delay them, which w may use; and flows go in turns,
+// where some of them may have to let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
 	mayPass := l.Reserve > 0 && w.Urgent || len(l.tree.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)

@@ -43,8 +43,8 @@ type scheduler struct {
 	agenda     agenda.Agenda[*Limiter] // when somebody is due in each bucket: arm sets its timer by that, and run looks first at those whose timer is late
 	claimCount uint64                  // numbers the claims
 	flows      limit.Flows             // what those need who wait, by the names of flows
-	lookAt     order.Set[*waiter]      // waiters that unlock is to look at: who must not wait, but for calls of stores; and who has lined up while the tree was frozen, and may be hasty
-	lostHope   bool                    // unlock is to look at those now: a call has ended, or somebody has left the line of a bucket above
+	lookAt     order.Set[*waiter]      // waiters that unlock looks at: those that may wait for calls of stores alone, and those that lined up while the tree was frozen and may be hasty
+	lostHope   bool                    // unlock looks at them now, since a call has ended, or somebody has left the line of a bucket above
 	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
 	lastChange monotime.Time           // instant of the latest move, which may let somebody go
 	lastNews   monotime.Time           // instant of the latest change: of a move that is more than that a waiter has left
@@ -66,8 +66,8 @@ func (l *Limiter) run(now monotime.Time) {
 	}
 }
 
-// advance has the next claims of l, and of the buckets above it, take the places of those that left; and those
-// of other buckets who are to step aside for what one of their kind costs that has gone.
+// advance has the next claims of l, and of the buckets above it, take the places of those that left. If a claim has
+// gone whose kind has yet to show what it costs, others of that kind step aside, in whichever bucket they wait.
 func (l *Limiter) advance(now monotime.Time) {
 	l.account.kinds.Begun(now, l.account.wake)
 	for b := l; b != nil; b = b.Parent {
@@ -123,9 +123,9 @@ func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// nobody is a bucket that has heard nothing of its server, and alone is what goes before a claim that goes
-// first: nothing. Nobody changes them. There is one alone for all, since another would lie on the stack of each
-// goroutine that waits.
+// nobody is a bucket that has heard nothing of its server. alone is what goes before a claim that goes first:
+// nothing. Both are never changed. All share one alone, since a second one would lie on the stack of each goroutine
+// that waits.
 var nobody, alone = new(Limiter), new(predecessors)
 
 // mayStandStill reports whether a token of l, in some unit that somebody waits for, is further away than the
@@ -155,8 +155,8 @@ func (l *Limiter) promote(now monotime.Time) {
 	}
 }
 
-// peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and
-// for those above them: what l has learned counts for them too.
+// peers calls f for the other buckets in which claims wait, and which draw on the same limits of the server as l; and
+// for the buckets above these. What l has learned counts for them, too.
 func (l *Limiter) peers(f func(b *Limiter)) {
 	if !l.account.sharers.Any() {
 		return
@@ -168,8 +168,8 @@ func (l *Limiter) peers(f func(b *Limiter)) {
 	}
 }
 
-// release takes in that w, which stands in the line of the root, leaves that by the delay d: it is granted, at
-// an instant; or it is refused; or a bucket below delays it, to whose line it goes back.
+// release has w leave the line of the root, as its delay d says: w is granted, at an instant; or it is refused; or a
+// bucket below delays it, and w goes back to the line of that one.
 func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.Time) {
 	asked := w.l // another claim may use w once it has ended
 	switch {
@@ -402,8 +402,8 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// prepare is called before a claim is looked at. It forgets a hold that is long over, starts the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer
-// is late.
+// prepare is called before a claim is looked at. A hold that is long over is forgotten; a bucket that is new, or has
+// idled, starts slowly; and claims that are due, but whose timer is late, go first.
 func (l *Limiter) prepare(now monotime.Time) {
 	l.hold.Forget(now)
 	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused

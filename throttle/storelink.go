@@ -27,9 +27,8 @@ import (
 // from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one
 // does not return, no other is made.
 //
-// The lock of the tree protects the storeLink, but for tries, learned and stopListening, which the call under
-// way alone writes: without the lock, but for stopListening, which sayFarewell reads also while a call does not
-// return.
+// The lock of the tree protects the storeLink, but for tries and learned, which the call under way alone uses. It alone
+// writes stopListening, too, with the lock, since sayFarewell reads that even while a call does not return.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease

@@ -212,18 +212,21 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	return d
 }
 
-// waitsFor finds a cause for d, which has none: what w waits for is what the first of those ahead of it wait
-// for. They may have gone meanwhile: then it is what any of the first in line waits for, or what w itself does.
+// waitsFor finds a cause for d, which has none: what the first waiters ahead of w wait for. If these have gone
+// meanwhile, it is what any first waiter waits for, or else what delays w itself.
 func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 	w.sharing(now, d, true)
 	w.sharing(now, d, false)
 	w.blocked(now, d)
 }
 
-// sharing finds a cause for d if it has none: what the first in some line on the way of w waits for, if that
-// one holds w back. The first of w's own row does. That of another row does if it waits for the bucket of that
-// line; but if it must only not use what is reserved, and w may, it does not. If ahead is set, those alone
-// count that go before w. While buckets are being changed, all wait for that.
+// sharing finds a cause for d if it has none: what the first of some line on the way of w waits for, if that one
+// holds w back:
+//   - The first of w's own row does.
+//   - The first of another row does if the bucket of that line delays it; but not if it must only leave what is
+//     reserved, and w may use that.
+//
+// If ahead is set, only waiters that go before w count. While the tree is frozen, all wait for the change.
 func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {
 	if d.Cause == "" && w.l.tree.frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
