@@ -179,7 +179,7 @@ func Log(logger *slog.Logger) *Trace {
 		Answered: func(e Answered) { l.Answered(e.logged(), e.Refused, e.Status, e.Held) },
 		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refused, e.Status, e.Err) },
 		GaveUp: func(e GaveUp) {
-			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
+			l.GaveUp(e.logged(), logline.End{Reason: string(e.Reason), Attempts: e.Attempts, Status: e.Status, Err: e.Err, Because: e.Because, Delay: e.Delay, Wait: e.Wait, Waits: e.Waits})
 		},
 		StoreEvent: l.StoreEvent,
 	}

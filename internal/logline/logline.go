@@ -111,20 +111,30 @@ func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) 
 	l.write(r, slog.LevelWarn, "request refused by the server", attrs)
 }
 
-// GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the
-// error behind the reason; and for how long since then it backed off, and waited.
-func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error, delay, wait time.Duration, waits []throttle.Wait) {
-	waits = byLabel(waits)
-	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err)), text("advice", notAgain[reason])}
-	attrs = append(attrs, refused(because)...)
-	if delay > 0 {
-		attrs = append(attrs, slog.Duration("backoff", delay))
+// End says why a request is not sent again, what became of its latest attempt, and for how long since then it backed
+// off, and waited.
+type End struct {
+	Reason           string
+	Attempts, Status int
+	Err              error // of the latest attempt
+	Because          error // behind the reason
+	Delay, Wait      time.Duration
+	Waits            []throttle.Wait
+}
+
+// GaveUp notes that a request is not sent again.
+func (l *Log) GaveUp(r Request, e End) {
+	waits := byLabel(e.Waits)
+	attrs := []slog.Attr{slog.String("reason", e.Reason), slog.Int("attempts", e.Attempts), number("status", e.Status), text("error", kind(e.Err)), text("advice", notAgain[e.Reason])}
+	attrs = append(attrs, refused(e.Because)...)
+	if e.Delay > 0 {
+		attrs = append(attrs, slog.Duration("backoff", e.Delay))
 	}
 	level := slog.LevelWarn
-	if reason == "canceled" {
+	if e.Reason == "canceled" {
 		level = slog.LevelInfo // the caller wanted it so
 	}
-	l.write(r, level, "request not sent again", append(append(attrs, waited(wait, waits)...), all(waits)))
+	l.write(r, level, "request not sent again", append(append(attrs, waited(e.Wait, waits)...), all(waits)))
 }
 
 // StoreEvent notes what happened to a Store.

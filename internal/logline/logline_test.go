@@ -54,7 +54,7 @@ func TestAdviceWhereARequestIsNotSentAgain(t *testing.T) {
 		"canceled": "",
 	} {
 		var b bytes.Buffer
-		newLog(&b).GaveUp(request(t, "a"), reason, 1, 429, nil, nil, 0, 0, nil)
+		newLog(&b).GaveUp(request(t, "a"), End{Reason: reason, Attempts: 1, Status: 429})
 		_, got, _ := strings.Cut(b.String(), "status=429")
 		if got = strings.TrimSpace(got); got != want {
 			t.Errorf("%s: got %s, want %s", reason, got, want)
@@ -114,9 +114,9 @@ func TestOneLineASecond(t *testing.T) {
 		l.BackedOff(request(t, "c"), time.Second, false, 503, nil)
 		l.BackedOff(request(t, "c"), 2*time.Second, false, 503, nil)
 		l.BackedOff(request(t, "e"), 2*time.Second, true, 429, nil)
-		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill}, 0, 0, nil)
-		l.GaveUp(request(t, "d"), "deadline", 1, 0, io.EOF, &throttle.Error{Err: throttle.ErrDeadline}, time.Second, 3*time.Second, waits)
-		l.GaveUp(request(t, "e"), "canceled", 1, 0, io.EOF, context.Canceled, time.Second, 0, nil)
+		l.GaveUp(request(t, "c"), End{Reason: "wait", Attempts: 2, Status: 503, Because: &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill}})
+		l.GaveUp(request(t, "d"), End{"deadline", 1, 0, io.EOF, &throttle.Error{Err: throttle.ErrDeadline}, time.Second, 3 * time.Second, waits})
+		l.GaveUp(request(t, "e"), End{Reason: "canceled", Attempts: 1, Err: io.EOF, Because: context.Canceled, Delay: time.Second})
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreBack, Down: time.Minute})
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "d", Kind: throttle.StoreDown, Err: io.EOF})
 		l.StoreEvent(throttle.StoreEvent{Bucket: "secret", Label: "far", Kind: throttle.StoreDown, Err: fmt.Errorf("secret: %w", context.DeadlineExceeded)})
