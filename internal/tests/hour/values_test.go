@@ -3,9 +3,12 @@ package hour
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // values says where each value of a type stands that people see in many places: by its name where that ends in .go or
@@ -70,6 +73,44 @@ func TestValuesAreEverywhere(t *testing.T) {
 	for kind, places := range values {
 		if found[kind] < 2*len(places) {
 			t.Errorf("api/pacer.txt has %d values of %s", found[kind]/len(places), kind)
+		}
+	}
+}
+
+// TestFactsOfAStoreAreEverywhere: a fact that is not passed on is zero at the other end, without an error.
+func TestFactsOfAStoreAreEverywhere(t *testing.T) {
+	for _, side := range []struct {
+		of     reflect.Type
+		places []string // each fact stands in a file of each
+	}{
+		{reflect.TypeFor[store.Request](), []string{"throttle/store/*.go", "redisquota/*.go"}},
+		{reflect.TypeFor[store.Reply](), []string{"throttle/store/*.go", "redisquota/reply.go", "throttle/internal/lease/*.go throttle/storelink.go"}},
+	} {
+		for _, place := range side.places {
+			code := ""
+			var files []string
+			for pattern := range strings.FieldsSeq(place) {
+				found, err := filepath.Glob(filepath.Join(root, pattern))
+				if err != nil || len(found) == 0 {
+					t.Fatal(pattern, err)
+				}
+				files = append(files, found...)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if base := filepath.Base(file); base != "store.go" && !strings.HasSuffix(base, "_test.go") { // that has the types
+					code += string(text)
+				}
+			}
+			for i := range side.of.NumField() {
+				name := side.of.Field(i).Name
+				if !regexp.MustCompile(`(?m)^[^/\n]*(\.` + name + `\b|\b` + name + `:)`).MatchString(code) {
+					t.Errorf("%s lacks %v.%s", place, side.of, name)
+				}
+			}
 		}
 	}
 }
