@@ -181,8 +181,8 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 	return o
 }
 
-// endWith ends what is under way with an answer, and says in o what that means; see answered. It requires that mu is
-// held, in a change of g.l.
+// endWith ends what is under way with an answer, and says in o what that means; see answered. It requires that
+// mu is held, in a change of g.l.
 func (g *right) endWith(now monotime.Time, o *Outcome, a, told *Answer, alone time.Duration) {
 	l, void := g.l, told.Refused || told.Lost // nothing was done
 	if a.Spent != nil {
@@ -406,8 +406,8 @@ func (g *right) freeAnswered(now monotime.Time, a *Answer, void bool) (awaitsEnd
 	return awaitsEnd
 }
 
-// contradicts reports whether a request of l that was sent at an instant, and served, shows that not all tenants are
-// refused.
+// contradicts reports whether a request of l that was sent at an instant, and served, shows that not all
+// tenants are refused.
 func (l *Limiter) contradicts(sent monotime.Time) bool {
 	h := l.account.Parent // of all tenants
 	return h != nil && h.refusedSince.Load() != 0 && int64(sent) > h.refusedSince.Load()

@@ -56,8 +56,8 @@ func TestTablesOfWaiting(t *testing.T) {
 	}
 }
 
-// tests says what the tests of this package are about, and in which files: first those of one bucket, then those
-// of several, and of a Store; then models and whole programs; then what tests need.
+// tests says what the tests of this package are about, and in which files: first those of one bucket, then
+// those of several, and of a Store; then models and whole programs; then what tests need.
 var tests = []struct{ what, files string }{
 	{"a bucket and its quotas", "throttle kind kind_example stack unit fields inflight cost cost_example"},
 	{"Allow, and what goes at a glance, without the lock", "allow atonce"},

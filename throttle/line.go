@@ -107,14 +107,14 @@ func (w *waiter) waits() bool { return w.entries != nil }
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 
-// isBehind reports whether w, which waits, makes no difference to those before it when it joins or leaves: it is not
-// the first of its row, which alone is about to go, and nobody of its kind stands aside.
+// isBehind reports whether w, which waits, makes no difference to those before it when it joins or leaves: it
+// is not the first of its row, which alone is about to go, and nobody of its kind stands aside.
 func (w *waiter) isBehind() bool {
 	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Like)
 }
 
-// changesNothing reports whether w has joined and no other waiter goes for that, or is to be looked at: nobody has left
-// a full queue for w, and no timer is late.
+// changesNothing reports whether w has joined and no other waiter goes for that, or is to be looked at: nobody
+// has left a full queue for w, and no timer is late.
 func (w *waiter) changesNothing(now monotime.Time, t *scheduler) bool {
 	return w.isBehind() && !w.l.line.later && len(t.changed) == 0 && t.frozen == 0 && !t.agenda.Due(now)
 }
@@ -256,8 +256,8 @@ const aheadMost = 1000
 const aheadFew = 16
 
 // remaining returns the delay that w, which is in line, has left:
-//   - If a few stand before w, or the forecast of when it joined is over, from the few next before it. Where more
-//     stand there, that is a lower bound.
+//   - If a few stand before w, or the forecast of when it joined is over, from the few next before it. Where
+//     more stand there, that is a lower bound.
 //   - Else, if nothing has changed since w joined, as forecast then.
 //   - Else as if all that asked the bucket went before w, but no longer than was forecast.
 func (w *waiter) remaining(now monotime.Time) (d delay) {
@@ -301,9 +301,9 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	}
 }
 
-// addGuests adds to ahead those of row i in the line of l who come from a bucket below, its guests. If a bucket would
-// let all that wait there go at once, all count with its guest; else the guest alone, as the others may not be able to
-// follow it. No more than aheadMost guests are looked at, the first ones.
+// addGuests adds to ahead those of row i in the line of l who come from a bucket below, its guests. If a bucket
+// would let all that wait there go at once, all count with its guest; else the guest alone, as the others may
+// not be able to follow it. No more than aheadMost guests are looked at, the first ones.
 func (l *Limiter) addGuests(ahead *predecessors, i int, w *waiter, now monotime.Time) {
 	most := aheadMost
 	for guest := range l.line.Row(i) {
@@ -323,9 +323,9 @@ func (l *Limiter) addGuests(ahead *predecessors, i int, w *waiter, now monotime.
 	}
 }
 
-// allAged reports whether all of row i, whose priority is lower than that of w, surely go before w, since their ranks
-// are better. That is not sure in two cases: only the reserve may delay them, which w may use; and flows go in turns,
-// where some of them may have to let others from below pass.
+// allAged reports whether all of row i, whose priority is lower than that of w, surely go before w, since their
+// ranks are better. That is not sure in two cases: only the reserve may delay them, which w may use; and flows
+// go in turns, where some of them may have to let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
 	mayPass := l.Reserve > 0 && w.Urgent || len(l.tree.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)

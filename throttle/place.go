@@ -12,8 +12,8 @@ import (
 // This file says who goes before whom when the server has refused a claim, or has served one that went ahead of others:
 // answer.go asks it. What a server is believed to refuse is for package adaptive.
 
-// letOthersAhead puts the waiters of l that were refused before, and still yield, behind claims that come before the
-// end of the hold: one of the latter goes ahead after it. Those that yield keep their order.
+// letOthersAhead puts the waiters of l that were refused before, and still yield, behind claims that come
+// before the end of the hold: one of the latter goes ahead after it. Those that yield keep their order.
 func (l *Limiter) letOthersAhead(now monotime.Time) {
 	for i, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
 		if w.l == l && l.server.Yields(w.place.past, l.hold.Until()+monotime.Time(i)) {
@@ -26,9 +26,9 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 	l.letAnotherAhead()
 }
 
-// letAnotherAhead lets a claim go ahead after the hold that is not the first in line, if the server is known to refuse
-// the kind of the first, or refuses one claim after the other. Else, of many claims that are made at once and always
-// refused, each would go ahead once.
+// letAnotherAhead lets a claim go ahead after the hold that is not the first in line, if the server is known to
+// refuse the kind of the first, or refuses one claim after the other. Else, of many claims that are made at
+// once and always refused, each would go ahead once.
 func (l *Limiter) letAnotherAhead() {
 	all := l.line.FirstAnd(func(w *waiter) bool { return w.l == l && w.place.past == nil })
 	if i := l.server.Ahead(len(all), func(i int) *adaptive.Kind { return &all[i].Kind }); i > 0 {
@@ -42,8 +42,9 @@ func (l *Limiter) letAnotherAhead() {
 	}
 }
 
-// letOthersPass is called when g was served, which went ahead of claims that the server may refuse whatever happens.
-// Those that stood before g in line let others pass, each no more than so many times. Order.Pass says who goes where.
+// letOthersPass is called when g was served, which went ahead of claims that the server may refuse whatever
+// happens. Those that stood before g in line let others pass, each no more than so many times. Order.Pass says
+// who goes where.
 func (l *Limiter) letOthersPass(g *right, times int) {
 	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, Normal), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
 		w.leave()
@@ -52,11 +53,12 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 	}
 }
 
-// fallBack returns the rank behind which the claim falls that the server refused now; zero if it keeps its place.
-// Alone is for how long it waits out of line; zero if it does not.
-//   - After two refusals in a row, of whichever claims, all who wait go before it, also those that were refused.
-//   - Where claims that went first again were refused again, the next eight go before it; or, if it waits out of
-//     line, those that come meanwhile.
+// fallBack returns the rank behind which the claim falls that the server refused now; zero if it keeps its
+// place. Alone is for how long it waits out of line; zero if it does not.
+//   - After two refusals in a row, of whichever claims, all who wait go before it, also those that were
+//     refused.
+//   - Where claims that went first again were refused again, the next eight go before it; or, if it waits out
+//     of line, those that come meanwhile.
 //
 // If another claim is to go at once, that one is chosen now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {

@@ -66,8 +66,9 @@ func (l *Limiter) run(now monotime.Time) {
 	}
 }
 
-// advance has the next claims of l, and of the buckets above it, take the places of those that left. If a claim has
-// gone whose kind has yet to show what it costs, others of that kind step aside, in whichever bucket they wait.
+// advance has the next claims of l, and of the buckets above it, take the places of those that left. If a claim
+// has gone whose kind has yet to show what it costs, others of that kind step aside, in whichever bucket they
+// wait.
 func (l *Limiter) advance(now monotime.Time) {
 	l.account.kinds.Begun(now, l.account.wake)
 	for b := l; b != nil; b = b.Parent {
@@ -124,8 +125,8 @@ func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 }
 
 // nobody is a bucket that has heard nothing of its server. alone is what goes before a claim that goes first:
-// nothing. Both are never changed. All share one alone, since a second one would lie on the stack of each goroutine
-// that waits.
+// nothing. Both are never changed. All share one alone, since a second one would lie on the stack of each
+// goroutine that waits.
 var nobody, alone = new(Limiter), new(predecessors)
 
 // mayStandStill reports whether a token of l, in some unit that somebody waits for, is further away than the
@@ -155,8 +156,8 @@ func (l *Limiter) promote(now monotime.Time) {
 	}
 }
 
-// peers calls f for the other buckets in which claims wait, and which draw on the same limits of the server as l; and
-// for the buckets above these. What l has learned counts for them, too.
+// peers calls f for the other buckets in which claims wait, and which draw on the same limits of the server as
+// l; and for the buckets above these. What l has learned counts for them, too.
 func (l *Limiter) peers(f func(b *Limiter)) {
 	if !l.account.sharers.Any() {
 		return
@@ -168,8 +169,8 @@ func (l *Limiter) peers(f func(b *Limiter)) {
 	}
 }
 
-// release has w leave the line of the root, as its delay d says: w is granted, at an instant; or it is refused; or a
-// bucket below delays it, and w goes back to the line of that one.
+// release has w leave the line of the root, as its delay d says: w is granted, at an instant; or it is refused;
+// or a bucket below delays it, and w goes back to the line of that one.
 func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.Time) {
 	asked := w.l // another claim may use w once it has ended
 	switch {
@@ -402,8 +403,8 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// prepare is called before a claim is looked at. A hold that is long over is forgotten; a bucket that is new, or has
-// idled, starts slowly; and claims that are due, but whose timer is late, go first.
+// prepare is called before a claim is looked at. A hold that is long over is forgotten; a bucket that is new,
+// or has idled, starts slowly; and claims that are due, but whose timer is late, go first.
 func (l *Limiter) prepare(now monotime.Time) {
 	l.hold.Forget(now)
 	forgot := false // at which rate the server served: who waits by it may go sooner, also if this claim is refused

@@ -27,8 +27,9 @@ import (
 // from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one
 // does not return, no other is made.
 //
-// The lock of the tree protects the storeLink, but for tries and learned, which the call under way alone uses. It alone
-// writes stopListening, too, with the lock, since sayFarewell reads that even while a call does not return.
+// The lock of the tree protects the storeLink, but for tries and learned, which the call under way alone uses.
+// It alone writes stopListening, too, with the lock, since sayFarewell reads that even while a call does not
+// return.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease

@@ -432,8 +432,8 @@ func (l *Limiter) lock() (now monotime.Time) {
 	return l.clock.Now()
 }
 
-// unlock releases the lock of the tree, and sets how claims of l go from now on. Before that, claims are refused that
-// must not wait, and that no call of a Store can help any more.
+// unlock releases the lock of the tree, and sets how claims of l go from now on. Before that, claims are
+// refused that must not wait, and that no call of a Store can help any more.
 func (l *Limiter) unlock() {
 	t := l.tree
 	for t.lostHope && t.frozen == 0 {

@@ -107,9 +107,9 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 // knows while the tree is frozen.
 func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart || t.frozen > 0 }
 
-// pass gives w, which is in no line, the rank before all others if these wait for a slow start, and w is hasty. It
-// reports whether it does. Not while the tree is frozen, when others have yet to come back to their places: then w is
-// looked at again when it is not.
+// pass gives w, which is in no line, the rank before all others if these wait for a slow start, and w is hasty.
+// It reports whether it does. Not while the tree is frozen, when others have yet to come back to their places:
+// then w is looked at again when it is not.
 func (w *waiter) pass(now monotime.Time) (passes bool) {
 	if passes = w.Haste.Latest != 0 && w.l.server.Hasty(w.Haste) <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
 		w.rank, w.flow.name = 0, ofOneAlone(w)
@@ -220,11 +220,11 @@ func (w *waiter) waitsFor(now monotime.Time, d *delay) {
 	w.blocked(now, d)
 }
 
-// sharing finds a cause for d if it has none: what the first of some line on the way of w waits for, if that one
-// holds w back:
+// sharing finds a cause for d if it has none: what the first of some line on the way of w waits for, if that
+// one holds w back:
 //   - The first of w's own row does.
-//   - The first of another row does if the bucket of that line delays it; but not if it must only leave what is
-//     reserved, and w may use that.
+//   - The first of another row does if the bucket of that line delays it; but not if it must only leave what
+//     is reserved, and w may use that.
 //
 // If ahead is set, only waiters that go before w count. While the tree is frozen, all wait for the change.
 func (w *waiter) sharing(now monotime.Time, d *delay, ahead bool) {

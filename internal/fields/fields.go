@@ -1,8 +1,9 @@
-// Package fields finds mistakes in the fields of a configuration that no type forbids: durations to which somebody
-// forgot the unit, fields that do nothing without another one, nil pointers in interfaces, names that are none, and
-// texts and shares that are not allowed.
+// Package fields finds mistakes in the fields of a configuration that no type forbids: durations to which
+// somebody forgot the unit, fields that do nothing without another one, nil pointers in interfaces, names that
+// are none, and texts and shares that are not allowed.
 //
-// In come structs, out come sentences about their fields, by name. The package does not know what the fields mean.
+// In come structs, out come sentences about their fields, by name. The package does not know what the fields
+// mean.
 package fields
 
 import (

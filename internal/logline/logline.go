@@ -111,8 +111,8 @@ func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) 
 	l.write(r, slog.LevelWarn, "request refused by the server", attrs)
 }
 
-// End says why a request is not sent again, what became of its latest attempt, and for how long since then it backed
-// off, and waited.
+// End says why a request is not sent again, what became of its latest attempt, and for how long since then it
+// backed off, and waited.
 type End struct {
 	Reason           string
 	Attempts, Status int
