@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -110,6 +111,22 @@ func TestFactsOfAStoreAreEverywhere(t *testing.T) {
 				if !regexp.MustCompile(`(?m)^[^/\n]*(\.` + name + `\b|\b` + name + `:)`).MatchString(code) {
 					t.Errorf("%s lacks %v.%s", place, side.of, name)
 				}
+			}
+		}
+	}
+}
+
+// TestStateIsOnThePage: what State says of a bucket and of its limits, but for what a caller has set, is read for the
+// page.
+func TestStateIsOnThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "pacerdebug/view.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[throttle.State](), reflect.TypeFor[throttle.Level]()} {
+		for i := range of.NumField() {
+			if name := of.Field(i).Name; name != "Value" && !regexp.MustCompile(`\.`+name+`\b`).Match(page) {
+				t.Errorf("pacerdebug/view.go does not show %v.%s", of, name)
 			}
 		}
 	}
