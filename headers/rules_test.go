@@ -386,6 +386,7 @@ var rules = map[string][]ruleCase{
 		{"Meta, of an account that has nothing left", []string{"X-Ad-Account-Usage", `{"acc_id_util_pct":100,"reset_time_duration":240}`}, `"acc_id_util_pct" 0/100 percent in 4m0s`},
 		{"Meta, of an account that did nothing", []string{"X-Ad-Account-Usage", `{"acc_id_util_pct":0,"reset_time_duration":0}`}, `"acc_id_util_pct" 100/100 percent`},
 		{"Meta, insights", []string{"X-Fb-Ads-Insights-Throttle", `{"app_id_util_pct":100,"acc_id_util_pct":10}`}, `"acc_id_util_pct" 90/100 percent, "app_id_util_pct" 0/100 percent`},
+		{"Meta, a use case that has nothing left", []string{"X-Business-Use-Case-Usage", `{"1":[{"type":"ads","call_count":100,"total_time":20,"estimated_time_to_regain_access":19}]}`}, `"1/ads/call_count" 0/100 percent in 19m0s, "1/ads/total_time" 80/100 percent, retry 19m0s`},
 		{"as Meta writes it, by another", []string{"X-Acme-Usage", `{"call_count":95,"total_time":20,"estimated_time_to_regain_access":19}`}, `"call_count" 5/100 percent, "total_time" 80/100 percent, retry 19m0s`},
 		{"the load of a server", []string{"X-Acme-Usage", `{"cpu_pct":40}`}, `nothing`},
 		{"Codex", []string{"X-Codex-Primary-Used-Percent", "50", "X-Codex-Primary-Reset-After-Seconds", "14845", "X-Codex-Primary-Window-Minutes", "300"}, `"codex-primary" 50/100 percent in 4h7m25s per 5h0m0s`},

@@ -208,19 +208,24 @@ func appendShares(limits []Limit, f *found, text string) []Limit {
 func percentLeft(used float64) int64 { return int64(100 - min(max(used, 0), 100)) }
 
 func (p *percents) append(limits []Limit, prefix string, h *hints) []Limit {
+	var regained value.Delay
+	if p.Regained > 0 {
+		d := time.Duration(min(p.Regained, MaxRetryAfter.Minutes()) * float64(time.Minute))
+		regained = value.Delay{In: d, Resolution: time.Minute, Known: true}
+		h.other = h.other.Longer(regained)
+	}
 	for _, m := range [...]struct {
 		name    string
 		percent *float64
 	}{{"call_count", p.Calls}, {"total_cputime", p.CPU}, {"total_time", p.Time}} {
-		if m.percent != nil {
-			limits = append(limits, Limit{
-				Name: value.CleanName(prefix + m.name), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(*m.percent), true},
-			})
+		if m.percent == nil {
+			continue
 		}
-	}
-	if p.Regained > 0 {
-		d := time.Duration(min(p.Regained, MaxRetryAfter.Minutes()) * float64(time.Minute))
-		h.other = h.other.Longer(value.Delay{In: d, Resolution: time.Minute, Known: true})
+		l := Limit{Name: value.CleanName(prefix + m.name), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(*m.percent), true}}
+		if l.Remaining.N == 0 && regained.Known { // of one that is not used up, it is not said when it is restored
+			l.Reset = Reset(value.ResetIn(regained.In, regained.Resolution))
+		}
+		limits = append(limits, l)
 	}
 	return limits
 }
