@@ -19,8 +19,9 @@ const MaxBody = 64 << 10
 //   - how long to wait: Google (google.rpc.RetryInfo), Discord, Telegram, Dropbox,
 //     Shopify's GraphQL API, whose points it follows from, and any that writes a word for it as the
 //     key of an error, or of one in a list of errors, also in its extensions, as GraphQL has them:
-//     retry_after, Retry-After, retryAfterSec, retry_in_seconds, wait_seconds, backoff; Bungie
-//     (ThrottleSeconds), Sportmonks (resets_in_seconds), WSO2 (nextAccessTime);
+//     retry_after, Retry-After, retryAfterSec, retry_in_seconds, wait_seconds, backoff, each with a
+//     number of seconds, a duration or an instant; Bungie (ThrottleSeconds), Sportmonks
+//     (resets_in_seconds), WSO2 (nextAccessTime);
 //   - which limits are used up: Google (google.rpc.QuotaFailure and ErrorInfo), Discord's
 //     global one, the policies that a problem of the IETF draft names, Shopify's points, Stack
 //     Exchange's quota_remaining;

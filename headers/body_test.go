@@ -104,6 +104,12 @@ var bodies = []struct {
 		// https://developer.monday.com/api-reference/docs/rate-limits, and any GraphQL API (https://spec.graphql.org, 7.1.2)
 		"monday.com", `{"data":{"retry_in_seconds":9},"errors":[{"message":"Complexity budget exhausted","extensions":{"code":"COMPLEXITY_BUDGET_EXHAUSTED","status_code":429,"retry_in_seconds":48}}]}`, `retry 48s`,
 	},
+	{"with a mark of the order of its bytes", "\ufeff" + `{"retry_after":5}`, `retry 5s`}, // RFC 8259, 8.1
+	{"an instant by mistake", `{"error":{"retry_after":1772452805}}`, `retry 5s`},
+	{"an instant in milliseconds by mistake", `{"error":{"retry_after":1772452805000}}`, `retry 5s`},
+	{"an instant in writing", `{"error":{"retryAfter":"2026-03-02T12:00:05Z"}}`, `retry 5s`},
+	{"an instant that is long past", `{"error":{"retryAfter":"2026-01-02T12:00:05Z"}}`, `nothing`},
+	{"no delay", `{"error":{"retryAfter":"soon","retry_in":""}}`, `nothing`},
 	{"Infura", `{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"data":{"current_rps":13.333,"allowed_rps":10.0,"backoff_seconds":30.0}}}`, `retry 30s`},
 	{"Zscaler", `{"message":"Rate Limit (1/SECOND) exceeded","Retry-After":"2 seconds"}`, `retry 2s`},
 	{"a duration in words", `{"retry_after":"2 seconds"}`, `retry 2s`},

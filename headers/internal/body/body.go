@@ -18,6 +18,7 @@ import (
 // nothing. A Delay is cut down to most.
 func Read(prefix []byte, most time.Duration) *Facts {
 	r := &reader{most: most}
+	prefix = bytes.TrimPrefix(prefix, []byte("\ufeff")) // which may be ignored (RFC 8259, 8.1)
 	jsonscan.Scan(prefix, wanted, func(path, text []byte) {
 		read := readerOf(unwrapped(path))
 		switch {

@@ -12,7 +12,7 @@ import (
 type Facts struct {
 	Limits  []Limit
 	Delay   value.Delay // how long to wait
-	Next    string      // until when to wait, an instant in writing
+	Next    string      // until when to wait, an instant in writing, or as a number
 	Else    value.Delay // how long to wait if neither the body nor a header says it
 	Refusal refusal.Refusal
 }

@@ -46,14 +46,21 @@ func (r *reader) duration(text string) {
 	}
 }
 
-// delay reads a delay that is a number of seconds or a duration.
+// delay reads a delay that is a number of seconds or a duration, or an instant in its place.
 func (r *reader) delay(text string) {
-	if _, ok := value.ParseNumber(text); ok {
+	switch n, ok := value.ParseNumber(text); {
+	case ok && n.Whole >= firstEpoch:
+		r.facts.Next = text
+	case ok:
 		r.seconds(text)
-		return
+	default:
+		r.duration(text)
+		r.next(text)
 	}
-	r.duration(text)
 }
+
+// firstEpoch is the least number that is an instant and no delay, as value.ParseDelay reads it: a second of 2001.
+const firstEpoch = 1e9
 
 // millis reads a delay that is a number of milliseconds.
 func (r *reader) millis(text string) {
