@@ -80,9 +80,9 @@ type Server struct {
 	Dialect Dialect
 
 	// Latency is the time from the verdict, which is made when the request arrives,
-	// until the request is served or refused. It ends early if the client goes away, which
-	// net/http sees of a request without a body alone, and after Close.
-	// If zero or negative, there is none.
+	// until the request is served or refused. It ends early if the client of a request
+	// without a body goes away (net/http does not see it while a body is not read), and
+	// when Close ends all requests. If zero or negative, there is none.
 	Latency time.Duration
 
 	// Status is the status of a refusal. If zero, it is 429. A number that is no status,
