@@ -34,21 +34,23 @@ func atOnce(client *http.Client, n int) int {
 	return int(served.Load())
 }
 
-// Bursts that must not wait get a fifth of what a server grants that says nothing, since a pace has one request go after
-// the other, and all of it by a quota: docs/waiting.md, "Before anything is known of a host".
+// Bursts that must not wait get three quarters of what a server grants that says nothing, once it was tried how many may go
+// at once, and all of it by a quota: docs/waiting.md, "Before anything is known of a host".
 func TestBurstsThatMustNotWait(t *testing.T) {
 	for _, test := range []struct {
 		quotas      string
+		says        pacertest.Dialect
 		maxWait     time.Duration
 		least, most int // of 600 that the server grants in a minute
 		refused     int // at most
 	}{
-		{"", -1, 90, 150, 100},
-		{"", 300 * time.Millisecond, 240, 360, 100},
-		{"10/s", -1, 600, 600, 0},
+		{"", pacertest.NoHeaders, -1, 420, 540, 60},
+		{"", pacertest.NoHeaders, 300 * time.Millisecond, 510, 600, 70},
+		{"", pacertest.RetryAfterOnly, -1, 400, 540, 60},
+		{"10/s", pacertest.NoHeaders, -1, 600, 600, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 10, Burst: 10}, pacertest.NoHeaders)
+			server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 10, Burst: 10}, test.says)
 			defer server.Close()
 			server.Latency = 80 * time.Millisecond
 			tr := &pacer.Transport{Base: server.Transport(), MaxWait: test.maxWait, Rand: func() float64 { return 0.5 }}

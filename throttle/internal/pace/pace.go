@@ -16,7 +16,7 @@
 //   - former.go: a rate that was served before is tried again, and twice the pace where there is none.
 //   - meter.go: what is served from one refusal to the next one.
 //   - first.go: the first pace, where a hint may stand for much less.
-//   - catchup.go: what a hold has kept back goes after it.
+//   - catchup.go: what a hold has kept back goes after it. spare.go: what has come back while nobody asked.
 //   - row.go: what is served in a row, and when to look again after it.
 //   - window.go: as many in each row, and as long from one to the next: a window that nobody states, of which
 //     all goes at once.
@@ -58,6 +58,7 @@ type Rate struct {
 	meter   meter      // what is served since the latest refusal
 	first   first      // the first pace, where a hint may stand for less
 	catchUp catchUp    // what the latest hold has kept back
+	spare   spare      // what has come back while nobody asked
 }
 
 // undo is what was before the latest grant at a rate, for when the request is not sent.
@@ -210,6 +211,7 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 		r.setAt = r.setAt.Add(max(asked.Sub(max(last, r.setAt)), 0) - askingPause) // the pace does not rise for longer while nobody asks
 		r.episodes.restart(now)
 	}
+	first, latest := r.lastGrant <= r.meter.from, r.lastGrant
 	r.lastGrant = now
 	if r.sliding.on() {
 		return
@@ -226,7 +228,13 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 		if r.former.trial && paced >= lag {
 			r.former.take(took)
 		}
-		r.pacedTo = max(paced, lag.Add(-r.catchUp.behind(now, paced >= lag, r.burst.memory(r.rate), r.rate)))
+		burst := r.burst.memory(r.rate)
+		by := r.catchUp.behind(now, paced >= lag, burst, r.rate)
+		if !first { // else it is a hold that has kept something back
+			idle := lag.Sub(paced) - max(now.Sub(max(asked, latest)), 0)
+			by = max(by, r.spare.behind(now, idle, burst, r.rateAt(now)))
+		}
+		r.pacedTo = max(paced, lag.Add(-by))
 	}
 }
 
@@ -391,6 +399,7 @@ func (r *Rate) Refuse(now monotime.Time, hinted bool) {
 	r.episodes.measuredFrom, r.episodes.servedSince = now, 0
 	r.meter.refuse(now)
 	r.catchUp.refuse(now, hinted && r.rate > 0, since)
+	r.spare.refuse(now, r.rose)
 	if r.unshared && !r.provisional {
 		r.growth = min(r.growth, unsharedGrowth*r.rate)
 	}

@@ -1,0 +1,133 @@
+package pace
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// atOnce has requests of a pace of 10/s come at an instant, none of which waits, and returns how many go.
+func (r *Rate) atOnce(now monotime.Time) (n int) {
+	for ; r.Due(now, 0, 1, 0, false) == now; n++ {
+		r.Take(now, now, 1)
+	}
+	return n
+}
+
+// steady is a pace of 10/s, which does not grow, of a server that serves so many at once beyond the rate.
+func steady(n int) Rate {
+	return Rate{rate: 10, setAt: start, pacedTo: start, lastGrant: start, episodes: episodes{measuredFrom: start}, burst: burst{lent: n}}
+}
+
+// TestSpare: of requests that come each second and do not wait, as many go at once as has come back, twice as
+// many more each time, but no more than the server is known to serve at once.
+func TestSpare(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		burst int
+		every time.Duration
+		want  []int // go at once, at each such time
+	}{
+		{"as many as come back", 20, time.Second, []int{2, 3, 5, 9, 10, 10, 10}},
+		{"a burst", 6, time.Second, []int{2, 3, 5, 7, 7, 7, 7}},
+		{"a burst, and all that comes back", 6, 400 * time.Millisecond, []int{2, 3, 4, 4, 4, 4, 4}},
+		{"the least burst", leastSpare, time.Second, []int{2, 3, 3, 3, 3, 3, 3}},
+		{"a smaller burst", leastSpare - 1, time.Second, []int{1, 1, 1, 1, 1, 1, 1}},
+		{"as seldom as one comes back", 20, 100 * time.Millisecond, []int{1, 1, 1, 1, 1, 1, 1}},
+	} {
+		r, now := steady(test.burst), start
+		var got []int
+		for range test.want {
+			now = now.Add(test.every)
+			got = append(got, r.atOnce(now))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %d go at once, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TestSpareIsRefused: half as much goes at once after a refusal, unless the pace had risen, or all was back;
+// and one more after many bursts that went well.
+func TestSpareIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		after time.Duration // the refusal comes so long after the burst
+		rose  bool
+		size  int
+	}{
+		{"at once", 0, false, 4},
+		{"just before all is back", 800*time.Millisecond - 1, false, 4},
+		{"when all is back", 800 * time.Millisecond, false, 8},
+		{"the pace had risen", 0, true, 8},
+	} {
+		r, now := steady(100), start
+		for range 4 {
+			now = now.Add(time.Second)
+			r.atOnce(now)
+		}
+		if r.spare.size != 8 {
+			t.Fatalf("%s: %d go at once, want 8", test.name, r.spare.size)
+		}
+		if r.spare.refuse(now.Add(test.after), test.rose); r.spare.size != test.size {
+			t.Errorf("%s: %d go at once after the refusal, want %d", test.name, r.spare.size, test.size)
+		}
+		if test.size == 8 {
+			continue
+		}
+		for i := range 3 * healedBy {
+			now = now.Add(time.Second)
+			if got, want := r.atOnce(now), 1+test.size+i/healedBy; got != want {
+				t.Fatalf("%s: %d go at once after %d bursts that went well, want %d", test.name, got, i, want)
+			}
+		}
+	}
+}
+
+// TestSpareOfPart: where less than all goes at once, nothing is known of the rest; but a refusal is heeded.
+func TestSpareOfPart(t *testing.T) {
+	r, now := steady(100), start
+	for range 4 {
+		now = now.Add(time.Second)
+		r.atOnce(now)
+	}
+	for range 4 {
+		now = now.Add(time.Second)
+		r.Take(now, now, 4)
+	}
+	if r.spare.size != 16 {
+		t.Errorf("%d go at once after 8 and then 4 went, want 16", r.spare.size)
+	}
+	if r.spare.refuse(now, false); r.spare.size != 8 {
+		t.Errorf("%d go at once after 4 went and one was refused, want 8", r.spare.size)
+	}
+}
+
+// TestSpareOfNobody: what comes back counts while nobody asks: not while requests wait for something else, nor
+// in a hold.
+func TestSpareOfNobody(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		asked time.Duration // after the start; the first goes after a second
+		held  bool
+		want  int // go at once
+	}{
+		{"nobody has asked", time.Second, false, 4},
+		{"one has asked for half of the time", 850 * time.Millisecond, false, 4},
+		{"one has asked for most of the time", 200 * time.Millisecond, false, 2},
+		{"one has asked all the time", 0, false, 1},
+		{"nothing went for a refusal", time.Second, true, 1},
+	} {
+		r, now := steady(100), start.Add(time.Second)
+		r.spare.size = 3
+		if test.held {
+			r.meter.from = start
+		}
+		r.Take(now, start.Add(test.asked), 1)
+		if got := 1 + r.atOnce(now); got != test.want {
+			t.Errorf("%s: %d go at once, want %d", test.name, got, test.want)
+		}
+	}
+}
