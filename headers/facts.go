@@ -63,7 +63,8 @@ type Limit struct {
 	Limit Count
 
 	// Remaining is how much is left, never more than a Limit above zero.
-	// Fractions are rounded down.
+	// Fractions are rounded down. Zero is not known beside a Limit of -1 or
+	// "unlimited": nothing is counted then.
 	Remaining Count
 
 	// Reset is when the limit is restored.

@@ -77,6 +77,7 @@ type rest struct {
 	used       bool          // gone is known
 	overdrawn  bool          // what is left is less than nothing
 	limited    bool          // a header says how much there is, though it may not be understood
+	boundless  bool          // a header says that there is no limit
 	total      int64         // how much there is in all, if no header says; zero if not known
 	share      int64         // of a limit below one, in billionths; zero if there is none
 	whole      int64         // a number beside which nothing stands but what remains of it
@@ -103,8 +104,10 @@ func (r *rest) note(m *name.Meaning) {
 func (r *rest) read(l *Limit, f *found, i int, c *value.Clock) {
 	switch f.Role {
 	case name.Limit:
-		l.Limit, r.share = parseLimit(value.Member(f.values, i), &l.Window)
-		if n, ok := value.ParseCounted(value.Member(f.values, i)); ok && n.Digits == 3 {
+		v := value.Member(f.values, i)
+		l.Limit, r.share = parseLimit(v, &l.Window)
+		r.boundless = isBoundless(v)
+		if n, ok := value.ParseCounted(v); ok && n.Digits == 3 {
 			r.grouped = n.Whole
 		}
 	case name.Remaining:
@@ -154,6 +157,12 @@ func isOverdrawn(v string) bool {
 	}
 	n, ok := value.ParseNumber(v)
 	return ok && n.Whole > 1
+}
+
+// isBoundless reports whether a header that says how much there is says that there is no limit.
+func isBoundless(v string) bool {
+	v = value.Trim(v)
+	return v == "-1" || strings.EqualFold(v, "unlimited")
 }
 
 // stepOf returns what a number in a header about a window counts, if no name and no other header says so. Nobody means
@@ -238,6 +247,9 @@ func (r *rest) doubt(l *Limit) {
 	}
 	if r.percent && r.limited { // a share of something else
 		r.used, l.Unit = false, ""
+	}
+	if r.boundless && l.Remaining.N == 0 { // nothing is counted, so that nothing is left of it
+		l.Remaining = Count{}
 	}
 }
 
