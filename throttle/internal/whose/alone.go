@@ -86,27 +86,35 @@ type refusedKind struct {
 // maxUnserved bounds how many kinds are remembered.
 const maxUnserved = 16
 
-// refuse takes in a refusal of a claim for a request of a kind, which was granted at a place in the sequence,
-// and went ahead of all others if first says so; so many requests have been served, and the latest answer is so
-// far in the sequence. It reports whether that turned out to be the matter of the claim or of a kind.
-func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, granted uint64, first bool, served int, answer uint64) (found bool) {
+// refused is what is told of a request that was refused.
+type refused struct {
+	kind    Kind   // of the request
+	granted uint64 // its place in the sequence
+	first   bool   // it went ahead of all others
+	served  int    // how many requests have been served
+	answer  uint64 // the place of the latest answer in the sequence
+}
+
+// refuse takes in a refusal of a claim. It reports whether that turned out to be the matter of the claim or of a
+// kind.
+func (u *unserved) refuse(now monotime.Time, p *Past, r *refused) (found bool) {
 	known, others := p.alone, math.MaxInt
 	for way := range u {
-		k := u[way].recall(now, kind, way)
+		k := u[way].recall(now, r.kind, way)
 		known = known || k.alone
 		others = min(others, u[way].lucky+k.all)
 	}
 	others -= p.refusals
-	p.refuse(first, served, others)
-	p.alone = known || p.firsts >= enoughRounds && p.improbable(served, others)
-	if kind == (Kind{}) {
+	p.refuse(r.first, r.served, others)
+	p.alone = known || p.firsts >= enoughRounds && p.improbable(r.served, others)
+	if r.kind == (Kind{}) {
 		for way := range u {
 			u[way].lucky++
 		}
 		return p.alone && !known
 	}
 	for way := range u {
-		u[way].refuse(now, p, kind, way, granted, first, served, answer)
+		u[way].refuse(now, p, r, way)
 	}
 	return p.alone && !known
 }
@@ -129,19 +137,19 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 	return refusedKind{kind: kind.as(way)}
 }
 
-// refuse takes in a refusal of a claim for a request of a kind. Whether that is the matter of the claim, or of
-// some kind, is in p; it is set if it is of this one. What is seen of a claim goes for its kind, unless one of
-// the kind was served since its first refusal.
-func (u *unservedKinds) refuse(now monotime.Time, p *Past, kind Kind, way int, granted uint64, first bool, served int, answer uint64) {
-	k := u.recall(now, kind, way)
-	if i := u.find(kind, way); i >= 0 {
+// refuse takes in a refusal of a claim. Whether that is the matter of the claim, or of some kind, is in p; it is
+// set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was served since
+// its first refusal.
+func (u *unservedKinds) refuse(now monotime.Time, p *Past, r *refused, way int) {
+	k := u.recall(now, r.kind, way)
+	if i := u.find(r.kind, way); i >= 0 {
 		u.kinds = slices.Delete(u.kinds, i, i+1)
 	}
 	u.forget(now)
-	if granted >= k.heard {
-		k.refuse(first, served, u.lucky)
-		k.heard = answer
-		k.alone = k.alone || k.improbable(served, u.lucky)
+	if r.granted >= k.heard {
+		k.refuse(r.first, r.served, u.lucky)
+		k.heard = r.answer
+		k.alone = k.alone || k.improbable(r.served, u.lucky)
 		p.alone = p.alone || k.alone
 	}
 	k.all++

@@ -90,7 +90,7 @@ func (j *Judge) Refuse(now monotime.Time, p *Past, kind Kind, granted uint64, fi
 		j.persistence = &persistence{}
 	}
 	p.yielded = false
-	ofKind := j.unserved.refuse(now, p, kind, granted, first, served, answer)
+	ofKind := j.unserved.refuse(now, p, &refused{kind, granted, first, served, answer})
 	before := p.granted
 	p.granted = max(granted, 1) // one that was granted unseen is older than all others
 	v, found = j.persistence.refuse(now, before, p.granted, answer, first, p.alone)
