@@ -95,8 +95,8 @@ type refused struct {
 	answer  uint64 // the place of the latest answer in the sequence
 }
 
-// refuse takes in a refusal of a claim. It reports whether that turned out to be the matter of the claim or of a
-// kind.
+// refuse takes in a refusal of a claim. It reports whether that turned out to be the matter of the claim or of
+// a kind.
 func (u *unserved) refuse(now monotime.Time, p *Past, r *refused) (found bool) {
 	known, others := p.alone, math.MaxInt
 	for way := range u {
@@ -137,9 +137,9 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 	return refusedKind{kind: kind.as(way)}
 }
 
-// refuse takes in a refusal of a claim. Whether that is the matter of the claim, or of some kind, is in p; it is
-// set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was served since
-// its first refusal.
+// refuse takes in a refusal of a claim. Whether that is the matter of the claim, or of some kind, is in p; it
+// is set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was served
+// since its first refusal.
 func (u *unservedKinds) refuse(now monotime.Time, p *Past, r *refused, way int) {
 	k := u.recall(now, r.kind, way)
 	if i := u.find(r.kind, way); i >= 0 {
