@@ -66,15 +66,15 @@ func (q Quota) String() string {
 	return s + q.whose()
 }
 
-// counts returns the clause of the Kind, where that has one.
-func (q *Quota) counts() string {
-	switch {
-	case q.Kind == Plain || q.Kind == TokenBucket:
-		return ""
-	case q.Cells > 0:
-		return " " + string(q.Kind) + " " + strconv.Itoa(q.Cells)
+// counts returns the clause of the Kind, where that has one, with the Cells. A text says nothing of those of Plain.
+func (q *Quota) counts() (s string) {
+	if q.Kind != Plain && q.Kind != TokenBucket {
+		s = " " + string(q.Kind)
 	}
-	return " " + string(q.Kind)
+	if q.Cells > 0 && (q.Kind != Plain || q.Cells != plainCells) {
+		s += " " + strconv.Itoa(q.Cells)
+	}
+	return s
 }
 
 // whose returns the clauses that say of what and of whom the quota is.

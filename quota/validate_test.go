@@ -40,7 +40,7 @@ func TestKindValidate(t *testing.T) {
 		`Cells is -1, want at least 0 (0 is 10)`:                             {N: 5, Kind: SlidingWindow, Cells: -1},
 		`Cells is 5, want 0 for what is no SlidingWindow`:                    {N: 5, Kind: SlidingLog, Cells: 5},
 		`"64/s": Cells is 64, want 0 for what is no SlidingWindow`:           {N: 64, Cells: 64},
-		`"65/s": Cells is 63, want 0 for what is no SlidingWindow`:           {N: 65, Cells: 63},
+		`"65/s 63": Cells is 63, want 0 for what is no SlidingWindow`:        {N: 65, Cells: 63},
 		`"65/month": Cells is 64, want 0 for what is no SlidingWindow`:       {N: 65, Cells: 64, Months: 1},
 		`"65/s burst 9": Cells is 64, want 0 for what is no SlidingWindow`:   {N: 65, Cells: 64, Burst: 9},
 		`N is 0, want a positive number beside a Kind`:                       {Kind: ClockWindow},
