@@ -16,6 +16,7 @@ import (
 //     later.
 //   - Claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are taken to go token
 //     by token, as fast as they may.
+//   - A claim that costs nothing of a quota with a Debt or a WarmUp is taken to go with the first of those ahead that do.
 //   - Claims that have aged, or asked another bucket, count only if it is known that they go first.
 //   - Of other flows, 250 claims count at most.
 type Forecast struct {
