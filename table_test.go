@@ -41,7 +41,7 @@ func TestTableValidate(t *testing.T) {
 		{
 			table: Table{"b.example/": {{N: -1}, {N: 5}, {N: 5, Burst: -1}}, "a.example/": {{N: 1, Cells: 3}}, "c.example/": q("5/s")},
 			want: []string{
-				p + `["a.example/"]: quota: "1/s": Cells is 3, want 0 for what is no SlidingWindow`,
+				p + `["a.example/"]: quota: "1/s 3": Cells is 3, want 0 for what is no SlidingWindow`,
 				p + `["b.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
 				p + `["b.example/"]: quota: "5/s": Burst is -1, want at least 0`,
 			},
