@@ -77,9 +77,14 @@ func (w *window) read(o *outcome, now monotime.Time, t *Ticket, kind *Kind, st *
 	}
 }
 
-// identify finds out which limit a statement is about.
+// identify finds out which limit a statement is about. Where it does not say of how many, it is about the known
+// limit, unless more remains: then that limit has risen, or is another one, and nobody knows how many it has.
 func (w *window) identify(o *outcome, st *quota.Statement, answer sequence) {
-	if w.define(o, bounded(st.Limit), st.Window); o.otherLimit {
+	limit := bounded(st.Limit)
+	if limit <= 0 && bounded(st.Remaining) <= w.stated {
+		limit = w.stated
+	}
+	if w.define(o, limit, st.Window); o.otherLimit {
 		w.contradictions.note(answer)
 	}
 	if w.stated == 0 && !o.unpriced {

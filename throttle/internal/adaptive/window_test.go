@@ -45,6 +45,34 @@ func TestWindowTally(t *testing.T) {
 	}
 }
 
+// TestRemainingBesideNoLimit: where an answer does not say of how many something remains, the limit is the one
+// that was stated before, unless more remains: then what remains counts.
+func TestRemainingBesideNoLimit(t *testing.T) {
+	for _, test := range []struct {
+		remaining int64
+		open      int
+		limit     int // that the rules count with
+	}{
+		{8, 8, 10},
+		{10, 10, 10},
+		{0, 0, 10},
+		{500, 500, 501},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(9, 10, time.Minute)))
+		b.exchange(says(quota.Statement{Remaining: test.remaining, Reset: time.Minute, ResetKnown: true}))
+		b.wantOpen(test.open)
+		if got := b.window1().limit(); got != test.limit {
+			t.Errorf("%d remain, and the limit is not stated any more: it is %d, want %d", test.remaining, got, test.limit)
+		}
+		b.exchange(says(left(7, 10, time.Minute)))
+		b.wantOpen(7)
+		if got := b.window1().limit(); got != 10 {
+			t.Errorf("%d remained: the limit is %d when it is stated again, want 10", test.remaining, got)
+		}
+	}
+}
+
 // TestWindowUnits: costs in the unit of a limit count against it.
 func TestWindowUnits(t *testing.T) {
 	b := newBucket(t, Config{})
