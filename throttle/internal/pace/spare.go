@@ -21,7 +21,7 @@ import (
 type spare struct {
 	size    int           // so many tokens may go at once, beyond the one that goes anyway
 	full    monotime.Time // when all of them were there; zero if that was before the latest refusal
-	back    monotime.Time // when what went at once is back
+	back    monotime.Time // when what went at once is back, be it all of them or a part
 	tried   bool          // all of them went at once, and back is still to come
 	refused bool          // less may go than was tried
 	well    int           // how often all went well since then, or since the size grew
@@ -53,7 +53,11 @@ func (s *spare) behind(now monotime.Time, idle time.Duration, burst int, rate fl
 		s.back = now.Add(by)
 		s.tried = s.tried || min(idle, by)+limit.Lag < monotime.Seconds(1/rate) // nothing is left for the next one
 	}
-	return min(by, max(idle, 0))
+	idle = min(by, max(idle, 0))
+	if idle >= monotime.Seconds(1/rate) { // a part of them goes
+		s.back = max(s.back, now.Add(idle))
+	}
+	return idle
 }
 
 // grow takes in that all went at once, and none of it was refused.

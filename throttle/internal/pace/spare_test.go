@@ -105,6 +105,25 @@ func TestSpareOfPart(t *testing.T) {
 	}
 }
 
+// TestSpareThatIsNeverAllBack: where bursts come before all is back, a refusal is heeded too; else as many
+// would go each time, and be refused, for ever.
+func TestSpareThatIsNeverAllBack(t *testing.T) {
+	r, now := steady(20), start
+	var got []int
+	for range 6 {
+		now = now.Add(time.Second)
+		r.atOnce(now)
+	}
+	for range 8 {
+		now = now.Add(time.Second)
+		got = append(got, r.atOnce(now))
+		r.spare.refuse(now, false)
+	}
+	if want := []int{10, 10, 6, 3, 2, 1, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("%d go at once, want %d", got, want)
+	}
+}
+
 // TestSpareOfNobody: what comes back counts while nobody asks: not while requests wait for something else, nor
 // in a hold.
 func TestSpareOfNobody(t *testing.T) {
