@@ -242,6 +242,7 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 // went before the rate was set, or before the turn of the window began, is out of the count already.
 func (r *Rate) Cancel(went monotime.Time, n int) {
 	r.burst.cancel(n)
+	r.spare.cancel()
 	r.window.cancel(went, n)
 	switch {
 	case r.rate == 0 || went < r.setAt:

@@ -17,7 +17,8 @@ import (
 // that went well. No more goes than the server served at once before its first refusal (burst), and nothing
 // where that is less than leastSpare.
 //
-// In come grants (behind) and refusals (refuse). Out comes by how much the pace may be behind.
+// In come grants (behind), what is taken back of them (cancel), and refusals (refuse). Out comes by how much
+// the pace may be behind.
 type spare struct {
 	size    int           // so many tokens may go at once, beyond the one that goes anyway
 	full    monotime.Time // when all of them were there; zero if that was before the latest refusal
@@ -68,6 +69,9 @@ func (s *spare) grow() {
 		s.size, s.well = s.size+1, 0
 	}
 }
+
+// cancel takes in that not all was sent that went.
+func (s *spare) cancel() { s.tried = false }
 
 // refuse takes in a refusal. Rose says that the pace had risen.
 func (s *spare) refuse(now monotime.Time, rose bool) {

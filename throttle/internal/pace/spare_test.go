@@ -124,6 +124,20 @@ func TestSpareThatIsNeverAllBack(t *testing.T) {
 	}
 }
 
+// TestSpareIsTakenBack: what was not sent shows nothing.
+func TestSpareIsTakenBack(t *testing.T) {
+	r, now := steady(20), start
+	for range 4 {
+		now = now.Add(time.Second)
+		for range r.atOnce(now) {
+			r.Cancel(now, 1)
+		}
+	}
+	if r.spare.size != 1 {
+		t.Errorf("%d go at once after nothing was sent, want 1", r.spare.size)
+	}
+}
+
 // TestSpareOfNobody: what comes back counts while nobody asks: not while requests wait for something else, nor
 // in a hold.
 func TestSpareOfNobody(t *testing.T) {
