@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 // Nobody knows whether all comes back at once or token by token. So the burst is lent: the requests that follow
 // go when they would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
 //
-// In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved
-// (memory), and in a later run whether requests may go at once (allows), and whether little can have gathered
-// while requests went more slowly (small). Requests that are granted while nothing is known are not counted, so
-// that a large burst is found to be smaller than it is.
+// In come grants (take), what was served (serve), refusals (refuse), and which part others leave (scale); out
+// comes how much is to be saved (memory), and in a later run whether requests may go at once (allows), and
+// whether little can have gathered while requests went more slowly (small). Requests that are granted while
+// nothing is known are not counted, so that a large burst is found to be smaller than it is.
 type burst struct {
 	since   monotime.Time // the first request
 	served  int           // from then to the first refusal
@@ -26,6 +27,8 @@ type burst struct {
 
 	lent int // what an earlier run has found; zero if a refusal has shown that it is wrong
 	left int // so much of that has not gone
+
+	part float64 // of all that, which others leave; zero is all
 }
 
 // take counts a grant.
@@ -39,7 +42,7 @@ func (b *burst) take(now monotime.Time, n int) {
 // cancel takes a grant back. Where nothing is left, it may have gone when nothing was.
 func (b *burst) cancel(n int) {
 	if b.left > 0 {
-		b.left = min(b.left+n, b.lent)
+		b.left = min(b.left+n, b.memory(0))
 	}
 }
 
@@ -69,11 +72,24 @@ func (b *burst) refuse(now monotime.Time) {
 
 // memory returns the burst, if the server serves at a rate.
 func (b *burst) memory(rate float64) int {
-	if b.lent > 0 || b.refused == 0 {
-		return b.lent
+	part, whole := cmp.Or(b.part, 1), float64(b.lent)
+	if b.lent == 0 && b.refused != 0 {
+		took := max(b.refused.Sub(b.since), 1) // one request that is served, and no more, is no burst
+		whole = max(float64(b.served+b.late)-rate/part*took.Seconds(), 0)
 	}
-	took := max(b.refused.Sub(b.since), 1) // one request that is served, and no more, is no burst
-	return int(max(float64(b.served+b.late)-rate*took.Seconds(), 0))
+	return int(min(part*whole*(1+rounding), mostCounted))
+}
+
+// rounding bounds by what a number may be too small that was multiplied by several parts.
+const rounding = 1e-9
+
+// scale makes the burst such a part of itself: that of this process, when others come or go. What is still
+// counted is that of this process anyway.
+func (b *burst) scale(part float64) {
+	if b.lent > 0 || b.refused != 0 {
+		b.part = cmp.Or(b.part, 1) * part
+		b.left = min(b.left, b.memory(0))
+	}
 }
 
 // small reports whether the server serves few at once: before anything was refused, few were served, however

@@ -174,6 +174,7 @@ func (r *Rate) Forget() { *r = Rate{former: formerRate{rate: r.former.rate}} }
 
 // Scale makes the rate such a part of itself: that of this process, when others come or go.
 func (r *Rate) Scale(part float64) {
+	r.burst.scale(part)
 	r.rate *= part
 	r.former.rate *= part
 	r.former.ceiling *= part

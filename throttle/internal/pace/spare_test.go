@@ -164,3 +164,42 @@ func TestSpareOfNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestSpareOfManyProcesses: of what the server serves at once, each of several processes has its part.
+func TestSpareOfManyProcesses(t *testing.T) {
+	lent := steady(20)
+	counted := steady(0)
+	counted.burst = burst{since: start.Add(-time.Second), served: 20, late: 10, refused: start}
+	for name, r := range map[string]Rate{"of an earlier run": lent, "of this run": counted} {
+		now, most := start, 0
+		r.Scale(0.1)
+		for range 10 {
+			now = now.Add(time.Minute)
+			most = max(most, r.atOnce(now))
+		}
+		if most != 3 {
+			t.Errorf("%s: %d go at once, want one, and two of 20", name, most)
+		}
+		r.Scale(1. / 9)
+		if got := r.State(now).Burst; got != 0 {
+			t.Errorf("%s: a burst of %d in one of 90 processes, want 0", name, got)
+		}
+		r.Scale(90)
+		if got := r.State(now).Burst; got != 20 {
+			t.Errorf("%s: a burst of %d in one process again, want 20", name, got)
+		}
+	}
+	var b burst
+	b.take(start, 20)
+	b.serve(20, false, 0)
+	b.scale(0.1)
+	if b.refuse(start); b.memory(0) != 20 {
+		t.Errorf("a burst of %d that was found by one of ten processes, want 20", b.memory(0))
+	}
+	b = burst{lent: 20, left: 20}
+	b.take(start, 5)
+	b.scale(0.5)
+	if b.cancel(5); b.left != 10 || b.lent != 20 {
+		t.Errorf("%d of %d are left for one of two processes, want 10 of 20", b.left, b.lent)
+	}
+}
