@@ -64,3 +64,22 @@ func TestLasting(t *testing.T) {
 		}
 	}
 }
+
+// TestBeforeAnswer: a claim may come after its deadline, and before its context has ended.
+func TestBeforeAnswer(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		d, answer time.Duration
+		want      string
+	}{
+		{200 * ms, 0, " (in 200ms)"},
+		{200 * ms, 50 * ms, " (in 250ms, less 50ms for the answer)"},
+		{-50 * ms, 60 * ms, " (in 10ms, less 60ms for the answer)"},
+		{-56 * time.Microsecond, 0, " (in 0s)"},
+		{-70 * ms, 60 * ms, " (in 0s, less 60ms for the answer)"},
+	} {
+		if got := BeforeAnswer(test.d, test.answer); got != test.want {
+			t.Errorf("%v, %v: got %q, want %q", test.d, test.answer, got, test.want)
+		}
+	}
+}

@@ -85,7 +85,7 @@ func Within(in string, d, waited time.Duration) string {
 // BeforeAnswer says which deadline was missed: in how long the claim must go, and how long its answer is expected to
 // take from then on.
 func BeforeAnswer(d, answer time.Duration) string {
-	text := Within("in ", d+answer, 0)
+	text := Within("in ", max(d+answer, 0), 0)
 	if answer = Round(answer); answer > 0 {
 		text = fmt.Sprintf("%s, less %v for the answer)", strings.TrimSuffix(text, ")"), answer)
 	}
