@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -26,18 +27,18 @@ type Reader struct {
 
 	once    sync.Once
 	own     *name.Table // what Dialects and Ignore say; nil if that is nothing
-	invalid error
+	invalid []error
 }
 
-// Validate returns the first mistake in Dialects and in Ignore: a name that no header can
-// have, a header that has two meanings, a dialect that says nothing, or a number out of
+// Validate returns all mistakes in Dialects and in Ignore, joined by errors.Join: a name that no
+// header can have, a header that has two meanings, a dialect that says nothing, or a number out of
 // bounds. What is wrong is not read; all the rest is.
 func (r *Reader) Validate() error {
 	if r == nil {
 		return nil
 	}
 	r.once.Do(r.compile)
-	return r.invalid
+	return errors.Join(r.invalid...)
 }
 
 // Parse is the function [Parse] with the Reader's dialects.
@@ -91,6 +92,7 @@ func (r *Reader) compile() {
 type compiler struct {
 	*Reader
 	meanings map[string]string // of the names so far, for error messages
+	full     bool              // which is said once
 }
 
 // add adds what a header says.
@@ -103,7 +105,10 @@ func (c *compiler) add(where, key string, m *name.Meaning) {
 		c.own = &name.Table{}
 	}
 	if err == nil && !c.own.Add(key, m) {
-		err = fmt.Errorf("there are over %d headers", name.MaxTable)
+		if c.full {
+			return
+		}
+		c.full, err = true, fmt.Errorf("there are over %d headers", name.MaxTable)
 	}
 	if err != nil {
 		c.complain(where, err)
@@ -112,9 +117,7 @@ func (c *compiler) add(where, key string, m *name.Meaning) {
 	c.meanings[key] = where
 }
 
-// complain keeps the first mistake.
+// complain keeps a mistake.
 func (c *compiler) complain(where string, err error) {
-	if c.invalid == nil {
-		c.invalid = fmt.Errorf("headers: %s: %w", where, err)
-	}
+	c.invalid = append(c.invalid, fmt.Errorf("headers: %s: %w", where, err))
 }

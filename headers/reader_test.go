@@ -195,7 +195,7 @@ func TestReaderZero(t *testing.T) {
 }
 
 func TestReaderValidate(t *testing.T) {
-	many := make([]Dialect, name.MaxTable+1)
+	many := make([]Dialect, name.MaxTable+3) // those behind the first that is too many say no more
 	for i := range many {
 		many[i].Remaining = fmt.Sprint("X-Left-", i)
 	}
@@ -223,6 +223,13 @@ func TestReaderValidate(t *testing.T) {
 		{"a total", &Reader{Dialects: []Dialect{{FixedLimit: -1, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a FixedLimit of -1, want 0 to 999999999999999`},
 		{"a window", &Reader{Dialects: []Dialect{{FixedWindow: -time.Second, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a FixedWindow of -1s, want 0 to 8784h0m0s`},
 		{"a step", &Reader{Dialects: []Dialect{{Step: 24 * time.Hour, Limit: "X-Cap"}}}, `headers: Dialects[0]: has a Step of 24h0m0s, want 0 to 1h0m0s`},
+		{
+			"several", &Reader{Dialects: []Dialect{{Name: "acme"}, {Limit: "X Cap", Reset: "Date"}}, Ignore: []string{"XL"}},
+			`headers: Dialects[0] ("acme"): says nothing, want one of Limit, Remaining, Reset and RetryAfter, or Used with FixedLimit
+headers: Dialects[1].Limit: "X Cap" is no name of a header: ' ' is not allowed in it
+headers: Dialects[1].Reset: the header Date says when the response was written, and nothing else
+headers: Ignore[0]: "Xl" is a name of 2 bytes, want 3 to 128`,
+		},
 		{"too many", &Reader{Dialects: many}, `headers: Dialects[256].Remaining: there are over 256 headers`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -240,8 +247,8 @@ func TestReaderInvalid(t *testing.T) {
 	if got, want := summary(r.Parse(fields("X-Left", "7", "Date", "Mon, 02 Mar 2026 12:00:00 GMT"), noon)), `"acme" 7/?`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "bad name") {
-		t.Errorf("Validate = %v, want the first mistake", err)
+	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "bad name") || !strings.Contains(err.Error(), "Date") {
+		t.Errorf("Validate = %v, want both mistakes", err)
 	}
 }
 
