@@ -52,10 +52,14 @@ func parseHead(text string) ([]answer, error) {
 	return []answer{r.answer}, nil
 }
 
-// inPairs reports whether each value of a head is on the line after its name, as Chrome copies them.
+// inPairs reports whether each value of a head is on the line after its name, as Chrome copies them. If that line is
+// folded, or a header itself, the first one only has no value on its own line, or none.
 func inPairs(text string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
-	return strings.HasSuffix(strings.TrimRight(first, "\r"), ":") && rest != "" && rest[0] != ' ' && rest[0] != '\t'
+	second, _, _ := strings.Cut(rest, "\n")
+	name, _, header := strings.Cut(second, ": ")
+	header = header && !strings.ContainsAny(name, " \t\"")
+	return strings.HasSuffix(strings.TrimRight(first, "\r"), ":") && rest != "" && rest[0] != ' ' && rest[0] != '\t' && !header
 }
 
 // headReader reads the head of an answer line by line.

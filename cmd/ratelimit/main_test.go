@@ -106,6 +106,8 @@ func TestForms(t *testing.T) {
 		"Chrome":              "Request URL:\nhttps://a.test/\nRequest Method:\nGET\nStatus Code:\n200 OK\nRemote Address:\n192.0.2.1:443\nx-ratelimit-limit:\n1\nx-empty:\n\nx-ratelimit-remaining:\n1\nx-ratelimit-window:\n1\n",
 		"Chrome, its headers": "x-request-start:\nt:1\nx-ratelimit-limit:\n1\nResponse Headers\nx-ratelimit-remaining:\n1\nx-ratelimit-window:\n1\nx-end:",
 		"Chrome of old":       "Request URL: https://a.test/\nRequest Method: GET\nStatus Code: 200 \nRemote Address: 192.0.2.1:443\nReferrer Policy: no-referrer\nx-ratelimit-limit: 1\nx-ratelimit-remaining: 1\nx-ratelimit-window: 1\n",
+		"Chrome, of JSON":     "report-to:\n{\"group\": \"a\"}\nx-ratelimit-limit:\n1\nx-ratelimit-remaining:\n1\nx-ratelimit-window:\n1\n",
+		"an empty one first":  "x-empty:\nx-ratelimit-limit: 1\nx-ratelimit-remaining: 1\nx-ratelimit-window: 1\n",
 		"UTF-8 with a mark":   "\ufeffHTTP/2 200\nx-ratelimit-limit: 1\nx-ratelimit-remaining: 1\nx-ratelimit-window: 1\n",
 		"UTF-16":              "\xff\xfe" + wide("HTTP/2 200\r\nx-ratelimit-limit: 1\r\nx-ratelimit-remaining: 1\r\nx-ratelimit-window: 1\r\n"),
 		"folded":              "HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 1\r\nX-RateLimit-Remaining: 1\r\nX-RateLimit-Policy:\r\n\t1;w=1\r\n",
