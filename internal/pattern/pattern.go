@@ -62,8 +62,12 @@ func Check(pattern string) error {
 	if err := checkHost(pattern, host); err != nil {
 		return err
 	}
-	if host != "" && p == "" {
-		return fmt.Errorf("want a path after the host: %q is all of it", strings.TrimLeft(method+" "+host+"/", " "))
+	all := strings.TrimLeft(method+" "+host+"/", " ")
+	switch {
+	case host != "" && p == "" && !strings.ContainsAny(host, ".:"): // perhaps a word for all hosts
+		return fmt.Errorf(`want a path after the host: %q is all of a host of that name, and "/" is for each that is not named`, all)
+	case host != "" && p == "":
+		return fmt.Errorf("want a path after the host: %q is all of it", all)
 	}
 	return checkPath(method, host, p)
 }

@@ -50,6 +50,7 @@ func TestCheck(t *testing.T) {
 		"api.example.com./":                  `without the dot behind it, which makes no difference: "api.example.com/"`,
 		"POST api.example.com":               `want a path after the host: "POST api.example.com/" is all of it`,
 		"api.example.com":                    `want a path after the host: "api.example.com/" is all of it`,
+		"default":                            `want a path after the host: "default/" is all of a host of that name, and "/" is for each that is not named`,
 		"* api.example.com/":                 "without a method, if it is for all of them",
 		"api.example.com/users/*":            "want {name} for a part of the path, or {name...} for the rest, not '*'",
 		"GET /v1/*/posts":                    "want {name} for a part of the path, or {name...} for the rest, not '*'",
