@@ -299,7 +299,8 @@ func (w *waiter) grantNow(front bool) bool {
 //
 // While w waits for nothing but a slow start, there is room.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
-	if w.beyond = w.onlyStarts(now); w.beyond {
+	more, only := w.onlyStarts(now)
+	if w.beyond = only; only {
 		return nil
 	}
 	var ahead predecessors
@@ -319,6 +320,9 @@ func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	case aside != nil && w.Before(aside) && (last == nil || last.Before(aside)):
 		last = aside
 	case last == nil || !w.l.line.Precedes(w, last.entries[0]):
+		if Cause(d.Cause) == CauseSlowStart && more.Cause != "" { // for which w would not be refused
+			*d = more
+		}
 		return ErrQueueFull
 	}
 	last.refuse(now, last.refusal(now, last.project(now, nil), ErrQueueFull))

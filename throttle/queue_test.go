@@ -52,6 +52,29 @@ func TestMaxQueueDisplaces(t *testing.T) {
 	})
 }
 
+// Who waits for a slow start alone has room in line. So the error of who has none says what it would wait for beside it.
+func TestMaxQueueInASlowStart(t *testing.T) {
+	for text, want := range map[string]Error{
+		"3/s":         {Cause: CausePace, Quota: "3/s", Wait: time.Second},
+		"2 in flight": {Cause: CauseInFlight, Quota: "2 in flight"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, text), MaxQueue: 2, SlowStart: true}
+			g := grant(t, l, Claim{})
+			_, a := join(t, l, Claim{})
+			_, b := join(t, l, Claim{})
+			_, _, err := l.Join(t.Context(), Claim{})
+			var e *Error
+			if !errors.As(err, &e) || !errors.Is(e, ErrQueueFull) || e.Cause != want.Cause || e.Quota != want.Quota || e.Wait != want.Wait {
+				t.Errorf("got %v, want ErrQueueFull: %s %q in %v", err, want.Cause, want.Quota, want.Wait)
+			}
+			a.Leave()
+			b.Leave()
+			g.Done()
+		})
+	}
+}
+
 // Who has waited for so long that it would go first is not displaced.
 func TestMaxQueueDoesNotDisplaceTheAged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

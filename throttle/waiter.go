@@ -111,20 +111,26 @@ func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart
 // It reports whether it does. Not while the tree is frozen, when others have yet to come back to their places:
 // then w is looked at again when it is not.
 func (w *waiter) pass(now monotime.Time) (passes bool) {
-	if passes = w.Haste.Latest != 0 && w.l.server.Hasty(w.Haste) <= now && w.l.tree.frozen == 0 && w.onlyStarts(now); passes {
+	if w.Haste.Latest == 0 || w.l.server.Hasty(w.Haste) > now || w.l.tree.frozen > 0 {
+		return false
+	}
+	if _, passes = w.onlyStarts(now); passes {
 		w.rank, w.flow.name = 0, ofOneAlone(w)
 	}
 	return passes
 }
 
 // onlyStarts reports whether w, which is in no line, would wait there for nothing but a slow start at a server that has
-// refused nothing.
-func (w *waiter) onlyStarts(now monotime.Time) (only bool) {
+// refused nothing; if it would wait for more at such a server, d is for what.
+func (w *waiter) onlyStarts(now monotime.Time) (d delay, only bool) {
+	if !w.l.server.Lenient() {
+		return d, false
+	}
 	patient := w.Haste
 	w.Haste = limit.Haste{First: now, Latest: now}
-	only = w.l.server.Lenient() && w.project(now, nil).Cause == ""
+	d = w.project(now, nil)
 	w.Haste = patient
-	return only
+	return d, d.Cause == ""
 }
 
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
