@@ -57,8 +57,9 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 // place. Alone is for how long it waits out of line; zero if it does not.
 //   - After two refusals in a row, of whichever claims, all who wait go before it, also those that were
 //     refused.
-//   - Where claims that went first again were refused again, the next eight go before it; or, if it waits out
-//     of line, those that come meanwhile.
+//   - Where claims that went first again were refused again, the next eight go before it, and all that share the
+//     rank of the eighth, as those do that have let others pass; or, if it waits out of line, those that come
+//     meanwhile. Else it would be refused again with nothing served in between, which tells nothing.
 //
 // If another claim is to go at once, that one is chosen now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
@@ -74,7 +75,7 @@ func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Dur
 		return now.Add(alone)
 	}
 	if w, ok := l.line.Nth(8); ok { // as many show whether a server serves others, and go within four round trips of a slow start
-		return w.rank
+		return w.rank + 1
 	}
 	return 0
 }

@@ -279,6 +279,56 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 	})
 }
 
+// TestARefusedClaimFallsBehindThoseOfOneRank: where claims that went first again were refused again, a claim that is
+// refused lets those that share the rank of the eighth go before it, though it stood before them. Claims that came at one
+// instant share one, and so do those that have let others pass.
+func TestARefusedClaimFallsBehindThoseOfOneRank(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter, Quotas: quotas(t, "1 in flight")}
+		bad := grant(t, l, Claim{})
+		for range 2 {
+			bad.Answered(Answer{Refused: true})
+			g, err := l.Acquire(t.Context(), Claim{After: bad})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad = g
+		}
+		bad.Answered(Answer{Refused: true})
+		first, err := l.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Answered(Answer{})
+
+		refused := grant(t, l, Claim{})
+		var line []*Waiter
+		for range 10 {
+			_, w := join(t, l, Claim{})
+			line = append(line, w)
+		}
+		refused.Answered(Answer{Refused: true})
+		_, again := join(t, l, Claim{After: refused})
+		var went []int
+		var all sync.WaitGroup
+		for i, w := range append(line, again) {
+			all.Go(func() {
+				g, err := w.Wait(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				went = append(went, i) // one is in flight
+				g.Answered(Answer{})
+			})
+		}
+		all.Wait()
+		if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; !slices.Equal(went, want) {
+			t.Errorf("the claims went as %v, want %v: the last is the one that was refused", went, want)
+		}
+	})
+}
+
 // TestUnheldBackoff: where nothing that a server says holds the bucket, a refusal that was told by something in front of
 // the server, and a failure that is taken for a refusal, have their claims wait by themselves.
 func TestUnheldBackoff(t *testing.T) {
