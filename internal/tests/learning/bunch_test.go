@@ -26,7 +26,7 @@ func TestLooksAtABunch(t *testing.T) {
 		"bucket of twenty": {&pacertest.TokenBucket{Rate: 5, Burst: 20}, 1520, 0},
 	} {
 		server := instances{Dialect: unstated, counters: []pacertest.Algorithm{test.algorithm.Fresh()}, random: rand.New(rand.NewPCG(1, 2))}
-		if served, refused := shortRuns(t, &server, time.Hour); served != test.served || refused != test.refused {
+		if served, refused := shortRuns(t, &server, 4, time.Hour); served != test.served || refused != test.refused {
 			t.Errorf("%s: %d served, %d refused, want %d and %d", name, served, refused, test.served, test.refused)
 		}
 	}

@@ -37,7 +37,7 @@ func TestManyShortRuns(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			run := func(lasts time.Duration) (served, refused int) {
 				server := instances{Dialect: test.dialect, counters: []pacertest.Algorithm{test.algorithm.Fresh()}, random: rand.New(rand.NewPCG(1, 2))}
-				return shortRuns(t, &server, lasts)
+				return shortRuns(t, &server, 4, lasts)
 			}
 			served, refused := run(time.Hour)
 			got, gotRefused := run(7 * time.Second)
@@ -48,9 +48,29 @@ func TestManyShortRuns(t *testing.T) {
 	}
 }
 
-// shortRuns has four callers at a time send requests for five minutes, in runs that last so long. It returns
+// TestBatchesAtALog: requests that go in batches, each when all of the one before are answered, meet a log whose
+// oldest request is forgotten a moment after a look. That does not make it a bucket for ever, which is refused
+// once in each window.
+func TestBatchesAtALog(t *testing.T) {
+	for _, test := range []struct {
+		log                    pacertest.SlidingLog
+		callers, least, refuse int // the least that are served; the most that are refused
+	}{
+		{pacertest.SlidingLog{Limit: 20, Window: 4 * time.Second}, 13, 1425, 200},
+		{pacertest.SlidingLog{Limit: 7, Window: 3 * time.Second}, 2, 665, 60},
+		{pacertest.SlidingLog{Limit: 7, Window: 3 * time.Second}, 3, 665, 60},
+	} {
+		server := instances{Dialect: pacertest.OpenAI, counters: []pacertest.Algorithm{&test.log}, random: rand.New(rand.NewPCG(1, 2))}
+		served, refused := shortRuns(t, &server, test.callers, time.Hour)
+		if t.Logf("%d in %v, %d at a time: %d served, %d refused", test.log.Limit, test.log.Window, test.callers, served, refused); served < test.least || refused > test.refuse {
+			t.Errorf("%d in %v, %d at a time: %d served, %d refused, want %d at least, %d at most", test.log.Limit, test.log.Window, test.callers, served, refused, test.least, test.refuse)
+		}
+	}
+}
+
+// shortRuns has so many callers at a time send requests for five minutes, in runs that last so long. It returns
 // how many were served and refused.
-func shortRuns(t *testing.T, server http.RoundTripper, lasts time.Duration) (served, refused int) {
+func shortRuns(t *testing.T, server http.RoundTripper, atOnce int, lasts time.Duration) (served, refused int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -71,7 +91,7 @@ func shortRuns(t *testing.T, server http.RoundTripper, lasts time.Duration) (ser
 		tr, begun := &pacer.Transport{Base: base, Rand: lab.Zero}, time.Now()
 		for start := begun; time.Since(start) < 5*time.Minute; {
 			var callers sync.WaitGroup
-			for range 4 {
+			for range atOnce {
 				callers.Go(func() { lab.Get(t, &http.Client{Transport: tr}, "http://a.example/") })
 			}
 			if callers.Wait(); time.Since(begun) < lasts {

@@ -209,9 +209,15 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 }
 
 // find takes in that a request was served, and whether a paced one has found what the stated reset does not
-// explain.
+// explain. One that was served out of what remained, or after the reset, says nothing of that, and ends no row
+// of refusals: a log serves such in each window, and would be taken for a bucket for ever.
 func (r *refill) find(o *outcome) {
-	if r.refusalsInRow = 0; o.remainingBefore <= o.idle && o.sent < o.lateBefore {
+	switch {
+	case o.remainingBefore > o.idle:
+	case o.lateBefore == 0:
+		r.refusalsInRow = 0
+	case o.sent < o.lateBefore:
+		r.refusalsInRow = 0
 		r.finds = min(r.finds+1, proven)
 	}
 }
@@ -299,11 +305,11 @@ func (r *refill) slowerThan(in time.Duration) bool {
 // steady reports whether answers that are only counted can raise the rate as well as those that are learned.
 func (r *refill) steady() bool { return !r.blind.on }
 
-// habits adds what outlasts the reset. While the next answer may show that the limit does not refill, its rate
-// is left out: a later run would take it for proven.
+// habits adds what outlasts the reset. While the next answer may show that the limit does not refill, as after
+// a refusal of a paced request, its rate is left out: a later run would take it for proven.
 func (r *refill) habits(h *Habits, heardAt monotime.Time) {
 	h.EmptyReset, h.EarlyFailed, h.RefillFailed = r.emptyReset, r.doubtEarly.failed(), r.doubtRefills.failed()
-	if r.refills && heardAt >= r.provisionalTo && pace.Sane(r.rate) {
+	if r.refills && heardAt >= r.provisionalTo && r.refusalsInRow == 0 && pace.Sane(r.rate) {
 		h.Refill, h.Raises = r.rate, r.raise.by > 0
 	}
 }

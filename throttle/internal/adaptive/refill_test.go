@@ -1235,3 +1235,32 @@ func TestRefillTooSlow(t *testing.T) {
 		}
 	}
 }
+
+// TestRowOfRefusals: a row of refusals of paced requests ends when one is served before the reset that is
+// stated, which that does not explain, and not when a request is served out of what remained, or after the
+// reset. While it lasts, no rate is kept for a later run.
+func TestRowOfRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		o          outcome
+		row, finds int
+	}{
+		"paced, before the reset":   {outcome{sent: start, lateBefore: start.Add(1)}, 0, 1},
+		"paced, after the reset":    {outcome{sent: start, lateBefore: start}, 1, 0},
+		"paced, and no reset":       {outcome{sent: start}, 0, 0},
+		"reserved tokens remained":  {outcome{sent: start, lateBefore: start.Add(1), remainingBefore: 2, idle: 2}, 0, 1},
+		"out of what remained":      {outcome{sent: start, lateBefore: start.Add(1), remainingBefore: 1}, 1, 0},
+		"likewise, and no reset":    {outcome{sent: start, remainingBefore: 1}, 1, 0},
+		"likewise, after the reset": {outcome{sent: start, lateBefore: start, remainingBefore: 1}, 1, 0},
+	} {
+		r := refill{refills: true, rate: 1}
+		r.doubt()
+		r.find(&test.o)
+		if r.refusalsInRow != test.row || r.finds != test.finds {
+			t.Errorf("%s: a row of %d, %d finds; want %d, %d", name, r.refusalsInRow, r.finds, test.row, test.finds)
+		}
+		var h Habits
+		if r.habits(&h, start); (h.Refill == 0) != (test.row > 0) {
+			t.Errorf("%s: a rate of %v is kept for a later run", name, h.Refill)
+		}
+	}
+}

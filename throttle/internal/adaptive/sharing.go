@@ -141,6 +141,7 @@ func (r *refill) believe(o *outcome) bool {
 	case o.refused && o.change != laterReset:
 		r.doubt()
 	case !o.refused:
+		r.refusalsInRow = 0 // what is shared as a stock is served out of what remains
 		r.find(o)
 	}
 	return r.refills
