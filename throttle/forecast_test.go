@@ -104,6 +104,18 @@ func TestForecastUrgentPassesAgedNormals(t *testing.T) {
 	})
 }
 
+// goesNoSooner has a claim wait, and checks that it goes no sooner than was forecast.
+func goesNoSooner(t *testing.T, l *Limiter) {
+	t.Helper()
+	f, start := l.Forecast(Claim{}), time.Now()
+	if err := l.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); f.Wait > took {
+		t.Errorf("Forecast %v, went after %v", f.Wait, took)
+	}
+}
+
 // TestForecastUrgentAheadLeavesTheRest: urgent claims ahead do not use what is left to others.
 func TestForecastUrgentAheadLeavesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -113,14 +125,7 @@ func TestForecastUrgentAheadLeavesTheRest(t *testing.T) {
 		for range 10 {
 			c.claim(t.Context(), l, "urgent", Claim{Priority: Urgent}, 0)
 		}
-		f := l.Forecast(Claim{})
-		start := time.Now()
-		if err := l.Wait(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(start); f.Wait > took {
-			t.Errorf("Forecast %v, went after %v", f.Wait, took)
-		}
+		goesNoSooner(t, l)
 		c.wg.Wait()
 	})
 }
@@ -135,14 +140,7 @@ func TestForecastOfTheRestBeginsNow(t *testing.T) {
 		for range 20 {
 			c.claim(t.Context(), l, "normal", Claim{}, 0)
 		}
-		f := l.Forecast(Claim{})
-		start := time.Now()
-		if err := l.Wait(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(start); f.Wait > took {
-			t.Errorf("Forecast %v, went after %v", f.Wait, took)
-		}
+		goesNoSooner(t, l)
 		c.wg.Wait()
 	})
 }
