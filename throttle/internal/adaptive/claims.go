@@ -22,7 +22,7 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	if s.stray(now, stated) {
 		return s.alone(asked, p.Stray()), true
 	}
-	v, found := s.judge.Refuse(now, p, kind, t.Granted(), t.First, s.successes, uint64(s.sequence))
+	v, found := s.judge.Refuse(now, p, &whose.Refusal{Kind: kind, Granted: t.Granted(), First: t.First, Served: s.successes, Answer: uint64(s.sequence)})
 	if found {
 		s.pace.Forget() // the refusals said nothing about a pace
 	}

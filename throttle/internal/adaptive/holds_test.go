@@ -168,11 +168,11 @@ func TestSooner(t *testing.T) {
 // suspicious is a Judge that has seen one claim be refused twice, while ten others were served.
 func suspicious() (j whose.Judge) {
 	var p Past
-	j.Refuse(1, &p, Kind{}, 1, false, 0, 2)
+	j.Refuse(1, &p, &whose.Refusal{Granted: 1, Answer: 2})
 	for i := range 10 {
 		j.Served(1, Kind{}, uint64(3+i), nil)
 	}
-	j.Refuse(1, &p, Kind{}, 20, false, 10, 21)
+	j.Refuse(1, &p, &whose.Refusal{Granted: 20, Served: 10, Answer: 21})
 	return j
 }
 

@@ -86,28 +86,19 @@ type refusedKind struct {
 // maxUnserved bounds how many kinds are remembered.
 const maxUnserved = 16
 
-// refused is what is told of a request that was refused.
-type refused struct {
-	kind    Kind   // of the request
-	granted uint64 // its place in the sequence
-	first   bool   // it went ahead of all others
-	served  int    // how many requests have been served
-	answer  uint64 // the place of the latest answer in the sequence
-}
-
 // refuse takes in a refusal of a claim. It reports whether that turned out to be the matter of the claim or of
 // a kind.
-func (u *unserved) refuse(now monotime.Time, p *Past, r *refused) (found bool) {
+func (u *unserved) refuse(now monotime.Time, p *Past, r *Refusal) (found bool) {
 	known, others := p.alone, math.MaxInt
 	for way := range u {
-		k := u[way].recall(now, r.kind, way)
+		k := u[way].recall(now, r.Kind, way)
 		known = known || k.alone
 		others = min(others, u[way].lucky+k.all)
 	}
 	others -= p.refusals
-	p.refuse(r.first, r.served, others)
-	p.alone = known || p.firsts >= enoughRounds && p.improbable(r.served, others)
-	if r.kind == (Kind{}) {
+	p.refuse(r.First, r.Served, others)
+	p.alone = known || p.firsts >= enoughRounds && p.improbable(r.Served, others)
+	if r.Kind == (Kind{}) {
 		for way := range u {
 			u[way].lucky++
 		}
@@ -140,16 +131,16 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 // refuse takes in a refusal of a claim. Whether that is the matter of the claim, or of some kind, is in p; it
 // is set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was served
 // since its first refusal.
-func (u *unservedKinds) refuse(now monotime.Time, p *Past, r *refused, way int) {
-	k := u.recall(now, r.kind, way)
-	if i := u.find(r.kind, way); i >= 0 {
+func (u *unservedKinds) refuse(now monotime.Time, p *Past, r *Refusal, way int) {
+	k := u.recall(now, r.Kind, way)
+	if i := u.find(r.Kind, way); i >= 0 {
 		u.kinds = slices.Delete(u.kinds, i, i+1)
 	}
 	u.forget(now)
-	if r.granted >= k.heard {
-		k.refuse(r.first, r.served, u.lucky)
-		k.heard = r.answer
-		k.alone = k.alone || k.improbable(r.served, u.lucky)
+	if r.Granted >= k.heard {
+		k.refuse(r.First, r.Served, u.lucky)
+		k.heard = r.Answer
+		k.alone = k.alone || k.improbable(r.Served, u.lucky)
 		p.alone = p.alone || k.alone
 	}
 	k.all++

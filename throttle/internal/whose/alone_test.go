@@ -42,7 +42,7 @@ func TestUnservedKinds(t *testing.T) {
 					continue
 				}
 				var p Past
-				u.refuse(1, &p, &refused{kind, uint64(i), false, served, uint64(i)})
+				u.refuse(1, &p, &Refusal{kind, uint64(i), false, served, uint64(i)})
 				if c == 'X' {
 					alone = p.alone
 				}
@@ -76,9 +76,9 @@ func TestPastOfAClaim(t *testing.T) {
 						u.serve(1, kind)
 					}
 					for range test.others {
-						u.refuse(1, &Past{}, &refused{kind, 0, false, served, 0})
+						u.refuse(1, &Past{}, &Refusal{kind, 0, false, served, 0})
 					}
-					u.refuse(1, &p, &refused{kind, 0, round < test.firsts, served, 0})
+					u.refuse(1, &p, &Refusal{kind, 0, round < test.firsts, served, 0})
 				}
 				if p.alone != test.want {
 					t.Errorf("got %v, want %v: %+v", p.alone, test.want, p)
@@ -93,7 +93,7 @@ func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 	var u unserved
 	for i := range 20 {
 		var p Past
-		if u.refuse(1, &p, &refused{Kind{Path: "x"}, 7, false, 10 * i, uint64(8 + i)}); p.alone {
+		if u.refuse(1, &p, &Refusal{Kind{Path: "x"}, 7, false, 10 * i, uint64(8 + i)}); p.alone {
 			t.Fatalf("refusal %d of one flight: its own matter", i+1)
 		}
 	}
@@ -103,17 +103,17 @@ func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 func TestUnservedKindsAreBounded(t *testing.T) {
 	var u unserved
 	for i := range 100 {
-		u.refuse(1, &Past{evidence: evidence{alone: true}}, &refused{Kind{Path: word(i)}, 0, false, i, 0})
+		u.refuse(1, &Past{evidence: evidence{alone: true}}, &Refusal{Kind{Path: word(i)}, 0, false, i, 0})
 	}
 	if k := u[byPath]; len(k.kinds) != maxUnserved || k.lucky != 100-maxUnserved {
 		t.Errorf("%d kinds, %d refusals of forgotten ones, want %d and %d", len(k.kinds), k.lucky, maxUnserved, 100-maxUnserved)
 	}
 	now, p := monotime.Time(unservedFor), Past{}
-	if u.refuse(now, &p, &refused{Kind{Path: word(99)}, 0, false, 100, 0}); !p.alone {
+	if u.refuse(now, &p, &Refusal{Kind{Path: word(99)}, 0, false, 100, 0}); !p.alone {
 		t.Error("forgotten a nanosecond too early")
 	}
 	p = Past{}
-	if u.refuse(now.Add(time.Nanosecond), &p, &refused{Kind{Path: word(98)}, 0, false, 100, 0}); p.alone || len(u[byPath].kinds) != 2 {
+	if u.refuse(now.Add(time.Nanosecond), &p, &Refusal{Kind{Path: word(98)}, 0, false, 100, 0}); p.alone || len(u[byPath].kinds) != 2 {
 		t.Errorf("remembered for too long: %+v", u[byPath].kinds)
 	}
 }
@@ -150,7 +150,7 @@ func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
 					u.serve(1, Kind{Path: "/good"})
 				}
 				var p Past
-				u.refuse(1, &p, &refused{Kind{Path: test.path(i)}, uint64(i), false, served, uint64(i)})
+				u.refuse(1, &p, &Refusal{Kind{Path: test.path(i)}, uint64(i), false, served, uint64(i)})
 				if alone = p.alone; i == 4 && test.served != "" {
 					u.serve(1, Kind{Path: test.served})
 				}
@@ -169,8 +169,8 @@ func TestAloneGoesForItsKind(t *testing.T) {
 	for served, want := range map[int]bool{7: true, 10: false} {
 		var u unserved
 		claim, other := &Past{evidence: evidence{refusals: 5, served: 7, alone: true}}, &Past{}
-		u.refuse(1, claim, &refused{kind, 1, false, served, 2})
-		u.refuse(2, other, &refused{kind, 3, false, served, 4})
+		u.refuse(1, claim, &Refusal{kind, 1, false, served, 2})
+		u.refuse(2, other, &Refusal{kind, 3, false, served, 4})
 		if other.alone != want {
 			t.Errorf("%d were served at the first refusal of the claim, and %d when others of its kind were refused: another one is alone %v, want %v", claim.served, served, other.alone, want)
 		}
@@ -187,7 +187,7 @@ func TestKindsAreShort(t *testing.T) {
 	var u unserved
 	for way := range u {
 		for range 2 {
-			u[way].refuse(1, &Past{}, &refused{kind, 0, false, 1, 1}, way)
+			u[way].refuse(1, &Past{}, &Refusal{kind, 0, false, 1, 1}, way)
 		}
 		if k := u[way].kinds; len(k) != 1 || k[0].all != 2 || len(k[0].kind.Path) > most {
 			t.Errorf("way %d: %d kinds were refused, the first with %d bytes, %d times", way, len(k), len(k[0].kind.Path), k[0].all)

@@ -199,7 +199,7 @@ func TestOthersFirst(t *testing.T) {
 // What became of requests is forgotten ten minutes after the latest refusal.
 func TestPersistenceIsForgotten(t *testing.T) {
 	var j Judge
-	j.Refuse(1, &Past{}, Kind{}, 0, false, 0, 0)
+	j.Refuse(1, &Past{}, &Refusal{})
 	if j.Served(monotime.Time(unservedFor), Kind{}, 0, nil); j.persistence == nil {
 		t.Error("forgotten a nanosecond too early")
 	}

@@ -81,19 +81,26 @@ type Judge struct {
 // Settled reports whether nothing waits for the answer to a request that is served: no refusal came lately.
 func (j *Judge) Settled() bool { return !j.unserved.any() && j.persistence == nil }
 
-// Refuse takes in a refusal of a claim for a request of a kind, and says how it is to be taken. The request was
-// granted at a place in the sequence, and went ahead of all others if first says so; so many have been served,
-// and the latest answer has a place, too. Found says that it is this refusal which shows that refusals are the
-// matter of requests.
-func (j *Judge) Refuse(now monotime.Time, p *Past, kind Kind, granted uint64, first bool, served int, answer uint64) (v Verdict, found bool) {
+// Refusal is what is told of a request that was refused.
+type Refusal struct {
+	Kind    Kind   // of the request
+	Granted uint64 // its place in the sequence
+	First   bool   // it went ahead of all others
+	Served  int    // how many requests have been served
+	Answer  uint64 // the place of the latest answer in the sequence
+}
+
+// Refuse takes in a refusal of a claim, of which p is the past, and says how it is to be taken. Found says that
+// it is this refusal which shows that refusals are the matter of requests.
+func (j *Judge) Refuse(now monotime.Time, p *Past, r *Refusal) (v Verdict, found bool) {
 	if j.persistence == nil {
 		j.persistence = &persistence{}
 	}
 	p.yielded = false
-	ofKind := j.unserved.refuse(now, p, &refused{kind, granted, first, served, answer})
+	ofKind := j.unserved.refuse(now, p, r)
 	before := p.granted
-	p.granted = max(granted, 1) // one that was granted unseen is older than all others
-	v, found = j.persistence.refuse(now, before, p.granted, answer, first, p.alone)
+	p.granted = max(r.Granted, 1) // one that was granted unseen is older than all others
+	v, found = j.persistence.refuse(now, before, p.granted, r.Answer, r.First, p.alone)
 	return v, found || ofKind
 }
 

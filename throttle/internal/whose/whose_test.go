@@ -34,7 +34,7 @@ func TestAhead(t *testing.T) {
 		kind := func(i int) *Kind { return &Kind{Verb: "GET", Path: "/" + strings.ToLower(test.line[i:i+1])} }
 		for i, c := range test.line {
 			if c < 'a' {
-				j.unserved.refuse(1, &Past{}, &refused{*kind(i), 0, false, 0, 1})
+				j.unserved.refuse(1, &Past{}, &Refusal{*kind(i), 0, false, 0, 1})
 			}
 		}
 		if got := j.Ahead(len(test.line), test.refusals, kind, func() float64 { return test.luck }); got != test.want {
