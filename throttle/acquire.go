@@ -176,6 +176,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l, now := l.redirect(c.kind(), (*Group).kindBucket)
 	defer l.unlock()
+	need.To = &l.delays
 	switch _, err := l.unfit(&need); {
 	case found != nil && found.generation != found.group.generation.Load(): // it may belong in another bucket now
 		return nil, errDismissed
@@ -187,7 +188,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	l.expect(&need, l.account.kinds.Of)
 	l.prepare(now)
 	b := l
-	for b != nil && l.tree.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.delays.Open(now, &need.Claim, &l.delays) {
+	for b != nil && l.tree.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.delays.Open(now, &need.Claim) {
 		b = b.Parent
 	}
 	hasPlace := p != place{}
@@ -404,6 +405,7 @@ func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	l, now := l.redirect(c.kind(), (*Group).kindBucket)
 	defer l.unlock()
 	l.prepare(now)
+	need.To = &l.delays
 	l.expect(&need, l.account.kinds.Of)
 	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait, c.Costs))
 	l.chargeNow(&g.right, now, &need, place{})
@@ -417,13 +419,14 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	if b, err := l.unfit(&need); cmp.Or(wrong, err) != nil {
 		return Forecast{Bucket: b.Name, Label: b.Label, Never: true, Err: cmp.Or(wrong, err)}
 	}
+	need.To = &l.delays
 	l.expect(&need, l.account.kinds.Like)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}
 	w.rank = l.rankOf(&w.place, need.priority)
 	l.server.Hurry(now, w.Patience(l.clock.Awake(now)))
 	ahead := alone // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
-		if b.line.Len() > 0 && !b.passable(&need, l) || !b.delays.Open(now, &need.Claim, &l.delays) {
+		if b.line.Len() > 0 && !b.passable(&need, l) || !b.delays.Open(now, &need.Claim) {
 			ahead = nil
 		}
 	}

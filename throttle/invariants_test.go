@@ -119,6 +119,9 @@ func (in *inspection) lines() {
 		at, met := in.stands[w]
 		if in.stands[w] = append(at, lines...); !met {
 			in.asked[w.l] = append(in.asked[w.l], w)
+			if w.To != &w.l.delays {
+				in.bad("a waiter asked %q, and its claim was made to another bucket", w.l.Name)
+			}
 			if !slices.Contains(in.buckets, w.l) {
 				in.bad("a waiter asked %q, in which nobody waits as far as those above it know", w.l.Name)
 			}
@@ -343,7 +346,7 @@ func (in *inspection) settled() {
 				continue
 			}
 			var d limit.Due
-			b.delays.Due(&d, in.now, w.earliest(in.now), alone, &w.Claim, &w.l.delays, false)
+			b.delays.Due(&d, in.now, w.earliest(in.now), &w.Claim)
 			open, competes := d.Never || d.At <= in.now, w.top() != b
 			switch {
 			case open && !competes:

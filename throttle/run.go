@@ -137,7 +137,8 @@ func (l *Limiter) mayStandStill(now monotime.Time) bool {
 		if all := &l.line.total[i]; all.Claims > 0 {
 			one := due.Claim{Demand: all.One(), Urgent: byIndex[i] == Urgent}
 			far := func(asked *Limiter) bool {
-				_, far := l.delays.OneToken(now, &one, &asked.delays, l.tree.standstill)
+				one.To = &asked.delays
+				_, far := l.delays.OneToken(now, &one, l.tree.standstill)
 				return far
 			}
 			if l.line.direct > 0 && far(l) || l.line.direct < l.line.waiting && far(nobody) {
@@ -205,7 +206,7 @@ func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.
 func (l *Limiter) dueOnPath(d *delay, now, from monotime.Time, need *need) (at monotime.Time) {
 	at = from
 	for b := l; b != nil && d.bucket == nil; b = b.Parent {
-		if b.delays.Due(&d.Due, now, at, alone, &need.Claim, &l.delays, false); d.Never || d.At > now {
+		if b.delays.Due(&d.Due, now, at, &need.Claim); d.Never || d.At > now {
 			d.bucket = b
 		} else {
 			at = d.At
@@ -284,7 +285,7 @@ func (w *waiter) leaves(now monotime.Time, l *Limiter, d *delay) (at monotime.Ti
 		at = w.l.dueOnPath(d, now, w.earliest(now), &w.need)
 		return at, d.bucket != l || d.Never
 	}
-	l.delays.Due(&d.Due, now, w.earliest(now), alone, &w.Claim, &w.l.delays, false)
+	l.delays.Due(&d.Due, now, w.earliest(now), &w.Claim)
 	return 0, d.Never || d.At <= now
 }
 

@@ -409,9 +409,9 @@ func (w *waiter) forLease(now monotime.Time) lease.Waiter {
 
 // blockedUntil returns the instant until which something else than the store of l delays w.
 func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
-	d := l.delays.ButForStore(now, &w.Claim, &w.l.delays)
+	d := l.delays.ButForStore(now, &w.Claim)
 	for b := l.Parent; b != nil; b = b.Parent {
-		if p := b.delays.ButForStore(now, &w.Claim, &w.l.delays); p.At > d.At {
+		if p := b.delays.ButForStore(now, &w.Claim); p.At > d.At {
 			d = p
 			d.At = min(d.At, now.Add(lease.Horizon)) // a parent does not say when that changes
 		}

@@ -208,7 +208,7 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 			b.addAhead(before, w, now)
 		}
 		p := delay{bucket: b}
-		b.delays.Due(&p.Due, now, now, before, &w.Claim, &w.l.delays, true)
+		b.delays.Project(&p.Due, now, before, &w.Claim)
 		at := max(p.At, d.At)
 		if p.Never || p.Reported() > d.Reported() || d.Cause == "" {
 			d = p
@@ -310,9 +310,9 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 
 // standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what for.
 func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
-	one := due.Claim{Demand: w.One(), Kind: w.Kind, Urgent: w.Urgent}
+	one := due.Claim{Demand: w.One(), Kind: w.Kind, Urgent: w.Urgent, To: w.To}
 	for b := w.l; b != nil; b = b.Parent {
-		if p, far := b.delays.OneToken(now, &one, &w.l.delays, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
+		if p, far := b.delays.OneToken(now, &one, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			*d, beyond = delay{p, b}, true
 		}
 	}

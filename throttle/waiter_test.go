@@ -376,7 +376,7 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 			continue
 		}
 		var d delay
-		l.delays.Due(&d.Due, now, w.earliest(now), &predecessors{}, &w.Claim, &w.l.delays, false)
+		l.delays.Due(&d.Due, now, w.earliest(now), &w.Claim)
 		if d.Unreserved > now || w.Row() == row || byIndex[row] != Urgent {
 			return Wait{Bucket: l.Name, Cause: Cause(d.Cause), Quota: d.Quota}
 		}

@@ -3,8 +3,8 @@
 // bucket alone, since it was learned from the answers to such; the bucket's quotas (package limit); and what a
 // Store has handed out (package lease).
 //
-// In come the instant, a [Claim], what goes before it, and the [Bucket] that it was made to: this one, or one
-// below it. Out comes a limit.Due. Who waits, and what several buckets say together, is for package throttle.
+// In come the instant, a [Claim], and what goes before it. Out comes a limit.Due. Who waits, and what several
+// buckets say together, is for package throttle.
 // hold.go has holds, all else is in due.go.
 package due
 
@@ -24,6 +24,7 @@ type Claim struct {
 	limit.Demand
 	Kind   adaptive.Kind // what kind of request it is for
 	Urgent bool          // it may use what is reserved
+	To     *Bucket       // which it was made to: the one that is asked, or one below that
 }
 
 // Bucket is what delays claims in one bucket.
@@ -48,10 +49,10 @@ func (b *Bucket) Share(urgent bool) float64 {
 	return b.Reserve
 }
 
-// Open reports whether a claim that was made to asked may go now.
-func (b *Bucket) Open(now monotime.Time, c *Claim, asked *Bucket) bool {
-	return !b.Hold.On(now) && (asked != b || b.Server.Open(now, &c.Demand, &c.Kind, b.Share(c.Urgent))) &&
-		b.Stack.Open(now, &c.Demand, c.Urgent, b.believed(asked)) && (b.Lease == nil || b.Lease.Open(now, &c.Demand, c.Urgent))
+// Open reports whether a claim may go now.
+func (b *Bucket) Open(now monotime.Time, c *Claim) bool {
+	return !b.Hold.On(now) && (c.To != b || b.Server.Open(now, &c.Demand, &c.Kind, b.Share(c.Urgent))) &&
+		b.Stack.Open(now, &c.Demand, c.Urgent, b.believed(c.To)) && (b.Lease == nil || b.Lease.Open(now, &c.Demand, c.Urgent))
 }
 
 // OpenForAll reports whether all may go at once that were made to this bucket, and together ask for so much, as
@@ -60,26 +61,37 @@ func (b *Bucket) OpenForAll(now monotime.Time, all *limit.Demand) bool {
 	return !b.Hold.On(now) && b.Server.OpenForAll(now, all, b.Reserve) && b.Stack.OpenForAll(now, all)
 }
 
-// Due sets d to when a claim that was made to asked may go, not before t, if ahead goes before it. Some waits
-// end with an answer, and nobody knows when that comes. A timer must be set for them, so the longest time
-// counts for which answers are waited for; but for a projection (optimist) such waits do not count.
-func (b *Bucket) Due(d *limit.Due, now, t monotime.Time, ahead *limit.Ahead, c *Claim, asked *Bucket, optimist bool) {
-	b.Hold.due(d, t)
-	b.putOff(now, d, ahead, c, asked, false, optimist)
+// Due sets d to when a claim may go, with nobody ahead, from an instant on. Some waits end with an answer, and
+// nobody knows when that comes. A timer must be set for them, so the longest time counts for which answers are
+// waited for.
+func (b *Bucket) Due(d *limit.Due, now, from monotime.Time, c *Claim) {
+	b.due(d, limit.View{Now: now, From: from}, alone, c)
+}
+
+// Project sets d to when a claim will go, as it looks now, if ahead goes before it. Waits that end with an answer
+// do not count.
+func (b *Bucket) Project(d *limit.Due, now monotime.Time, ahead *limit.Ahead, c *Claim) {
+	b.due(d, limit.View{Now: now, From: now, Optimist: true}, ahead, c)
+}
+
+func (b *Bucket) due(d *limit.Due, v limit.View, ahead *limit.Ahead, c *Claim) {
+	b.Hold.due(d, v.From)
+	b.putOff(d, v, ahead, c)
 	d.Unreserved = d.At
 	if b.Reserve > 0 && !c.Urgent && !d.Never {
-		b.unreserve(now, t, d, ahead, c, asked, optimist)
+		b.unreserve(d, v, ahead, c)
 	}
 }
 
 // unreserve puts d, which is due for an urgent claim, off for one that is not: that must also wait for the
 // unreserved part. Only claims that are not urgent go before it there, so this wait is computed from the start,
 // not from d.
-func (b *Bucket) unreserve(now, t monotime.Time, d *limit.Due, ahead *limit.Ahead, c *Claim, asked *Bucket, optimist bool) {
+func (b *Bucket) unreserve(d *limit.Due, v limit.View, ahead *limit.Ahead, c *Claim) {
 	var left limit.Due
-	b.Hold.due(&left, t)
+	b.Hold.due(&left, v.From)
 	left.Unreserved = left.At
-	b.putOff(now, &left, ahead, c, asked, true, optimist)
+	v.Unreserved = true
+	b.putOff(&left, v, ahead, c)
 	switch {
 	case left.Never, left.At > d.At: // after left.Unreserved only the reserve delays the claim: urgent ones may go first
 		*d = left
@@ -89,35 +101,33 @@ func (b *Bucket) unreserve(now, t monotime.Time, d *limit.Due, ahead *limit.Ahea
 	}
 }
 
-// putOff puts d off until the claim may go for all but a hold; if unreserved is set, with what is left to
-// claims that are not urgent. Those ahead go as soon as the hold has ended, as the server and the quotas let
-// them: what a server delays c by is no time in which the quotas would let none of them go. PutOff takes a
-// pointer, since a Due is large, and who waits should need little of a stack. See Due.
-func (b *Bucket) putOff(now monotime.Time, d *limit.Due, ahead *limit.Ahead, c *Claim, asked *Bucket, unreserved, optimist bool) {
-	before, share, from := &ahead.All, 0.0, d.At
-	if unreserved {
+// putOff puts d off until the claim may go for all but a hold. Those ahead go as soon as the hold has ended, as
+// the server and the quotas let them: what a server delays c by is no time in which the quotas would let none of
+// them go. PutOff takes a pointer, since a Due is large, and who waits should need little of a stack.
+func (b *Bucket) putOff(d *limit.Due, v limit.View, ahead *limit.Ahead, c *Claim) {
+	before, share := &ahead.All, 0.0
+	if v.Unreserved {
 		before, share = &ahead.Unreserved, b.Reserve
 	}
-	if asked == b {
-		b.Server.Due(d, before, &c.Demand, &c.Kind, share, optimist)
-	} else if !unreserved && ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
-		b.Server.DueWith(d, &ahead.Direct, optimist)
+	if v.From = d.At; c.To == b {
+		b.Server.Due(d, before, &c.Demand, &c.Kind, share, v.Optimist)
+	} else if !v.Unreserved && ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
+		b.Server.DueWith(d, &ahead.Direct, v.Optimist)
 	}
-	b.Stack.Due(now, from, d, before, &c.Demand, unreserved, optimist, b.believed(asked))
+	b.Stack.Due(&v, d, before, &c.Demand, b.believed(c.To))
 	if b.Lease != nil && !d.Never {
-		b.Lease.Due(now, from, d, before, &c.Demand, unreserved, optimist)
+		b.Lease.Due(&v, d, before, &c.Demand)
 	}
 }
 
-// ButForStore returns when a claim that was made to asked may go, with nobody ahead, as far as no Store delays
-// it.
-func (b *Bucket) ButForStore(now monotime.Time, c *Claim, asked *Bucket) (d limit.Due) {
-	if b.Hold.due(&d, now); asked == b {
+// ButForStore returns when a claim may go, with nobody ahead, as far as no Store delays it.
+func (b *Bucket) ButForStore(now monotime.Time, c *Claim) (d limit.Due) {
+	if b.Hold.due(&d, now); c.To == b {
 		b.Server.Due(&d, &alone.All, &c.Demand, &c.Kind, b.Share(c.Urgent), false)
 	}
-	b.Stack.Due(now, d.At, &d, &alone.All, &c.Demand, false, false, b.believed(asked))
+	b.Stack.Due(&limit.View{Now: now, From: d.At}, &d, &alone.All, &c.Demand, b.believed(c.To))
 	if b.Reserve > 0 && !c.Urgent {
-		b.Stack.Due(now, d.At, &d, &alone.All, &c.Demand, true, false, b.believed(asked))
+		b.Stack.Due(&limit.View{Now: now, From: d.At, Unreserved: true}, &d, &alone.All, &c.Demand, b.believed(c.To))
 	}
 	return d
 }
@@ -125,11 +135,11 @@ func (b *Bucket) ButForStore(now monotime.Time, c *Claim, asked *Bucket) (d limi
 // OneToken returns what one token of each unit, with nobody ahead, waits for; and whether it waits for longer
 // than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that
 // has lasted. Without a bound, only a store is looked at.
-func (b *Bucket) OneToken(now monotime.Time, one *Claim, asked *Bucket, bound time.Duration) (d limit.Due, beyond bool) {
+func (b *Bucket) OneToken(now monotime.Time, one *Claim, bound time.Duration) (d limit.Due, beyond bool) {
 	if b.Lease == nil && bound == monotime.Unbounded {
 		return d, false
 	}
-	if b.Due(&d, now, now, alone, one, asked, true); b.Lease != nil {
+	if b.Project(&d, now, alone, one); b.Lease != nil {
 		return b.Lease.Beyond(now, d, &one.Demand, one.Urgent, bound)
 	}
 	return d, d.At.Sub(now) > bound

@@ -43,18 +43,19 @@ func one(urgent bool) *Claim { return &Claim{Demand: limit.Demand{Claims: 1, N: 
 func (b *bucket) wantDue(t *testing.T, now monotime.Time, c *Claim, asked *Bucket, in, unreserved time.Duration, cause limit.Cause) {
 	t.Helper()
 	var d limit.Due
-	b.Due(&d, now, now, alone, c, asked, false)
+	c.To = asked
+	b.Due(&d, now, now, c)
 	if d.At.Sub(now) != in || d.Unreserved.Sub(now) != unreserved || d.Cause != cause {
 		t.Errorf("due in %v, for an urgent one in %v, %q; want %v, %v, %q", d.At.Sub(now), d.Unreserved.Sub(now), d.Cause, in, unreserved, cause)
 	}
-	if open := b.Open(now, c, asked); open != (in == 0) {
+	if open := b.Open(now, c); open != (in == 0) {
 		t.Errorf("open: %v, though due in %v", open, in)
 	}
-	if but := b.ButForStore(now, c, asked); but.At != d.At {
+	if but := b.ButForStore(now, c); but.At != d.At {
 		t.Errorf("due in %v, but for a store in %v", in, but.At.Sub(now))
 	}
 	for _, bound := range []time.Duration{in - 1, in} {
-		if _, beyond := b.OneToken(now, c, asked, bound); beyond != (in > bound) {
+		if _, beyond := b.OneToken(now, c, bound); beyond != (in > bound) {
 			t.Errorf("one token: beyond %v: %v, though due in %v", bound, beyond, in)
 		}
 	}

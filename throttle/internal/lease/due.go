@@ -7,18 +7,15 @@ import (
 )
 
 // Due puts due off, if that is earlier, until the slots in hand suffice for a claim behind other
-// claims that together ask for ahead. It answers for all quotas if unreserved is set, else for
-// those of all claims, as if the claims were urgent. See limit.Stack.Due, also for from and for what
-// optimist means. Due and Open may change the Lease: slots expire, and the share of an outage begins.
-func (l *Lease) Due(now, from monotime.Time, due *limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) {
-	if !optimist { // nobody is to look before that
-		from = due.At
-	}
-	urgent := !unreserved
+// claims that together ask for ahead. It answers for all quotas if Unreserved is set, else for
+// those of all claims, as if the claims were urgent. See limit.Stack.Due and limit.View. Due and Open may change
+// the Lease: slots expire, and the share of an outage begins.
+func (l *Lease) Due(v *limit.View, due *limit.Due, ahead, d *limit.Demand) {
+	now, urgent := v.Now, !v.Unreserved
 	var buf costs
 	n := l.cost(buf[:0], d, urgent)
 	behind := slot.Empty(n)
-	if behind && optimist {
+	if behind && v.Optimist {
 		n = l.costOfLast(n, ahead, urgent)
 	}
 	if slot.Empty(n) {
@@ -33,17 +30,17 @@ func (l *Lease) Due(now, from monotime.Time, due *limit.Due, ahead, d *limit.Dem
 	l.expire(now)
 	at, ok := l.slots.first(due.At, now, n)
 	switch {
-	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
+	case ok && (!v.Optimist || ahead.Claims == 0): // the slots in hand say when
 	case l.goAlone(now):
-		l.dueAlone(now, from, due, ahead, n, urgent, optimist)
+		l.dueAlone(v, due, ahead, n)
 		return
-	case optimist:
+	case v.Optimist:
 		var before costs
 		all := l.cost(before[:0], ahead, urgent)
 		if !behind {
 			slot.Add(all, n, 1)
 		}
-		if at = l.project(from, now, all, n); l.outage.since != 0 {
+		if at = l.project(v.From, now, all, n); l.outage.since != 0 {
 			at = max(at, l.nextProbe(now))
 		}
 	case due.At > now:
@@ -113,7 +110,7 @@ func (l *Lease) costOfLast(buf []int64, ahead *limit.Demand, urgent bool) []int6
 // Open reports whether the slots in hand suffice for a claim now. Like Due, it may change the Lease.
 func (l *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
 	due := limit.Due{At: now}
-	l.Due(now, now, &due, &limit.Demand{}, d, !urgent, false)
+	l.Due(&limit.View{Now: now, From: now, Unreserved: !urgent}, &due, &limit.Demand{}, d)
 	return due.At <= now && !due.Never
 }
 
@@ -155,10 +152,14 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 
 // dueAlone puts due off, if that is earlier, until claims go without the store, and the part suffices that does. What
 // costs more than the part may go, at best, when the store is back.
-func (l *Lease) dueAlone(now, from monotime.Time, due *limit.Due, ahead *limit.Demand, n []int64, urgent, optimist bool) {
+func (l *Lease) dueAlone(v *limit.View, due *limit.Due, ahead *limit.Demand, n []int64) {
 	var buf costs
 	alone, _ := l.aloneFrom()
-	at, of := l.outage.when(max(from, alone), l.cost(buf[:0], ahead, urgent), n)
+	from := due.At // nobody is to look before that
+	if v.Optimist {
+		from = v.From
+	}
+	at, of := l.outage.when(max(from, alone), l.cost(buf[:0], ahead, !v.Unreserved), n)
 	if at <= due.At {
 		return
 	}
@@ -166,8 +167,8 @@ func (l *Lease) dueAlone(now, from monotime.Time, due *limit.Due, ahead *limit.D
 	if of >= 0 {
 		name = l.names[of]
 	}
-	if optimist && at >= from.Add(monotime.Longest) {
-		at = max(due.At, l.nextProbe(now))
+	if v.Optimist && at >= from.Add(monotime.Longest) {
+		at = max(due.At, l.nextProbe(v.Now))
 	}
 	due.Until(at, at, limit.Store, name)
 }

@@ -1243,7 +1243,7 @@ func TestSetAfterReply(t *testing.T) {
 
 // DueFrom returns from, put off by Due.
 func (l *Lease) DueFrom(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
-	l.Due(now, now, &from, ahead, d, unreserved, optimist)
+	l.Due(&limit.View{Now: now, From: now, Unreserved: unreserved, Optimist: optimist}, &from, ahead, d)
 	return from
 }
 

@@ -309,18 +309,23 @@ func opens(l Limit, now monotime.Time, ahead, n int64) bool {
 	return ok && at <= now
 }
 
-// Due puts due off, if that is earlier, until the quotas grant d, or what is left of them to claims that are
-// not urgent does. The first of those ahead may go from an instant on: what else delays d, and not all of these, is
-// in due alone. Due takes no copy: a Due is large, and a goroutine that waits should need little of a stack.
-// If d does not draw on a quota, it goes with the last of those ahead that do. Nobody knows when a wait for what
-// is in flight ends: to set a timer, it counts as the longest span; for a projection, which is optimistic, it
-// does not count. Heard may be nil.
-func (s Stack) Due(now, from monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
-	if d.Silent == 0 && !unreserved && s.dueOfBucket(from, due, ahead, d) {
+// View is how one looks at when a claim may go.
+type View struct {
+	Now        monotime.Time
+	From       monotime.Time // from then on the first of those ahead may go; what delays the claim, and not all of these, is in its Due alone
+	Unreserved bool          // it is to go with what is left to claims that are not urgent
+	Optimist   bool          // as for a projection, a wait whose end nobody knows does not count; else, to set a timer, it counts as the longest span
+}
+
+// Due puts due off, if that is earlier, until the quotas grant d, as v looks at it. Due takes no copy: a Due is
+// large, and a goroutine that waits should need little of a stack. If d does not draw on a quota, it goes with
+// the last of those ahead that do. Nobody knows when a wait for what is in flight ends. Heard may be nil.
+func (s Stack) Due(v *View, due *Due, ahead, d *Demand, heard Heard) {
+	if d.Silent == 0 && !v.Unreserved && s.dueOfBucket(v.From, due, ahead, d) {
 		return
 	}
 	if until, q := s.Awaits(d); until > due.At {
-		due.first(until, q, optimist)
+		due.first(until, q, v.Optimist)
 	}
 	for i := range s {
 		e := &s[i]
@@ -329,28 +334,28 @@ func (s Stack) Due(now, from monotime.Time, due *Due, ahead, d *Demand, unreserv
 			continue
 		}
 		l := e.all
-		if unreserved {
+		if v.Unreserved {
 			if l = e.unreserved; l == nil {
 				continue
 			}
 		}
-		if w, ok := l.(*warm); ok && from > now {
-			l = w.waiting(now, from)
+		if w, ok := l.(*warm); ok && v.From > v.Now {
+			l = w.waiting(v.Now, v.From)
 		}
-		at, ok := l.When(from, before, n)
+		at, ok := l.When(v.From, before, n)
 		switch {
 		case !ok:
 			due.later(at, e.quota)
 			due.Cost, due.Never = n, true
 			return
-		case at <= due.At, e.yields(now, heard):
-		case e.quota.Kind.Concurrent() && optimist:
+		case at <= due.At, e.yields(v.Now, heard):
+		case e.quota.Kind.Concurrent() && v.Optimist:
 			if due.Cause == "" {
 				due.Cause, due.Quota = CauseOf(e.quota), e.quota.Name
 			}
 		default:
 			due.later(at, e.quota)
-			if s, ok := l.(spreading); ok && s.isSpread(from, ahead.In(e.quota), n, at) {
+			if s, ok := l.(spreading); ok && s.isSpread(v.From, ahead.In(e.quota), n, at) {
 				due.Cause = Spaced
 			}
 		}
