@@ -66,6 +66,30 @@ func packageComment(t *testing.T, path string) string {
 	return comment
 }
 
+// TestTriedIsShort: who has an idea for a rule of learning looks first whether it was tried. So the page that says
+// so can be read, and each of its headings names files that are there: lines about a rule that is gone go as well.
+func TestTriedIsShort(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "internal", "tests", "matrix", "tried.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(strings.Fields(string(text))); n > 9000 {
+		t.Errorf("tried.md has %d words, want 9000 at most", n)
+	}
+	named := 0
+	for _, heading := range regexp.MustCompile("(?m)^### .*$").FindAllString(string(text), -1) {
+		for _, m := range regexp.MustCompile("`(\\w+/\\w+\\.go)`").FindAllStringSubmatch(heading, -1) {
+			named++
+			if _, err := os.Stat(filepath.Join(root, "throttle", "internal", m[1])); err != nil {
+				t.Errorf("the heading %q of tried.md: %v", heading, err)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no heading of tried.md names a file")
+	}
+}
+
 // TestLearningIsShort: docs/learning.md explains the model in two printed pages, with a picture of each class
 // of servers. Each rule is elsewhere.
 func TestLearningIsShort(t *testing.T) {

@@ -51,9 +51,8 @@ const (
 	longestLook = 30 * time.Second
 	manyLooks   = 5 * time.Minute
 
-	// looseRow is how many may be served in a row after which looks are not closer together. With 12, more are
-	// refused in long runs of the matrix, and with 48, windows are found later: see
-	// internal/tests/matrix/tried.md.
+	// looseRow is how many may be served in a row after which looks are not closer together. With 12, long runs
+	// of the matrix take longer, and with 48, windows are found later: see internal/tests/matrix/tried.md.
 	looseRow = 24
 
 	// lateFrom is for how long nothing is served where a window comes back, and no bucket. With half a second,
