@@ -112,6 +112,7 @@ type Ticket struct {
 	granted  int           // the cost of all that this Server had granted with it, in requests; zero if it was not granted by Take
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
 	looks    bool          // the request goes to find out whether a used-up limit is restored, see look.looking
+	paced    bool          // less remained of a limit than was claimed: the request is such a look, or goes at a rate
 	spares   bool          // the request left to others what is reserved for these, see look.idle
 	Reading  bool          // EndReading is to be told when the answer was read: Learn says so
 	begun    bool          // a price has counted that the answer began, and counts its end

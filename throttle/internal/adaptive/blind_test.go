@@ -111,7 +111,7 @@ func TestRaiseBeginsWhereAllIsFound(t *testing.T) {
 		r := refill{refills: true, rate: 1, span: time.Hour, maxHold: time.Hour}
 		for n := range 3 {
 			o := trips(time.Duration(n+1)*s, ms, 2, test.remaining)
-			o.remainingBefore, o.resetStep = test.before, test.step
+			o.paced, o.remainingBefore, o.resetStep = test.before == 0, test.before, test.step
 			r.observe(o, &reset{}, time.Hour)
 		}
 		if math.Abs(r.rate-test.want) > 1e-9 {

@@ -56,7 +56,7 @@ func (r *refill) measureRate(o *outcome) {
 	}
 	if o.limit < fewTokens {
 		r.raiseWhole(o)
-		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.remainingBefore <= o.idle, r.rate)
+		r.raise.serve(o.sent, o.now.Sub(o.sent), o.limit, o.paced, r.rate)
 	}
 	r.rate = min(r.blind.grow(o, r.rate*r.raise.grow(o.now, r.rate, r.served)), math.MaxInt32) // see pace.Sane
 	if r.blind.on {
@@ -121,7 +121,7 @@ func (r *refill) isShorter(back int, took time.Duration) bool {
 // though not half of it can have come back at the rate since then. Then it comes back faster than it did: that
 // is measured anew, and requests look at the reset.
 func (r *refill) seeFaster(o *outcome) {
-	if o.remainingBefore > o.idle {
+	if !o.paced {
 		return
 	}
 	if !r.slowerThan(1) { // a token comes soon
@@ -162,7 +162,7 @@ func (r *refill) beginRaise(o *outcome) {
 // may have come back than Remaining can say: if the steps of resets say nothing of the rate either, and
 // requests go as slowly as a look at half a step.
 func (r *refill) raiseWhole(o *outcome) {
-	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.remainingBefore <= o.idle && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
+	if r.raise.by == 0 && !r.blind.on && o.limit > 1 && r.served > 1 && o.paced && o.found() >= o.limit && 2*o.resetStep.Seconds()*r.rate >= 1 {
 		r.raise.by = gentleRaise
 	}
 }

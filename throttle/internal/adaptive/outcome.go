@@ -18,6 +18,7 @@ type outcome struct {
 	failed    bool          // the request failed in a way in which some servers refuse, but was not taken for refused
 	elsewhere bool          // another limit has refused the request, see elsewhere.go
 	look      bool          // the request went although nothing remained
+	paced     bool          // the request went although nothing remained, and not with others of which the last one's answer overtook its own
 	guess     guess         // why the look went before the reset, if it did
 	flight    int           // what was under way with it
 	granted   int           // all that we had sent with it; zero if that is not known, or in another unit

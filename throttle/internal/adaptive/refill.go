@@ -213,7 +213,7 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 // of refusals: a log serves such in each window, and would be taken for a bucket for ever.
 func (r *refill) find(o *outcome) {
 	switch {
-	case o.remainingBefore > o.idle:
+	case !o.paced:
 	case o.lateBefore == 0:
 		r.refusalsInRow = 0
 	case o.sent < o.lateBefore:

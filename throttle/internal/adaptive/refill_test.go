@@ -1244,13 +1244,12 @@ func TestRowOfRefusals(t *testing.T) {
 		o          outcome
 		row, finds int
 	}{
-		"paced, before the reset":   {outcome{sent: start, lateBefore: start.Add(1)}, 0, 1},
-		"paced, after the reset":    {outcome{sent: start, lateBefore: start}, 1, 0},
-		"paced, and no reset":       {outcome{sent: start}, 0, 0},
-		"reserved tokens remained":  {outcome{sent: start, lateBefore: start.Add(1), remainingBefore: 2, idle: 2}, 0, 1},
-		"out of what remained":      {outcome{sent: start, lateBefore: start.Add(1), remainingBefore: 1}, 1, 0},
-		"likewise, and no reset":    {outcome{sent: start, remainingBefore: 1}, 1, 0},
-		"likewise, after the reset": {outcome{sent: start, lateBefore: start, remainingBefore: 1}, 1, 0},
+		"paced, before the reset":   {outcome{paced: true, sent: start, lateBefore: start.Add(1)}, 0, 1},
+		"paced, after the reset":    {outcome{paced: true, sent: start, lateBefore: start}, 1, 0},
+		"paced, and no reset":       {outcome{paced: true, sent: start}, 0, 0},
+		"out of what remained":      {outcome{sent: start, lateBefore: start.Add(1)}, 1, 0},
+		"likewise, and no reset":    {outcome{sent: start}, 1, 0},
+		"likewise, after the reset": {outcome{sent: start, lateBefore: start}, 1, 0},
 	} {
 		r := refill{refills: true, rate: 1}
 		r.doubt()
@@ -1261,6 +1260,52 @@ func TestRowOfRefusals(t *testing.T) {
 		var h Habits
 		if r.habits(&h, start); (h.Refill == 0) != (test.row > 0) {
 			t.Errorf("%s: a rate of %v is kept for a later run", name, h.Refill)
+		}
+	}
+}
+
+// TestPaced: a request is paced if it goes although nothing remains, or no more than is reserved for others. One
+// that went out of what remained is not, though an answer that came sooner says that nothing is left: of requests that
+// go together, the answer to the last may overtake the others. Nor is one that finds what another answer has said.
+func TestPaced(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	believes := func(remaining int) (*bucket, *refill) {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(remaining, 20, 9*s)))
+		r := &b.window1().refill
+		*r = refill{refills: true, rate: 5, atMost: 5, span: 4 * s, maxHold: time.Minute, refusalsInRow: 1}
+		return b, r
+	}
+	answer := func(b *bucket, to *Ticket, remaining int) {
+		b.at(b.now.Sub(start)+10*ms).done(to, says(left(remaining, 20, start.Add(9*s).Sub(b.now))))
+	}
+	b, r := believes(4)
+	together := []*Ticket{b.send(), b.send(), b.send(), b.send()}
+	paced := b.send()
+	for i, remaining := range []int{3, 0, 2, 1} {
+		if answer(b, together[i], remaining); r.finds != 0 || r.refusalsInRow != 1 {
+			t.Errorf("answer %d of requests that went together: %d finds, a row of %d; want 0, 1", i, r.finds, r.refusalsInRow)
+		}
+	}
+	if answer(b, paced, 0); r.finds != 1 || r.refusalsInRow != 0 {
+		t.Errorf("beyond what remained: %d finds, a row of %d; want 1, 0", r.finds, r.refusalsInRow)
+	}
+
+	b, r = believes(0)
+	early, late := b.send(), b.send()
+	if answer(b, early, 3); r.finds != 1 {
+		t.Errorf("one that went when nothing remained: %d finds, want 1", r.finds)
+	}
+	if answer(b, late, 2); r.finds != 1 {
+		t.Errorf("another one, which finds no more than is known: %d finds, want 1", r.finds)
+	}
+
+	for remaining, want := range map[int]int{1: 1, 2: 1, 3: 0} {
+		b, r = believes(remaining)
+		reserves := &Ticket{Sent: b.now, N: 1}
+		b.Take(b.now, b.now, of(1), nil, 0.1, reserves) // two are for others
+		if answer(b, reserves, 5); r.finds != want {
+			t.Errorf("%d remained, of which two are for others: %d finds, want %d", remaining, r.finds, want)
 		}
 	}
 }

@@ -267,16 +267,16 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	s.slowStart.Take(now, d.Haste)
 	s.pace.Take(now, asked, d.N)
 	s.granted += d.N
-	t.granted, t.sequence, t.looks, t.spares = s.granted, s.sequence, false, share > 0
+	t.granted, t.sequence, t.looks, t.paced, t.spares = s.granted, s.sequence, false, false, share > 0
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
 		kept := reserved(w.stated, n, share)
 		if t.spares {
 			w.idle = kept
 		}
-		if w.take(now, s.inFlightOn(w)+n+kept) {
-			t.looks = true
-		}
+		claimed := s.inFlightOn(w) + n + kept
+		t.paced = t.paced || claimed > w.remaining
+		t.looks = w.take(now, claimed) || t.looks
 	}
 	s.inFlight += d.N
 	if s.atOnce != nil {

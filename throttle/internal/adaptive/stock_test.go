@@ -523,7 +523,7 @@ func TestStockDoubts(t *testing.T) {
 func TestStockFinds(t *testing.T) {
 	for _, test := range []struct{ remained, reserved, want int }{{0, 0, 1}, {1, 0, 0}, {2, 2, 1}, {3, 2, 0}} {
 		r := refill{refills: true, refusalsInRow: 1}
-		o := outcome{sent: start, lateBefore: start.Add(time.Second), remainingBefore: test.remained, idle: test.reserved}
+		o := outcome{sent: start, lateBefore: start.Add(time.Second), paced: test.remained <= test.reserved}
 		if !r.believe(&o) || r.finds != test.want || r.refusalsInRow != 0 {
 			t.Errorf("%d remained, of which %d were reserved: %d finds, %d refusals in a row; want %d, 0", test.remained, test.reserved, r.finds, r.refusalsInRow, test.want)
 		}

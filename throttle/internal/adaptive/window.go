@@ -144,6 +144,7 @@ func (w *window) before(o *outcome, t *Ticket) {
 	if o.remainingBefore = w.remaining; t.spares {
 		o.idle = w.idle
 	}
+	o.paced = t.paced && o.remainingBefore <= o.idle
 	if w.unit == "" && w.overlap.users == nil {
 		o.granted = t.granted
 	}
