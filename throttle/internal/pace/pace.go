@@ -218,12 +218,12 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 	}
 	r.window.take(now, n)
 	if r.rate > 0 && !r.window.known() {
+		took := float64(n) / r.rateAt(now) // before a trial begins, which may be slower: so it was let go
 		if r.former.due(now) {
 			r.try(now)
 		}
 		// A timer that is late by up to limit.Lag does not lower the rate.
 		r.undo = undo{now, n, r.pacedTo, r.former.tried}
-		took := float64(n) / r.rateAt(now)
 		paced, lag := r.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)
 		if r.former.trial && paced >= lag {
 			r.former.take(took)

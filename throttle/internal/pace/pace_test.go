@@ -30,6 +30,19 @@ func refusedAtRate() (r Rate) {
 	return r
 }
 
+// TestTrialBeginsBehindManyTokens: a request of many tokens goes when the pace that has risen lets it, and is charged
+// at that pace, although it begins a trial, which is slower at first. So none owes anything for it.
+func TestTrialBeginsBehindManyTokens(t *testing.T) {
+	r := refusedAtRate()
+	due := r.Due(r.setAt, 0, 400, 0, false)
+	if r.former.next = due; r.rateAt(due) < 2*r.rate || !r.former.up {
+		t.Fatalf("a pace of %v/s has risen to %v/s, and the next trial is of twice the pace: %v", r.rate, r.rateAt(due), r.former.up)
+	}
+	if r.Take(due, start, 400); !r.former.trial || r.pacedTo > due {
+		t.Errorf("a trial is on: %v; nothing goes for %v", r.former.trial, r.pacedTo.Sub(due))
+	}
+}
+
 // TestRate: the rate is just under that at which the server served while it refused, and a request goes when
 // the pace lets it, not later: it rises meanwhile.
 func TestRate(t *testing.T) {
