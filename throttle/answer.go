@@ -224,7 +224,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	l := g.l
 	now := l.lock()
 	defer l.unlock()
-	if a.usedUp() {
+	if a.usedUp(g) {
 		return 0, nil, false
 	}
 	l.luck = luck
@@ -273,7 +273,7 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.Hold != nil && !adaptive.UsedUp(a.Statements) && learner.entry.node.Named {
+	if a.Refused && a.Hold != nil && !adaptive.UsedUp(a.Statements, nil) && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: a.Hold.For}}, luck)
@@ -310,7 +310,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	case a.Counter == "" || t.Split():
 		return g.counterFor(whole, t, r, a)
 	}
-	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, adaptive.UsedUp(a.Statements))
+	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, adaptive.UsedUp(a.Statements, nil))
 	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {
@@ -419,9 +419,11 @@ func (l *Limiter) quietAbove() bool {
 	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
 }
 
-// usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time.
-func (a *Answer) usedUp() bool {
-	return adaptive.UsedUp(a.Statements) || concurrency.UsedUp(&a.Concurrency)
+// usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time, or
+// less than what the grant has claimed.
+func (a *Answer) usedUp(g *right) bool {
+	claimed := g.extra.Of(g.ticket.N).Demand
+	return adaptive.UsedUp(a.Statements, &claimed) || concurrency.UsedUp(&a.Concurrency)
 }
 
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that
@@ -429,7 +431,7 @@ func (a *Answer) usedUp() bool {
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {
-	case h == nil || a.Refused && a.usedUp():
+	case h == nil || a.Refused && a.usedUp(g):
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))

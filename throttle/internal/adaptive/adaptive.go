@@ -151,7 +151,9 @@ type Answer struct {
 	short bool // a limit may have refused it, if it was refused: see Server.short
 	sure  bool // one of these was not whole before
 	named bool // one of them is stated
-	dear  bool // it may have cost more than what remains of a limit in another unit
+	dear  bool // it may have cost more than what remains of a limit
+
+	inTime bool // likewise, of a limit that has as much when it is back
 
 	unshared bool // what was used of a limit that is stated was ours: so are the limits that are not stated
 

@@ -121,12 +121,12 @@ func (w *window) learnSpent(t *Ticket, now monotime.Time, remaining, underway in
 	}
 }
 
-// tooDear reports whether a refused request may have cost more than what remains of the limit, in another unit
-// than requests: then the limit explains the refusal, though something remains. If neither the price nor the
+// tooDear reports whether a refused request may have cost more than what remains of the limit: then the limit
+// explains the refusal, though something remains. If neither the price nor the
 // limit is known, nobody knows whether what remains is much, and the limit explains each refusal.
 func (w *window) tooDear(o *outcome, kind *Kind) bool {
 	switch {
-	case !o.refused || o.elsewhere || w.unit == "":
+	case !o.refused || o.elsewhere || w.unit == "" && o.n == 1: // of one request, usedUp says it
 		return false
 	case o.unpriced && w.price != nil:
 		return !w.price.known() && w.stated == 0 || o.remaining < w.price.need(kind, 1, 0)

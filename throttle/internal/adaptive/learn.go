@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/concurrency"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -53,7 +54,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 // explanation: one that says that nothing remains, and no more when it does, may be a refusal.
 func (s *Server) mayBeOver(a *Answer) bool {
 	if a.MayRefuse {
-		return UsedUp(a.Statements)
+		return UsedUp(a.Statements, nil)
 	}
 	return s.overload.Heeds()
 }
@@ -148,9 +149,16 @@ func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (expla
 	return explains
 }
 
-// UsedUp reports whether one of the statements says that nothing remains of a limit.
-func UsedUp(statements []quota.Statement) bool {
-	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
+// UsedUp reports whether one of the statements says that nothing remains of a limit; or less than what was claimed, if
+// that is not nil, and no more than the limit.
+func UsedUp(statements []quota.Statement, claimed *limit.Demand) bool {
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
+		if st.Remaining <= 0 || claimed == nil {
+			return st.Remaining <= 0
+		}
+		n := costIn(claimed, canonical(st.Unit))
+		return bounded(st.Remaining) < n && (st.Limit <= 0 || n <= bounded(st.Limit))
+	})
 }
 
 // grantsNone reports whether a statement is about a unit of which the server grants nothing at all, although it
@@ -243,7 +251,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer, asked time.Dur
 		return false
 	}
 	s.refusals++
-	s.refusalHeard = s.sequence
+	s.refusalHeard, s.dear = s.sequence, a.inTime
 	// A used-up window explains the refusal, or one of which too little remains. But if the server states
 	// limits only when it refuses (silent), nothing shows how much remains after the reset: then the pace is
 	// needed as well. Not so where too many were under way: how many go then is no matter of time.
@@ -270,5 +278,5 @@ func (s *Server) ServedBelow() {
 // MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial
 // or since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
 func (s *Server) MayRefuse(statements []quota.Statement) bool {
-	return s.overload.Belief() != overload.MeanFailure && (len(s.windows) == 0 || UsedUp(statements))
+	return s.overload.Belief() != overload.MeanFailure && (len(s.windows) == 0 || UsedUp(statements, nil))
 }

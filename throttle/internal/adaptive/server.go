@@ -53,6 +53,7 @@ type Server struct {
 
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
+	dear         bool     // it was of a request that costs more than what remained, but no more than the limit
 	wentAlone    sequence // when the latest request went that is to go alone, see pace.Rate.Alone
 
 	windows   []*window
