@@ -89,7 +89,6 @@ type cost struct {
 	learned        int  // how many costs were
 	mean, variance float64
 	under          int           // claims under way that do not say it
-	expected       float64       // the sum of what these were expected to cost when they went
 	silent         int           // how many of them were served without a word of it
 	since          monotime.Time // the latest word of it, or end without one; or when the first of those under way went, if that is later
 }
@@ -151,8 +150,7 @@ func (k *Kind) Cost(unit string) int64 {
 
 // Spare returns how much must be there beside the mean cost of a claim: what all that is under way, and the
 // claim, may cost more than was thought, less the debt of one mean cost that is put up with. All of them vary
-// by what each does, and by how far the mean may be off, which is the same for each; and others of the kind
-// went when the mean was another.
+// by what each does, and by how far the mean may be off, which is the same for each.
 func (k *Kind) Spare(unit string) int64 {
 	c := k.known(unit)
 	one := c.spread()
@@ -164,8 +162,7 @@ func (k *Kind) Spare(unit string) int64 {
 		n, variance = n+float64(u.n), variance+u.variance
 	}
 	variance += n * n * one * c.weight()
-	risen := max(c.mean*float64(c.under)-c.expected, 0)
-	return whole(math.Ceil(margin*math.Sqrt(variance) - c.mean + risen))
+	return whole(math.Ceil(margin*math.Sqrt(variance) - c.mean))
 }
 
 // Until returns how long the claim is to wait for others of its kind, zero if enough is known of what they

@@ -80,30 +80,6 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestRisen: what went when the mean was lower is expected to cost what it is now.
-func TestRisen(t *testing.T) {
-	var ks Kinds
-	k := ks.Of("", "")
-	for range 100 {
-		spend(k, 100)
-	}
-	flight := []Ticket{Begin(1, k, unsaid), Begin(1, k, unsaid)}
-	for range 100_000 {
-		spend(k, 1000)
-	}
-	c := k.in("tokens")
-	spread := 2*100*100/100 + c.spread()*(1+9*least) // of the two, of one more, and of the mean of the three
-	if got, want := k.Spare("tokens"), int(math.Ceil(margin*math.Sqrt(spread)-1000+2*900)); got != int64(want) {
-		t.Errorf("beside two that went at 100 each %d, want %d", got, want)
-	}
-	for i := range flight {
-		flight[i].End(1, true)
-	}
-	if got := k.Spare("tokens"); got != 0 {
-		t.Errorf("after them %d", got)
-	}
-}
-
 // TestUntil: of a kind that nobody knows one goes, and twice as many after 5 s, or more after a word of it.
 func TestUntil(t *testing.T) {
 	var ks Kinds

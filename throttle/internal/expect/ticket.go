@@ -16,8 +16,7 @@ type Ticket struct {
 // going is a unit of which a claim did not say what it costs.
 type going struct {
 	unit     string
-	cost     float64 // what it was expected to cost when it went
-	variance float64 // of that
+	variance float64 // of what it was expected to cost when it went
 }
 
 // Kind is the kind of the claim; nil if it is of none.
@@ -32,9 +31,8 @@ func Begin(now monotime.Time, kind *Kind, unsaid quota.Costs) (t Ticket) {
 			if c.under++; c.under == 1 {
 				c.since = now
 			}
-			g := going{unit, float64(kind.Cost(unit)), kind.known(unit).spread()}
+			g := going{unit, kind.known(unit).spread()}
 			kind.of.begin(unit, g.variance, 1)
-			c.expected += g.cost
 			t.going = append(t.going, g)
 			if kind.Until(unit) > now {
 				kind.of.begun = kind
@@ -104,7 +102,6 @@ func (t *Ticket) End(now monotime.Time, void bool) (news bool) {
 		t.kind.of.begin(g.unit, g.variance, -1)
 		c := t.kind.in(g.unit)
 		c.under--
-		c.expected -= g.cost
 		if _, known := t.costs[g.unit]; !known && !void && c.learned < enough {
 			c.silent++
 			c.since = now
