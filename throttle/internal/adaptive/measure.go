@@ -73,10 +73,6 @@ func (r *refill) measureRate(o *outcome) {
 	case o.unpriced: // the price was learned from this rate
 	case took >= r.span/2:
 		r.measured(back, took)
-	case o.moreThanWindows(back) && r.isShorter(back, took):
-		r.measured(back, took)
-		r.span, r.resetLooks = max(monotime.Seconds(float64(o.limit)/r.rate), time.Millisecond), 0
-		r.remeasure(o.now, o.remaining)
 	}
 }
 
@@ -108,13 +104,6 @@ func (r *refill) measureRefused(o *outcome) {
 		r.nextAt(o.now.Add(r.token()))
 	}
 	r.remeasure(o.now, o.remaining)
-}
-
-// isShorter reports whether the span is shorter than was believed, since more came back than windows give: no
-// limit gives as much in half of its span, and answers at one instant show no rate. The span of a fast one is
-// known too roughly: coarse resets make it longer.
-func (r *refill) isShorter(back int, took time.Duration) bool {
-	return took < r.span/2 && r.slowerThan(1) && pace.Sane(float64(back)/took.Seconds())
 }
 
 // seeFaster finds out, after a request that went when nothing remained, whether the whole limit was there,
