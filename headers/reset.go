@@ -14,7 +14,7 @@ func parseReset(s string, m *name.Meaning, c *value.Clock) Reset {
 
 // number fills in a reset that is stated as a number.
 func (r *Reset) number(n value.Number, m *name.Meaning, c *value.Clock) {
-	(*value.Reset)(r).SetNumber(n, m.Step, m.Form == name.Seconds, c)
+	(*value.Delay)(r).SetNumber(n, m.Step, m.Form == name.Seconds, c)
 }
 
 // better returns the more telling of two statements about one reset: the one that is still
@@ -41,9 +41,9 @@ func draftReset(in value.Count, c *value.Clock) (r Reset) {
 	switch {
 	case !in.Known:
 	case in.N >= 1e9 && in.N < 1e10, in.N >= 1e12 && in.N < 1e13:
-		(*value.Reset)(&r).SetNumber(value.Number{Whole: in.N}, 0, false, c)
+		(*value.Delay)(&r).SetNumber(value.Number{Whole: in.N}, 0, false, c)
 	default:
-		r = Reset(value.ResetIn(value.Number{Whole: in.N}.Duration(time.Second, value.Longest)))
+		r = Reset(value.DelayOf(value.Number{Whole: in.N}.Duration(time.Second, value.Longest)))
 	}
 	return r
 }

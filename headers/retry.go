@@ -86,8 +86,7 @@ func (h *hints) add(m *name.Meaning, values []string, c *value.Clock) {
 				h.never = true
 				continue
 			}
-			d, resolution := n.Duration(time.Millisecond, MaxRetryAfter)
-			h.millis = h.millis.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
+			h.millis = h.millis.Longer(value.DelayOf(n.Duration(time.Millisecond, MaxRetryAfter)))
 		default:
 			h.addDelay(m, value.ParseDelay(v, cmp.Or(m.Step, time.Second), MaxRetryAfter, c))
 		}

@@ -139,7 +139,7 @@ func appendWindows(limits []Limit, g []found) []Limit {
 			gone = Count(value.ParseCount(n))
 			if d, ok := value.ParseNumber(bar); ok && d.Whole > 0 { // barred, until the bar ends
 				l.Remaining = Count{0, true}
-				l.Reset = Reset(value.ResetIn(d.Duration(time.Second, value.Longest)))
+				l.Reset = Reset(value.DelayOf(d.Duration(time.Second, value.Longest)))
 			}
 		}
 		if complete(&l, gone) {
@@ -187,7 +187,7 @@ func appendShares(limits []Limit, f *found, text string) []Limit {
 	}
 	var reset Reset
 	if seconds, ok := value.ParseNumber(string(all["reset_time_duration"])); ok {
-		reset = Reset(value.ResetIn(seconds.Duration(time.Second, value.Longest)))
+		reset = Reset(value.DelayOf(seconds.Duration(time.Second, value.Longest)))
 	}
 	n := 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -211,7 +211,7 @@ func (p *percents) append(limits []Limit, prefix string, h *hints) []Limit {
 	var regained value.Delay
 	if p.Regained > 0 {
 		d := time.Duration(min(p.Regained, MaxRetryAfter.Minutes()) * float64(time.Minute))
-		regained = value.Delay{In: d, Resolution: time.Minute, Known: true}
+		regained = value.DelayOf(d, time.Minute)
 		h.other = h.other.Longer(regained)
 	}
 	for _, m := range [...]struct {
@@ -223,7 +223,7 @@ func (p *percents) append(limits []Limit, prefix string, h *hints) []Limit {
 		}
 		l := Limit{Name: value.CleanName(prefix + m.name), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(*m.percent), true}}
 		if l.Remaining.N == 0 && regained.Known { // of one that is not used up, it is not said when it is restored
-			l.Reset = Reset(value.ResetIn(regained.In, regained.Resolution))
+			l.Reset = Reset(regained)
 		}
 		limits = append(limits, l)
 	}

@@ -27,7 +27,7 @@ func TestRead(t *testing.T) {
 			"a global limit", `{"retry_after":5,"global":true}`,
 			Facts{
 				Delay:  value.Delay{In: 5 * time.Second, Resolution: time.Second, Known: true},
-				Limits: []Limit{{Name: "global", Remaining: none, Reset: value.ResetIn(5*time.Second, time.Second)}},
+				Limits: []Limit{{Name: "global", Remaining: none, Reset: value.DelayOf(5*time.Second, time.Second)}},
 			},
 		},
 		{
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 				Delay:   value.Delay{In: 1720 * time.Millisecond, Resolution: 20 * time.Millisecond, Known: true}, // (752 - 666) / 50
 				Limits: []Limit{{
 					Name: "cost", Unit: "points", Limit: count(1000), Remaining: count(666), Window: 20 * time.Second,
-					Reset: value.ResetIn(6680*time.Millisecond, 20*time.Millisecond), // (1000 - 666) / 50
+					Reset: value.DelayOf(6680*time.Millisecond, 20*time.Millisecond), // (1000 - 666) / 50
 				}},
 			},
 		},

@@ -22,7 +22,7 @@ type Facts struct {
 type Limit struct {
 	Name, Unit       string
 	Limit, Remaining value.Count
-	Reset            value.Reset
+	Reset            value.Delay
 	Window           time.Duration
 	Long             bool
 }

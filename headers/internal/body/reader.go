@@ -31,18 +31,24 @@ type reader struct {
 // none is what remains of a limit that is exceeded: a count of zero.
 var none = value.Count{Known: true}
 
-// seconds reads a delay that is a number.
-func (r *reader) seconds(text string) {
+// number reads a delay that is a number of units.
+func (r *reader) number(text string, unit time.Duration) (d value.Delay) {
 	if n, ok := value.ParseNumber(text); ok {
-		d, resolution := n.Duration(time.Second, r.most)
-		r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
+		d = value.DelayOf(n.Duration(unit, r.most))
 	}
+	return d
 }
+
+// wait notes how long to wait: of several delays the longest counts.
+func (r *reader) wait(d value.Delay) { r.facts.Delay = r.facts.Delay.Longer(d) }
+
+// seconds reads a delay that is a number.
+func (r *reader) seconds(text string) { r.wait(r.number(text, time.Second)) }
 
 // duration reads a delay as Protocol Buffers write it in JSON: "34.074824224s".
 func (r *reader) duration(text string) {
 	if d, resolution, ok := value.ParseDuration(text, r.most); ok {
-		r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
+		r.wait(value.DelayOf(d, resolution))
 	}
 }
 
@@ -63,12 +69,7 @@ func (r *reader) delay(text string) {
 const firstEpoch = 1e9
 
 // millis reads a delay that is a number of milliseconds.
-func (r *reader) millis(text string) {
-	if n, ok := value.ParseNumber(text); ok {
-		d, resolution := n.Duration(time.Millisecond, r.most)
-		r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
-	}
-}
+func (r *reader) millis(text string) { r.wait(r.number(text, time.Millisecond)) }
 
 // throttle reads a number of seconds that is zero where there is nothing to wait for.
 func (r *reader) throttle(text string) {
@@ -79,9 +80,8 @@ func (r *reader) throttle(text string) {
 
 // resetsIn reads in how many seconds a limit is restored.
 func (r *reader) resetsIn(text string) {
-	if n, ok := value.ParseNumber(text); ok {
-		d, resolution := n.Duration(time.Second, r.most)
-		r.resets = value.Delay{In: d, Resolution: resolution, Known: true}
+	if d := r.number(text, time.Second); d.Known {
+		r.resets = d
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *reader) documentation(url string) {
 	switch _, section, _ := strings.Cut(url, "#"); section {
 	case "about-secondary-rate-limits", "secondary-rate-limits", "abuse-rate-limits":
 		r.because(refusal.TooFast)
-		r.facts.Else = value.Delay{In: min(time.Minute, r.most), Resolution: time.Second, Known: true}
+		r.facts.Else = value.DelayOf(min(time.Minute, r.most), time.Second)
 	}
 }
 
@@ -188,11 +188,11 @@ func (r *reader) finish() {
 		}
 	}
 	if r.global && r.facts.Delay.Known {
-		r.add(Limit{Name: "global", Remaining: none, Reset: value.ResetIn(r.facts.Delay.In, r.facts.Delay.Resolution)})
+		r.add(Limit{Name: "global", Remaining: none, Reset: r.facts.Delay})
 	}
 	r.points()
 	if r.left == none {
-		r.facts.Delay = r.facts.Delay.Longer(r.resets)
+		r.wait(r.resets)
 	}
 	if r.own.Remaining.Known {
 		r.own.Name = "quota"
@@ -208,9 +208,9 @@ func (r *reader) points() {
 	if rate > 0 && l.Limit.Known && l.Remaining.Known {
 		resolution := max(fromSeconds(1/rate), 1)
 		l.Window = min(fromSeconds(float64(l.Limit.N)/rate), value.MaxWindow)
-		l.Reset = value.ResetIn(fromSeconds(float64(l.Limit.N-l.Remaining.N)/rate), resolution)
+		l.Reset = value.DelayOf(fromSeconds(float64(l.Limit.N-l.Remaining.N)/rate), resolution)
 		if missing := r.cost.Float() - float64(l.Remaining.N); missing > 0 && r.facts.Refusal == refusal.TooFast {
-			r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: min(fromSeconds(missing/rate), r.most), Resolution: resolution, Known: true})
+			r.wait(value.DelayOf(min(fromSeconds(missing/rate), r.most), resolution))
 		}
 	}
 	if l.Limit.Known || l.Remaining.Known {

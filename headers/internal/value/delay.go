@@ -5,13 +5,20 @@ import (
 	"time"
 )
 
-// Delay is how long to wait, as one value states it.
+// Delay is how long to wait, or when a limit is restored, as one value states it. The fields mean what those of
+// headers.Reset mean, except that In is negative if a reset is past, and Longest at most: only the whole limit tells
+// what to make of that.
 type Delay struct {
-	In         time.Duration // never negative
-	Resolution time.Duration // the step in which In was stated
 	Known      bool
-	Absolute   bool          // it was stated as an instant, and measured against Date
-	Skew       time.Duration // by how much the local clock was ahead of Date then
+	In         time.Duration
+	Resolution time.Duration
+	Absolute   bool
+	Skew       time.Duration
+}
+
+// DelayOf returns what is stated as a delay, and not as an instant.
+func DelayOf(in, resolution time.Duration) Delay {
+	return Delay{Known: true, In: in, Resolution: resolution}
 }
 
 // Longer returns the longer of two delays, of two of the same length the finer one, and of two that are as fine the one
@@ -48,7 +55,7 @@ func ParseDelay(s string, unit, most time.Duration, c *Clock) Delay {
 		return delayUntil(t, resolution, most, c)
 	}
 	if d, resolution, ok := ParseDuration(s, most); ok {
-		return Delay{In: d, Resolution: resolution, Known: true}
+		return DelayOf(d, resolution)
 	}
 	var longest Delay
 	if IsDigit(s[0]) && strings.IndexByte(s, ',') > 0 { // a list, and no date
@@ -69,8 +76,7 @@ func delayOf(n Number, unit, most time.Duration, c *Clock) Delay {
 			return delayUntil(t, resolution, most, c)
 		}
 	}
-	d, resolution := n.Duration(unit, most)
-	return Delay{In: d, Resolution: resolution, Known: true}
+	return DelayOf(n.Duration(unit, most))
 }
 
 // delayUntil is ParseDelay for an instant.

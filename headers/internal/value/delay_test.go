@@ -91,29 +91,29 @@ func TestParseReset(t *testing.T) {
 		text         string
 		step         time.Duration
 		neverInstant bool
-		want         Reset
+		want         Delay
 	}{
-		{"60", 0, false, ResetIn(time.Minute, time.Second)},
-		{"1500", time.Millisecond, false, ResetIn(1500*time.Millisecond, time.Millisecond)},
-		{"1772452845", 0, false, Reset{true, 45 * time.Second, time.Second, true, 0}},
-		{"1772452845", 0, true, ResetIn(Longest, time.Second)},
-		{"1772452845000", time.Millisecond, false, Reset{true, 45 * time.Second, time.Millisecond, true, 0}},
-		{"1772452845000000", 0, false, Reset{true, 45 * time.Second, time.Microsecond, true, 0}},
-		{"1772452845000000000", 0, false, Reset{true, 45 * time.Second, time.Nanosecond, true, 0}},
-		{"1772452795", 0, false, Reset{true, -1, time.Second, true, 0}},
-		{"-5", 0, false, ResetIn(-1, time.Second)},
-		{"--5", 0, false, ResetIn(-1, time.Second)},
-		{"6m0s", 0, false, ResetIn(6*time.Minute, time.Second)},
-		{"123456789", 0, false, Reset{}}, // four years, or 1973
-		{"9999999999999999999", 0, true, Reset{}},
-		{"soon", 0, false, Reset{}},
-		{"", 0, false, Reset{}},
+		{"60", 0, false, DelayOf(time.Minute, time.Second)},
+		{"1500", time.Millisecond, false, DelayOf(1500*time.Millisecond, time.Millisecond)},
+		{"1772452845", 0, false, Delay{true, 45 * time.Second, time.Second, true, 0}},
+		{"1772452845", 0, true, DelayOf(Longest, time.Second)},
+		{"1772452845000", time.Millisecond, false, Delay{true, 45 * time.Second, time.Millisecond, true, 0}},
+		{"1772452845000000", 0, false, Delay{true, 45 * time.Second, time.Microsecond, true, 0}},
+		{"1772452845000000000", 0, false, Delay{true, 45 * time.Second, time.Nanosecond, true, 0}},
+		{"1772452795", 0, false, Delay{true, -1, time.Second, true, 0}},
+		{"-5", 0, false, DelayOf(-1, time.Second)},
+		{"--5", 0, false, DelayOf(-1, time.Second)},
+		{"6m0s", 0, false, DelayOf(6*time.Minute, time.Second)},
+		{"123456789", 0, false, Delay{}}, // four years, or 1973
+		{"9999999999999999999", 0, true, Delay{}},
+		{"soon", 0, false, Delay{}},
+		{"", 0, false, Delay{}},
 	} {
 		if got := ParseReset(tt.text, tt.step, tt.neverInstant, &Clock{Received: noon}); got != tt.want {
 			t.Errorf("ParseReset(%q) = %+v, want %+v", tt.text, got, tt.want)
 		}
 	}
-	if got := ParseReset("1772452845", 0, false, &Clock{}); got != (Reset{}) {
+	if got := ParseReset("1772452845", 0, false, &Clock{}); got != (Delay{}) {
 		t.Errorf("ParseReset of an instant without a clock = %+v, want none", got)
 	}
 }
