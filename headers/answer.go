@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -9,37 +10,19 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// reads is Reader.Reads, with the table of the Reader, which may be nil.
-func reads(h http.Header, own *name.Table) bool {
-	for key := range h {
-		if lookUp(key, own) != nil {
-			return true
-		}
-	}
-	return false
-}
+// lookUp returns what the name of a header says, or nil if it is not about limits. own is what the Reader knows beside
+// the package, which may be nil.
+func lookUp(key string, own *name.Table) *name.Meaning { return meaningOf(key, own).Used() }
 
-// lookUp returns what the name of a header says, or nil if it is not about limits.
-func lookUp(key string, own *name.Table) *name.Meaning {
-	if own != nil {
-		if m := own.Lookup(key); m != nil {
-			return m.Used()
-		}
+// meaningOf is lookUp that returns also what is known of names that are to be ignored.
+func meaningOf(key string, own *name.Table) *name.Meaning {
+	if m := own.Lookup(key); m != nil {
+		return m
 	}
 	if key == "Date" || len(key) > 8 && key[:8] == "Content-" { // the most frequent are told at a glance
 		return nil
 	}
-	return name.Lookup(key).Used()
-}
-
-// lookUpKnown is lookUp by the tables alone.
-func lookUpKnown(key string, own *name.Table) *name.Meaning {
-	if own != nil {
-		if m := own.Lookup(key); m != nil {
-			return m.Used()
-		}
-	}
-	return name.Known(key).Used()
+	return name.Lookup(key)
 }
 
 // read appends the limits that a response states, and returns what it says about trying
@@ -74,7 +57,7 @@ func (a *answer) look(h http.Header, own *name.Table) {
 func (a *answer) lookForHints(h http.Header, own *name.Table) {
 	*a = answer{tooMany: true, dates: h["Date"]}
 	for key, values := range h {
-		if m := lookUpKnown(key, own); m != nil && unlimited.Has(m.Role) {
+		if m := cmp.Or(own.Lookup(key), name.Known(key)).Used(); m != nil && unlimited.Has(m.Role) {
 			a.add(m, values)
 		}
 	}

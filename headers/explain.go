@@ -122,16 +122,6 @@ func (e *explainer) differs(fields []found, i int) bool {
 	return retry != retryWithout || !slices.Equal(limits, without)
 }
 
-// meaningOf returns what the name of a header says, nil if it is not about limits.
-func meaningOf(key string, own *name.Table) *name.Meaning {
-	if own != nil {
-		if m := own.Lookup(key); m != nil {
-			return m
-		}
-	}
-	return name.Lookup(key)
-}
-
 // looksLikeLimit reports whether a person would take a name for one about limits.
 func looksLikeLimit(key string) bool {
 	key = strings.ToLower(key)

@@ -55,7 +55,15 @@ func (r *Reader) Append(facts Facts, h http.Header, received time.Time) Facts {
 
 // Reads reports whether h has a header that may say something of limits or of when to retry.
 // It costs a fraction of Append, for responses that have none, which most are.
-func (r *Reader) Reads(h http.Header) bool { return reads(h, r.compiled()) }
+func (r *Reader) Reads(h http.Header) bool {
+	own := r.compiled()
+	for key := range h {
+		if lookUp(key, own) != nil {
+			return true
+		}
+	}
+	return false
+}
 
 // compiled returns what the Reader knows beside the package.
 func (r *Reader) compiled() *name.Table {

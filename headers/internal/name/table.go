@@ -53,9 +53,9 @@ func (t *Table) find(name string) *Meaning {
 	}
 }
 
-// Lookup returns what is known about a name, or nil.
+// Lookup returns what is known about a name, or nil. A nil Table knows nothing.
 func (t *Table) Lookup(name string) *Meaning {
-	if len(name) < minKey || len(name) > maxKey {
+	if t == nil || len(name) < minKey || len(name) > maxKey {
 		return nil
 	}
 	return t.find(name)
