@@ -27,16 +27,12 @@ func ParseDuration(s string, most time.Duration) (d, resolution time.Duration, o
 // parseParts reads numbers with the units that follow them.
 func parseParts(s string, most time.Duration) (d, resolution time.Duration, ok bool) {
 	for s != "" {
-		i := 0
-		for i < len(s) && (IsDigit(s[i]) || s[i] == '.') {
-			i++
-		}
-		n, ok := ParseNumber(s[:i])
+		n, rest, ok := cutNumber(s)
 		if !ok || n.Whole > int64(1e12) {
 			return 0, 0, false // no duration that anybody means is that long
 		}
 		var unit time.Duration
-		if unit, s = cutUnit(s[i:]); unit == 0 || n.Whole > int64(math.MaxInt64/unit)-1 {
+		if unit, s = cutUnit(rest); unit == 0 || n.Whole > int64(math.MaxInt64/unit)-1 {
 			return 0, 0, false
 		}
 		var part time.Duration
@@ -55,23 +51,19 @@ func parsePeriod(s string, most time.Duration) (d, resolution time.Duration, ok 
 			ok = false // something must follow
 			continue
 		}
-		i := 0
-		for i < len(s) && (IsDigit(s[i]) || s[i] == '.') {
-			i++
-		}
-		n, valid := ParseNumber(s[:i])
-		if !valid || i == len(s) || n.Whole > int64(1e12) {
+		n, rest, valid := cutNumber(s)
+		if !valid || rest == "" || n.Whole > int64(1e12) {
 			return 0, 0, false
 		}
-		k := strings.IndexByte(units, s[i])
+		k := strings.IndexByte(units, rest[0])
 		if k < 0 {
 			return 0, 0, false // unknown, or in the wrong order
 		}
-		unit := map[byte]time.Duration{'W': 7 * 24 * time.Hour, 'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}[s[i]]
+		unit := map[byte]time.Duration{'W': 7 * 24 * time.Hour, 'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}[rest[0]]
 		var part time.Duration
 		part, resolution = n.Duration(unit, most)
 		d, ok = min(d+part, most), true
-		units, s = units[k+1:], s[i+1:]
+		units, s = units[k+1:], rest[1:]
 	}
 	return d, resolution, ok
 }

@@ -47,6 +47,16 @@ func ParseNumber(s string) (n Number, ok bool) {
 	return n, true
 }
 
+// cutNumber cuts a text behind the number with which it begins. ok is false if it begins with none.
+func cutNumber(s string) (n Number, rest string, ok bool) {
+	i := 0
+	for i < len(s) && (IsDigit(s[i]) || s[i] == '.') {
+		i++
+	}
+	n, ok = ParseNumber(s[:i])
+	return n, s[i:], ok
+}
+
 // Duration returns n units, saturating at most, and the resolution of that statement: a
 // unit, or the tenth, hundredth, … of a unit that the last digit of the fraction counts.
 func (n Number) Duration(unit, most time.Duration) (d, resolution time.Duration) {

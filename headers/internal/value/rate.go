@@ -10,15 +10,14 @@ import (
 // no more than a number, and for what has another number in place of the window.
 func ParseRate(s string) (n Number, window time.Duration, ok bool) {
 	s = Trim(s)
-	i := 0
-	for i < len(s) && i < MaxNumber && (IsDigit(s[i]) || s[i] == '.') {
-		i++
-	}
-	n, ok = ParseNumber(s[:i])
-	if !ok || i == len(s) || len(s) > MaxNumber {
+	if len(s) > MaxNumber {
 		return Number{}, 0, false
 	}
-	rest := strings.TrimLeft(s[i:], " ")
+	n, rest, ok := cutNumber(s)
+	if !ok || rest == "" {
+		return Number{}, 0, false
+	}
+	rest = strings.TrimLeft(rest, " ")
 	what, in, found := strings.Cut(rest, "/")
 	if !found {
 		what, in, found = strings.Cut(" "+rest, " per ")
