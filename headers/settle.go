@@ -160,20 +160,12 @@ func differ(a, b *Limit) bool {
 
 // merge adds to a what b states and a does not.
 func merge(a, b *Limit) {
-	if a.Name == "" {
-		a.Name = b.Name
-	}
-	if a.Counter == "" {
-		a.Counter = b.Counter
-	}
+	a.Name, a.Counter, a.Window = cmp.Or(a.Name, b.Name), cmp.Or(a.Counter, b.Counter), cmp.Or(a.Window, b.Window)
 	if !a.Limit.Known {
 		a.Limit = b.Limit
 	}
 	if !a.Remaining.Known || b.Remaining.Known && b.Remaining.N < a.Remaining.N {
 		a.Remaining = b.Remaining
-	}
-	if a.Window == 0 {
-		a.Window = b.Window
 	}
 	a.Reset = better(a.Reset, b.Reset)
 	complete(a, Count{})
