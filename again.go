@@ -48,8 +48,8 @@ type stop struct {
 // errElapsed is the cause of a context that ends at MaxElapsed.
 var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
-// again sends a request again whose attempt with the grant g has ended so, unless that is final: see exchange.run. The
-// answer is in the trip.
+// again sends a request again whose attempt with the grant g has ended so, unless that is final: see
+// exchange.run. The answer is in the trip.
 func (t *Transport) again(trip *trip, g *throttle.Grant, v verdict.Verdict, err error) error {
 	if v.Kind == verdict.Final {
 		return err
@@ -148,10 +148,10 @@ func (x *exchange) onRefusal(ctx context.Context, v verdict.Verdict) *stop {
 	return x.sleep(ctx, alone)
 }
 
-// refusedTooOften reports whether the request is refused for good. Unless MaxRefusals is set, refusals in vain do not
-// count: they say nothing of this request. They do where they have lasted for MaxStandstill, as of a server that is
-// down; where more than one comes each second after the first ten, as with a MaxHold of milliseconds; and where the
-// refusals are found to be the matter of this request alone.
+// refusedTooOften reports whether the request is refused for good. Unless MaxRefusals is set, refusals in vain
+// do not count: they say nothing of this request. They do where they have lasted for MaxStandstill, as of a
+// server that is down; where more than one comes each second after the first ten, as with a MaxHold of
+// milliseconds; and where the refusals are found to be the matter of this request alone.
 func (x *exchange) refusedTooOften(now time.Time, alone bool) bool {
 	refusals, most, bound := x.refusals, x.t.Retry.maxRefusals(), x.t.maxStandstill()
 	rare := time.Duration(refusals-most)*time.Second <= now.Sub(x.firstSent)
@@ -255,9 +255,9 @@ func (x *exchange) acquire(ctx context.Context) *stop {
 // budget returns the retry budget of the bucket that granted the latest attempt.
 func (x *exchange) budget() *backoff.Budget { return &bucketOf(ofThrottle.Granter(x.last)).budget }
 
-// nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the body of the
-// previous attempt may still read the previous request. Trace is told, with what kind of attempt went before, and the
-// answer at hand is discarded.
+// nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the body
+// of the previous attempt may still read the previous request. Trace is told, with what kind of attempt went
+// before, and the answer at hand is discarded.
 func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	next := x.req.Clone(withInfo(ctx, func(i *requestInfo) { i.resends = x.failures + x.refusals }))
 	var err error
@@ -287,9 +287,9 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 }
 
 // readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and
-// its connection becomes free. Where the answer holds a slot, the request may wait for just that; where connections
-// are few, or what is in flight is bounded, the request that it waits for may need just that connection: for seconds, or
-// for ever.
+// its connection becomes free. Where the answer holds a slot, the request may wait for just that; where
+// connections are few, or what is in flight is bounded, the request that it waits for may need just that
+// connection: for seconds, or for ever.
 func (trip *trip) readAhead() {
 	if trip.resp != nil {
 		base, ok := trip.t.base().(*http.Transport)

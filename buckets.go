@@ -40,8 +40,9 @@ func (t *Transport) SetQuotas(quotas Table) error {
 	return errors.Join(err, t.streams.Update(func() {}))
 }
 
-// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the bucket
-// of the request is remembered from then on. The error is that of Validate, or of a request that cannot be routed.
+// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the
+// bucket of the request is remembered from then on. The error is that of Validate, or of a request that cannot
+// be routed.
 func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return throttle.Forecast{}, err

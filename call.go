@@ -29,8 +29,8 @@ import (
 //
 // A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the
 // value of the Call that was added last counts, among those that set the field; of Costs, of each unit. All of
-// the Calls are told how the call went. A nil *Call is one to which no request belongs: Settle does nothing, and the other
-// methods return zero.
+// the Calls are told how the call went. A nil *Call is one to which no request belongs: Settle does nothing,
+// and the other methods return zero.
 type Call struct {
 	// Mode says what happens if the request cannot go now. Zero means not set: the matching entry of
 	// Transport.Modes, else Transport.Mode, else ModeWait.
@@ -44,8 +44,9 @@ type Call struct {
 	// ignored, but see there. A negative cost is zero.
 	Costs quota.Costs
 
-	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative, the
-	// request does not wait. Below 1 ms, it is an error, as in a Transport. MaxStandstill holds all the same.
+	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative,
+	// the request does not wait. Below 1 ms, it is an error, as in a Transport. MaxStandstill holds all the
+	// same.
 	MaxWait time.Duration
 
 	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means not
@@ -66,7 +67,8 @@ type Call struct {
 	sends []sends
 }
 
-// sends counts what one Transport has sent for a call. A call has several if one Transport stands below another.
+// sends counts what one Transport has sent for a call. A call has several if one Transport stands below
+// another.
 type sends struct {
 	by       *Transport
 	grant    *throttle.Grant // of the latest attempt
@@ -84,7 +86,8 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 	return withInfo(ctx, func(i *requestInfo) { i.calls = &calls{c, i.calls.without(c)} })
 }
 
-// CallFrom returns the Call that was added last to a context, nil if there is none. Its methods may be called all the same.
+// CallFrom returns the Call that was added last to a context, nil if there is none. Its methods may be called
+// all the same.
 func CallFrom(ctx context.Context) *Call {
 	if l := known(ctx).calls; l != nil {
 		return l.call
@@ -108,19 +111,20 @@ func (c *Call) Waited() time.Duration {
 	return waits.Sum(c.Waits())
 }
 
-// Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what
-// Waited returns, exactly.
+// Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum
+// is what Waited returns, exactly.
 func (c *Call) Waits() []throttle.Wait { return cmp.Or(c, &noCall).account.Waits() }
 
-// BackedOff returns for how long the requests of the call backed off, in total: out of line, after failures mostly. See
-// Retrying. What is left of the time that the call took is that of the attempts.
+// BackedOff returns for how long the requests of the call backed off, in total: out of line, after failures
+// mostly. See Retrying. What is left of the time that the call took is that of the attempts.
 func (c *Call) BackedOff() time.Duration { return cmp.Or(c, &noCall).account.BackedOff() }
 
-// GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and the
-// error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which bound ended the
-// retries, or that a POST is not repeated. Both are zero after any other answer, after which no request is sent again (a
-// 404, say), and of a Call with Once, or in ModeObserve. docs/retrying.md has the tables. Of two Transports one above
-// the other, it is the reason of the one that retries, and never ReasonNested.
+// GaveUp returns why the request that was sent last was not sent again, although it was refused or failed, and
+// the error behind that, if there is one: as Trace.GaveUp is told. A caller that got a 503 so learns which
+// bound ended the retries, or that a POST is not repeated. Both are zero after any other answer, after which no
+// request is sent again (a 404, say), and of a Call with Once, or in ModeObserve. docs/retrying.md has the
+// tables. Of two Transports one above the other, it is the reason of the one that retries, and never
+// ReasonNested.
 func (c *Call) GaveUp() (why Reason, because error) {
 	reason, because := cmp.Or(c, &noCall).account.GaveUp()
 	return Reason(reason), because
@@ -393,11 +397,12 @@ type Mode string
 const (
 	// ModeWait lets the request wait in line.
 	ModeWait Mode = "wait"
-	// ModeReject returns a *throttle.Error at once. Of a server that has refused nothing, that is where your quotas, or
-	// what the server states, say so: to a new host all requests go. After a refusal a bucket starts slowly: of many
-	// requests at the same time only one may go then.
+	// ModeReject returns a *throttle.Error at once. Of a server that has refused nothing, that is where your
+	// quotas, or what the server states, say so: to a new host all requests go. After a refusal a bucket starts
+	// slowly: of many requests at the same time only one may go then.
 	ModeReject Mode = "reject"
-	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
+	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
+	// host.
 	ModeDegrade Mode = "degrade"
 	// ModeObserve sends the request all the same, and tells Trace how long it should have waited. Nothing is
 	// delayed and nothing is retried. This mode is for trying pacer on a live system.

@@ -175,7 +175,8 @@ func ExampleTransport_Save() {
 	// true 0
 }
 
-// Why a request waited, and for how long: each cause with its bucket and its quota or limit. The sum is the wait.
+// Why a request waited, and for how long: each cause with its bucket and its quota or limit. The sum is the
+// wait.
 func ExampleCall_Waits() {
 	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
@@ -206,7 +207,8 @@ func ExampleCall_Waits() {
 	// true
 }
 
-// A log of what pacer does, or in ModeObserve of what it would have done. It shows the pattern, and not the URL.
+// A log of what pacer does, or in ModeObserve of what it would have done. It shows the pattern, and not the
+// URL.
 func ExampleLog() {
 	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()

@@ -73,7 +73,8 @@ func TestBoundsOfARequestGoByTheMonotonicClock(t *testing.T) {
 	}
 }
 
-// TestNilCall: where no Call was added to a context, each method of what CallFrom returns does nothing, and returns zero.
+// TestNilCall: where no Call was added to a context, each method of what CallFrom returns does nothing, and
+// returns zero.
 func TestNilCall(t *testing.T) {
 	call := reflect.ValueOf(CallFrom(t.Context()))
 	for i := range call.NumMethod() {

@@ -15,7 +15,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// judge says whether the request is sent again after an answer that is a refusal or has a status of 400 and above.
+// judge says whether the request is sent again after an answer that is a refusal or has a status of 400 and
+// above.
 func (t *Transport) judge(trip *trip, resp *http.Response, refusal bool, hint headers.Retry) verdict.Verdict {
 	var v verdict.Verdict
 	if hint.Known {
@@ -64,11 +65,11 @@ func hopeless(err error) bool {
 	return errors.As(err, &local) || errors.Is(err, throttle.ErrInvalid) || verdict.Marked(err)
 }
 
-// ShouldRetry is a CheckRetry for a Client of go-retryablehttp that decides as pacer does: by what the server says, by
-// refusals, by failures of idempotent methods, and by what was never sent; see docs/retrying.md. A CheckRetry of your
-// own may handle the cases that it knows, and leave the others to ShouldRetry. A request whose Retry-After is over
-// MaxStandstill or MaxWait is not sent again, nor is one of a Call with Once. Of the fields of t, only Learn.Headers and
-// these two matter.
+// ShouldRetry is a CheckRetry for a Client of go-retryablehttp that decides as pacer does: by what the server
+// says, by refusals, by failures of idempotent methods, and by what was never sent; see docs/retrying.md. A
+// CheckRetry of your own may handle the cases that it knows, and leave the others to ShouldRetry. A request
+// whose Retry-After is over MaxStandstill or MaxWait is not sent again, nor is one of a Call with Once. Of the
+// fields of t, only Learn.Headers and these two matter.
 //
 // A Client of go-retryablehttp may have a Transport of pacer below it. Then only the Client should send
 // again, since it does not know of the retries below:

@@ -20,7 +20,8 @@ import (
 // ErrorBodies is a value for Learn.Bodies: it selects all answers that are errors.
 func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 
-// saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
+// saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read
+// closely.
 func (t *Transport) saysNothing(trip *trip, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !trip.countsBytes &&
 		!bucketOf(ofThrottle.Granter(g)).habit.Reads(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))

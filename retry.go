@@ -20,10 +20,10 @@ type Retry struct {
 	// negative, 1. Refusals do not count; see MaxRefusals.
 	MaxAttempts int
 
-	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. If negative, it is
-	// not sent again. Zero means 10, where a refusal does not count that says nothing of this request: nothing of its
-	// bucket was served since its refusal before. So a request outlasts a limit that is used up. Once nothing was
-	// served for MaxStandstill, or more than one refusal comes each second, all of them count.
+	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. If negative,
+	// it is not sent again. Zero means 10, where a refusal does not count that says nothing of this request:
+	// nothing of its bucket was served since its refusal before. So a request outlasts a limit that is used up.
+	// Once nothing was served for MaxStandstill, or more than one refusal comes each second, all of them count.
 	MaxRefusals int
 
 	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in line
@@ -58,8 +58,8 @@ type Retry struct {
 	// above, and which errors, may be followed by another attempt. It may call ShouldRetry, which is that
 	// table. A request that is not safe to repeat is not sent again, even if CheckRetry says so. CheckRetry
 	// must not read the body of the answer. A CheckRetry of go-retryablehttp fits here. As there, an error that
-	// it returns stops nothing; but one that is marked with backoff.Permanent does. RoundTrip returns the answer
-	// or the error at hand, and never that of CheckRetry.
+	// it returns stops nothing; but one that is marked with backoff.Permanent does. RoundTrip returns the
+	// answer or the error at hand, and never that of CheckRetry.
 	CheckRetry func(ctx context.Context, resp *http.Response, err error) (again bool, why error)
 
 	// PrepareRetry, if not nil, is called with the request of each attempt but the first, after its body was
@@ -67,20 +67,21 @@ type Retry struct {
 	// PrepareRetry of go-retryablehttp fits here.
 	PrepareRetry func(*http.Request) error
 
-	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it can be sent
-	// again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is kept in ModeObserve.
+	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it can be
+	// sent again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is kept in
+	// ModeObserve.
 	BufferBody int64
 
 	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent and
 	// that has no such header. All attempts are sent with the same key, and the request is retried like one
 	// whose method is idempotent. It is for servers that know the header; for other requests it returns "", and
-	// they get no key. RandomIdempotencyKey makes keys. A redirect is a request of its own, and gets its own key.
-	// In ModeObserve, IdempotencyKey is not called.
+	// they get no key. RandomIdempotencyKey makes keys. A redirect is a request of its own, and gets its own
+	// key. In ModeObserve, IdempotencyKey is not called.
 	IdempotencyKey func(*http.Request) string
 
-	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt has no such
-	// header, the second has 1 (http.request.resend_count in the semantic conventions of OpenTelemetry). If empty, no
-	// header is added.
+	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt has
+	// no such header, the second has 1 (http.request.resend_count in the semantic conventions of
+	// OpenTelemetry). If empty, no header is added.
 	ResendHeader string
 }
 
@@ -102,8 +103,9 @@ func (r *Retry) maxRefusals() int {
 // RetryWaitMax of a Client of go-retryablehttp: zero means 1 s for min and 30 s for max, as there. If b is nil,
 // retryablehttp.DefaultBackoff is used.
 //
-// A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked for, since
-// DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at hand is returned.
+// A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked
+// for, since DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at
+// hand is returned.
 func RetryableBackoff(b func(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration, min, max time.Duration) backoff.Backoff {
 	return delay.Retryable(b, min, max)
 }

@@ -60,8 +60,8 @@ func (t *Transport) goneAtOnce(req *http.Request, g *throttle.Grant, resp *http.
 	return trip.resp, err
 }
 
-// roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, waits
-// for its turn, and sends it.
+// roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for
+// one, waits for its turn, and sends it.
 func (t *Transport) roundTrip(req *http.Request, info *requestInfo) (_ *http.Response, err error) {
 	trip, ended := trip{}, false
 	var g *throttle.Grant

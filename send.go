@@ -43,11 +43,12 @@ func (t *Transport) alter(req *http.Request) (out *http.Request, made *body.Repl
 	return out, made
 }
 
-// RandomIdempotencyKey is a value for Retry.IdempotencyKey: it returns a random UUID of version 4, without quotes.
+// RandomIdempotencyKey is a value for Retry.IdempotencyKey: it returns a random UUID of version 4, without
+// quotes.
 //
-// The draft of the IETF wants the header to be a string in quotes (draft-ietf-httpapi-idempotency-key-header-07 section
-// 2.1). The services that made the header known take any text, as Stripe does, or want a UUID without quotes, as Payroc
-// does (docs.payroc.com/api/idempotency). For a server that follows the draft, use
+// The draft of the IETF wants the header to be a string in quotes (draft-ietf-httpapi-idempotency-key-header-07
+// section 2.1). The services that made the header known take any text, as Stripe does, or want a UUID without
+// quotes, as Payroc does (docs.payroc.com/api/idempotency). For a server that follows the draft, use
 //
 //	func(req *http.Request) string { return strconv.Quote(pacer.RandomIdempotencyKey(req)) }
 func RandomIdempotencyKey(*http.Request) string {
@@ -88,8 +89,8 @@ func (t *Transport) mark(req *http.Request) *http.Request {
 	return req.WithContext(withInfo(req.Context(), func(i *requestInfo) { i.above, i.sent = t, req.URL }))
 }
 
-// drop gives back what a request holds when a function of the caller does not return: else its slot in flight would be
-// lost for ever. The answer and the grant may be nil.
+// drop gives back what a request holds when a function of the caller does not return: else its slot in flight
+// would be lost for ever. The answer and the grant may be nil.
 func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 	defer body.Close(req, resp)
 	if g != nil {

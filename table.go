@@ -5,19 +5,21 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET api.github.com/search/",
-// "POST discord.com/api/channels/{channel}/messages". "/" stands for every host that is not named; each such host has a
-// bucket of its own, and nothing bounds all hosts together. The nil Table has no quotas.
+// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
+// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host that
+// is not named; each such host has a bucket of its own, and nothing bounds all hosts together. The nil Table
+// has no quotas.
 //
-// As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
-// pattern names, with a bucket for each host. A pattern that ends in a slash is for what is below: "/search" does not
-// draw on "/search/", to which a ServeMux would redirect it. A pattern is for all ports of a host, and each port has a
-// bucket of its own. Upper case in the host of a request, a dot behind it, and the port that the scheme implies change
-// nothing. A host that is not ASCII stands in the pattern as requests send it: "bücher.example" is
-// "xn--bcher-kva.example".
+// As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no
+// other pattern names, with a bucket for each host. A pattern that ends in a slash is for what is below:
+// "/search" does not draw on "/search/", to which a ServeMux would redirect it. A pattern is for all ports of a
+// host, and each port has a bucket of its own. Upper case in the host of a request, a dot behind it, and the
+// port that the scheme implies change nothing. A host that is not ASCII stands in the pattern as requests send
+// it: "bücher.example" is "xn--bcher-kva.example".
 //
-// In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts. An empty text is an
-// error, since a variable that is not set leaves one; "no limit" says that a pattern has no quotas:
+// In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts. An
+// empty text is an error, since a variable that is not set leaves one; "no limit" says that a pattern has no
+// quotas:
 //
 //	{
 //	  "api.github.com/": "5000/h window, 100 in flight",
@@ -29,8 +31,8 @@ type Table map[string]quota.Quotas
 // as throttle.ErrInvalid:
 //
 //   - quotas that are invalid, or have a duration below 1 ms, which is a number without a unit,
-//   - of the quotas of a pattern and of its host, those whose Units are nearly the same ("token" and "tokens", see
-//     [quota.Costs]),
+//   - of the quotas of a pattern and of its host, those whose Units are nearly the same ("token" and "tokens",
+//     see [quota.Costs]),
 //   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
 //   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
 //     fragment; because the host or method is in the wrong case or invalid; because the path is not clean, or
@@ -43,8 +45,8 @@ func (t Table) Validate() error {
 }
 
 // Redundant returns a sentence for each limit that never binds, in the order of the patterns: because another
-// limit under the same pattern or under the pattern of the host is stricter (see [quota.Quotas.Redundant]). A table
-// with such limits works, but probably not as its author thought.
+// limit under the same pattern or under the pattern of the host is stricter (see [quota.Quotas.Redundant]). A
+// table with such limits works, but probably not as its author thought.
 func (t Table) Redundant() (why []string) { return table.Redundant(t) }
 
 // UnmarshalJSON reads an object whose keys are patterns, none of them twice. It replaces the whole table by

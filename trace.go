@@ -20,8 +20,8 @@ import (
 // same time. A hook must not modify the request. Log returns a Trace that writes a log, and Traces makes one of
 // several.
 type Trace struct {
-	// Queued is called before a request waits in line, and again if it has to line up anew, after SetQuotas, say. In
-	// ModeObserve it is called, before the request is sent, for a request that should have waited.
+	// Queued is called before a request waits in line, and again if it has to line up anew, after SetQuotas,
+	// say. In ModeObserve it is called, before the request is sent, for a request that should have waited.
 	Queued func(Queued)
 
 	// Went is called when a request goes: before each attempt, or of one that Acquire has waited for, when
@@ -35,7 +35,8 @@ type Trace struct {
 	// number of those that wait do not count.
 	NotSent func(NotSent)
 
-	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned.
+	// Answered is called at the end of each attempt, when its answer begins or there is none, and after
+	// Learned.
 	Answered func(Answered)
 
 	// Learned is called when an answer said something about limits.
@@ -44,8 +45,8 @@ type Trace struct {
 	// Retrying is called right before a request is sent again, when it has waited for its delay and in line.
 	Retrying func(Retrying)
 
-	// GaveUp is called when a request that was refused or failed is not sent again, though another one after the same
-	// outcome might be.
+	// GaveUp is called when a request that was refused or failed is not sent again, though another one after
+	// the same outcome might be.
 	GaveUp func(GaveUp)
 
 	// StoreEvent is called when Shared.Store can no longer be reached, when it can be reached again, when it is
@@ -57,11 +58,12 @@ type Trace struct {
 
 // Event is what a hook of a request is told in any case.
 type Event struct {
-	// Request is what RoundTrip or Acquire was given, or a copy of that where it gets an Idempotency-Key or its body
-	// is kept (Retry.IdempotencyKey, Retry.BufferBody). It is the same in all attempts.
+	// Request is what RoundTrip or Acquire was given, or a copy of that where it gets an Idempotency-Key or its
+	// body is kept (Retry.IdempotencyKey, Retry.BufferBody). It is the same in all attempts.
 	Request *http.Request
 
-	// Bucket is the name of the request's most specific bucket; of Queued, that of the bucket that stands in the way.
+	// Bucket is the name of the request's most specific bucket; of Queued, that of the bucket that stands in
+	// the way.
 	Bucket string
 
 	// Label is for logs and metrics: the host of the request's most specific bucket, or its pattern, and at
@@ -143,8 +145,8 @@ type GaveUp struct {
 	Delay time.Duration   // how long it has backed off since then, out of line; see Retrying
 }
 
-// Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and JSON.
-// Zero, the empty text, is none: only Call.GaveUp returns it.
+// Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and
+// JSON. Zero, the empty text, is none: only Call.GaveUp returns it.
 type Reason string
 
 // The reasons. docs/waiting.md says what to change if a reason comes too often.
@@ -244,8 +246,8 @@ func (t *Transport) tellAnswered(trip *trip, g *throttle.Grant, err error, spent
 	}
 }
 
-// tellLearned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
-// the stack if there is no hook.
+// tellLearned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not
+// leave the stack if there is no hook.
 func (t *Transport) tellLearned(trip *trip, l *throttle.Limiter, limits []headers.Limit) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
 		hook(Learned{Event: trip.event(l), Limits: slices.Clone(limits), Beliefs: l.State().Beliefs})

@@ -13,9 +13,9 @@
 //	quotas := pacer.Table{"api.example.com/": quota.MustParse("5/s burst 10")}
 //	client := &http.Client{Transport: &pacer.Transport{Quotas: quotas}}
 //
-// The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again.
-// Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these, requests go to
-// Base when their turn has come, and the answers of Base go to the caller.
+// The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent
+// again. Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these,
+// requests go to Base when their turn has come, and the answers of Base go to the caller.
 //
 // # One request
 //
@@ -24,8 +24,8 @@
 // request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what happens.
 // By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones, flows go in
 // turns, and within a flow the order is that of arrival. A line that moves is waited for; but if nothing can go
-// for longer than MaxStandstill, or only so late that the answer would miss the deadline of the context, by what
-// nine of ten answers took of late, a request fails at once.
+// for longer than MaxStandstill, or only so late that the answer would miss the deadline of the context, by
+// what nine of ten answers took of late, a request fails at once.
 // [Transport.Acquire] does this part alone. [Transport.Forecast] says how long it would take: of a batch that
 // stands in line, how long the rest of it will take.
 //
@@ -57,10 +57,10 @@
 // last answer, body unread. Its Request is the caller's, as of http.Transport, or the one that Base sent in its
 // place: with a token, say. An error is one of three:
 //
-//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why, and when
-//     the request could have gone.
-//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the request
-//     itself. Nothing was sent, and nothing is sent until that is mended: no other attempt helps.
+//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why,
+//     and when the request could have gone.
+//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the
+//     request itself. Nothing was sent, and nothing is sent until that is mended: no other attempt helps.
 //   - All others say that no answer was received.
 //
 // Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed: else the
@@ -91,10 +91,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Its fields are
-// read when one of its methods is called first, Validate and Load too, and must not be changed after that. A Transport
-// must not be copied: a copy of one that was used would share its buckets without its locks, so that each request
-// returns an error, and State, Stats and RetryBudgets show nothing. It is safe for concurrent use.
+// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Its
+// fields are read when one of its methods is called first, Validate and Load too, and must not be changed after
+// that. A Transport must not be copied: a copy of one that was used would share its buckets without its locks,
+// so that each request returns an error, and State, Stats and RetryBudgets show nothing. It is safe for
+// concurrent use.
 //
 // Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
 // Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.
@@ -113,8 +114,8 @@ type Transport struct {
 	//
 	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of
 	// net/http do: with a Close, pacer ends a Read that stalls. It reads in a goroutine what it searches
-	// (Learn.Bodies), and an answer that it keeps or discards before another attempt. A ContentLength of zero says
-	// that the body is empty, as in net/http: one that is not known is -1.
+	// (Learn.Bodies), and an answer that it keeps or discards before another attempt. A ContentLength of zero
+	// says that the body is empty, as in net/http: one that is not known is -1.
 	Base http.RoundTripper
 
 	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
@@ -163,8 +164,9 @@ type Transport struct {
 
 	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
 	// refuses is sent again. Zero means no bound but MaxStandstill: a line that moves is waited for, until
-	// the context of the request ends. If negative, no request waits, and to a host of which nothing is known all
-	// go at once; if below 5 s, a request waits a quarter of it at most for the answers to those that went first.
+	// the context of the request ends. If negative, no request waits, and to a host of which nothing is known
+	// all go at once; if below 5 s, a request waits a quarter of it at most for the answers to those that went
+	// first.
 	MaxWait time.Duration
 
 	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is
@@ -174,8 +176,8 @@ type Transport struct {
 	// ones. (A throttle.Limiter has no such bound unless it is set: its caller knows its quotas, and has a
 	// context, while a server may hold a Transport for as long as it likes, and many a request has no
 	// deadline.) If negative, it is zero: requests wait only for others, and for answers. Of a limit whose
-	// reset is further away than MaxStandstill, or than MaxWait if that is a bound, the last fifth is spread over
-	// the time to it, unless one of the two is negative; see Learn.Spend.
+	// reset is further away than MaxStandstill, or than MaxWait if that is a bound, the last fifth is spread
+	// over the time to it, unless one of the two is negative; see Learn.Spend.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.
@@ -219,11 +221,12 @@ const Forever = throttle.Forever
 
 // Line says how requests wait in line. With the zero Line, any number may wait, first come, first served.
 type Line struct {
-	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits. Those
-	// that wait for nothing but the slow start of a new host, which has refused nothing, do not count.
+	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits.
+	// Those that wait for nothing but the slow start of a new host, which has refused nothing, do not count.
 	MaxQueue int
 
-	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are throttle.Normal.
+	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are
+	// throttle.Normal.
 	Priority func(*http.Request) throttle.Priority
 
 	// Flow returns for whom a request is: a user, a tenant, a job. Requests of different flows go in turns, by
@@ -236,8 +239,8 @@ type Line struct {
 	// 1 while both wait. Zero and negative mean 1. If nil, all are 1.
 	Weight func(*http.Request) int
 
-	// Aging keeps less urgent requests from waiting for ever: for every Aging it has waited, a request counts as one
-	// step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
+	// Aging keeps less urgent requests from waiting for ever: for every Aging it has waited, a request counts
+	// as one step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
 	Aging time.Duration
 
 	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than 1.
@@ -245,20 +248,21 @@ type Line struct {
 	Reserve float64
 
 	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas or the
-	// server limit what is in flight. Zero means 5 minutes. If negative, an answer counts only until it is returned.
-	// Whatever the bound, it counts no longer than until the context of its request ends.
+	// server limit what is in flight. Zero means 5 minutes. If negative, an answer counts only until it is
+	// returned. Whatever the bound, it counts no longer than until the context of its request ends.
 	MaxUnread time.Duration
 }
 
 // Learn says what is learned from answers. With the zero Learn, pacer reads all headers that it knows.
 type Learn struct {
-	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no others.
+	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no
+	// others.
 	Headers *headers.Reader
 
 	// Bodies selects the answers whose bodies are searched for limits, since some services state them
-	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, for a second at
-	// most, and no longer than AttemptTimeout and the context of the request last; the caller gets the whole body
-	// as it came. ErrorBodies selects all errors. If nil, no body is searched.
+	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, for a second
+	// at most, and no longer than AttemptTimeout and the context of the request last; the caller gets the whole
+	// body as it came. ErrorBodies selects all errors. If nil, no body is searched.
 	Bodies func(*http.Response) bool
 
 	// Spend says how fast the remainder of a limit that the server states is spent until its reset. Zero is
@@ -266,18 +270,18 @@ type Learn struct {
 	Spend throttle.Spend
 
 	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request looks.
-	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket: only the request that is refused
-	// waits, out of line, for as long as its answer asks for, or for a backoff.
+	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket: only the request that is
+	// refused waits, out of line, for as long as its answer asks for, or for a backoff.
 	MaxHold time.Duration
 
 	// IdleAfter is how long a bucket must be idle before it starts slowly again. Zero means a minute. If
 	// negative, only new buckets, and buckets whose hold has ended, start slowly.
 	IdleAfter time.Duration
 
-	// MaxBuckets bounds how many buckets are remembered, of Quotas too. Idle buckets are forgotten in any case. Beyond
-	// MaxBuckets, a new bucket makes the Transport forget those that are indebted, and then those that are held; their
-	// quotas start anew with the next request. A bucket in which requests wait or are in flight is never forgotten. See
-	// throttle.Group. Zero means 100,000. If negative, only buckets in use are kept.
+	// MaxBuckets bounds how many buckets are remembered, of Quotas too. Idle buckets are forgotten in any case.
+	// Beyond MaxBuckets, a new bucket makes the Transport forget those that are indebted, and then those that
+	// are held; their quotas start anew with the next request. A bucket in which requests wait or are in flight
+	// is never forgotten. See throttle.Group. Zero means 100,000. If negative, only buckets in use are kept.
 	MaxBuckets int
 }
 
@@ -309,8 +313,8 @@ type Shared struct {
 
 	// SlotLife is how long after its instant in the Store's schedule a slot may still be used by a request; see
 	// throttle.Shared.SlotLife. Zero or negative means a value that suits the quotas and the round trip to the
-	// Store. If no request should wait for a Store that is far away, set five to ten round trips. A Store that is
-	// farther away than 250 ms needs OutageClosed, and a SlotLife of two round trips: else nothing goes.
+	// Store. If no request should wait for a Store that is far away, set five to ten round trips. A Store that
+	// is farther away than 250 ms needs OutageClosed, and a SlotLife of two round trips: else nothing goes.
 	SlotLife time.Duration
 }
 
@@ -325,8 +329,8 @@ func (t *Transport) Validate() error {
 	return t.invalid
 }
 
-// shown returns t, or an empty Transport in place of one whose requests all fail: the buckets of a copy are those of
-// another Transport.
+// shown returns t, or an empty Transport in place of one whose requests all fail: the buckets of a copy are
+// those of another Transport.
 func (t *Transport) shown() *Transport {
 	if t.Validate() != nil {
 		return &Transport{}
@@ -441,8 +445,8 @@ var errBelowItself = errors.New("pacer: Base leads back to this Transport, want 
 // maxStandstill is the effective MaxStandstill.
 func (t *Transport) maxStandstill() time.Duration { return cmp.Or(t.MaxStandstill, 2*time.Minute) }
 
-// mayWait reports whether a request may wait for d while nothing goes: within MaxStandstill, and with what it has waited
-// before within a MaxWait.
+// mayWait reports whether a request may wait for d while nothing goes: within MaxStandstill, and with what it
+// has waited before within a MaxWait.
 func (t *Transport) mayWait(maxWait, before, d time.Duration) bool {
 	within := func(bound, d time.Duration) bool { return bound == Forever || d <= max(bound, 0) }
 	return within(t.maxStandstill(), d) && (maxWait == 0 || within(maxWait, before+d))
@@ -506,7 +510,8 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// check returns an error if a request cannot be routed, in the words of net/http, or if the configuration is wrong.
+// check returns an error if a request cannot be routed, in the words of net/http, or if the configuration is
+// wrong.
 func (t *Transport) check(req *http.Request, info *requestInfo) error {
 	switch {
 	case req.URL == nil:

@@ -1,6 +1,7 @@
 // Package backoff calls an operation again after it has failed, waits between two attempts, and bounds
 // how many retries are spent. It can be used alone: it knows nothing of HTTP and of rate limits. It imports
-// the standard library without net/http, and github.com/cenkalti/backoff/v4 (whose marks of permanent errors it knows).
+// the standard library without net/http, and github.com/cenkalti/backoff/v4 (whose marks of permanent errors it
+// knows).
 //
 //	answer, err := backoff.Retry(ctx, ask, nil) // func ask(context.Context) (Answer, error)
 //	err = backoff.Do(ctx, write, nil)           // func write(context.Context) error

@@ -12,7 +12,8 @@ import (
 // whatever its version. What needs such a BackOff takes a Sequence, and the other way round. It has state, and
 // is for one operation at a time.
 type Sequence interface {
-	// NextBackOff returns the next delay. A negative one, such as Stop of that package, means that there is no retry.
+	// NextBackOff returns the next delay. A negative one, such as Stop of that package, means that there is no
+	// retry.
 	NextBackOff() time.Duration
 
 	// Reset begins a new operation.

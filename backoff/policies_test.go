@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every policy of the package is fuzzed, and stands in the table of the package documentation, which another test
-// computes.
+// Every policy of the package is fuzzed, and stands in the table of the package documentation, which another
+// test computes.
 func TestPoliciesAreTested(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

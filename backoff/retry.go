@@ -24,8 +24,8 @@ const (
 type Options struct {
 	// Backoff computes the delays. If nil, Exponential{}.
 	Backoff Backoff
-	// NewSequence returns a Sequence, such as a BackOff of github.com/cenkalti/backoff, which is used in place of
-	// Backoff. Retry calls it once, after the first failure. It must return a new one each time,
+	// NewSequence returns a Sequence, such as a BackOff of github.com/cenkalti/backoff, which is used in place
+	// of Backoff. Retry calls it once, after the first failure. It must return a new one each time,
 	// since these have state. A negative delay, such as Stop of that package, ends the retries. If
 	// NewSequence is nil or returns nil, Backoff is used.
 	NewSequence func() Sequence

@@ -67,8 +67,8 @@ func TestRetryCancel(t *testing.T) {
 		budget := &Budget{}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(250*time.Millisecond, func() { cancel(quit) })
-		// Attempts at 0 and 100 ms; the context is canceled during the delay of 200 ms. Retry stops at once, and the
-		// retry that is not made goes back to the budget.
+		// Attempts at 0 and 100 ms; the context is canceled during the delay of 200 ms. Retry stops at once,
+		// and the retry that is not made goes back to the budget.
 		e := retry(ctx, &Options{Backoff: exact, Budget: budget}, errFailed).stopped(t, 2, 250*time.Millisecond, quit)
 		if !errors.Is(e, context.Canceled) || e.Timeout() || budget.Balance() != 9 {
 			t.Errorf("got %v, balance %v, want 9", e, budget.Balance())

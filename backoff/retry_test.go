@@ -231,7 +231,8 @@ func TestRetryIf(t *testing.T) {
 		if len(asked) != 3 {
 			t.Errorf("asked %d times, want 3", len(asked))
 		}
-		// RetryIf is not called when there is nothing to decide: the cause with which the context ended is not lost.
+		// RetryIf is not called when there is nothing to decide: the cause with which the context ended is not
+		// lost.
 		asked = nil
 		retry(t.Context(), o, Permanent(other))
 		quit := errors.New("user quit")

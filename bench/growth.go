@@ -250,7 +250,8 @@ func setQuotasWaiting(n int) float64 {
 	return once(time.Microsecond, func() { must(g.Update(func() { perHour = 2 })) }) / float64(n)
 }
 
-// heldUp sends requests to hosts in turns while f is done, and returns how long the longest took, in milliseconds.
+// heldUp sends requests to hosts in turns while f is done, and returns how long the longest took, in
+// milliseconds.
 func heldUp(n int, f func(*world)) float64 {
 	w := newWorld(n)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // as in newBuckets

@@ -57,7 +57,8 @@ func TestStackOfAWait(t *testing.T) {
 	}
 }
 
-// stacksOf returns how large the stacks are, on average, of n goroutines that wait, and when they were canceled.
+// stacksOf returns how large the stacks are, on average, of n goroutines that wait, and when they were
+// canceled.
 func stacksOf(ctx context.Context, n int, l *throttle.Limiter) (waiting, left float64) {
 	runtime.GC()                                     // goroutines begin with a stack as large as those were that the latest collection saw
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which makes stacks smaller

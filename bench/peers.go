@@ -146,7 +146,8 @@ func newOAuth2(base http.RoundTripper) http.RoundTripper {
 	return &oauth2.Transport{Base: base, Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "secret"})}
 }
 
-// awsRetry is the middleware in which the AWS SDK makes attempts, in its standard mode, with nothing else around it.
+// awsRetry is the middleware in which the AWS SDK makes attempts, in its standard mode, with nothing else
+// around it.
 type awsRetry struct {
 	attempts *retry.Attempt
 	send     middleware.FinalizeHandlerFunc

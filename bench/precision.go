@@ -42,7 +42,8 @@ var pacers = []struct {
 	}},
 }
 
-// Precision measures pacing for so long each, with a burst, beside so many goroutines that compute and do nothing else.
+// Precision measures pacing for so long each, with a burst, beside so many goroutines that compute and do
+// nothing else.
 func Precision(d time.Duration, burst, busy int, rates, waiters []int, found func(Pacing)) error {
 	defer compute(busy)()
 	for _, n := range rates {

@@ -415,8 +415,9 @@ func packed(h *header, state []byte) []byte {
 	return b
 }
 
-// load reads the file, unless nobody has written it since. Lost says that what was in it is: also where the newest step
-// that is left is that of this process, but the file was cut off, since another's may be what is missing.
+// load reads the file, unless nobody has written it since. Lost says that what was in it is: also where the
+// newest step that is left is that of this process, but the file was cut off, since another's may be what is
+// missing.
 func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	cached := b.cached
 	b.cached = false // until the step is written

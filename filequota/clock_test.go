@@ -66,7 +66,8 @@ func (m *machine) restart(after time.Duration) {
 	m.clock = reading{now: time.Minute, wall: m.clock.wall + int64(after), boot: bootID{m.clock.boot[0] + 1}}
 }
 
-// TestClockSlots: when the machine has slept, nothing is handed out before Limiters know it, if there are slots about.
+// TestClockSlots: when the machine has slept, nothing is handed out before Limiters know it, if there are slots
+// about.
 func TestClockSlots(t *testing.T) {
 	m := newMachine(t)
 	a := m.process("a", "10/s burst 5")

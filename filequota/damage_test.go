@@ -84,8 +84,8 @@ var damages = []damage{
 	}},
 }
 
-// TestDamage: whatever happens to the file of a bucket and to its directory, one thing after the other, while processes
-// use it: no more goes than the quotas allow, and soon after the last of it all goes on.
+// TestDamage: whatever happens to the file of a bucket and to its directory, one thing after the other, while
+// processes use it: no more goes than the quotas allow, and soon after the last of it all goes on.
 func TestDamage(t *testing.T) {
 	for seed := range *damaging {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

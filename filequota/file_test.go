@@ -219,7 +219,8 @@ func TestFileSequence(t *testing.T) {
 	}
 }
 
-// TestFileTorn: whatever part of a slot is written when a process is killed, the file has the step before, or this one.
+// TestFileTorn: whatever part of a slot is written when a process is killed, the file has the step before, or
+// this one.
 func TestFileTorn(t *testing.T) {
 	m := newMachine(t)
 	a := m.process("a", "1000/s burst 20")
@@ -261,8 +262,8 @@ func TestFileTorn(t *testing.T) {
 	}
 }
 
-// TestFileCutAfterAnothersStep: a process whose own step is the older one, and whole, while the newest, which another
-// process has made, was cut off with the second half of the file, does not take its own for the newest.
+// TestFileCutAfterAnothersStep: a process whose own step is the older one, and whole, while the newest, which
+// another process has made, was cut off with the second half of the file, does not take its own for the newest.
 func TestFileCutAfterAnothersStep(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
@@ -292,7 +293,8 @@ func TestFileCutBeforeTheNewest(t *testing.T) {
 	}
 }
 
-// TestFileCopy: an old copy that somebody puts in place of what is newer is a lost bucket to who knows the newer.
+// TestFileCopy: an old copy that somebody puts in place of what is newer is a lost bucket to who knows the
+// newer.
 func TestFileCopy(t *testing.T) {
 	m := newMachine(t)
 	a := m.process("a", "10/m log")
@@ -311,7 +313,8 @@ func TestFileCopy(t *testing.T) {
 	}
 }
 
-// TestFileRemoved: who runs takes along what the bucket was when its directory is removed, or another one is there.
+// TestFileRemoved: who runs takes along what the bucket was when its directory is removed, or another one is
+// there.
 func TestFileRemoved(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
@@ -410,8 +413,8 @@ func TestFileRemovedTwice(t *testing.T) {
 	}
 }
 
-// TestFileRemovedTellsOnce: who takes along what was in a file that is gone tells others once to come, and not at each
-// step: else all would wake one another until something may go.
+// TestFileRemovedTellsOnce: who takes along what was in a file that is gone tells others once to come, and not
+// at each step: else all would wake one another until something may go.
 func TestFileRemovedTellsOnce(t *testing.T) {
 	m := newMachine(t)
 	a := m.process("a", "10/m log")

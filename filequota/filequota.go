@@ -1,5 +1,5 @@
-// Package filequota keeps the quotas of pacer in a directory, so that the processes of one machine share them without a
-// server: a [store.Store].
+// Package filequota keeps the quotas of pacer in a directory, so that the processes of one machine share them
+// without a server: a [store.Store].
 //
 //	shared, err := filequota.Open(dir, nil)
 //	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const fullEnv = "FILEQUOTA_FULL"
 
-// TestFileFull: when nothing can be written, no slot is handed out; and all is right again as soon as there is room.
-// The test runs in a process of its own, since what bounds files bounds all that a process writes.
+// TestFileFull: when nothing can be written, no slot is handed out; and all is right again as soon as there is
+// room. The test runs in a process of its own, since what bounds files bounds all that a process writes.
 func TestFileFull(t *testing.T) {
 	if os.Getenv(fullEnv) == "" {
 		again(t, fullEnv+"=1")

@@ -36,8 +36,8 @@ func (s *Store) makeDir() error {
 }
 
 // giveDir gives the directory that this process has just made to the group, or else to the owner, that it had
-// before. Who may write beside it can have put something else in its place by now, such as a link to a directory
-// of this user, which is not to be opened to anybody.
+// before. Who may write beside it can have put something else in its place by now, such as a link to a
+// directory of this user, which is not to be opened to anybody.
 func (s *Store) giveDir(g *group, owner int) (err error) {
 	f, err := os.OpenFile(s.dir, os.O_RDONLY|asFile, 0)
 	if err != nil {
@@ -86,7 +86,8 @@ func (s *Store) grant(f *os.File) error {
 	return f.Chmod(0o660)
 }
 
-// barred reports whether an error is that of a file of another user of the group, who has not let in others yet.
+// barred reports whether an error is that of a file of another user of the group, who has not let in others
+// yet.
 func (s *Store) barred(err error) bool {
 	return errors.Is(err, fs.ErrPermission) && s.group.Load() != nil
 }

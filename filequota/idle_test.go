@@ -42,7 +42,8 @@ func TestIdleFiles(t *testing.T) {
 	}
 }
 
-// TestIdleFilesOfMany: of more than a thousand files, most who make one read no names, and some look at a thousand.
+// TestIdleFilesOfMany: of more than a thousand files, most who make one read no names, and some look at a
+// thousand.
 func TestIdleFilesOfMany(t *testing.T) {
 	m := newMachine(t)
 	for _, c := range []struct {

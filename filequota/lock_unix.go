@@ -69,7 +69,8 @@ func identityOf(f *os.File) (id identity, err error) {
 	return identity{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // it is another type elsewhere
 }
 
-// asFile has links in the place of a file be errors, and opening a pipe there not wait for somebody at its other end.
+// asFile has links in the place of a file be errors, and opening a pipe there not wait for somebody at its
+// other end.
 const asFile = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 // names is how many names a file has.

@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestMillis: what a process said that read milliseconds as seconds gives way to what one says that has found out the
-// unit, and does not take its place: a process that joins is told nothing else.
+// TestMillis: what a process said that read milliseconds as seconds gives way to what one says that has found
+// out the unit, and does not take its place: a process that joins is told nothing else.
 func TestMillis(t *testing.T) {
 	dir := t.TempDir()
 	say := func(member string, serial int64, statements ...quota.Statement) []quota.Statement {

@@ -120,8 +120,8 @@ func (s *Store) openNews() (*os.File, error) {
 	}
 }
 
-// checkNews returns an error if the news are those of another program, which steps would write into, and to which
-// prepare would let in a group. It is for Open: a process that runs needs nothing that is in the news.
+// checkNews returns an error if the news are those of another program, which steps would write into, and to
+// which prepare would let in a group. It is for Open: a process that runs needs nothing that is in the news.
 func (s *Store) checkNews() error {
 	f, err := s.open(s.newsPath(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -223,7 +223,8 @@ func (s *Store) pause(w watcher) time.Duration {
 	return lookOften
 }
 
-// look reads the headers of all buckets that somebody listens to, and tells what is new. It returns how many there are.
+// look reads the headers of all buckets that somebody listens to, and tells what is new. It returns how many
+// there are.
 func (s *Store) look(w watcher) (n int) {
 	s.mu.Lock()
 	ears := make([]*ear, 0, len(s.ears))
@@ -265,7 +266,8 @@ func (s *Store) look(w watcher) (n int) {
 	return len(ears)
 }
 
-// peek returns the newest header of a file, without a lock: the zero header if there is none that is whole, or no file.
+// peek returns the newest header of a file, without a lock: the zero header if there is none that is whole, or
+// no file.
 func (s *Store) peek(path string) (newest header, err error) {
 	f, err := s.open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestNewsOfSlotsFarAhead: who listens hears how far ahead slots were handed out, once, and need not ask for it.
+// TestNewsOfSlotsFarAhead: who listens hears how far ahead slots were handed out, once, and need not ask for
+// it.
 func TestNewsOfSlotsFarAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, start := t.TempDir(), time.Now()
@@ -135,8 +136,8 @@ func (w *busy) wait(time.Duration) bool {
 	return w.poller.wait(time.Millisecond)
 }
 
-// TestNewsOverwritten: a process goes on where somebody else has written into the file of news, with buckets that
-// are new, too; Open refuses such a directory.
+// TestNewsOverwritten: a process goes on where somebody else has written into the file of news, with buckets
+// that are new, too; Open refuses such a directory.
 func TestNewsOverwritten(t *testing.T) {
 	m := newMachine(t)
 	p := m.process("a", "10/m log")

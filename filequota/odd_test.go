@@ -115,8 +115,8 @@ func TestManyBucketsAtOnce(t *testing.T) {
 	p.mu.Unlock()
 }
 
-// TestDirectoryReplaced: the directory was removed, and whoever may write beside it puts something else in its place
-// between the calls that make it and that let in others. What that names stays as it is.
+// TestDirectoryReplaced: the directory was removed, and whoever may write beside it puts something else in its
+// place between the calls that make it and that let in others. What that names stays as it is.
 func TestDirectoryReplaced(t *testing.T) {
 	for what, put := range map[string]func(path, other string) error{
 		"link to a directory": func(path, other string) error { return os.Symlink(other, path) },

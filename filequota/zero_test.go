@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// A Store that Open has not made says so, and neither panics, nor waits, nor writes where the program was started.
+// A Store that Open has not made says so, and neither panics, nor waits, nor writes where the program was
+// started.
 func TestZeroStore(t *testing.T) {
 	const want = "filequota: a zero Store, want one that Open has returned"
 	s, transport := new(Store), &pacer.Transport{}

@@ -52,7 +52,8 @@ var bodies = []struct {
 			`"GenerateContentInputTokensPerModelPerMinute-FreeTier" 0/250000 tokens per 1m0s, retry 34.074824224s`,
 	},
 	{
-		// https://cloud.google.com/service-usage/docs/reference/rest/v1/services: ErrorInfo of an exceeded quota
+		// https://cloud.google.com/service-usage/docs/reference/rest/v1/services: ErrorInfo of an exceeded
+		// quota
 		"Google, ErrorInfo", `{"error":{"code":429,"message":"Quota exceeded","status":"RESOURCE_EXHAUSTED","details":[{
 			"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED","domain":"googleapis.com","metadata":{
 			"service":"drive.googleapis.com","quota_metric":"drive.googleapis.com/default","quota_limit":"defaultPerMinutePerProject",
@@ -101,7 +102,8 @@ var bodies = []struct {
 		"Patreon", `{"errors":[{"code_name":"RequestThrottled","retry_after_seconds":4,"status":"429"}]}`, `retry 4s`,
 	},
 	{
-		// https://developer.monday.com/api-reference/docs/rate-limits, and any GraphQL API (https://spec.graphql.org, 7.1.2)
+		// https://developer.monday.com/api-reference/docs/rate-limits, and any GraphQL API
+		// (https://spec.graphql.org, 7.1.2)
 		"monday.com", `{"data":{"retry_in_seconds":9},"errors":[{"message":"Complexity budget exhausted","extensions":{"code":"COMPLEXITY_BUDGET_EXHAUSTED","status_code":429,"retry_in_seconds":48}}]}`, `retry 48s`,
 	},
 	{"with a mark of the order of its bytes", "\ufeff" + `{"retry_after":5}`, `retry 5s`}, // RFC 8259, 8.1

@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/headers"
 )
 
-// A Date counts if it is the only one, and within a day of the local clock, where that is known; one that is further
-// ahead, for instants that are nearer to it than to the local clock.
+// A Date counts if it is the only one, and within a day of the local clock, where that is known; one that is
+// further ahead, for instants that are nearer to it than to the local clock.
 func TestUsableDate(t *testing.T) {
 	local := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	until := func(ahead time.Duration, received time.Time, more ...string) time.Duration {

@@ -133,8 +133,8 @@ func looksLikeLimit(key string) bool {
 	return slices.Contains(strings.Split(key, "-"), "rate")
 }
 
-// series returns the words of a name before its last one, if there are two or more beside an X: what the headers of one
-// limit share, such as X-Acme-Calls-Left and X-Acme-Calls-Max. Else it is empty.
+// series returns the words of a name before its last one, if there are two or more beside an X: what the
+// headers of one limit share, such as X-Acme-Calls-Left and X-Acme-Calls-Max. Else it is empty.
 func series(key string) string {
 	words := strings.TrimPrefix(strings.ToLower(key), "x-")
 	words = words[:max(strings.LastIndexByte(words, '-'), 0)]

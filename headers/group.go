@@ -57,8 +57,8 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 	return limits[:start+settle(limits[start:], from, h)]
 }
 
-// believed leaves out headers that are about a limit only in an answer that says when to try again, and a time that
-// remains if it is not until then.
+// believed leaves out headers that are about a limit only in an answer that says when to try again, and a time
+// that remains if it is not until then.
 func (h *hints) believed(fields []found) []found {
 	doubts := false
 	for i := range fields {
@@ -83,8 +83,8 @@ func (h *hints) believed(fields []found) []found {
 	})
 }
 
-// restores reports whether a time that remains is that after which a count is restored: the answer says what is left,
-// and nothing else until when.
+// restores reports whether a time that remains is that after which a count is restored: the answer says what is
+// left, and nothing else until when.
 func restores(fields []found, f *found) bool {
 	left := false
 	for i := range fields {
@@ -98,8 +98,8 @@ func restores(fields []found, f *found) bool {
 	return left
 }
 
-// secondsRemain makes a reset of remaining-sec beside what is left, unless the answer counts by the second, or by
-// another window.
+// secondsRemain makes a reset of remaining-sec beside what is left, unless the answer counts by the second, or
+// by another window.
 func secondsRemain(fields []found) {
 	for i := range fields {
 		f := &fields[i]
@@ -116,9 +116,9 @@ func secondsRemain(fields []found) {
 	}
 }
 
-// forgetProse forgets the windows of a service that writes names which others write, too, unless the answer has all of
-// its limits, and nothing more of them: LaunchDarkly's are of ten seconds, and those of everybody who writes global are
-// not.
+// forgetProse forgets the windows of a service that writes names which others write, too, unless the answer has
+// all of its limits, and nothing more of them: LaunchDarkly's are of ten seconds, and those of everybody who
+// writes global are not.
 func forgetProse(fields []found) {
 	n, others := 0, false
 	for i := range fields {
@@ -140,8 +140,8 @@ func forgetProse(fields []found) {
 	}
 }
 
-// label gives names to limits whose groups begin with the words of a header that has a name as its value: X-RateLimit-
-// Api-Name names those of X-RateLimit-Api-Limit and of X-RateLimit-Api-Minute-Limit.
+// label gives names to limits whose groups begin with the words of a header that has a name as its value:
+// X-RateLimit- Api-Name names those of X-RateLimit-Api-Limit and of X-RateLimit-Api-Minute-Limit.
 func label(limits []Limit, from []*name.Meaning, fields []found) {
 	for k := range fields {
 		f := &fields[k]
@@ -162,8 +162,8 @@ func label(limits []Limit, from []*name.Meaning, fields []found) {
 	}
 }
 
-// wholeOf completes what is left of the one limit without a name by a number in a header of another spelling that has
-// no role: x-rate-limit beside ratelimit-remaining.
+// wholeOf completes what is left of the one limit without a name by a number in a header of another spelling
+// that has no role: x-rate-limit beside ratelimit-remaining.
 func wholeOf(limits []Limit, from []*name.Meaning, fields []found) {
 	for i := range fields {
 		f := &fields[i]
@@ -244,8 +244,8 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 	return appendPlain(limits, g, countLimits(g), c)
 }
 
-// wholes makes how much there is in all of a number in a header that has words for a limit and no role, beside what is
-// left of it: X-RateLimit-Concurrent-Jobs: 5 and X-RateLimit-Concurrent-Jobs-Remaining: 2.
+// wholes makes how much there is in all of a number in a header that has words for a limit and no role, beside
+// what is left of it: X-RateLimit-Concurrent-Jobs: 5 and X-RateLimit-Concurrent-Jobs-Remaining: 2.
 func wholes(g []found) {
 	if !slices.ContainsFunc(g, func(f found) bool { return f.Role == name.Remaining }) {
 		return
@@ -259,8 +259,8 @@ func wholes(g []found) {
 	}
 }
 
-// isStructured reports whether a value that is no number is a structured field, or an attempt at one: all of a State,
-// and of a Limit the list of draft 03.
+// isStructured reports whether a value that is no number is a structured field, or an attempt at one: all of a
+// State, and of a Limit the list of draft 03.
 func isStructured(f *found) bool {
 	return f.Role == name.State && !value.ParseCount(f.values[0]).Known ||
 		f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0])
@@ -280,14 +280,16 @@ func isSimple(values []string) bool {
 	return true
 }
 
-// isUnstructured reports whether a value is no attempt at a structured field, which says nothing if it is malformed.
+// isUnstructured reports whether a value is no attempt at a structured field, which says nothing if it is
+// malformed.
 func isUnstructured(v string) bool { return len(v) <= value.MaxField && !strings.ContainsAny(v, `"(`) }
 
 // isObject reports whether a value is an object of JSON.
 func isObject(f *found) bool { return strings.HasPrefix(f.values[0], "{") }
 
-// ungroup takes the commas out of numbers whose digits are grouped, "1,000", and makes nothing of what may be such a
-// number as well as a list: the other headers of the group tell, which are lists of as many members, or numbers.
+// ungroup takes the commas out of numbers whose digits are grouped, "1,000", and makes nothing of what may be
+// such a number as well as a list: the other headers of the group tell, which are lists of as many members, or
+// numbers.
 func ungroup(g []found) {
 	var sure, maybe, lists, doubles, numbers int
 	for i := range g {
@@ -314,8 +316,8 @@ func ungroup(g []found) {
 	}
 }
 
-// joinDigits takes the commas out of numbers. known says that all of them are numbers: else those are that can be
-// nothing else, and nobody knows of the others.
+// joinDigits takes the commas out of numbers. known says that all of them are numbers: else those are that can
+// be nothing else, and nobody knows of the others.
 func joinDigits(g []found, known bool) {
 	for i := range g {
 		f := &g[i]

@@ -51,11 +51,11 @@
 //	delay                42 | 2.5 | 6m0s | 120ms | 42 seconds | PT2M | 00:01:30
 //	instant              seconds, ms, µs or ns since 1970 | RFC 3339 | HTTP-date | as mail, JavaScript, Unix, .NET have it
 //
-// A number is a delay if it is below 100 000 000, and an instant otherwise. A delay is in seconds. One of four digits
-// or more that is beyond the limit's own window by far, and fits it at a thousandth, is in milliseconds, as is one that
-// is beyond any reset; if the window is not stated, but known from prose, or exceeded by little, the delay is not
-// known. The fields of the IETF drafts are in seconds, whatever they say. What may be a number or
-// something else is nothing: a wrong number is worse than none. Names without a word for a rate
+// A number is a delay if it is below 100 000 000, and an instant otherwise. A delay is in seconds. One of four
+// digits or more that is beyond the limit's own window by far, and fits it at a thousandth, is in milliseconds,
+// as is one that is beyond any reset; if the window is not stated, but known from prose, or exceeded by little,
+// the delay is not known. The fields of the IETF drafts are in seconds, whatever they say. What may be a number
+// or something else is nothing: a wrong number is worse than none. Names without a word for a rate
 // (X-Search-Remaining) count only if there is a limit or a reset beside, and those of pages, disks,
 // seats and sessions not at all; nor do the last reset, the next limit, a maximum of hints, or the
 // size of a request. The command cmd/ratelimit shows how the headers of an answer are read.

@@ -139,7 +139,8 @@ func TestParseNoClock(t *testing.T) {
 	}
 }
 
-// TestHintsInAnyOrder: what several hints come to does not depend on the order of the map, which is another one each time.
+// TestHintsInAnyOrder: what several hints come to does not depend on the order of the map, which is another one
+// each time.
 func TestHintsInAnyOrder(t *testing.T) {
 	left := []string{"X-RateLimit-Limit", "300", "X-RateLimit-Remaining", "299", "X-RateLimit-ToWait-Sec", "0"}
 	for _, tt := range []struct {

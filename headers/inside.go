@@ -59,7 +59,8 @@ func (inner) Append(r *Reader, limits []Limit, header http.Header, received time
 	return limits, hint, sign, a.tooMany
 }
 
-// AppendTold is Append for an answer of which no other headers speak of limits. Ok is false if one of them is missing.
+// AppendTold is Append for an answer of which no other headers speak of limits. Ok is false if one of them is
+// missing.
 func (inner) AppendTold(limits []Limit, told []inside.Told, header http.Header, received time.Time) (all []Limit, hint Retry, ok bool) {
 	var a answer
 	for i := range told {

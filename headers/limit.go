@@ -34,8 +34,8 @@ func (l *Limit) label(f *found) {
 	}
 }
 
-// unitOf returns the unit of a limit of a service that counts in its own unit: a limit of bursts is one of requests all
-// the same (jira-burst-based beside jira-quota-global-based).
+// unitOf returns the unit of a limit of a service that counts in its own unit: a limit of bursts is one of
+// requests all the same (jira-burst-based beside jira-quota-global-based).
 func unitOf(unit, called string) string {
 	if unit == "points" && strings.Contains(called, "burst") {
 		return ""

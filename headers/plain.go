@@ -60,8 +60,8 @@ func plain(l *Limit, g []found, i int, c *value.Clock) bool {
 	return r.conclude(l) && l.believed(g[0].Meaning, r.used)
 }
 
-// believed reports whether a limit is one. A name that has no marker may be about anything, so that more must be
-// known of it. used says that what is gone is stated.
+// believed reports whether a limit is one. A name that has no marker may be about anything, so that more must
+// be known of it. used says that what is gone is stated.
 func (l *Limit) believed(m *name.Meaning, used bool) bool {
 	return !m.Weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known || used) && !l.isOfSpace()
 }
@@ -149,7 +149,8 @@ func counted(v string) (value.Number, bool) {
 	return n, ok
 }
 
-// isOverdrawn reports whether what is left is less than nothing. Minus one is what some write where nothing is counted.
+// isOverdrawn reports whether what is left is less than nothing. Minus one is what some write where nothing is
+// counted.
 func isOverdrawn(v string) bool {
 	v, ok := strings.CutPrefix(value.Trim(v), "-")
 	if !ok {
@@ -165,8 +166,8 @@ func isBoundless(v string) bool {
 	return v == "-1" || strings.EqualFold(v, "unlimited")
 }
 
-// stepOf returns what a number in a header about a window counts, if no name and no other header says so. Nobody means
-// 60 000 seconds, nor 2 592 000 milliseconds where that many seconds are 30 days.
+// stepOf returns what a number in a header about a window counts, if no name and no other header says so.
+// Nobody means 60 000 seconds, nor 2 592 000 milliseconds where that many seconds are 30 days.
 func stepOf(f *found, n int64) time.Duration {
 	if f.Step == 0 && f.Form == name.Auto && n > 0 && n%1000 == 0 && (n%86_400 != 0 || n%60_000 == 0) {
 		return time.Millisecond
@@ -253,9 +254,9 @@ func (r *rest) doubt(l *Limit) {
 	}
 }
 
-// addUsed concludes from what is gone what is left, or how much there is in all. Fractions are added before they are
-// rounded. What is gone beside what is left says so only where no header does (ESI's is of one request), and where
-// something is left, since else those that were refused may be counted, too (Twelve Data).
+// addUsed concludes from what is gone what is left, or how much there is in all. Fractions are added before
+// they are rounded. What is gone beside what is left says so only where no header does (ESI's is of one
+// request), and where something is left, since else those that were refused may be counted, too (Twelve Data).
 func (r *rest) addUsed(l *Limit) {
 	const one = int64(time.Second) // in billionths
 	up := min(r.gone.Whole, value.MaxCount) + (r.gone.Nanos+one-1)/one

@@ -35,8 +35,8 @@ func better(a, b Reset) Reset {
 	return a
 }
 
-// draftReset is a reset that the IETF drafts state in seconds. Some servers write an instant there, in seconds or
-// milliseconds since 1970: no delay has as many digits.
+// draftReset is a reset that the IETF drafts state in seconds. Some servers write an instant there, in seconds
+// or milliseconds since 1970: no delay has as many digits.
 func draftReset(in value.Count, c *value.Clock) (r Reset) {
 	switch {
 	case !in.Known:

@@ -117,8 +117,8 @@ func (h *hints) forgetIdle(limits []Limit) {
 // disagreement is how far two hints may be apart to be the same one, rounded.
 const disagreement = 2 * time.Second
 
-// delay returns the delay that counts: the one in milliseconds, unless it is zero and another is not, or Retry-After is
-// longer by more than the disagreement; then Retry-After; then that of a single vendor, also
+// delay returns the delay that counts: the one in milliseconds, unless it is zero and another is not, or
+// Retry-After is longer by more than the disagreement; then Retry-After; then that of a single vendor, also
 // where it is Retry-After before that one was rounded. The delay of a body counts if there is
 // no other one, if it is the other one before that was rounded, and if it is longer by more
 // than the disagreement. If there is none at all, the fallback counts.

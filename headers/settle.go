@@ -106,8 +106,8 @@ func mergeAll(limits []Limit, from []*name.Meaning) int {
 	return len(limits)
 }
 
-// complement makes one of two limits of which one states how much there is in a window, and the other how much is left
-// in it, if they are the only ones (Apollo's x-rate-limit-minute beside x-minute-requests-left).
+// complement makes one of two limits of which one states how much there is in a window, and the other how much
+// is left in it, if they are the only ones (Apollo's x-rate-limit-minute beside x-minute-requests-left).
 func complement(limits []Limit, from []*name.Meaning) int {
 	for i := 0; i < len(limits); i++ {
 		if limits[i].Window == 0 || limits[i].Remaining.Known || !limits[i].Limit.Known {
@@ -239,6 +239,6 @@ func (l *Limit) doubtShort(from *name.Meaning) {
 	}
 }
 
-// longestDelay is beyond MaxReset by as much as a month may be rounded up. What is longer, and no number of hours, as a
-// year is, is in milliseconds.
+// longestDelay is beyond MaxReset by as much as a month may be rounded up. What is longer, and no number of
+// hours, as a year is, is in milliseconds.
 const longestDelay = MaxReset + MaxReset/10

@@ -71,8 +71,8 @@ func wholeList(g []found, n int) []Limit {
 	return list
 }
 
-// pair completes limits that are stated in lists by a list of policies of the same length, and calls those that have
-// no name by their windows, so that they stay several.
+// pair completes limits that are stated in lists by a list of policies of the same length, and calls those that
+// have no name by their windows, so that they stay several.
 func pair(limits, policies []Limit) []Limit {
 	rest := limits[len(limits)-len(policies):]
 	for i := range rest {
@@ -110,8 +110,8 @@ func join(l *Limit, policies []Limit) []Limit {
 	return append(policies[:i], policies[i+1:]...)
 }
 
-// policy returns which of the policies a limit is under, or -1: the one of its name, or, where one of them has no name,
-// of its quota. If several have that, it is the only one whose window the reset does not exceed.
+// policy returns which of the policies a limit is under, or -1: the one of its name, or, where one of them has
+// no name, of its quota. If several have that, it is the only one whose window the reset does not exceed.
 func (l *Limit) policy(policies []Limit) int {
 	last, fits, lastFit := -1, 0, -1
 	for i := range policies {

@@ -115,8 +115,8 @@ func appendDelays(limits []Limit, f *found, text string) []Limit {
 	return limits
 }
 
-// appendWindows reads lists of limit:seconds and of used:seconds. After these may stand for how many seconds the limit
-// bars those who exceed it.
+// appendWindows reads lists of limit:seconds and of used:seconds. After these may stand for how many seconds
+// the limit bars those who exceed it.
 func appendWindows(limits []Limit, g []found) []Limit {
 	lists := map[name.Role][]string{}
 	for i := range g {
@@ -176,9 +176,9 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	return limits
 }
 
-// appendShares reads an object with shares that are used, whose keys end in _pct, or in util_pct where the name of the
-// header does not say that it is about limits: {"acc_id_util_pct":9.67,"reset_time_duration":100}, where the duration is
-// that in which nothing of it is used any more, in seconds
+// appendShares reads an object with shares that are used, whose keys end in _pct, or in util_pct where the name
+// of the header does not say that it is about limits: {"acc_id_util_pct":9.67,"reset_time_duration":100}, where
+// the duration is that in which nothing of it is used any more, in seconds
 // (https://developers.facebook.com/docs/marketing-api/overview/rate-limiting).
 func appendShares(limits []Limit, f *found, text string) []Limit {
 	var all map[string]json.RawMessage

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// unseen is an answer of a service that is not in testdata. The facts were written down before the package was run over
-// them, from where source says: the documentation of the service, or a program that reads or writes it.
+// unseen is an answer of a service that is not in testdata. The facts were written down before the package was
+// run over them, from where source says: the documentation of the service, or a program that reads or writes
+// it.
 //
 // want has one line a limit: name; remaining; limit; unit; reset; window. "-" means that nothing may
 // be stated, "*" anything, "?v" v or nothing. Units may be alternatives, "a,b"; "" is requests.
@@ -1013,8 +1014,8 @@ func TestUnseenForms(t *testing.T) {
 	}
 }
 
-// TestExplainMany explains answers with ten thousand headers: each is looked at once, and not once for each of those
-// that are explained.
+// TestExplainMany explains answers with ten thousand headers: each is looked at once, and not once for each of
+// those that are explained.
 func TestExplainMany(t *testing.T) {
 	for _, pattern := range []string{"X-Ratelimit-A%d-Remaining", "X-Ratelimit-Reset-%d", "X-%d-Retry-After"} {
 		h := http.Header{}

@@ -15,8 +15,8 @@ import (
 )
 
 // vector is a case of testdata/headers.json: what a service sends, and what a careful
-// reader of its documentation takes from it, the primary limit first. The other fields of a case are for people: whose
-// it is, where that is documented, and how sure it is.
+// reader of its documentation takes from it, the primary limit first. The other fields of a case are for
+// people: whose it is, where that is documented, and how sure it is.
 type vector struct {
 	ID           string
 	Headers      map[string][]string

@@ -42,8 +42,8 @@ func inWords(f *found) bool {
 //
 // Of "burst:100;rate:10", a bucket and what is added to it, nobody says in which time, so that it says nothing.
 //
-// A comma ends what is said of one limit, unless that was no more than a name. A number without a role has that of the
-// header. What several headers say under one name is about one limit.
+// A comma ends what is said of one limit, unless that was no more than a name. A number without a role has that
+// of the header. What several headers say under one name is about one limit.
 func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
 	r := wordReader{c: *c}
 	for i := range g {
@@ -91,7 +91,8 @@ func (w *worded) conclude() bool {
 	return complete(&w.Limit, w.gone) && (w.Remaining.Known || w.Limit.Limit.Known)
 }
 
-// maxStatements bounds how much one header may say: a limit has a name, a window, a reset and three numbers at most.
+// maxStatements bounds how much one header may say: a limit has a name, a window, a reset and three numbers at
+// most.
 const maxStatements = 6 * value.MaxMembers
 
 // wordReader reads values in words.
@@ -127,8 +128,8 @@ func (r *wordReader) read(v string) {
 	}
 }
 
-// object reads an object of JSON whose members are statements, names first: {"name":"GET","period":300,"limit":1000,
-// "remaining":999}. It reports whether the value is one.
+// object reads an object of JSON whose members are statements, names first:
+// {"name":"GET","period":300,"limit":1000, "remaining":999}. It reports whether the value is one.
 func (r *wordReader) object(v string) bool {
 	if !strings.HasPrefix(v, "{") {
 		return false
@@ -167,8 +168,8 @@ func (r *wordReader) members(role, text string) {
 	}
 }
 
-// cutMember cuts a text after what is said of one limit. A comma in a date, which is behind the name of a day, ends
-// nothing.
+// cutMember cuts a text after what is said of one limit. A comma in a date, which is behind the name of a day,
+// ends nothing.
 func cutMember(v string) (member, rest string) {
 	for i := 0; i < len(v); i++ {
 		if v[i] == ',' && (i < 3 || !isDay(v[i-3:i]) || i+1 == len(v) || v[i+1] != ' ') {
@@ -187,8 +188,8 @@ func isDay(s string) bool {
 	return false
 }
 
-// part reads what stands between two semicolons: statements, each of which may have a key. The words after a value
-// belong to the key of the next one.
+// part reads what stands between two semicolons: statements, each of which may have a key. The words after a
+// value belong to the key of the next one.
 func (r *wordReader) part(s string) {
 	key := ""
 	var buf [16]string
@@ -243,7 +244,8 @@ func cutWord(s string) (word, rest string) {
 	return s, ""
 }
 
-// cutKey cuts a word at the colon or the equals sign after its key. A clock, an instant and a URL have colons, too.
+// cutKey cuts a word at the colon or the equals sign after its key. A clock, an instant and a URL have colons,
+// too.
 func cutKey(word string) (key, v string, ok bool) {
 	i := strings.IndexAny(word, ":=")
 	if i <= 0 || i > value.MaxName || !isLetter(word[0]) || strings.HasPrefix(word[i:], "://") {
@@ -254,8 +256,8 @@ func cutKey(word string) (key, v string, ok bool) {
 
 func isLetter(b byte) bool { return (b|0x20)-'a' < 26 }
 
-// valueWords returns how many of the words are a value, and do not belong to the key that follows: a number and its
-// unit, or one word where there is a key.
+// valueWords returns how many of the words are a value, and do not belong to the key that follows: a number and
+// its unit, or one word where there is a key.
 func valueWords(words []string, keyed bool) int {
 	if len(words) == 0 || !keyed && !value.IsDigit(words[0][0]) {
 		return 0
@@ -309,7 +311,8 @@ func (r *wordReader) called(what, window string) {
 	r.name, r.window = value.CleanName(value.Trim(what)), window
 }
 
-// number reads a number, a ratio, or a rate, whose role the key says or else the header, and reports whether it is one.
+// number reads a number, a ratio, or a rate, whose role the key says or else the header, and reports whether it
+// is one.
 func (r *wordReader) number(k *name.Meaning, v string) bool {
 	role := k.Role
 	r.rated = r.rated || role == name.Rate
@@ -340,8 +343,8 @@ func (r *wordReader) readReset(k *name.Meaning, v string) bool {
 	return reset.Known
 }
 
-// takeRatio takes in "3/2000": what is left or used, and of how many. Where nobody knows which of these, or whether the second
-// is a number of seconds, no more is taken than what is the limit whatever the other one is.
+// takeRatio takes in "3/2000": what is left or used, and of how many. Where nobody knows which of these, or
+// whether the second is a number of seconds, no more is taken than what is the limit whatever the other one is.
 func (r *wordReader) takeRatio(k *name.Meaning, role name.Role, first, second value.Number) {
 	if role != name.Remaining && role != name.Used {
 		if k.Name == "" && r.name == "" && r.f.Form != name.Keys && !isCallLimit(&r.f) {
@@ -357,8 +360,8 @@ func (r *wordReader) takeRatio(k *name.Meaning, role name.Role, first, second va
 	w.count(name.Limit, second)
 }
 
-// readRate reads "150/15m", a limit and its window, and reports whether it is one: not where a key or the header says that it
-// is a count of another role.
+// readRate reads "150/15m", a limit and its window, and reports whether it is one: not where a key or the
+// header says that it is a count of another role.
 func (r *wordReader) readRate(k *name.Meaning, role name.Role, v string) bool {
 	n, window, ok := value.ParseRate(v)
 	if !ok || role != name.Limit && (k.Role != name.Ignored || r.f.Role.Counts()) {
@@ -370,8 +373,8 @@ func (r *wordReader) readRate(k *name.Meaning, role name.Role, v string) bool {
 	return true
 }
 
-// isCallLimit reports whether a header is like those that say how many calls were used, and of how many, such as
-// Shopify's and Gorgias's X-Account-Api-Call-Limit.
+// isCallLimit reports whether a header is like those that say how many calls were used, and of how many, such
+// as Shopify's and Gorgias's X-Account-Api-Call-Limit.
 func isCallLimit(f *found) bool { return f.Role == name.Limit && strings.HasSuffix(f.Group, "call") }
 
 // greater returns the greater of two numbers, which is the limit if the other one is used or left. A second one

@@ -98,8 +98,8 @@ func newStacked(quotas []quota.Quota) *stacked {
 // Fresh implements pacertest.Algorithm.
 func (s *stacked) Fresh() pacertest.Algorithm { return &stacked{limits: s.limits} }
 
-// Take implements pacertest.Algorithm. Each limit is asked anew after what was admitted, since a limit that has taken a
-// request cannot give it back.
+// Take implements pacertest.Algorithm. Each limit is asked anew after what was admitted, since a limit that has
+// taken a request cannot give it back.
 func (s *stacked) Take(now time.Time, n int) (v pacertest.Verdict) {
 	for _, l := range s.limits {
 		l = l.Fresh()
@@ -137,8 +137,8 @@ func newInTurn(t Truth) *inTurn {
 // Fresh implements pacertest.Algorithm.
 func (b *inTurn) Fresh() pacertest.Algorithm { return newInTurn(b.truth) }
 
-// Take implements pacertest.Algorithm. After a refusal the same instance is asked again, as it is for the request which
-// comes after so many that were refused by the others.
+// Take implements pacertest.Algorithm. After a refusal the same instance is asked again, as it is for the
+// request which comes after so many that were refused by the others.
 func (b *inTurn) Take(now time.Time, n int) pacertest.Verdict {
 	v := b.instances[b.next].Take(now, n)
 	if v.OK {

@@ -55,8 +55,8 @@ func TestTruthLeast(t *testing.T) {
 		{"routes, two windows", routes, nil, 0, 7, 2 * time.Second},
 		{"instances, all at once", pair, nil, 0, 4, 0},
 		{"instances, two windows", pair, nil, 0, 8, 2 * time.Second},
-		// The second one has admitted a request of the balancer at -0.5 s, and begins its next window at 1.5 s, where
-		// two of the requests after that wait for the first one, until 2 s.
+		// The second one has admitted a request of the balancer at -0.5 s, and begins its next window at 1.5 s,
+		// where two of the requests after that wait for the first one, until 2 s.
 		{"instances, the second was probed", probed, nil, 0, 4, 1500 * time.Millisecond},
 		{"instances, the second was probed, and waits", probed, nil, 0, 7, 2 * time.Second},
 	} {

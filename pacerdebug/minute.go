@@ -79,7 +79,8 @@ func (m *minute) sum(sec int64) (all second) {
 	return all
 }
 
-// each calls f with every second of the minute that ends with sec, and its place there: the last one has span-1.
+// each calls f with every second of the minute that ends with sec, and its place there: the last one has
+// span-1.
 func (m *minute) each(sec int64, f func(place int, s *second)) {
 	for s := max(sec-span+1, m.latest-span+1, 0); s <= min(sec, m.latest); s++ {
 		f(int(s-sec)+span-1, &m.slots[s%span])

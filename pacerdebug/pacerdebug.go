@@ -64,8 +64,9 @@ type Page struct {
 	// have one label are told apart by a digest. Leave it false if a wildcard stands for something secret.
 	Names bool
 
-	// AnyHost says that requests over a loopback address are answered whatever host they ask for. Set it behind a
-	// proxy on the same machine that passes on the name by which it is asked, and have the proxy say who may ask.
+	// AnyHost says that requests over a loopback address are answered whatever host they ask for. Set it behind
+	// a proxy on the same machine that passes on the name by which it is asked, and have the proxy say who may
+	// ask.
 	AnyHost bool
 
 	traced  atomic.Bool  // Trace was called
@@ -78,8 +79,8 @@ type Page struct {
 	latest  *snapshot
 }
 
-// Trace returns the hooks by which the Page hears of requests. Without them, it shows buckets without charts, and lines
-// without who stands there. Set them once, before the first request, beside those that there are:
+// Trace returns the hooks by which the Page hears of requests. Without them, it shows buckets without charts,
+// and lines without who stands there. Set them once, before the first request, beside those that there are:
 //
 //	transport.Trace = pacer.Traces(transport.Trace, page.Trace())
 func (p *Page) Trace() *pacer.Trace {
@@ -138,7 +139,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isRebound reports whether a request came over a loopback address, and asks for a name that another machine may have.
+// isRebound reports whether a request came over a loopback address, and asks for a name that another machine
+// may have.
 func isRebound(r *http.Request) bool {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !addr.IP.IsLoopback() {

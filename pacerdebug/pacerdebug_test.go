@@ -547,7 +547,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// Where nothing can be flushed, as under an http.TimeoutHandler, an answer has one event, and the browser comes again.
+// Where nothing can be flushed, as under an http.TimeoutHandler, an answer has one event, and the browser comes
+// again.
 func TestEventsWithoutFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, page := traced(lab.OK(), nil)
@@ -624,8 +625,8 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// Of a limit that the server states, what the latest answer said is marked as past when the reset has come, since a
-// request would go at once; while one would wait, nothing is.
+// Of a limit that the server states, what the latest answer said is marked as past when the reset has come,
+// since a request would go at once; while one would wait, nothing is.
 func TestPast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, page := traced(&lab.Script{Answers: []func(*http.Request) (*http.Response, error){

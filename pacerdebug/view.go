@@ -215,8 +215,8 @@ func (p *Page) sumUp(buckets []bucket) {
 	}
 }
 
-// hurts is about how many seconds requests lose in a minute: those that they wait, with a refusal for one, and a
-// request that is not sent for ten.
+// hurts is about how many seconds requests lose in a minute: those that they wait, with a refusal for one, and
+// a request that is not sent for ten.
 func hurts(s *throttle.State, m *second) float64 {
 	lost := m.waited.Seconds() + float64(m.refused) + 10*float64(m.failed)
 	lost += float64(s.Waiting) * max(1, min(s.Next.Wait.Seconds(), span))
@@ -414,8 +414,8 @@ func (p *Page) detail(s *snapshot, b *bucket, now time.Time, sec int64) *detail 
 	name, label := b.state.Bucket, b.state.Label
 	first := make([]waiter, 0, maxShown+1)
 	for _, w := range p.record.inLine {
-		// What stands in its way is this bucket, or another one, while the request is one of this bucket's. Of buckets
-		// with one label it is not known whose it is.
+		// What stands in its way is this bucket, or another one, while the request is one of this bucket's. Of
+		// buckets with one label it is not known whose it is.
 		if w.told.Bucket != name && (w.label != label || s.alike[label] != 1) {
 			continue
 		}

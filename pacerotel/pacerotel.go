@@ -39,10 +39,10 @@
 //	pacer.quota.limit     gauge, {unit}                the limit of a quota
 //	pacer.quota.remaining gauge, {unit}                what may go now; of "server", as its latest answer said
 //
-// The last two are told for each pacer.quota, the text of a configured quota ("other" in the bucket "other"), or
-// "server" for what the server states, and each pacer.unit. Of what a server states, units other than requests,
-// tokens and bytes are "other", and zero may remain after the reset, until the next answer: a bucket that idles may
-// go all the same.
+// The last two are told for each pacer.quota, the text of a configured quota ("other" in the bucket "other"),
+// or "server" for what the server states, and each pacer.unit. Of what a server states, units other than
+// requests, tokens and bytes are "other", and zero may remain after the reset, until the next answer: a bucket
+// that idles may go all the same.
 //
 // The values of pacer.cause are those of throttle.Cause: "pace", "window_used_up", "hold", …. An error.type is
 // named after the error of throttle that a request got: "max_wait", "deadline", "canceled", …; of another error
@@ -63,7 +63,8 @@
 //
 // # Cost
 //
-// A request that does not wait costs some atomic counters, which are read when a reader asks. There is no goroutine.
+// A request that does not wait costs some atomic counters, which are read when a reader asks. There is no
+// goroutine.
 package pacerotel
 
 import (
@@ -88,8 +89,8 @@ type Options struct {
 	// TracerProvider makes the spans. If nil, that of otel.GetTracerProvider.
 	TracerProvider trace.TracerProvider
 
-	// MaxBuckets bounds how many values of pacer.bucket the metrics have, besides "other". The first ones count. Zero
-	// means 100. If negative, it is zero: all is under "other".
+	// MaxBuckets bounds how many values of pacer.bucket the metrics have, besides "other". The first ones
+	// count. Zero means 100. If negative, it is zero: all is under "other".
 	MaxBuckets int
 }
 

@@ -190,8 +190,8 @@ func TestMaxBuckets(t *testing.T) {
 	})
 }
 
-// TestMaxBucketsQuotas has hosts with a quota each, as a crawler that reads a Crawl-delay of every host: those without a
-// bucket of their own share one level, and show the one of which the least is left.
+// TestMaxBucketsQuotas has hosts with a quota each, as a crawler that reads a Crawl-delay of every host: those
+// without a bucket of their own share one level, and show the one of which the least is left.
 func TestMaxBucketsQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 1)
@@ -268,7 +268,8 @@ func TestNoSecrets(t *testing.T) {
 	})
 }
 
-// In ModeObserve nothing waits: there is no span, and the metrics of what would have been are told apart from others.
+// In ModeObserve nothing waits: there is no span, and the metrics of what would have been are told apart from
+// others.
 func TestModeObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)
@@ -338,7 +339,8 @@ func TestBackoffInVain(t *testing.T) {
 	})
 }
 
-// What a wait for a retry was in vain for has the words of the error, if there is one, and else those of the reason.
+// What a wait for a retry was in vain for has the words of the error, if there is one, and else those of the
+// reason.
 func TestWhyInVain(t *testing.T) {
 	for _, test := range []struct {
 		reason  pacer.Reason
@@ -478,7 +480,8 @@ func TestGlobalProviders(t *testing.T) {
 	})
 }
 
-// A Transport is told of once, however often it is watched, until all who watch have stopped; of none, nothing is.
+// A Transport is told of once, however often it is watched, until all who watch have stopped; of none, nothing
+// is.
 func TestWatchStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, 0)

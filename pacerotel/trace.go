@@ -90,7 +90,8 @@ type wait struct {
 	inVain  string // the error.type of a request that was not sent; else empty
 }
 
-// waited records a wait that ends now: in the counters, as a span, and in the histogram, with that span for an example.
+// waited records a wait that ends now: in the counters, as a span, and in the histogram, with that span for an
+// example.
 func (t *Telemetry) waited(e *pacer.Event, w wait) {
 	for _, part := range w.parts {
 		add(&t.buckets.get(part.Label).of(e.Mode).waits[which(causes[:], part.Cause)], part.For)
@@ -125,8 +126,8 @@ func (t *Telemetry) span(ctx context.Context, e *pacer.Event, w wait) context.Co
 	return ctx
 }
 
-// byLabel returns waits with one for each label, cause and quota, the longest first: a span tells buckets of one
-// label not apart.
+// byLabel returns waits with one for each label, cause and quota, the longest first: a span tells buckets of
+// one label not apart.
 func byLabel(waits []throttle.Wait) (sums []throttle.Wait) {
 	for _, w := range waits {
 		i := slices.IndexFunc(sums, func(s throttle.Wait) bool { return s.Label == w.Label && s.Cause == w.Cause && s.Quota == w.Quota })

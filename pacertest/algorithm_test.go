@@ -520,7 +520,8 @@ func FuzzAlgorithms(f *testing.F) {
 	})
 }
 
-// Every algorithm of the package has a definition by which it is tested, and a line in the documentation of Algorithm.
+// Every algorithm of the package has a definition by which it is tested, and a line in the documentation of
+// Algorithm.
 func TestAlgorithmsHaveModels(t *testing.T) {
 	defined := map[string]bool{}
 	for _, m := range models() {

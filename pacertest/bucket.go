@@ -116,8 +116,8 @@ type refill struct {
 // time that is so close to a whole nanosecond is taken to be that nanosecond.
 const rounding = 0x1p-51
 
-// after returns the time in which n tokens flow into the bucket, or Never. What is missing is let pass if it comes
-// within a nanosecond, as x/time/rate does.
+// after returns the time in which n tokens flow into the bucket, or Never. What is missing is let pass if it
+// comes within a nanosecond, as x/time/rate does.
 func (r refill) after(n int) time.Duration {
 	if n <= 0 {
 		return 0

@@ -40,8 +40,8 @@ func plural(unit string) string {
 // isUnit reports whether s can be the name of a unit: at most 64 letters, digits, '-', '_' and '.',
 // a letter first. Words with another meaning in the text of a quota are no units. Words that are
 // nearly "requests" or "bytes" are none either, nor is "req", since a quota in a unit in which
-// nothing is counted would never bind. A program that has a unit "queries" counts those by its Costs; who writes
-// "5 queries/s" hardly does, so that in a text such a word must stand in double quotes: see isPlainUnit.
+// nothing is counted would never bind. A program that has a unit "queries" counts those by its Costs; who
+// writes "5 queries/s" hardly does, so that in a text such a word must stand in double quotes: see isPlainUnit.
 func isUnit(s string) bool {
 	for i, c := range []byte(s) {
 		switch {
@@ -59,8 +59,8 @@ func isUnit(s string) bool {
 	return s != "" && len(s) <= 64 && !isTaken(s)
 }
 
-// isTaken reports whether a word means something else than a unit, in the text of a quota or to those who write it: a
-// quota in that unit would never bind.
+// isTaken reports whether a word means something else than a unit, in the text of a quota or to those who write
+// it: a quota in that unit would never bind.
 func isTaken(word string) bool {
 	if word == Requests || word == Bytes {
 		return false
@@ -69,8 +69,8 @@ func isTaken(word string) bool {
 	return n > 0 && p.taken || spelling.Near(word, Requests) || spelling.Near(word, Bytes)
 }
 
-// isPlainUnit reports whether a unit stands in a text without double quotes. The words overall and streamed do not:
-// who writes "5 overall/s" means "5/s overall".
+// isPlainUnit reports whether a unit stands in a text without double quotes. The words overall and streamed do
+// not: who writes "5 overall/s" means "5/s overall".
 func isPlainUnit(s string) bool {
 	_, n := known([]string{s})
 	scale, _ := scaleOf(s)
@@ -94,9 +94,10 @@ var suffixes = [...]struct {
 	{"B", 1},
 }
 
-// scaleOf returns what the word behind a number multiplies that by, and what Parse reads in place of the word: 1000 for
-// "k", a million for "MB" and "MBps", which are bytes, and 125 for "kbit" and "kbps", which are bytes as well. It returns
-// nil if the word does not multiply. A suffix of bytes is spelled as it has to be: "KB" may be of 1000 or of 1024.
+// scaleOf returns what the word behind a number multiplies that by, and what Parse reads in place of the word:
+// 1000 for "k", a million for "MB" and "MBps", which are bytes, and 125 for "kbit" and "kbps", which are bytes
+// as well. It returns nil if the word does not multiply. A suffix of bytes is spelled as it has to be: "KB" may
+// be of 1000 or of 1024.
 func scaleOf(word string) (scale *big.Rat, p phrase) {
 	if n := multiples[word]; n > 0 {
 		return big.NewRat(n, 1), p

@@ -36,8 +36,8 @@ package quota
 // server's windows are exact, Per should be longer than the server's by as much as the latency
 // varies.
 //
-// The value of a Kind is its word in the text of a quota. Plain has none there, and "bucket" is written "even" or
-// with its burst. Quota.Validate finds any other value.
+// The value of a Kind is its word in the text of a quota. Plain has none there, and "bucket" is written "even"
+// or with its burst. Quota.Validate finds any other value.
 //
 // The examples of package throttle show each of them.
 type Kind string
@@ -78,8 +78,8 @@ const (
 	// that delays (limit_req without nodelay) a Burst of 1 is best: a larger burst would only wait in
 	// the server's queue.
 	//
-	// What is charged beyond Burst is owed: nothing goes until it is refilled, however long that takes. With a Debt,
-	// a cost above Burst goes that is known before, too.
+	// What is charged beyond Burst is owed: nothing goes until it is refilled, however long that takes. With a
+	// Debt, a cost above Burst goes that is known before, too.
 	TokenBucket Kind = "bucket"
 
 	// FixedWindow admits N in a window. The window starts with the first request after the end of
@@ -98,9 +98,10 @@ const (
 	// of a week on Thursdays. It suits counters whose key contains the minute, Discord's and
 	// Twitter's windows, and daily quotas that end at midnight UTC.
 	//
-	// With Months or a Zone, or From for a week, windows begin at midnight of days of the calendar. A day begins at the
-	// first instant at which the clocks of the Zone show its date: where these are put forward at midnight, that is
-	// one o'clock. Such windows live in one process: a throttle.Limiter with a Store refuses them.
+	// With Months or a Zone, or From for a week, windows begin at midnight of days of the calendar. A day
+	// begins at the first instant at which the clocks of the Zone show its date: where these are put forward at
+	// midnight, that is one o'clock. Such windows live in one process: a throttle.Limiter with a Store refuses
+	// them.
 	//
 	// If the clock is set, the windows follow it, once somebody asks for a token or half a minute
 	// later. What went in the window that ran then, and in the one before it, counts in those that
@@ -134,8 +135,8 @@ const (
 	// Running is what was granted in the running window of the wall clock (see ClockWindow), and
 	// before what was granted in the window before it; overlap is the share of that window which
 	// lies within the last Per. It suits go-chi/httprate, Upstash's slidingWindow, Cloudflare. A
-	// server that does not round admits half a token less: give such a quota an N of one less. What is charged beyond N
-	// counts in its window and, less and less, in the next one, and is forgotten then.
+	// server that does not round admits half a token less: give such a quota an N of one less. What is charged
+	// beyond N counts in its window and, less and less, in the next one, and is forgotten then.
 	EstimatedWindow Kind = "estimate"
 
 	// InFlight admits N at the same time, each from its grant until its answer has been read to its

@@ -13,14 +13,14 @@ import (
 	"github.com/gopacer/pacer/internal/spelling"
 )
 
-// This file guesses what was meant by a text that Parse cannot read: it replaces the phrases and mends the numbers, the
-// spans and the slips, and if Parse can read that, it is the guess.
+// This file guesses what was meant by a text that Parse cannot read: it replaces the phrases and mends the
+// numbers, the spans and the slips, and if Parse can read that, it is the guess.
 
 const didYouMean = "did you mean "
 
 // meant returns what was probably meant, as the end of an error, by a text in which the word at a column cannot
-// be read: by all of it, or if the rest is not known, by that quota of it, and by which one. It returns nothing if
-// nobody knows.
+// be read: by all of it, or if the rest is not known, by that quota of it, and by which one. It returns nothing
+// if nobody knows.
 func meant(text string, column int) string {
 	const most, longest = 16, 64 // quotas to be guessed, and words of one, since a text may be long
 	var first, part, note string
@@ -77,8 +77,8 @@ func meantBy(words []string) (text, note string, ok bool) {
 	return quotas.String(), g.note, err == nil && len(quotas) > 0
 }
 
-// meant returns what was probably meant, as the end of an error, by a quota whose calendar does not fit the rest of it.
-// It returns nothing if nobody knows.
+// meant returns what was probably meant, as the end of an error, by a quota whose calendar does not fit the
+// rest of it. It returns nothing if nobody knows.
 func (p *parser) meant(q Quota) string {
 	better, note := q, ""
 	switch {
@@ -142,8 +142,8 @@ func isClause(word string) bool {
 	return likely(word, clauses...) != "" || slices.Contains(clauses, to)
 }
 
-// cutWord returns the next word of a text, and its length there; words are those before it. What follows a number is
-// a word of its own, but for a span and for bytes.
+// cutWord returns the next word of a text, and its length there; words are those before it. What follows a
+// number is a word of its own, but for a span and for bytes.
 func cutWord(text string, words []string) (word string, n int) {
 	const symbols = ",;/=:&+()"
 	until := func(ends string) int {

@@ -247,7 +247,8 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"60 per minute per IP":                          `column 4: "per", did you mean "60/m overall"`,
 		"60 per minute and address":                     `column 4: "per", did you mean "60/m overall"`,
 
-		// How it is counted, before the span or behind a comma; and the part that is meant, if the rest is not known.
+		// How it is counted, before the span or behind a comma; and the part that is meant, if the rest is not
+		// known.
 		"100 per minute, evenly spaced":            `column 5: "per", did you mean "100/m even"`,
 		"100 per minute, rolling, 5/s":             `column 5: "per", did you mean "100/m log, 5/s"`,
 		"100 requests in any (rolling) 60 seconds": `column 17: "any", did you mean "100/m log"`,
@@ -300,8 +301,8 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 	}
 }
 
-// What is guessed is bounded: of a text of thousands of words without a comma, the error names the first that cannot be
-// read, and neither repeats the text nor takes long to be written.
+// What is guessed is bounded: of a text of thousands of words without a comma, the error names the first that
+// cannot be read, and neither repeats the text nor takes long to be written.
 func TestParseGuessesNothingLong(t *testing.T) {
 	for _, words := range []string{"5/s even ", "5/s as \"", "5/s burst 9 "} {
 		_, err := Parse(strings.Repeat(words, 5000))
@@ -321,7 +322,8 @@ func TestParseReadsUnits(t *testing.T) {
 	}
 }
 
-// A unit of a program may have the name of something else: then its text has double quotes, and is read as it was.
+// A unit of a program may have the name of something else: then its text has double quotes, and is read as it
+// was.
 func TestUnitsInDoubleQuotes(t *testing.T) {
 	for _, word := range []string{"queries", "Calls", "ops", "tps", "bits", "Mbit", "k", "a", "max"} {
 		qs := Quotas{{N: 5, Unit: word, Per: 1e9}, {N: 9, Unit: word, Kind: InFlight, Name: "x"}}

@@ -217,8 +217,8 @@ func (p *parser) start(q *Quota) error {
 	return nil
 }
 
-// unit reads a unit, which stands in double quotes if its word means something else: "queries" are requests. Ok is
-// false if it is none.
+// unit reads a unit, which stands in double quotes if its word means something else: "queries" are requests. Ok
+// is false if it is none.
 func unit(s string) (unit string, ok bool) {
 	if strings.HasPrefix(s, `"`) {
 		unquoted, err := strconv.Unquote(s)

@@ -11,9 +11,9 @@
 // ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]). [Quotas.Validate] says what
 // is wrong with them, and [Quotas.Redundant] which of them never delay anything.
 //
-// The package depends on the standard library alone. It has no clock, no lock and no state, but that it remembers
-// which time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers; [Statement]
-// is only the form in which other packages hand on what a server said about a limit of its own.
+// The package depends on the standard library alone. It has no clock, no lock and no state, but that it
+// remembers which time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers;
+// [Statement] is only the form in which other packages hand on what a server said about a limit of its own.
 //
 // # What a quota means
 //
@@ -48,8 +48,8 @@
 //	"1 MB per second", for files of any size                        1MB/s debt
 //	"1 MB per second of traffic", while files are transferred       1MB/s streamed
 //
-// Where one program has several tokens or tenants, the quotas are of each of them, but for those that are "overall":
-// 5000/h, 100 in flight overall.
+// Where one program has several tokens or tenants, the quotas are of each of them, but for those that are
+// "overall": 5000/h, 100 in flight overall.
 //
 // The first form suits every provider that does not say how it counts. Tokens are counted only of requests
 // whose [Costs] say how many they take. [Kind] says which services
@@ -82,9 +82,9 @@ type Quota struct {
 	// "5/s burst 10". At most 100 bytes that can be printed.
 	Name string
 
-	// N is how many tokens are granted in Per. Zero means no limit, and is an error beside a Per and any other field
-	// but Name and Unit, since it was forgotten then. A negative number is an error, as is one above MaxN for what is
-	// no TokenBucket.
+	// N is how many tokens are granted in Per. Zero means no limit, and is an error beside a Per and any other
+	// field but Name and Unit, since it was forgotten then. A negative number is an error, as is one above MaxN
+	// for what is no TokenBucket.
 	N int64
 
 	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
@@ -93,9 +93,9 @@ type Quota struct {
 	Unit string
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
-	// error, as is one below 1 µs (in a pacer.Table, 1 ms), which is a number without a unit, and one above 50 years
-	// for a quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no span, and
-	// beside Months.
+	// error, as is one below 1 µs (in a pacer.Table, 1 ms), which is a number without a unit, and one above 50
+	// years for a quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no
+	// span, and beside Months.
 	Per time.Duration
 
 	// Months, if not zero, is the span in months of the calendar: N in each month (1), quarter (3) or year
@@ -111,10 +111,10 @@ type Quota struct {
 	From int
 
 	// Zone is where the days begin at midnight on which windows of Months, or a ClockWindow with a Per of whole
-	// days, begin: the name of a time zone in the IANA database, such as "America/Los_Angeles". Where clocks are
-	// changed, such a day has 23 or 25 hours. Empty means UTC; of any other quota, Zone must be empty. A name
-	// that the database of the machine does not have is an error. A program that is to run where there is none
-	// imports time/tzdata.
+	// days, begin: the name of a time zone in the IANA database, such as "America/Los_Angeles". Where clocks
+	// are changed, such a day has 23 or 25 hours. Empty means UTC; of any other quota, Zone must be empty. A
+	// name that the database of the machine does not have is an error. A program that is to run where there is
+	// none imports time/tzdata.
 	Zone string
 
 	// Kind is how the provider counts. Zero, the empty text, is Plain: N in any Per. Burst, Debt, WarmUp,
@@ -125,8 +125,8 @@ type Quota struct {
 	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero means N,
 	// or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst
 	// of 1, tokens are spaced evenly, one every Per/N. That is the only Burst with which hardly any window of
-	// the length Per ever sees more than N. A machine of 32 bits has no bucket of more than 2147483647 tokens, and
-	// takes a larger Burst for that.
+	// the length Per ever sees more than N. A machine of 32 bits has no bucket of more than 2147483647 tokens,
+	// and takes a larger Burst for that.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With another Kind, a
 	// cost above N is. That is of costs that are known before a request goes. What a request turns out to cost
@@ -151,7 +151,8 @@ type Quota struct {
 	Queue int64
 
 	// Cells is the number of equal parts into which a SlidingWindow divides Per. Zero means 10. A
-	// negative number is an error, and with another Kind any number but zero, or the 64 that Explicit fills in for Plain.
+	// negative number is an error, and with another Kind any number but zero, or the 64 that Explicit fills in
+	// for Plain.
 	Cells int
 
 	// WarmUp, if positive, makes a bucket that starts slowly after idling and after the server

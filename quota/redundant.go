@@ -217,7 +217,8 @@ func (q *Quota) tokens(n float64) string {
 	return s
 }
 
-// coversCivil returns why y never binds, if x or y begins on days of the calendar: both count in the same windows.
+// coversCivil returns why y never binds, if x or y begins on days of the calendar: both count in the same
+// windows.
 func coversCivil(x, y Quota) string {
 	n := float64(x.N)
 	switch {

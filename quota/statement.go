@@ -69,8 +69,8 @@ type Hold struct {
 	// For is how long, from the writing of the answer. Zero or negative: the server says to ask again now.
 	For time.Duration
 
-	// Resolution, Absolute and Skew are of For what they are of Reset in a Statement. A Resolution of zero means
-	// that the step is not known.
+	// Resolution, Absolute and Skew are of For what they are of Reset in a Statement. A Resolution of zero
+	// means that the step is not known.
 	Resolution time.Duration
 	Absolute   bool
 	Skew       time.Duration

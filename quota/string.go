@@ -66,7 +66,8 @@ func (q Quota) String() string {
 	return s + q.whose()
 }
 
-// counts returns the clause of the Kind, where that has one, with the Cells. A text says nothing of those of Plain.
+// counts returns the clause of the Kind, where that has one, with the Cells. A text says nothing of those of
+// Plain.
 func (q *Quota) counts() (s string) {
 	if q.Kind != Plain && q.Kind != TokenBucket {
 		s = " " + string(q.Kind)

@@ -80,8 +80,9 @@ func MustParse(s string) Quotas {
 	return qs
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler with Parse. So quotas can be strings in JSON and YAML, and flags by
-// flag.TextVar. "no limit" alone is read as no quotas, as the empty text is. If there is an error, qs does not change.
+// UnmarshalText implements encoding.TextUnmarshaler with Parse. So quotas can be strings in JSON and YAML, and
+// flags by flag.TextVar. "no limit" alone is read as no quotas, as the empty text is. If there is an error, qs
+// does not change.
 func (qs *Quotas) UnmarshalText(text []byte) error {
 	parsed, err := Parse(string(text))
 	if err != nil {
@@ -93,8 +94,8 @@ func (qs *Quotas) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText implements encoding.TextMarshaler with String, but that no quotas are "no limit": a pacer.Table takes an empty
-// text for one that was forgotten. It returns an error if a quota is invalid.
+// MarshalText implements encoding.TextMarshaler with String, but that no quotas are "no limit": a pacer.Table
+// takes an empty text for one that was forgotten. It returns an error if a quota is invalid.
 func (qs Quotas) MarshalText() ([]byte, error) {
 	if err := qs.Validate(); err != nil {
 		return nil, err

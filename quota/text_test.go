@@ -255,8 +255,8 @@ func parseDoc(t *testing.T) string {
 	return ""
 }
 
-// The words of clauses are those of the documentation, Parse reads each of them, and an error of the field that it sets
-// has the column of the clause.
+// The words of clauses are those of the documentation, Parse reads each of them, and an error of the field that
+// it sets has the column of the clause.
 func TestClausesAreDocumented(t *testing.T) {
 	_, doc, _ := strings.Cut(parseDoc(t), "\nAfter that come clauses")
 	var documented []string
@@ -276,8 +276,8 @@ func TestClausesAreDocumented(t *testing.T) {
 	}
 }
 
-// clauseIsWritten has Parse read a clause with each operand that clauses have, after beginnings of which one may have
-// it, until the clause sets its field, and wants the field to be in the text of the quota.
+// clauseIsWritten has Parse read a clause with each operand that clauses have, after beginnings of which one
+// may have it, until the clause sets its field, and wants the field to be in the text of the quota.
 func clauseIsWritten(t *testing.T, word string) {
 	t.Helper()
 	if _, ok := reflect.TypeFor[Quota]().FieldByName(fieldOf[word]); !ok {
@@ -308,8 +308,8 @@ func clauseIsWritten(t *testing.T, word string) {
 	t.Errorf("Parse does not read the clause %q, which sets %s (5/s %s: %v): it belongs into clause of parse.go, and its operand into this test", word, fieldOf[word], word, err)
 }
 
-// The words of spans are those of the documentation, none of them is answered with another text, and a number goes
-// before each: "3fortnight" would be 32 weeks, if that were a word for "2w".
+// The words of spans are those of the documentation, none of them is answered with another text, and a number
+// goes before each: "3fortnight" would be 32 weeks, if that were a word for "2w".
 func TestSpansAreDocumented(t *testing.T) {
 	_, per, _ := strings.Cut(parseDoc(t), "\nPER is ")
 	per, _, _ = strings.Cut(per, " week of the clock")

@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/internal/spelling"
 )
 
-// Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of another
-// one ("token" beside "tokens", see [Costs]) is invalid too.
+// Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of
+// another one ("token" beside "tokens", see [Costs]) is invalid too.
 func (qs Quotas) Validate() error {
 	for i, q := range qs {
 		if err := q.Validate(); err != nil {
@@ -159,7 +159,8 @@ func (q *Quota) checkCalendar() (field string, value any, want string) { //nolin
 	return "", nil, ""
 }
 
-// checkStreamed returns what is wrong with a quota that is Streamed, and what is wanted there; no want if nothing is.
+// checkStreamed returns what is wrong with a quota that is Streamed, and what is wanted there; no want if
+// nothing is.
 func (q *Quota) checkStreamed() (field string, value any, want string) {
 	switch unit := q.unit(); {
 	case q.N == 0: // of which check says what is wrong
@@ -192,8 +193,8 @@ func isName(s string) bool {
 	return len(s) <= 100 && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) })
 }
 
-// isBare reports whether d is so short that it is a number to which somebody forgot the unit. No quota has such a span:
-// a million in a millisecond is a thousand in a microsecond.
+// isBare reports whether d is so short that it is a number to which somebody forgot the unit. No quota has such
+// a span: a million in a millisecond is a thousand in a microsecond.
 func isBare(d time.Duration) bool { return d > 0 && d < time.Microsecond }
 
 // wantedUnits says what is wanted in place of a bare number.

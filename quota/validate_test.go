@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestKindText: a Kind is text in JSON, and the same when it is read; a word that is none is an error of Validate.
+// TestKindText: a Kind is text in JSON, and the same when it is read; a word that is none is an error of
+// Validate.
 func TestKindText(t *testing.T) {
 	const want = `["","bucket","window","window grid","sliding","log","estimate","in flight","unanswered"]`
 	got, err := json.Marshal([]Kind{Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight, Unanswered})
@@ -150,7 +151,8 @@ func TestQuotaValidate(t *testing.T) {
 	}
 }
 
-// Costs name one unit: of two spellings, half of what is counted would draw on one quota, and half on the other.
+// Costs name one unit: of two spellings, half of what is counted would draw on one quota, and half on the
+// other.
 func TestQuotasAreNotInTwoSpellingsOfAUnit(t *testing.T) {
 	err := Quotas{{N: 5}, {N: 10, Unit: "tokens"}, {N: 100, Unit: "Token", Per: 60e9}}.Validate()
 	if want := `quota: "100 Token/m": Unit is "Token", want "tokens" as in "10 tokens/s"; if both are meant, "no limit of Token" before it says so`; err == nil || !strings.HasPrefix(err.Error(), want) {

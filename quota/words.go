@@ -11,8 +11,8 @@ type phrase struct {
 	from []string
 	note string // what to say with it
 
-	// taken says that not even a Quota in Go may have one of the words as its Unit. All other words of the table may be
-	// units: a text has them in double quotes.
+	// taken says that not even a Quota in Go may have one of the words as its Unit. All other words of the
+	// table may be units: a text has them in double quotes.
 	taken bool
 }
 
@@ -93,7 +93,8 @@ var phrases = [...]phrase{
 // longestPhrase is the number of words of the longest phrase.
 const longestPhrase = 4
 
-// known returns the longest phrase with which words begin, and how many words it has: none if there is no such phrase.
+// known returns the longest phrase with which words begin, and how many words it has: none if there is no such
+// phrase.
 func known(words []string) (p phrase, n int) {
 	for n = min(len(words), longestPhrase); n > 0; n-- {
 		text := strings.ToLower(strings.Join(words[:n], " "))
@@ -106,8 +107,9 @@ func known(words []string) (p phrase, n int) {
 	return p, 0
 }
 
-// spans are the words for spans, beside the units of time.ParseDuration. A letter is one that duration and period read: a
-// word for several of a span (a fortnight) is a phrase, which is answered with the right text ("/ 2w").
+// spans are the words for spans, beside the units of time.ParseDuration. A letter is one that duration and
+// period read: a word for several of a span (a fortnight) is a phrase, which is answered with the right text
+// ("/ 2w").
 var spans = [...]struct {
 	letter string
 	words  []string

@@ -43,7 +43,8 @@ func (m *member) send(r *store.Request) *store.Reply {
 	return reply
 }
 
-// open has the server know the bucket: it waits for a horizon for what others may have to say, and that is none here.
+// open has the server know the bucket: it waits for a horizon for what others may have to say, and that is none
+// here.
 func (m *member) open() {
 	m.t.Helper()
 	m.send(&store.Request{Version: 1, Bucket: "api", Quotas: m.quotas, SlotLife: 20 * time.Millisecond, Member: "opens", Serial: 1, Leave: true})

@@ -104,8 +104,8 @@ var damages = []struct {
 	{"scripts flushed", false, func(d *damaged) { d.client.ScriptFlush(context.Background()) }},
 }
 
-// TestDamage: whatever happens to a server, one thing after the other, while processes use it: no more goes than the
-// quotas allow, and soon after the last of it all goes on.
+// TestDamage: whatever happens to a server, one thing after the other, while processes use it: no more goes
+// than the quotas allow, and soon after the last of it all goes on.
 func TestDamage(t *testing.T) {
 	for seed := range *damaging {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

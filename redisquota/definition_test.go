@@ -161,7 +161,8 @@ func checkDefinition(t *testing.T, q *quota.Quota, sends []sending) {
 	}
 }
 
-// checkBucket: Burst + t·N/Per; if Burst is too small for SlotLife, 1 + (t + SlotLife)·N/Per, at a rate that is lower.
+// checkBucket: Burst + t·N/Per; if Burst is too small for SlotLife, 1 + (t + SlotLife)·N/Per, at a rate that is
+// lower.
 func checkBucket(t *testing.T, q *quota.Quota, sends []sending) {
 	t.Helper()
 	rate, burst := float64(q.N)/float64(q.Per), float64(q.Burst)

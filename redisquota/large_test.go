@@ -13,7 +13,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// A call that looks at much that is ahead ends early, and the next goes on: others wait for the server meanwhile.
+// A call that looks at much that is ahead ends early, and the next goes on: others wait for the server
+// meanwhile.
 func TestStoreWorkOfACall(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {

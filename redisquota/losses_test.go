@@ -65,7 +65,8 @@ func lossesHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
 	return start, steps
 }
 
-// tell has a request tell, sometimes, what went and what will in the unknown, of some seconds or more than a minute.
+// tell has a request tell, sometimes, what went and what will in the unknown, of some seconds or more than a
+// minute.
 func (u *user) tell(r *rand.Rand, req *store.Request) {
 	if r.IntN(4) > 0 {
 		return
@@ -125,7 +126,8 @@ func TestStoreReleaseOfWhatIsToCome(t *testing.T) {
 		Serial: 2, Answered: 1, Release: true, Own: []store.Own{{In: 300 * time.Millisecond, Cost: []int64{2}}},
 		Asks: []store.Ask{{Cost: []int64{1}, Count: 1, Within: 0}},
 	})
-	// 22 are left, so that one may go when three have left the minute: the third went 2.2 s before the first request.
+	// 22 are left, so that one may go when three have left the minute: the third went 2.2 s before the first
+	// request.
 	if want := -2200*time.Millisecond + time.Minute + 20*time.Millisecond - time.Second; reply.Next != want {
 		t.Errorf("the next slot is in %v, want %v", reply.Next, want)
 	}

@@ -126,7 +126,8 @@ func TestStoreKeyEvicted(t *testing.T) {
 	}
 }
 
-// TestStoreStateOfBefore: somebody puts an old copy of the state there, and of nothing else. Who has asked since knows.
+// TestStoreStateOfBefore: somebody puts an old copy of the state there, and of nothing else. Who has asked
+// since knows.
 func TestStoreStateOfBefore(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +185,8 @@ func TestStoreRestartedEmpty(t *testing.T) {
 	checkDrained(t, "restarted", a.send(r), true)
 }
 
-// Time stands still in a bucket until a clock that was set back has caught up; by more than two seconds is a loss.
+// Time stands still in a bucket until a clock that was set back has caught up; by more than two seconds is a
+// loss.
 func TestStoreClockSetBack(t *testing.T) {
 	s := mini(t)
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -314,7 +316,8 @@ func TestStoreCorrupt(t *testing.T) {
 	}
 }
 
-// Buckets of stores with other prefixes are others, whatever is in the names, and each is in one slot of a cluster.
+// Buckets of stores with other prefixes are others, whatever is in the names, and each is in one slot of a
+// cluster.
 func TestStorePrefix(t *testing.T) {
 	c := dial(t, mini(t))
 	seen := map[string]string{}

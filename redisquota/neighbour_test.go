@@ -130,8 +130,8 @@ func (n *neighbour) check() {
 	}
 }
 
-// FuzzNeighbour has somebody else write to the keys of a bucket: the script ends, and what it replies is an error or
-// within its bounds. TestSharedHostileReplies has what a Limiter makes of any reply.
+// FuzzNeighbour has somebody else write to the keys of a bucket: the script ends, and what it replies is an
+// error or within its bounds. TestSharedHostileReplies has what a Limiter makes of any reply.
 func FuzzNeighbour(f *testing.F) {
 	for key := range byte(9) {
 		for place := range byte(4) {
@@ -212,7 +212,8 @@ func TestNeighbour(t *testing.T) {
 	}
 }
 
-// TestNeighbourWritesNaN: somebody has written far slots that are no numbers. The script ends, and the bucket is lost.
+// TestNeighbourWritesNaN: somebody has written far slots that are no numbers. The script ends, and the bucket
+// is lost.
 func TestNeighbourWritesNaN(t *testing.T) {
 	n := moveIn(t, realServer(t))
 	state := func() string { return n.c.HGet(t.Context(), "{pacer:api}:state", "q1").Val() }

@@ -301,8 +301,8 @@ func TestStoreNewsRoom(t *testing.T) {
 	}
 }
 
-// What a member said that read milliseconds as seconds gives way to what one says that has found out the unit, and does
-// not take its place: a member that joins is told nothing else.
+// What a member said that read milliseconds as seconds gives way to what one says that has found out the unit,
+// and does not take its place: a member that joins is told nothing else.
 func TestStoreStatementsInMillis(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {

@@ -106,8 +106,8 @@ type Client interface {
 	Subscribe(ctx context.Context, channel string, hear func(message string)) error
 }
 
-// Store is a [store.Store] on Redis or Valkey. It is safe for concurrent use, by any number of Limiters. It must not be
-// copied after its first use.
+// Store is a [store.Store] on Redis or Valkey. It is safe for concurrent use, by any number of Limiters. It
+// must not be copied after its first use.
 type Store struct {
 	// Client is how the server is reached. Without one, every Exchange is an error.
 	Client Client

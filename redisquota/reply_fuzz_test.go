@@ -67,7 +67,8 @@ func TestRequestsAreOneUnit(t *testing.T) {
 	}
 }
 
-// FuzzReply has a server reply, and publish, whatever it likes: that is an error or a reply, and nothing panics.
+// FuzzReply has a server reply, and publish, whatever it likes: that is an error or a reply, and nothing
+// panics.
 func FuzzReply(f *testing.F) {
 	f.Add("1795444435154269 1 1000 -1 0 1 1 0 0 20000 5\n\n1795444435847796:0:1:-1 1795444435887796:0:1:0:40000:50\n3/s\n60000000\n3\n{\"Name\":\"core\"}")
 	f.Add("9223372036854775807 0 9223372036854775807 9223372036854775807 -9223372036854775808 -1 99999999999999999999 1 0\n\n-1")

@@ -47,9 +47,10 @@ type Claim struct {
 	// counted together. Empty ones are like any other.
 	Verb, Path string
 
-	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made again. The
-	// claim takes the place in line of the first one, and so goes before all that were made later. MaxWait counts from
-	// when the first claim was made. The Limiter may be another one of the same tree or Group.
+	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made
+	// again. The claim takes the place in line of the first one, and so goes before all that were made later.
+	// MaxWait counts from when the first claim was made. The Limiter may be another one of the same tree or
+	// Group.
 	After *Grant
 
 	// Cancel, if not nil, ends the wait when it is closed, as the context does. If it is closed already,
@@ -444,11 +445,11 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits; it fills g, which is zero. Answers
-// says that ctx bounds the answer, too, and not the wait alone. Find returns the Limiter of the claim; it is called
-// again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited,
-// if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause once, the
-// longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits; it fills g, which is zero.
+// Answers says that ctx bounds the answer, too, and not the wait alone. Find returns the Limiter of the claim;
+// it is called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of
+// the wait. Waited, if not nil, is called after the wait, granted or not, with what the claim has waited for:
+// each cause once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
 func (inner) Acquire(ctx context.Context, answers bool, group *Group, c Claim, g *Grant, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	c.answers = answers
 	generation := group.generation.Load()

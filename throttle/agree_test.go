@@ -78,8 +78,8 @@ func TestForecastAndRefusalAgree(t *testing.T) {
 	}
 }
 
-// When a stated reset has come, the next claim goes at once, and finds out: nothing is foretold that it would wait
-// for. Those behind it are told what they wait for until its answer comes.
+// When a stated reset has come, the next claim goes at once, and finds out: nothing is foretold that it would
+// wait for. Those behind it are told what they wait for until its answer comes.
 func TestNothingIsForetoldAfterAReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "l", Rand: noJitter}
@@ -107,8 +107,8 @@ func TestNothingIsForetoldAfterAReset(t *testing.T) {
 	})
 }
 
-// When a quarter of a second has passed without an answer, the next claim of a slow start goes at once: nothing is
-// foretold that it would wait for.
+// When a quarter of a second has passed without an answer, the next claim of a slow start goes at once: nothing
+// is foretold that it would wait for.
 func TestNothingIsForetoldWhenASlowStartGoesAnyway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "l", SlowStart: true}

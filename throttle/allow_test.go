@@ -122,8 +122,8 @@ func TestLimiterAllowAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestNoWaitBelowALine: where somebody waits at the parent only, a claim that must not wait goes if it would go at once
-// without this bound, and overtakes nobody who draws on the same thing.
+// TestNoWaitBelowALine: where somebody waits at the parent only, a claim that must not wait goes if it would go
+// at once without this bound, and overtakes nobody who draws on the same thing.
 func TestNoWaitBelowALine(t *testing.T) {
 	images := Claim{Costs: quota.Costs{"images": 2}}
 	for name, test := range map[string]struct {

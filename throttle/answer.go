@@ -43,8 +43,8 @@ type Answer struct {
 	// that it does not.
 	Spent quota.Costs
 
-	// Hold is for how long the server wants no requests, as a Retry-After says. It is cut to Limiter.MaxHold. Nil
-	// means that the server did not say.
+	// Hold is for how long the server wants no requests, as a Retry-After says. It is cut to Limiter.MaxHold.
+	// Nil means that the server did not say.
 	Hold *quota.Hold
 
 	// Counter is the server's name for what the request drew on, where the server counts some requests on
@@ -68,11 +68,12 @@ type Outcome struct {
 	// Backoff is for how long the refused request is not to be made again; see Claim.After. Zero means that the
 	// line alone says when. It is above zero in three cases:
 	//   - The refusal is a matter of this request, or of its kind, and does not hold the bucket: others like it
-	//     were refused again and again, while others were served in between (docs/learning-rules.md says how that
-	//     is told), or something in front of the server has refused it.
-	//   - The bucket is held, the refusal does not say for how long, and others were served between three refusals
-	//     of the request.
-	//   - No server can hold the bucket (a negative Limiter.MaxHold). Then it is no shorter than the answer asks for.
+	//     were refused again and again, while others were served in between (docs/learning-rules.md says how
+	//     that is told), or something in front of the server has refused it.
+	//   - The bucket is held, the refusal does not say for how long, and others were served between three
+	//     refusals of the request.
+	//   - No server can hold the bucket (a negative Limiter.MaxHold). Then it is no shorter than the answer
+	//     asks for.
 	Backoff time.Duration
 }
 
@@ -285,12 +286,13 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 	return o, learner == l
 }
 
-// learnerFor returns the bucket that is to learn from an answer: that for the name which the server gives to what the
-// request drew on, or for the counter that the numbers show; or the one above those, while all requests are counted
-// together. Buckets are made where needed. If the answer refuses all requests, hold says for how long.
+// learnerFor returns the bucket that is to learn from an answer: that for the name which the server gives to
+// what the request drew on, or for the counter that the numbers show; or the one above those, while all
+// requests are counted together. Buckets are made where needed. If the answer refuses all requests, hold says
+// for how long.
 //
-// The one of all requests is locked, or another answer might show meanwhile that they are not counted together: what
-// the one of all then learned would keep all of them waiting until the reset.
+// The one of all requests is locked, or another answer might show meanwhile that they are not counted together:
+// what the one of all then learned would keep all of them waiting until the reset.
 func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	g.mu.Lock()
 	defer func() {
@@ -387,8 +389,8 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	return refused
 }
 
-// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called. If not, the request
-// has ended; void says that it was not done.
+// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called. If not, the
+// request has ended; void says that it was not done.
 func (g *right) freeAnswered(now monotime.Time, a *Answer, void bool) (awaitsEnd bool) {
 	if g.extra == nil && !a.Unsettled && !g.ticket.Reading {
 		return false // there is nothing to free, or to wait for
@@ -419,8 +421,8 @@ func (l *Limiter) quietAbove() bool {
 	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
 }
 
-// usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same time, or
-// less than what the grant has claimed.
+// usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same
+// time, or less than what the grant has claimed.
 func (a *Answer) usedUp(g *right) bool {
 	claimed := g.extra.Of(g.ticket.N).Demand
 	return adaptive.UsedUp(a.Statements, &claimed) || concurrency.UsedUp(&a.Concurrency)

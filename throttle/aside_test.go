@@ -124,7 +124,8 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 	checkAside(t, all)
 }
 
-// checkAside is checkSettled, and checks that the first of each kind that stands aside waits for others of its kind.
+// checkAside is checkSettled, and checks that the first of each kind that stands aside waits for others of its
+// kind.
 func checkAside(t *testing.T, all []*Limiter) (waiting int) {
 	t.Helper()
 	waiting = checkSettled(t, all...)
@@ -225,7 +226,8 @@ func TestAsideOrder(t *testing.T) {
 	}
 }
 
-// TestAsideUnits: claims of one kind that wait for what others cost in different units do not wait for each other.
+// TestAsideUnits: claims of one kind that wait for what others cost in different units do not wait for each
+// other.
 func TestAsideUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 images/m, 600 tokens/m")}
@@ -271,7 +273,8 @@ func TestAsideNewcomer(t *testing.T) {
 	})
 }
 
-// TestAsideFrozen: while nobody may go, those whose time has come are back in line, and no timer fires again and again.
+// TestAsideFrozen: while nobody may go, those whose time has come are back in line, and no timer fires again
+// and again.
 func TestAsideFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
@@ -423,7 +426,8 @@ func TestAsideQueue(t *testing.T) {
 	})
 }
 
-// TestAsideLeave: if one leaves that came back and is not the first in line, the next of its kind comes back at once.
+// TestAsideLeave: if one leaves that came back and is not the first in line, the next of its kind comes back at
+// once.
 func TestAsideLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("60 tokens/m burst 60")}

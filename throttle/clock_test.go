@@ -24,8 +24,9 @@ func (m *laptop) Asleep() (time.Duration, bool) { return time.Duration(m.slept.L
 
 func (m *laptop) Stops() bool { return true }
 
-// TestSuspended: what passes while the machine sleeps counts for holds and windows, and who waits goes at most half a
-// minute after it has woken up; not for MaxWait and deadlines of contexts, which go by the time in which programs run.
+// TestSuspended: what passes while the machine sleeps counts for holds and windows, and who waits goes at most
+// half a minute after it has woken up; not for MaxWait and deadlines of contexts, which go by the time in which
+// programs run.
 func TestSuspended(t *testing.T) {
 	for name, test := range map[string]struct {
 		quota string
@@ -78,8 +79,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestSuspendedAnswer: an answer takes as long as the machine was awake, since the deadlines for which that is kept go
-// by that.
+// TestSuspendedAnswer: an answer takes as long as the machine was awake, since the deadlines for which that is
+// kept go by that.
 func TestSuspendedAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &laptop{}
@@ -159,8 +160,8 @@ func TestSuspendedWhileUnderWay(t *testing.T) {
 	})
 }
 
-// TestWallClockIsSet: windows of the clock follow the wall clock when it is set. Nobody waits for longer than a window
-// then, and what went in the window that ran counts in the new one.
+// TestWallClockIsSet: windows of the clock follow the wall clock when it is set. Nobody waits for longer than a
+// window then, and what went in the window that ran counts in the new one.
 func TestWallClockIsSet(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.ClockWindow, quota.EstimatedWindow} {
 		for _, set := range []time.Duration{24 * time.Hour, -24 * time.Hour, 40 * time.Minute, -40 * time.Minute, 59 * time.Minute, -time.Second, 24*time.Hour + 7*time.Minute} {

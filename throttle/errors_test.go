@@ -202,8 +202,8 @@ func TestErrorNamesItsBucket(t *testing.T) {
 	}
 }
 
-// TestGrantedAndCanceledAtOnce: of a claim that is granted and canceled at the same instant, either is true: it has
-// what it asked for, or an error that names its bucket, and the next has it.
+// TestGrantedAndCanceledAtOnce: of a claim that is granted and canceled at the same instant, either is true: it
+// has what it asked for, or an error that names its bucket, and the next has it.
 func TestGrantedAndCanceledAtOnce(t *testing.T) {
 	for range 30 { // since Go draws lots which it is
 		synctest.Test(t, func(t *testing.T) {
@@ -290,8 +290,8 @@ func TestErrorNamesTheCostInItsUnit(t *testing.T) {
 	})
 }
 
-// TestTooLargeBesideAnOutage: the error says what to claim or to write, whatever Store cannot be reached, that of
-// the quota's bucket or of the other one, and whether the claim was made before or after that was known.
+// TestTooLargeBesideAnOutage: the error says what to claim or to write, whatever Store cannot be reached, that
+// of the quota's bucket or of the other one, and whether the claim was made before or after that was known.
 func TestTooLargeBesideAnOutage(t *testing.T) {
 	for i := range 12 {
 		small, stores, known := i%2, 1+i/2%3, i >= 6 // which bucket has the quota, of 0 the child; which have a Store, as bits

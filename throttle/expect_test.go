@@ -406,7 +406,8 @@ func TestExpectCharge(t *testing.T) {
 	})
 }
 
-// TestExpectManyKinds: who waits for what others of its kind cost keeps nobody else waiting, of whatever kind and flow.
+// TestExpectManyKinds: who waits for what others of its kind cost keeps nobody else waiting, of whatever kind
+// and flow.
 func TestExpectManyKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("30000 tokens/m")}

@@ -59,7 +59,8 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 	}
 }
 
-// A Store that could not be opened, and whose error nobody looked at, is never called: that would end the program.
+// A Store that could not be opened, and whose error nobody looked at, is never called: that would end the
+// program.
 func TestANilPointerIsNoStore(t *testing.T) {
 	l := &Limiter{Name: "a", Quotas: quota.Quotas{{N: 5}}, Shared: Shared{Store: (*store.Memory)(nil)}}
 	const want = "throttle: Shared.Store is a nil *store.Memory, want one that was made without an error, or no Store at all"
@@ -259,8 +260,8 @@ func TestFieldsOfAStoreWantAStore(t *testing.T) {
 	}
 }
 
-// A bucket for what a server counts on its own goes by the fields of the whole, but for what is the whole's alone: its
-// names, its quotas and where they live, and what is above it.
+// A bucket for what a server counts on its own goes by the fields of the whole, but for what is the whole's
+// alone: its names, its quotas and where they live, and what is above it.
 func TestAPartGoesByTheFieldsOfItsWhole(t *testing.T) {
 	l := &Limiter{
 		Name: "a", Label: "b", Quotas: quotas(t, "5/s"), Parent: new(Limiter), Tenant: true, MaxWait: 1, MaxStandstill: 2, MaxQueue: 3, Aging: 4, Reserve: 0.5,

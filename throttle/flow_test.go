@@ -115,7 +115,8 @@ func TestFlowNewcomerBesideManyWaiters(t *testing.T) {
 	})
 }
 
-// Flows get their weights, by cost in the unit that keeps the bucket busy for the longest, and no token is lost to it.
+// Flows get their weights, by cost in the unit that keeps the bucket busy for the longest, and no token is lost
+// to it.
 func TestFlowShares(t *testing.T) {
 	for name, test := range map[string]struct {
 		quotas string

@@ -9,14 +9,15 @@ import (
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line
 // wait for. If nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent
-// claim below and lets others pass, or a quota warms up, and those ahead have waited for something else for a while:
-// that is taken to have cooled it, which it has not. It may be longer:
+// claim below and lets others pass, or a quota warms up, and those ahead have waited for something else for a
+// while: that is taken to have cooled it, which it has not. It may be longer:
 //   - Of a limit that the server states, only the next reset is known.
-//   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another begin
-//     later.
-//   - Claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are taken to go token
-//     by token, as fast as they may.
-//   - A claim that costs nothing of a quota with a Debt or a WarmUp is taken to go with the first of those ahead that do.
+//   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another
+//     begin later.
+//   - Claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are taken to go
+//     token by token, as fast as they may.
+//   - A claim that costs nothing of a quota with a Debt or a WarmUp is taken to go with the first of those
+//     ahead that do.
 //   - Claims that have aged, or asked another bucket, count only if it is known that they go first.
 //   - Of other flows, 250 claims count at most.
 type Forecast struct {

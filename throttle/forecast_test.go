@@ -16,8 +16,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// A forecast is never too long: it is played. Of one quota, with or without a hold, it is exact, but for cells: those ahead
-// may go in one, or in the next one.
+// A forecast is never too long: it is played. Of one quota, with or without a hold, it is exact, but for cells:
+// those ahead may go in one, or in the next one.
 func TestForecastIsNotTooLong(t *testing.T) {
 	const cells = "5/s sliding 5"
 	texts := []string{cells, "10/s warm-up 2s", "20/s warm-up 500ms cold 5", "4/s even", "5/s burst 3", "4/s window", "6/2s log", "10/s burst 2 debt", "4/s window grid"}
@@ -60,8 +60,8 @@ func TestForecastIsNotTooLong(t *testing.T) {
 	}
 }
 
-// A claim that costs none of a quota goes with the last of those ahead that do: of a debt, and of what warms up, before that
-// is paid. It must not be refused for a deadline that it makes.
+// A claim that costs none of a quota goes with the last of those ahead that do: of a debt, and of what warms
+// up, before that is paid. It must not be refused for a deadline that it makes.
 func TestForecastBehindADebt(t *testing.T) {
 	for text, want := range map[string]time.Duration{"1000 tokens/s debt": 20 * time.Second, "1000 tokens/s warm-up 1ms": 20*time.Second + 500*time.Microsecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,8 @@ func TestForecastBehindADebt(t *testing.T) {
 	}
 }
 
-// TestForecastUrgentPassesAgedNormals: aged claims that wait for what is left to them are not ahead of an urgent one.
+// TestForecastUrgentPassesAgedNormals: aged claims that wait for what is left to them are not ahead of an
+// urgent one.
 func TestForecastUrgentPassesAgedNormals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "4/m burst 4"), Reserve: 0.5, Aging: time.Second}
@@ -145,7 +146,8 @@ func TestForecastOfTheRestBeginsNow(t *testing.T) {
 	})
 }
 
-// TestForecastOfAParentLeavesOutWhoIsHeldBackBelow: who is held back by a slow child is not ahead at the parent.
+// TestForecastOfAParentLeavesOutWhoIsHeldBackBelow: who is held back by a slow child is not ahead at the
+// parent.
 func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "2/s burst 2")}

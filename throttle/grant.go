@@ -109,13 +109,16 @@ func (g *right) endGuess(now monotime.Time, void bool) {
 	}
 }
 
-// Granter is the bucket that granted the request: where a server counts apart by names, not the one that was asked.
+// Granter is the bucket that granted the request: where a server counts apart by names, not the one that was
+// asked.
 func (inner) Granter(g *Grant) *Limiter { return g.l }
 
-// Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from it.
+// Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from
+// it.
 func (inner) Time(g *Grant) time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
-// Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
+// Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean
+// anything.
 func (inner) Elapsed(g *Grant) time.Duration { return time.Duration(g.ticket.Sent) }
 
 // Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
@@ -184,9 +187,9 @@ func (g *Grant) Settle(spent quota.Costs) {
 	}
 }
 
-// settle is Settle. What is learned of it is no more than a quota in that unit grants at once or in its Per, since no claim
-// that goes in time costs more. So one wrong number of a server, however large, is forgotten soon. It requires that mu is
-// held, in a change of g.l.
+// settle is Settle. What is learned of it is no more than a quota in that unit grants at once or in its Per,
+// since no claim that goes in time costs more. So one wrong number of a server, however large, is forgotten
+// soon. It requires that mu is held, in a change of g.l.
 func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	for b := g.l; b != nil; b = b.Parent {
 		spent = check.Spelled(spent, b.quotas)

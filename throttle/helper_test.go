@@ -95,8 +95,8 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 	return g, w, err
 }
 
-// Wait is the second step. What was received from Ready does not count: who has been granted, or refused, by now does
-// not wait for the bell, which perhaps has yet to be rung.
+// Wait is the second step. What was received from Ready does not count: who has been granted, or refused, by
+// now does not wait for the bell, which perhaps has yet to be rung.
 func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 	w.l.lock()
 	ended, g, err := w.entries == nil, &Grant{right: w.grant}, w.err

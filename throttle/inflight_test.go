@@ -112,7 +112,8 @@ func wantAcquire(quota string) string {
 	return `throttle: a: not sent: claim does not fit a quota: Wait and Allow ` + why + ` for "` + quota + `"`
 }
 
-// TestWaitAndAllowAreForQuotasInRequests: what they would not draw on, and what nobody would give back, is an error.
+// TestWaitAndAllowAreForQuotasInRequests: what they would not draw on, and what nobody would give back, is an
+// error.
 func TestWaitAndAllowAreForQuotasInRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for text, quota := range map[string]string{

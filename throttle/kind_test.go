@@ -304,8 +304,8 @@ func TestAPlainQuotaBelievesTheServer(t *testing.T) {
 	}
 }
 
-// TestAPlainQuotaDelaysAgain: when answers state nothing, when the reset has passed, and after a refusal that no
-// statement explains.
+// TestAPlainQuotaDelaysAgain: when answers state nothing, when the reset has passed, and after a refusal that
+// no statement explains.
 func TestAPlainQuotaDelaysAgain(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
@@ -507,8 +507,8 @@ func TestSpreadIsTheCause(t *testing.T) {
 	})
 }
 
-// TestCalendarInALimiter: days of a zone have 23 and 25 hours where clocks are changed, and months are of the calendar.
-// Forecasts, State, errors and grants speak of the same nanosecond.
+// TestCalendarInALimiter: days of a zone have 23 and 25 hours where clocks are changed, and months are of the
+// calendar. Forecasts, State, errors and grants speak of the same nanosecond.
 func TestCalendarInALimiter(t *testing.T) {
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// These tests are of claims that must not wait, where the quotas live in a store: each is granted by the calls that it
-// needs, or refused as soon as it is known that it must wait.
+// These tests are of claims that must not wait, where the quotas live in a store: each is granted by the calls
+// that it needs, or refused as soon as it is known that it must wait.
 
 // trip is how long a call takes in these tests.
 const trip = 20 * time.Millisecond
 
-// atOnce makes claims that must not wait, one after the other at one instant, and returns after how long each was
-// granted, or refused.
+// atOnce makes claims that must not wait, one after the other at one instant, and returns after how long each
+// was granted, or refused.
 func atOnce(t *testing.T, l *Limiter, claims ...Claim) (granted, refused []time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -50,8 +50,8 @@ func atOnce(t *testing.T, l *Limiter, claims ...Claim) (granted, refused []time.
 // all is n times the same.
 func all(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
 
-// TestAtOnceBehindWhoWaits: nothing is asked for behind one who has a slot that is far ahead, since the store had nothing
-// the last time. So a claim behind that one is refused at once.
+// TestAtOnceBehindWhoWaits: nothing is asked for behind one who has a slot that is far ahead, since the store
+// had nothing the last time. So a claim behind that one is refused at once.
 func TestAtOnceBehindWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "api", Quotas: quotas(t, "1/s burst 4"), Shared: Shared{Store: distantStore(), Fresh: true}}
@@ -71,8 +71,8 @@ func TestAtOnceBehindWhoWaits(t *testing.T) {
 	})
 }
 
-// TestAtOnceMoreThanACallAsksFor: a call has no room for more than 256 asks, so that those who find none wait for the
-// next one.
+// TestAtOnceMoreThanACallAsksFor: a call has no room for more than 256 asks, so that those who find none wait
+// for the next one.
 func TestAtOnceMoreThanACallAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "api", Quotas: quotas(t, "10000/s burst 5000, 1000000 tokens/s burst 500000"), Shared: Shared{Store: distantStore(), Fresh: true}}
@@ -105,7 +105,8 @@ func TestAtOnceInTwoStores(t *testing.T) {
 					if !slices.Equal(granted, all(want, 2*trip)) {
 						t.Errorf("granted after %v, want %d granted after %v", granted, want, 2*trip)
 					}
-					// What is above a Burst is refused at once, and by the reply to the second call what comes back too slowly.
+					// What is above a Burst is refused at once, and by the reply to the second call what comes
+					// back too slowly.
 					if want := slices.Concat(all(n-want-min(n-want, 1), 0), all(min(n-want, 1), 2*trip)); !slices.Equal(refused, want) {
 						t.Errorf("refused after %v, want %v", refused, want)
 					}
@@ -142,8 +143,8 @@ func TestAtOnceInAFrozenTree(t *testing.T) {
 	}
 }
 
-// TestAtOnceWhenATreeThaws: a claim that was made while the tree was frozen is refused, after that, only when its bucket
-// has asked its store, whichever bucket changed first meanwhile.
+// TestAtOnceWhenATreeThaws: a claim that was made while the tree was frozen is refused, after that, only when
+// its bucket has asked its store, whichever bucket changed first meanwhile.
 func TestAtOnceWhenATreeThaws(t *testing.T) {
 	for _, first := range []string{"api", "other", "all"} {
 		t.Run(first, func(t *testing.T) {
@@ -170,8 +171,9 @@ func TestAtOnceWhenATreeThaws(t *testing.T) {
 	}
 }
 
-// TestAtOnceComesBackFromAbove: a claim that gives way to a more urgent one in the line above needs a slot of its own
-// bucket again, where a call is under way that was made when it needed none: another one follows for it.
+// TestAtOnceComesBackFromAbove: a claim that gives way to a more urgent one in the line above needs a slot of
+// its own bucket again, where a call is under way that was made when it needed none: another one follows for
+// it.
 func TestAtOnceComesBackFromAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		above := &Limiter{Name: "all", Quotas: quotas(t, "10/s burst 50"), Shared: Shared{Store: distantStore(), Fresh: true}}
@@ -193,8 +195,8 @@ func TestAtOnceComesBackFromAbove(t *testing.T) {
 	})
 }
 
-// TestAtOnceBehindSomethingElse: a claim that something else than a store delays waits for no call, though one is under
-// way for others.
+// TestAtOnceBehindSomethingElse: a claim that something else than a store delays waits for no call, though one
+// is under way for others.
 func TestAtOnceBehindSomethingElse(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
@@ -220,7 +222,8 @@ func TestAtOnceBehindSomethingElse(t *testing.T) {
 	}
 }
 
-// TestAtOnceWhileACallFails: who came after a call was made that fails is refused with it, since none follows soon.
+// TestAtOnceWhileACallFails: who came after a call was made that fails is refused with it, since none follows
+// soon.
 func TestAtOnceWhileACallFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := distantStore()
@@ -258,8 +261,8 @@ func TestAtOnceAsksOnce(t *testing.T) {
 	})
 }
 
-// TestAtOnceInAHeldBucket: a claim that came while a call was under way of the bucket above its own is refused when its
-// own bucket is held: that call brings nothing any more.
+// TestAtOnceInAHeldBucket: a claim that came while a call was under way of the bucket above its own is refused
+// when its own bucket is held: that call brings nothing any more.
 func TestAtOnceInAHeldBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Shared: Shared{Store: distantStore(), Fresh: true}}
@@ -276,8 +279,8 @@ func TestAtOnceInAHeldBucket(t *testing.T) {
 	})
 }
 
-// TestAtOnceBehindACallOfAnotherBucket: a claim behind one that competes above, and for which a call of its own bucket is
-// under way, waits for that call, and no longer.
+// TestAtOnceBehindACallOfAnotherBucket: a claim behind one that competes above, and for which a call of its own
+// bucket is under way, waits for that call, and no longer.
 func TestAtOnceBehindACallOfAnotherBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failing := distantStore()
@@ -306,8 +309,8 @@ func TestAtOnceBehindACallOfAnotherBucket(t *testing.T) {
 	})
 }
 
-// TestAtOnceIsDueAsItsCallEnds: a claim that is due when its call ends, but whose timer is late, goes then, and is not
-// refused as well.
+// TestAtOnceIsDueAsItsCallEnds: a claim that is due when its call ends, but whose timer is late, goes then, and
+// is not refused as well.
 func TestAtOnceIsDueAsItsCallEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s even")}

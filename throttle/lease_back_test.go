@@ -353,7 +353,8 @@ func TestEstimateInAnOutage(t *testing.T) {
 	}
 }
 
-// TestClockWindowInAnOutage: what left the window of a process before the clock's window ends is not sent again in it.
+// TestClockWindowInAnOutage: what left the window of a process before the clock's window ends is not sent again
+// in it.
 func TestClockWindowInAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		text   string

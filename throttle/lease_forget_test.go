@@ -9,8 +9,8 @@ import (
 	"weak"
 )
 
-// TestLeaseForgetsWhoHasGone: while some always wait that came while a call was under way, as those do behind which the
-// next call follows, nothing is kept of those that have gone.
+// TestLeaseForgetsWhoHasGone: while some always wait that came while a call was under way, as those do behind
+// which the next call follows, nothing is kept of those that have gone.
 func TestLeaseForgetsWhoHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s burst 5"), Shared: Shared{Store: &slowStore{Store: distantStore(), there: 90 * time.Millisecond, back: 90 * time.Millisecond}, Fresh: true}}

@@ -65,8 +65,8 @@ func TestLeaseLoad(t *testing.T) {
 	}
 }
 
-// TestLeaseFarLoad: with a store 20 ms away and a SlotLife to match, half of all requests and more, of processes
-// that send at random, need not wait for it. They pay one round trip at most all the same.
+// TestLeaseFarLoad: with a store 20 ms away and a SlotLife to match, half of all requests and more, of
+// processes that send at random, need not wait for it. They pay one round trip at most all the same.
 func TestLeaseFarLoad(t *testing.T) {
 	for _, c := range []struct {
 		text      string

@@ -79,9 +79,9 @@ func TestLeaseOutage(t *testing.T) {
 	}
 }
 
-// TestLeaseOutageNewcomers: a process that lost the store before others came divides the quota by those of whom it knows.
-// So n processes of which each lost the store before the next one came send 9/10·(1 + 1/2 + … + 1/n) of a quota while
-// nobody reaches the store; and up to 9/10 and all of it while the second one does.
+// TestLeaseOutageNewcomers: a process that lost the store before others came divides the quota by those of whom
+// it knows. So n processes of which each lost the store before the next one came send 9/10·(1 + 1/2 + … + 1/n)
+// of a quota while nobody reaches the store; and up to 9/10 and all of it while the second one does.
 func TestLeaseOutageNewcomers(t *testing.T) {
 	const s = time.Second
 	for _, text := range []string{"20/s burst 5", "20/s sliding", "20/s window"} {
@@ -165,7 +165,8 @@ func TestLeaseFarStore(t *testing.T) {
 	})
 }
 
-// TestLeaseSlotLife: if SlotLife is not set, it becomes longer where the store is far away, for all who share it.
+// TestLeaseSlotLife: if SlotLife is not set, it becomes longer where the store is far away, for all who share
+// it.
 func TestLeaseSlotLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := &slowStore{Store: new(store.Memory), there: 20 * time.Millisecond, back: 20 * time.Millisecond}
@@ -789,8 +790,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TestStoreThatIsFar: a call may take as long as a SlotLife that is set, and a second at most, where only slots let claims
-// go; else 250 ms. So a store that is farther away than that can be used.
+// TestStoreThatIsFar: a call may take as long as a SlotLife that is set, and a second at most, where only slots
+// let claims go; else 250 ms. So a store that is farther away than that can be used.
 func TestStoreThatIsFar(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {

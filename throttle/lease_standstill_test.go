@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// While the Store is away, and nobody knows for how long, claims wait until that has lasted MaxStandstill; those
-// that come later are refused at once. What goes without the Store is waited for.
+// While the Store is away, and nobody knows for how long, claims wait until that has lasted MaxStandstill;
+// those that come later are refused at once. What goes without the Store is waited for.
 func TestStandstillOfAStore(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -140,9 +140,9 @@ func (s *mistakenStore) Exchange(ctx context.Context, r *store.Request) (*store.
 	return reply, nil
 }
 
-// TestStandstillOfAStoreThatIsMistaken: what a Store says to be further ahead than the slots of others may be is a
-// standstill; without a MaxStandstill, if it is more than a day further, or than the window of the quota. So a Store
-// that is mistaken, or was given back the debt of another bucket, does not hold one for years.
+// TestStandstillOfAStoreThatIsMistaken: what a Store says to be further ahead than the slots of others may be
+// is a standstill; without a MaxStandstill, if it is more than a day further, or than the window of the quota.
+// So a Store that is mistaken, or was given back the debt of another bucket, does not hold one for years.
 func TestStandstillOfAStoreThatIsMistaken(t *testing.T) {
 	const years, day = 20 * 365 * 24 * time.Hour, 24 * time.Hour
 	for _, c := range []struct {
@@ -162,8 +162,8 @@ func TestStandstillOfAStoreThatIsMistaken(t *testing.T) {
 	} {
 		for _, members := range []int{1, 7, math.MaxInt} {
 			for _, slots := range []bool{true, false} {
-				// Three Horizons, SlotLife, and two claims of each, of all that goes at once: of 512 in a year, or within a day,
-				// where more are said to share the bucket.
+				// Three Horizons, SlotLife, and two claims of each, of all that goes at once: of 512 in a year,
+				// or within a day, where more are said to share the bucket.
 				near := 1500*time.Millisecond + lease.DefaultSlotLife(quotas(t, c.text).Explicit())
 				explained := max(day, min(near+512*c.others, 365*day))
 				if members < 512 {
@@ -224,8 +224,9 @@ func (s *emptyStore) Exchange(ctx context.Context, r *store.Request) (*store.Rep
 	return reply, err
 }
 
-// TestStandstillOfAStoreThatHasNothing: a Store that says that there is a slot soon, and never has one that can be used, is
-// a standstill after MaxStandstill. It is asked each half second, once it has broken its word for ten seconds.
+// TestStandstillOfAStoreThatHasNothing: a Store that says that there is a slot soon, and never has one that can
+// be used, is a standstill after MaxStandstill. It is asked each half second, once it has broken its word for
+// ten seconds.
 func TestStandstillOfAStoreThatHasNothing(t *testing.T) {
 	in := func(d time.Duration) func(*store.Reply, int) {
 		return func(reply *store.Reply, _ int) {
@@ -272,9 +273,9 @@ func TestStandstillOfAStoreThatHasNothing(t *testing.T) {
 	}
 }
 
-// TestHoldsOfAStoreHaveAnEnd: holds that a Store tells one after the other, or statements of a server that has nothing
-// left, hold a claim that waits for a day. Then slots alone count, so that a Store which means it hands out none before the
-// hold is over.
+// TestHoldsOfAStoreHaveAnEnd: holds that a Store tells one after the other, or statements of a server that has
+// nothing left, hold a claim that waits for a day. Then slots alone count, so that a Store which means it hands
+// out none before the hold is over.
 func TestHoldsOfAStoreHaveAnEnd(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
@@ -314,8 +315,8 @@ func TestHoldsOfAStoreHaveAnEnd(t *testing.T) {
 	}
 }
 
-// TestStandstillOfOthersInAStore: what many others have got of a Store, each of them as much as goes at once, is no
-// standstill: the line moves.
+// TestStandstillOfOthersInAStore: what many others have got of a Store, each of them as much as goes at once,
+// is no standstill: the line moves.
 func TestStandstillOfOthersInAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := new(store.Memory)

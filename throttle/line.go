@@ -350,7 +350,8 @@ func (l *Limiter) turn(w *waiter) float64 {
 	return w.Turn(l.quotas, w.flow.weight, w.place.past.PlacedAt() != 0)
 }
 
-// mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket between.
+// mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket
+// between.
 func (w *waiter) mayWithdraw(l *Limiter) bool {
 	b := w.l
 	for b != l && b.line.waiting <= b.line.Len() {

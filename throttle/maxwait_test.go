@@ -69,7 +69,8 @@ func TestClaimMaxWaitBehindOthers(t *testing.T) {
 				close(stop)
 				wg.Wait()
 				if name == "overtaken by urgent ones" {
-					// It is refused when it is known that it cannot make it, or when its time is over: no later.
+					// It is refused when it is known that it cannot make it, or when its time is over: no
+					// later.
 					if got[1] != "2m10s: wait over MaxWait" && got[1] != test.want[1] {
 						t.Errorf("got %q", got)
 					}
@@ -308,8 +309,9 @@ func TestUnseen(t *testing.T) {
 	})
 }
 
-// TestLessIsKeptForTheAnswer: how long an answer takes is asked again whenever something is learned. A claim which could not
-// go any more by what was known when it came, waits on, and is not ended when that would have been over.
+// TestLessIsKeptForTheAnswer: how long an answer takes is asked again whenever something is learned. A claim
+// which could not go any more by what was known when it came, waits on, and is not ended when that would have
+// been over.
 func TestLessIsKeptForTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("1/5s burst 1")}
@@ -344,8 +346,8 @@ func TestLessIsKeptForTheAnswer(t *testing.T) {
 	})
 }
 
-// TestGoneAsItCame: a claim that goes as it comes, although others wait, looks at nothing once more. Whether it did was up to
-// the scheduler, which a few claims show.
+// TestGoneAsItCame: a claim that goes as it comes, although others wait, looks at nothing once more. Whether it
+// did was up to the scheduler, which a few claims show.
 func TestGoneAsItCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 20 {
@@ -370,8 +372,8 @@ func TestGoneAsItCame(t *testing.T) {
 	})
 }
 
-// TestHastyClaimsKeepTheirPlaces: a claim that comes back to its place while buckets are being changed, and would not wait for
-// a slow start any more, goes before nobody who comes back after it to a better place.
+// TestHastyClaimsKeepTheirPlaces: a claim that comes back to its place while buckets are being changed, and
+// would not wait for a slow start any more, goes before nobody who comes back after it to a better place.
 func TestHastyClaimsKeepTheirPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Quotas: quota.MustParse("2/s burst 1")}
@@ -392,8 +394,9 @@ func TestHastyClaimsKeepTheirPlaces(t *testing.T) {
 	})
 }
 
-// TestHastyClaimsGoWhenATreeThaws: a claim that comes to be hasty while buckets are being changed goes before the patient
-// ones as soon as they are changed, unless it waits for more than a slow start. One that comes meanwhile does so, too.
+// TestHastyClaimsGoWhenATreeThaws: a claim that comes to be hasty while buckets are being changed goes before
+// the patient ones as soon as they are changed, unless it waits for more than a slow start. One that comes
+// meanwhile does so, too.
 func TestHastyClaimsGoWhenATreeThaws(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {
@@ -437,8 +440,8 @@ func TestHastyClaimsGoWhenATreeThaws(t *testing.T) {
 	}
 }
 
-// TestBackAtItsEnd: a claim that comes back to its place when its MaxWait ends, while buckets are being changed, waits no
-// longer.
+// TestBackAtItsEnd: a claim that comes back to its place when its MaxWait ends, while buckets are being
+// changed, waits no longer.
 func TestBackAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

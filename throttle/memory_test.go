@@ -138,8 +138,8 @@ func TestMemoryIsNotTakenForNews(t *testing.T) {
 	})
 }
 
-// TestMemoryOfOddNames: what a server counts apart is remembered, however long its names are, and whatever bytes they have:
-// who reads headers by itself may find Latin-1.
+// TestMemoryOfOddNames: what a server counts apart is remembered, however long its names are, and whatever
+// bytes they have: who reads headers by itself may find Latin-1.
 func TestMemoryOfOddNames(t *testing.T) {
 	for _, before := range []string{"", strings.Repeat("ä", 128), strings.Repeat("ä", 500), "\xe4", strings.Repeat("\xff", 64), strings.Repeat("\xff", 200)} {
 		synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too old.
+// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too
+// old.
 type Outage string
 
 // What a Limiter may do in an outage. Zero, the empty text, is OutageShare.
@@ -15,9 +16,9 @@ const (
 	// OutageShare goes on with a safe part of each quota: 9/10 of its rate and Burst, divided by the number of
 	// processes that have used the store within the last minute. If all of them have lost the store, what they
 	// send together is within the quotas, but for a few tokens; while m of n have lost it, up to m/n of a quota
-	// goes beyond it. A process cannot count those that come after it has lost the store: until that is back, it goes
-	// on with its part as if they had not come, beside theirs. If the store was never reached, that number is not
-	// known, and OutageShare is the same as OutageClosed.
+	// goes beyond it. A process cannot count those that come after it has lost the store: until that is back,
+	// it goes on with its part as if they had not come, beside theirs. If the store was never reached, that
+	// number is not known, and OutageShare is the same as OutageClosed.
 	//
 	// A claim that costs more than the part waits for the store, and so does what is behind it in line. When
 	// the store is back, half a second passes until it hands out anything. After a time in which nobody asked

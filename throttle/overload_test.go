@@ -88,8 +88,8 @@ func TestOverloadAtRandom(t *testing.T) {
 	})
 }
 
-// TestOverloadInAnOutage has a server that worked fail all: failures are failures within seconds; after more than a
-// minute where requests have begun less than a minute ago, since that is how long windows take.
+// TestOverloadInAnOutage has a server that worked fail all: failures are failures within seconds; after more
+// than a minute where requests have begun less than a minute ago, since that is how long windows take.
 func TestOverloadInAnOutage(t *testing.T) {
 	for worked, within := range map[time.Duration]time.Duration{2 * time.Minute: 2 * patience, time.Second: 17 * patience} {
 		shedInAnOutage(t, worked, within)

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/order"
 )
 
-// This file says who goes before whom when the server has refused a claim, or has served one that went ahead of others:
-// answer.go asks it. What a server is believed to refuse is for package adaptive.
+// This file says who goes before whom when the server has refused a claim, or has served one that went ahead of
+// others: answer.go asks it. What a server is believed to refuse is for package adaptive.
 
 // letOthersAhead puts the waiters of l that were refused before, and still yield, behind claims that come
 // before the end of the hold: one of the latter goes ahead after it. Those that yield keep their order.
@@ -57,9 +57,9 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 // place. Alone is for how long it waits out of line; zero if it does not.
 //   - After two refusals in a row, of whichever claims, all who wait go before it, also those that were
 //     refused.
-//   - Where claims that went first again were refused again, the next eight go before it, and all that share the
-//     rank of the eighth, as those do that have let others pass; or, if it waits out of line, those that come
-//     meanwhile. Else it would be refused again with nothing served in between, which tells nothing.
+//   - Where claims that went first again were refused again, the next eight go before it, and all that share
+//     the rank of the eighth, as those do that have let others pass; or, if it waits out of line, those that
+//     come meanwhile. Else it would be refused again with nothing served in between, which tells nothing.
 //
 // If another claim is to go at once, that one is chosen now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {

@@ -225,9 +225,10 @@ func TestRefusedClaimsLookInTurns(t *testing.T) {
 	})
 }
 
-// TestARefusedClaimLetsALinePassOnce: a server refuses two requests of five, whatever they are, and more claims wait
-// than go between two rows of refusals. After each row, those that were refused before go behind the others. A claim
-// that did so once keeps its place until it has gone: else it would never go again while others come.
+// TestARefusedClaimLetsALinePassOnce: a server refuses two requests of five, whatever they are, and more claims
+// wait than go between two rows of refusals. After each row, those that were refused before go behind the
+// others. A claim that did so once keeps its place until it has gone: else it would never go again while others
+// come.
 func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 	const callers, each = 20, 20
 	synctest.Test(t, func(t *testing.T) {
@@ -279,9 +280,9 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 	})
 }
 
-// TestARefusedClaimFallsBehindThoseOfOneRank: where claims that went first again were refused again, a claim that is
-// refused lets those that share the rank of the eighth go before it, though it stood before them. Claims that came at one
-// instant share one, and so do those that have let others pass.
+// TestARefusedClaimFallsBehindThoseOfOneRank: where claims that went first again were refused again, a claim
+// that is refused lets those that share the rank of the eighth go before it, though it stood before them.
+// Claims that came at one instant share one, and so do those that have let others pass.
 func TestARefusedClaimFallsBehindThoseOfOneRank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter, Quotas: quotas(t, "1 in flight")}
@@ -329,8 +330,8 @@ func TestARefusedClaimFallsBehindThoseOfOneRank(t *testing.T) {
 	})
 }
 
-// TestUnheldBackoff: where nothing that a server says holds the bucket, a refusal that was told by something in front of
-// the server, and a failure that is taken for a refusal, have their claims wait by themselves.
+// TestUnheldBackoff: where nothing that a server says holds the bucket, a refusal that was told by something in
+// front of the server, and a failure that is taken for a refusal, have their claims wait by themselves.
 func TestUnheldBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Rand: noJitter, MaxHold: -1}

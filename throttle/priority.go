@@ -6,8 +6,9 @@ import "github.com/gopacer/pacer/throttle/internal/order"
 //
 //	rank = when the claim was first made − Limiter.Aging · steps
 //
-// Steps is 0 for Background, 1 for Normal and 2 for Urgent. So a claim is overtaken only by claims that are made less
-// than Aging after it (2·Aging, for Background behind Urgent). With flows, this holds for the claim whose turn it is.
+// Steps is 0 for Background, 1 for Normal and 2 for Urgent. So a claim is overtaken only by claims that are
+// made less than Aging after it (2·Aging, for Background behind Urgent). With flows, this holds for the claim
+// whose turn it is.
 type Priority int
 
 // The priorities. Zero means that none is set, and counts as Normal. A value above Urgent counts as Urgent, a

@@ -69,8 +69,8 @@ func (s *unreliable) mend() {
 	close(s.hung)
 }
 
-// The first faults are of what is between a process and a store. The others are of the store itself, which then may
-// have handed out more than it knows.
+// The first faults are of what is between a process and a store. The others are of the store itself, which then
+// may have handed out more than it knows.
 const faultsBetween, faults = 10, 13
 
 // Exchange implements store.Store.
@@ -151,9 +151,9 @@ func (s *unreliable) Listen(bucket string, hear func(store.News)) (stop func(), 
 	return s.Memory.Listen(bucket, hear)
 }
 
-// A program is two Groups, as of two processes, of buckets in three levels, some of them in Stores that fail, and
-// what their callers do: claims of all kinds at once, grants that end in any way, updates, changes of quotas, holds,
-// buckets that are forgotten, and Close during calls. All is drawn from a seed.
+// A program is two Groups, as of two processes, of buckets in three levels, some of them in Stores that fail,
+// and what their callers do: claims of all kinds at once, grants that end in any way, updates, changes of
+// quotas, holds, buckets that are forgotten, and Close during calls. All is drawn from a seed.
 type program struct {
 	t      *testing.T
 	groups [2]*Group
@@ -494,8 +494,8 @@ func (p *program) meddle(r *rand.Rand, start time.Time) {
 	checkGroup(p.t, g)
 }
 
-// checkSent tells where what was sent breaks a quota of requests by definition: what a Group has sent, or both have if the
-// quota lives in a Store.
+// checkSent tells where what was sent breaks a quota of requests by definition: what a Group has sent, or both
+// have if the quota lives in a Store.
 func (p *program) checkSent(start time.Time) {
 	slices.SortStableFunc(p.sent, func(a, b claimSent) int { return cmp.Compare(a.At, b.At) })
 	for i, s := range p.stores {
@@ -523,8 +523,8 @@ func (p *program) checkSent(start time.Time) {
 	}
 }
 
-// TestRandomPrograms: nobody waits for ever, nor longer than allowed, nothing is left in the end, and what is always
-// true of a tree is true all the time.
+// TestRandomPrograms: nobody waits for ever, nor longer than allowed, nothing is left in the end, and what is
+// always true of a tree is true all the time.
 func TestRandomPrograms(t *testing.T) {
 	for seed := range seeds(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -52,7 +52,8 @@ func TestMaxQueueDisplaces(t *testing.T) {
 	})
 }
 
-// Who waits for a slow start alone has room in line. So the error of who has none says what it would wait for beside it.
+// Who waits for a slow start alone has room in line. So the error of who has none says what it would wait for
+// beside it.
 func TestMaxQueueInASlowStart(t *testing.T) {
 	for text, want := range map[string]Error{
 		"3/s":         {Cause: CausePace, Quota: "3/s", Wait: time.Second},

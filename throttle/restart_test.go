@@ -20,7 +20,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/shelf"
 )
 
-// restart is two runs of a program, of which the second one loads what the first one saved while all was under way.
+// restart is two runs of a program, of which the second one loads what the first one saved while all was under
+// way.
 type restart struct {
 	t       *testing.T
 	texts   [2][]string // quotas of each level
@@ -253,8 +254,9 @@ func checkFixed(t *testing.T, q *quota.Quota, sent []definition.Sent) {
 	}
 }
 
-// TestRestarts: a run that loads what another one saved in the middle of everything goes beyond no quota whose span is over a
-// minute, no hold, and not beyond what was left of a limit that the server states; and a claim waits no less than in the first run.
+// TestRestarts: a run that loads what another one saved in the middle of everything goes beyond no quota whose
+// span is over a minute, no hold, and not beyond what was left of a limit that the server states; and a claim
+// waits no less than in the first run.
 func TestRestarts(t *testing.T) {
 	for seed := range seeds(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -278,8 +278,9 @@ func (l *Limiter) arm(now monotime.Time) (more bool) {
 	return false
 }
 
-// leaves reports whether w, one of the first in the line of l, goes on from there. From the line of the root it does at an
-// instant, unless d, which is zero before, says what bucket below delays it. If it stays, d says until when.
+// leaves reports whether w, one of the first in the line of l, goes on from there. From the line of the root it
+// does at an instant, unless d, which is zero before, says what bucket below delays it. If it stays, d says
+// until when.
 func (w *waiter) leaves(now monotime.Time, l *Limiter, d *delay) (at monotime.Time, leaves bool) {
 	if l.Parent == nil {
 		at = w.l.dueOnPath(d, now, w.earliest(now), &w.need)
@@ -289,8 +290,8 @@ func (w *waiter) leaves(now monotime.Time, l *Limiter, d *delay) (at monotime.Ti
 	return 0, d.Never || d.At <= now
 }
 
-// compete has w, one of the first in the line of l, stand in the line of the parent if it goes in l, and else not. If the
-// parent is closed, w ends, and compete returns false.
+// compete has w, one of the first in the line of l, stand in the line of the parent if it goes in l, and else
+// not. If the parent is closed, w ends, and compete returns false.
 func (w *waiter) compete(now monotime.Time, l *Limiter, goes bool) bool {
 	switch top := w.top() == l; {
 	case !goes:
@@ -304,8 +305,8 @@ func (w *waiter) compete(now monotime.Time, l *Limiter, goes bool) bool {
 	return true
 }
 
-// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, it has, or
-// nobody waits for its end.
+// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, it
+// has, or nobody waits for its end.
 func (l *Limiter) outageTooLong(now monotime.Time) monotime.Time {
 	bound := l.tree.standstill
 	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 || l.link.lease.DownSince().Add(bound) <= now {

@@ -125,8 +125,8 @@ func TestSlotsNeedNoTimer(t *testing.T) {
 	})
 }
 
-// TestFIFOAtOneInstant: where a bucket and its parents open at the same instant, the first who asked goes first, in
-// whatever order timers fire.
+// TestFIFOAtOneInstant: where a bucket and its parents open at the same instant, the first who asked goes
+// first, in whatever order timers fire.
 func TestFIFOAtOneInstant(t *testing.T) {
 	for i := range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestWhoComesWhenAHoldIsOver(t *testing.T) {
 	}
 }
 
-// TestWhoComesWhenAnotherIsDue: a claim that is made, a cost that is settled and a change of quotas at the instant at
-// which another is due in a bucket below come after that, whether its timer has fired or not.
+// TestWhoComesWhenAnotherIsDue: a claim that is made, a cost that is settled and a change of quotas at the
+// instant at which another is due in a bucket below come after that, whether its timer has fired or not.
 func TestWhoComesWhenAnotherIsDue(t *testing.T) {
 	for name, come := range map[string]func(host *Limiter, first *Grant){
 		"a claim":            func(host *Limiter, _ *Grant) { host.Allow(1) },

@@ -32,7 +32,8 @@ func TestSettleAboveMaxN(t *testing.T) {
 	}
 }
 
-// TestClaimAboveMaxN: an N above quota.MaxN counts as that, whichever way a claim is granted, and no sum overflows.
+// TestClaimAboveMaxN: an N above quota.MaxN counts as that, whichever way a claim is granted, and no sum
+// overflows.
 func TestClaimAboveMaxN(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("no int is above quota.MaxN")
@@ -420,7 +421,8 @@ func TestSettleAboveALog(t *testing.T) {
 	}
 }
 
-// TestDoneChargesWhatWasSpentOfAQuietBucket: what an answer has cost is charged where only requests were claimed, too.
+// TestDoneChargesWhatWasSpentOfAQuietBucket: what an answer has cost is charged where only requests were
+// claimed, too.
 func TestDoneChargesWhatWasSpentOfAQuietBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 10 tokens/s burst 10")}

@@ -162,8 +162,8 @@ func TestThawRunsAll(t *testing.T) {
 	})
 }
 
-// TestSharersAreQuietWhileTheyWait: buckets that share a limit look at their lines when something was learned, and not
-// because one of them looks at its own.
+// TestSharersAreQuietWhileTheyWait: buckets that share a limit look at their lines when something was learned,
+// and not because one of them looks at its own.
 func TestSharersAreQuietWhileTheyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
@@ -192,8 +192,8 @@ func TestSharersAreQuietWhileTheyWait(t *testing.T) {
 	})
 }
 
-// TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem: each child hears of a limit of its own that has the numbers
-// of the Parent's quota. One count for all may be believed.
+// TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem: each child hears of a limit of its own that has the
+// numbers of the Parent's quota. One count for all may be believed.
 func TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem(t *testing.T) {
 	for _, together := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -234,7 +234,8 @@ func TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem(t *testing.T) {
 	}
 }
 
-// TestCancelLeavesNoGap: where the rest of a limit is spread, a grant that was canceled does not put off the next one.
+// TestCancelLeavesNoGap: where the rest of a limit is spread, a grant that was canceled does not put off the
+// next one.
 func TestCancelLeavesNoGap(t *testing.T) {
 	for _, learned := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -381,7 +382,8 @@ func TestWindowIsSharedNoLonger(t *testing.T) {
 	})
 }
 
-// Two buckets are taken to share a limit, and do not. What one hears that shows it is nothing that the other may use.
+// Two buckets are taken to share a limit, and do not. What one hears that shows it is nothing that the other
+// may use.
 func TestWindowOfAnotherIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := new(Limiter)

@@ -185,8 +185,8 @@ func TestSimulatedServers(t *testing.T) {
 								most, refused = r.least*118/100, s.requests*4/100
 							}
 							if server.name == "sliding log 50/2s" && says != exact {
-								// Quota comes back as it went. Whole seconds do not tell when. At four of 100, two
-								// of three runs were refused more in one of 150.
+								// Quota comes back as it went. Whole seconds do not tell when. At four of 100,
+								// two of three runs were refused more in one of 150.
 								most, refused = r.least*126/100, s.requests*6/100
 							}
 							most += latency * time.Duration(6+int(r.least/server.window))

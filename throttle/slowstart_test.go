@@ -81,7 +81,8 @@ func TestSlowStartAfterIdling(t *testing.T) {
 	})
 }
 
-// TestSlowStartAfterIdlingOfAFastBucket: claims that are granted without the lock see that the bucket has idled.
+// TestSlowStartAfterIdlingOfAFastBucket: claims that are granted without the lock see that the bucket has
+// idled.
 func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
 	for _, test := range []struct {
 		idle time.Duration

@@ -1,15 +1,15 @@
 package throttle
 
 // Spend says how what remains of a server's limit is spent until its reset. It applies to limits that are
-// learned and come back all at once, and to a quota.Plain. Other quotas say themselves how fast they may be spent,
-// and a limit that the server refills token by token is spent at the rate of the refill.
+// learned and come back all at once, and to a quota.Plain. Other quotas say themselves how fast they may be
+// spent, and a limit that the server refills token by token is spent at the rate of the refill.
 type Spend string
 
 // The ways to spend. Zero, the empty text, is SpendAuto.
 const (
 	// SpendAuto is SpendEager if the reset may be waited for: if it is at most MaxStandstill away, and MaxWait,
-	// where these are bounds. Then waiting for the reset is the fastest way. Otherwise it is SpendBalanced: a limit
-	// of an hour must not be used up in its first minute. For a quota.Plain, MaxStandstill alone counts.
+	// where these are bounds. Then waiting for the reset is the fastest way. Otherwise it is SpendBalanced: a
+	// limit of an hour must not be used up in its first minute. For a quota.Plain, MaxStandstill alone counts.
 	SpendAuto Spend = "auto"
 
 	// SpendEager spends as fast as claims come. Then all wait for the reset.

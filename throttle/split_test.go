@@ -9,9 +9,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestGroupLearnsBeforeItSplits: a bucket that is to learn an answer, since all requests are counted together as far as
-// is known, is locked until it has: another answer may say the contrary. Else the bucket of all learns what is of a
-// few, and has all wait for the reset of that.
+// TestGroupLearnsBeforeItSplits: a bucket that is to learn an answer, since all requests are counted together
+// as far as is known, is locked until it has: another answer may say the contrary. Else the bucket of all
+// learns what is of a few, and has all wait for the reset of that.
 func TestGroupLearnsBeforeItSplits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter} }}

@@ -219,9 +219,9 @@ func TestStandstillAfterOtherBounds(t *testing.T) {
 	})
 }
 
-// TestStandstillAgainstDefinition makes random histories in two buckets and their parent, of all kinds of windows,
-// with holds: after each millisecond and each step nobody waits for whom one token is further away than
-// MaxStandstill, by the definition of the quotas, and nobody was refused for whom it is within.
+// TestStandstillAgainstDefinition makes random histories in two buckets and their parent, of all kinds of
+// windows, with holds: after each millisecond and each step nobody waits for whom one token is further away
+// than MaxStandstill, by the definition of the quotas, and nobody was refused for whom it is within.
 func TestStandstillAgainstDefinition(t *testing.T) {
 	for seed := range seeds(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -403,8 +403,8 @@ func TestForecastOfAStandstill(t *testing.T) {
 	})
 }
 
-// TestStandstillSparesWhoNeedsNothing: a claim that costs nothing of what a Store has not is no standstill, though it stood
-// behind claims that are.
+// TestStandstillSparesWhoNeedsNothing: a claim that costs nothing of what a Store has not is no standstill,
+// though it stood behind claims that are.
 func TestStandstillSparesWhoNeedsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &emptyStore{none: true, spoil: func(reply *store.Reply, _ int) { reply.Next, reply.Ahead = 0, 0 }}
@@ -425,8 +425,8 @@ func TestStandstillSparesWhoNeedsNothing(t *testing.T) {
 	})
 }
 
-// TestStandstillOfALineOfDays: without a MaxStandstill a line of others is waited for, also if it is one of many windows of a
-// day each, of which a Store alone tells.
+// TestStandstillOfALineOfDays: without a MaxStandstill a line of others is waited for, also if it is one of
+// many windows of a day each, of which a Store alone tells.
 func TestStandstillOfALineOfDays(t *testing.T) {
 	const window = 24*time.Hour + time.Second // SlotLife
 	synctest.Test(t, func(t *testing.T) {

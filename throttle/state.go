@@ -10,7 +10,8 @@ import (
 )
 
 // State is a snapshot of a bucket. Its text is JSON for people to read: durations and errors are text, and what
-// is empty is left out. (A Level, a Forecast and a StoreState alone are printed, and are JSON, as Go does that.)
+// is empty is left out. (A Level, a Forecast and a StoreState alone are printed, and are JSON, as Go does
+// that.)
 type State struct {
 	Bucket    string        `json:"bucket"` // name of the Limiter
 	Label     string        `json:"-"`      // of the Limiter
@@ -60,8 +61,9 @@ func (l *Limiter) State() State {
 	return s
 }
 
-// State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server counts on
-// its own comes after its Parent, in the order of the names. Buckets that the Group has forgotten are missing.
+// State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server
+// counts on its own comes after its Parent, in the order of the names. Buckets that the Group has forgotten are
+// missing.
 func (g *Group) State() (states []State) {
 	for _, n := range g.snapshot() {
 		states = append(states, n.Value.State())
@@ -69,8 +71,8 @@ func (g *Group) State() (states []State) {
 	return states
 }
 
-// Buckets calls f for each bucket, with what is in flight there, and for how long it is still held, at a fraction of the cost
-// of State.
+// Buckets calls f for each bucket, with what is in flight there, and for how long it is still held, at a
+// fraction of the cost of State.
 func (inner) Buckets(g *Group, f func(l *Limiter, inFlight int, held time.Duration)) {
 	for _, n := range g.snapshot() {
 		l, now := n.Value.lockCurrent()

@@ -63,7 +63,8 @@ func newStoreLink(l *Limiter) *storeLink {
 	return &storeLink{l: l, lease: lease.New(lease.Config{Believed: max(check.MaxHold(l.MaxHold), 24*time.Hour), Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), SlotLife: l.Shared.SlotLife, Outage: check.Outage(l.Shared.Outage), Fresh: l.Shared.Fresh, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute)})}
 }
 
-// ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
+// ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has
+// changed.
 func (s *storeLink) ask(now monotime.Time) {
 	if s == nil || s.closed || s.settling {
 		return
@@ -285,8 +286,8 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	return false
 }
 
-// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank first. Those who
-// lined up while the tree was frozen may be hasty.
+// refuseUncalled refuses those in the tree who must not wait, and for whom no call is made; the best rank
+// first. Those who lined up while the tree was frozen may be hasty.
 func (t *scheduler) refuseUncalled(now monotime.Time) {
 	t.lostHope = false
 	for _, w := range t.lookAt.Sorted() {
@@ -297,8 +298,8 @@ func (t *scheduler) refuseUncalled(now monotime.Time) {
 	}
 }
 
-// refuseUncalled refuses w, which must not wait, if it waits and no call of a store may let it go. While the tree is
-// frozen, nobody knows.
+// refuseUncalled refuses w, which must not wait, if it waits and no call of a store may let it go. While the
+// tree is frozen, nobody knows.
 func (w *waiter) refuseUncalled(now monotime.Time) {
 	if w.AtOnce && w.waits() && w.l.tree.frozen == 0 && (!w.asksStore || !w.awaitsCall()) {
 		w.l.change(now, func() {
@@ -309,15 +310,16 @@ func (w *waiter) refuseUncalled(now monotime.Time) {
 	}
 }
 
-// awaitsCall reports whether a call of a store may bring what w asks for, or what one needs that goes before it and
-// already competes above.
+// awaitsCall reports whether a call of a store may bring what w asks for, or what one needs that goes before it
+// and already competes above.
 func (w *waiter) awaitsCall() bool {
 	top := w.top()
 	return w.hope.Called() || top.link != nil && top.link.lease.MayBring(&w.hope) ||
 		slices.ContainsFunc(top.line.Before(w, top.line.Heads(new([priorities]*waiter))), func(o *waiter) bool { return o.top() != top && o.awaitsCall() })
 }
 
-// sayFarewell makes the last calls, which give back all slots and end the membership, unless one does not return.
+// sayFarewell makes the last calls, which give back all slots and end the membership, unless one does not
+// return.
 func (s *storeLink) sayFarewell() error {
 	s.l.lock()
 	s.timer.Stop()
@@ -421,9 +423,9 @@ func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
 
 // Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all
 // later claims, get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire by
-// themselves. A call that does not return within 300 ms, or as long as a Store has that is far (Shared.SlotLife),
-// has failed, and no other is made. Later calls of Close return nil. Without a Store, Close does nothing and
-// returns nil.
+// themselves. A call that does not return within 300 ms, or as long as a Store has that is far
+// (Shared.SlotLife), has failed, and no other is made. Later calls of Close return nil. Without a Store, Close
+// does nothing and returns nil.
 //
 // A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at
 // most its share of half a second.
@@ -483,8 +485,8 @@ func (l *Limiter) leave() error {
 // storeName is what the Store calls the bucket.
 func (l *Limiter) storeName() string { return cmp.Or(l.Shared.Name, l.Name) }
 
-// checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the Store. It
-// requires that mu is held.
+// checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the
+// Store. It requires that mu is held.
 func (l *Limiter) checkQuotas(qs quota.Quotas) error {
 	var path []check.Bucket
 	for b := l; b != nil; b = b.Parent {

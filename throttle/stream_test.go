@@ -51,7 +51,8 @@ func (f *flown) sum() (sum int) {
 	return sum
 }
 
-// mostIn returns the most that has flown in any span, both ends included. The plain definition: it adds up each.
+// mostIn returns the most that has flown in any span, both ends included. The plain definition: it adds up
+// each.
 func (f *flown) mostIn(span time.Duration) (most int) {
 	sum, first := 0, 0
 	for i, at := range f.at {

@@ -6,8 +6,8 @@
 //		return err // the wait would be too long, or ctx has ended
 //	}
 //
-// It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and packages
-// quota, throttle/store and warmup of this module.
+// It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and
+// packages quota, throttle/store and warmup of this module.
 //
 // A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a
 // request costs and how urgent it is, and an [Answer], what became of the request and what the server stated.
@@ -16,24 +16,24 @@
 //
 // # Waiting
 //
-// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow: flows of
-// one priority go in turns, by start-time fair queueing. In one flow a light claim never overtakes a heavy one,
-// which might otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives
-// up leaves nothing to clean up.
+// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow: flows
+// of one priority go in turns, by start-time fair queueing. In one flow a light claim never overtakes a heavy
+// one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a caller
+// that gives up leaves nothing to clean up.
 //
 // A claim that cannot make it is refused at once, when it is made or when something is learned, instead of
 // after it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves
 // within MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] or
 // [Forever] none.
 //
-// A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate. What a claim
-// costs in a unit need not be said: it is expected to be the mean of what claims of its Verb, and of Paths that
-// differ in what looks like an ID, were settled for (docs/quotas.md).
+// A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate. What a
+// claim costs in a unit need not be said: it is expected to be the mean of what claims of its Verb, and of
+// Paths that differ in what looks like an ID, were settled for (docs/quotas.md).
 //
-// A timer that is late by up to 2 ms costs no quota: the claim counts from when it was due. One that is later, as
-// in a program that keeps all processors busy, costs what comes back meanwhile and the burst has no room for: so a
-// quota whose burst is one gets less than its rate (docs/comparison.md has figures). Time goes on while the machine
-// sleeps (docs/waiting.md).
+// A timer that is late by up to 2 ms costs no quota: the claim counts from when it was due. One that is later,
+// as in a program that keeps all processors busy, costs what comes back meanwhile and the burst has no room
+// for: so a quota whose burst is one gets less than its rate (docs/comparison.md has figures). Time goes on
+// while the machine sleeps (docs/waiting.md).
 //
 // # Several buckets, several processes
 //
@@ -42,9 +42,9 @@
 // do not keep others from the wide bucket's. A claim that may go at once in its own bucket does not wait for
 // others at the parent that draw on none of the quotas on which it draws there.
 //
-// With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in one
-// schedule of all processes; each process has its own line. When a server tells one process to wait, all hold. [Outage]
-// says what happens while the store cannot be reached.
+// With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants
+// in one schedule of all processes; each process has its own line. When a server tells one process to wait, all
+// hold. [Outage] says what happens while the store cannot be reached.
 //
 // # Learning from answers
 //
@@ -133,26 +133,26 @@ type Limiter struct {
 	// one of these. One tenant alone never holds the others. Without a Parent, Tenant does nothing.
 	Tenant bool
 
-	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and Forever mean no bound.
-	// If negative, nobody waits: a claim that cannot go at once is refused.
+	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and Forever mean no
+	// bound. If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
 	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause:
-	// a hold, the reset of a server's limit, a quota, or a Store that cannot be reached, or has nothing whatever
-	// it says, once that has lasted as long. It is looked at when a claim is made and whenever something is
-	// learned. A line that moves is waited for, however long it is, or where a Store alone tells of it, for up to
-	// a day, or as long as the claims of 512 processes may take, but a year at most; and so is what only an answer
-	// can end: requests in flight, and a slow start. Zero and Forever mean no bound: the caller knows the quotas,
-	// and has a context; but what a Store alone says is waited for up to a day, or the Per of its quota if that is
-	// longer, after the line of others; holds and statements of a server, too, while no claim goes. (Of a Transport,
-	// for which a server may be anything, zero means two minutes.) If negative, it is zero: claims wait only for
-	// others, and for answers.
+	// a hold, the reset of a server's limit, a quota, or a Store that cannot be reached, or has nothing
+	// whatever it says, once that has lasted as long. It is looked at when a claim is made and whenever
+	// something is learned. A line that moves is waited for, however long it is, or where a Store alone tells
+	// of it, for up to a day, or as long as the claims of 512 processes may take, but a year at most; and so is
+	// what only an answer can end: requests in flight, and a slow start. Zero and Forever mean no bound: the
+	// caller knows the quotas, and has a context; but what a Store alone says is waited for up to a day, or the
+	// Per of its quota if that is longer, after the line of others; holds and statements of a server, too,
+	// while no claim goes. (Of a Transport, for which a server may be anything, zero means two minutes.) If
+	// negative, it is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its
 	// priority or its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit
-	// mean no bound. If negative, nobody waits. Those that wait for nothing but a SlowStart at a server that has
-	// refused nothing do not count, and all but MaxQueue are refused when they come to wait for more.
+	// mean no bound. If negative, nobody waits. Those that wait for nothing but a SlowStart at a server that
+	// has refused nothing do not count, and all but MaxQueue are refused when they come to wait for more.
 	MaxQueue int
 
 	// Aging makes claims more urgent while they wait: for every Aging that a claim has waited, it counts as
@@ -174,18 +174,18 @@ type Limiter struct {
 	// has stated how much it allows, or 256 answers have come. After 250 ms without an answer (5 s after a
 	// refusal, until something is served) one more goes, and the number of those that may be in flight doubles.
 	// It needs callers that use Acquire and Grant.Answered. No claim fails for it unless the server has refused
-	// or held the bucket since that was new or had idled: one that must not wait does not wait for it, one with a
-	// deadline or MaxWait for a quarter of its time, an eighth until something was answered, and MaxQueue counts
-	// who waits for more.
+	// or held the bucket since that was new or had idled: one that must not wait does not wait for it, one with
+	// a deadline or MaxWait for a quarter of its time, an eighth until something was answered, and MaxQueue
+	// counts who waits for more.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If
 	// negative, a bucket never starts slowly because it idled.
 	IdleAfter time.Duration
 
-	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold, with no lock
-	// held; and after Group.Load one for each bucket, with the Group locked: it must not call the Group. If nil,
-	// rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
+	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold, with
+	// no lock held; and after Group.Load one for each bucket, with the Group locked: it must not call the
+	// Group. If nil, rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
 	Rand func() float64
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
@@ -195,7 +195,8 @@ type Limiter struct {
 	// Outcome.Backoff.
 	MaxHold time.Duration
 
-	// Shared says by which Store processes share the Quotas. Zero means that the Quotas are of this Limiter alone.
+	// Shared says by which Store processes share the Quotas. Zero means that the Quotas are of this Limiter
+	// alone.
 	Shared Shared
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
@@ -229,8 +230,8 @@ type Limiter struct {
 	generation  uint64         // of the Group, when l was given its quotas, or l.Parent if that was earlier; enroll and renew, with Group.mu too
 	link        *storeLink     // to the Store; nil if there is none; applyQuotas, once
 
-	// A hold is begun and extended by holdUntil, and by storeLink.holdUntil if the store means the same one by a little
-	// more. One that is long over is forgotten by prepare: so a gate may open.
+	// A hold is begun and extended by holdUntil, and by storeLink.holdUntil if the store means the same one by
+	// a little more. One that is long over is forgotten by prepare: so a gate may open.
 	hold   due.Hold
 	delays due.Bucket // what delays a claim here: hold, server, stack and the lease
 
@@ -248,7 +249,8 @@ type Limiter struct {
 	refusedSince atomic.Int64             // tenants.Since; may be read without the lock
 }
 
-// Shared says how the quotas of a bucket are shared by processes. Without a Store, all other fields must be zero.
+// Shared says how the quotas of a bucket are shared by processes. Without a Store, all other fields must be
+// zero.
 type Shared struct {
 	// Store, if not nil, is where the Quotas live; a nil pointer in it is an error. All processes whose
 	// Limiters have the same Store and the same Name here share the Quotas, and learn what a server
@@ -277,9 +279,9 @@ type Shared struct {
 	// but makes each window longer by SlotLife, and each Burst smaller by what comes back within SlotLife. Zero
 	// or negative means the least that suits all quotas: Per/100, or for a token bucket the time in which a
 	// tenth of its Burst comes back, if that is longer; from 10 ms to a second; and no less than two round
-	// trips. For a window, that is Per/4 at most, and a SlotLife that is set may be Per/2 at most. A call of the
-	// store may take 250 ms; with OutageClosed also as long as a SlotLife that is set, and a second at most: so a
-	// store that is farther away needs both.
+	// trips. For a window, that is Per/4 at most, and a SlotLife that is set may be Per/2 at most. A call of
+	// the store may take 250 ms; with OutageClosed also as long as a SlotLife that is set, and a second at
+	// most: so a store that is farther away needs both.
 	SlotLife time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.
@@ -306,9 +308,9 @@ func (l *Limiter) Validate() (err error) {
 	return err
 }
 
-// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or
-// MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the
-// bucket then starts slowly.
+// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their
+// deadline or MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing. Where
+// SlowStart is set, the bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
 	l, now := l.lockCurrent()
 	defer l.unlock()
@@ -391,8 +393,9 @@ func (l *Limiter) outdated() bool {
 	return l.entry.group != nil && (l.forgotten.Load() || l.generation != l.entry.group.generation.Load())
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by kind; it locks the tree of that
-// bucket, and returns the present, too. If find only looks, that may be a bucket of which nobody else knows.
+// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by kind; it locks the
+// tree of that bucket, and returns the present, too. If find only looks, that may be a bucket of which nobody
+// else knows.
 func (l *Limiter) redirect(of adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at *Limiter, now monotime.Time) {
 	for now = l.lock(); l.isSplit || l.outdated(); now = l.lock() {
 		outdated, forgotten := l.outdated(), l.forgotten.Load()

@@ -60,7 +60,8 @@ func allNews(t *testing.T) []news {
 	}
 }
 
-// Who cannot make it any more is told at that moment: with the bound that it misses, the true cause and the true time.
+// Who cannot make it any more is told at that moment: with the bound that it misses, the true cause and the
+// true time.
 func TestToldWhenItIsKnown(t *testing.T) {
 	for i, row := range allNews(t) {
 		for _, bound := range []error{ErrMaxWait, ErrDeadline, ErrStandstill} {
@@ -113,8 +114,8 @@ func TestToldWhenItIsKnown(t *testing.T) {
 	}
 }
 
-// A long line is not looked at whenever something is learned: what is learned again within a hundredth of a second
-// is told to a thousand at the end of it.
+// A long line is not looked at whenever something is learned: what is learned again within a hundredth of a
+// second is told to a thousand at the end of it.
 func TestALongLineIsLookedAtOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}

@@ -163,8 +163,8 @@ func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
 	})
 }
 
-// TestGroupUpdateClosesNobodyWhoWaits: the buckets of a tree that is made anew take leave of their Stores when nobody waits
-// in them any more, nor in those below: a bucket that is closed refuses who competes in it.
+// TestGroupUpdateClosesNobodyWhoWaits: the buckets of a tree that is made anew take leave of their Stores when
+// nobody waits in them any more, nor in those below: a bucket that is closed refuses who competes in it.
 func TestGroupUpdateClosesNobodyWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var above store.Store
@@ -202,8 +202,8 @@ func TestGroupUpdateClosesNobodyWhoWaits(t *testing.T) {
 	})
 }
 
-// Where the quotas of a Parent change so that those below it cannot live in their Stores any more, Update says so;
-// and so it does for a tree that is made anew.
+// Where the quotas of a Parent change so that those below it cannot live in their Stores any more, Update says
+// so; and so it does for a tree that is made anew.
 func TestGroupUpdateChecksStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		per := time.Second

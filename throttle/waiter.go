@@ -65,8 +65,8 @@ func (w *waiter) Flow() string { return w.flow.name }
 // Row is the index of the waiter's priority.
 func (w *waiter) Row() int { return w.priority.index() }
 
-// wait blocks until w is granted, and copies the grant to g; or until w is refused, which it is when its bounds end it;
-// or until its context or cancel channel ends.
+// wait blocks until w is granted, and copies the grant to g; or until w is refused, which it is when its bounds
+// end it; or until its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	for {
 		switch w.done.WaitOr(w.left, ctx.Done(), w.cancel) {
@@ -120,8 +120,8 @@ func (w *waiter) pass(now monotime.Time) (passes bool) {
 	return passes
 }
 
-// onlyStarts reports whether w, which is in no line, would wait there for nothing but a slow start at a server that has
-// refused nothing; if it would wait for more at such a server, d is for what.
+// onlyStarts reports whether w, which is in no line, would wait there for nothing but a slow start at a server
+// that has refused nothing; if it would wait for more at such a server, d is for what.
 func (w *waiter) onlyStarts(now monotime.Time) (d delay, only bool) {
 	if !w.l.server.Lenient() {
 		return d, false
@@ -198,8 +198,8 @@ func (w *waiter) refuse(now monotime.Time, err error) {
 	w.l.advance(now)
 }
 
-// project returns when w would go if ahead went before it. If ahead is nil, w is not in line, and those with a better
-// rank go before it. If nothing changes, w does not go before that.
+// project returns when w would go if ahead went before it. If ahead is nil, w is not in line, and those with a
+// better rank go before it. If nothing changes, w does not go before that.
 func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 	d.At = now
 	before := cmp.Or(ahead, &predecessors{})
@@ -270,8 +270,9 @@ func (w *waiter) blocked(now monotime.Time, d *delay) {
 	}
 }
 
-// unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
-// or of a bucket above it, or with a unit of the costs. It returns that bucket, too; l if nothing is wrong.
+// unfit returns why the claim cannot be granted, however long it waits: something is wrong with the
+// configuration of l or of a bucket above it, or with a unit of the costs. It returns that bucket, too; l if
+// nothing is wrong.
 func (l *Limiter) unfit(need *need) (*Limiter, error) {
 	for b := l; b != nil; b = b.Parent {
 		if b.invalid != nil {
@@ -308,7 +309,8 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 	return nil
 }
 
-// standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what for.
+// standstill reports whether one token waits for longer than MaxStandstill, with nobody ahead. Then d is what
+// for.
 func (w *waiter) standstill(now monotime.Time, d *delay) (beyond bool) {
 	one := due.Claim{Demand: w.One(), Kind: w.Kind, Urgent: w.Urgent, To: w.To}
 	for b := w.l; b != nil; b = b.Parent {

@@ -365,8 +365,9 @@ func waitsAddUp(t *testing.T, seed uint64) {
 	}
 }
 
-// waitsFor is what those of a row wait for in l, by the definition: what the first of them waits for that cannot go and
-// keeps them from going; or if that one stands in the line above, what those wait for who stand there.
+// waitsFor is what those of a row wait for in l, by the definition: what the first of them waits for that
+// cannot go and keeps them from going; or if that one stands in the line above, what those wait for who stand
+// there.
 func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 	for _, w := range l.line.Heads(new([priorities]*waiter)) {
 		if w.top() != l {
@@ -384,7 +385,8 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 	panic("nobody waits")
 }
 
-// TestWaitsAgainstTheDefinition looks every 10 ms at what each claim waits for. All that happens does so between looks.
+// TestWaitsAgainstTheDefinition looks every 10 ms at what each claim waits for. All that happens does so
+// between looks.
 func TestWaitsAgainstTheDefinition(t *testing.T) {
 	for seed := range seeds(10) {
 		synctest.Test(t, func(t *testing.T) { waitsByDefinition(t, seed) })

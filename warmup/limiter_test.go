@@ -551,7 +551,8 @@ func BenchmarkLimiterWait(b *testing.B) {
 	})
 }
 
-// TestLimiterAllowDoesNotOvertake: at the instant at which a caller in line is due, what is there is that caller's.
+// TestLimiterAllowDoesNotOvertake: at the instant at which a caller in line is due, what is there is that
+// caller's.
 func TestLimiterAllowDoesNotOvertake(t *testing.T) {
 	for range 100 { // since Go draws lots which of the two comes first
 		synctest.Test(t, func(t *testing.T) {

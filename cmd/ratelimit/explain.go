@@ -178,7 +178,8 @@ func areOrIs(n int64) string {
 	return "are"
 }
 
-// lasting says how long d is, without what nobody wants to read: several whole days as "31 days", not as "744h0m0s".
+// lasting says how long d is, without what nobody wants to read: several whole days as "31 days", not as
+// "744h0m0s".
 func lasting(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

@@ -52,8 +52,8 @@ func parseHead(text string) ([]answer, error) {
 	return []answer{r.answer}, nil
 }
 
-// inPairs reports whether each value of a head is on the line after its name, as Chrome copies them. If that line is
-// folded, or a header itself, the first one only has no value on its own line, or none.
+// inPairs reports whether each value of a head is on the line after its name, as Chrome copies them. If that
+// line is folded, or a header itself, the first one only has no value on its own line, or none.
 func inPairs(text string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	second, _, _ := strings.Cut(rest, "\n")
@@ -118,8 +118,8 @@ func (r *headReader) begin(code string) error {
 	return nil
 }
 
-// isOfCurl reports whether a line is what curl -v prints beside the answer: what it does, the request, and how much it
-// read.
+// isOfCurl reports whether a line is what curl -v prints beside the answer: what it does, the request, and how
+// much it read.
 func isOfCurl(line string) bool {
 	for _, prefix := range [...]string{"* ", "> ", "{ [", "} ["} {
 		if strings.HasPrefix(line, prefix) {
@@ -138,7 +138,8 @@ func isOfChrome(name string) bool {
 	return false
 }
 
-// receivedAt returns when an answer arrived that may have been recorded a while ago: at its Date, if it has one.
+// receivedAt returns when an answer arrived that may have been recorded a while ago: at its Date, if it has
+// one.
 func receivedAt(h http.Header, now time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		return date
@@ -166,8 +167,8 @@ type har struct {
 	} `json:"log"`
 }
 
-// parseHAR reads the answers of a HAR file: of each host the last one that says something of limits, in the order of
-// the first ones.
+// parseHAR reads the answers of a HAR file: of each host the last one that says something of limits, in the
+// order of the first ones.
 func parseHAR(text []byte) ([]answer, error) {
 	var file har
 	if err := json.Unmarshal(text, &file); err != nil {

@@ -1,13 +1,13 @@
-// Ratelimit says in plain words what an answer tells of rate limits: what the server allows, when it comes back, which
-// quota text of pacer says the same, what read each header, and which headers nothing understood.
+// Ratelimit says in plain words what an answer tells of rate limits: what the server allows, when it comes
+// back, which quota text of pacer says the same, what read each header, and which headers nothing understood.
 //
 //	curl -sI https://api.github.com/ | go run github.com/gopacer/pacer/cmd/ratelimit
 //	go run github.com/gopacer/pacer/cmd/ratelimit https://api.github.com/
 //	go run github.com/gopacer/pacer/cmd/ratelimit session.har
 //
-// It reads the head of an answer, as curl -sI, -si and -v print it and as browsers show it, or a HAR file, as browsers
-// save it, from a file or from standard input. A URL is asked once, without following redirects. Nothing is sent
-// anywhere else.
+// It reads the head of an answer, as curl -sI, -si and -v print it and as browsers show it, or a HAR file, as
+// browsers save it, from a file or from standard input. A URL is asked once, without following redirects.
+// Nothing is sent anywhere else.
 package main
 
 import (

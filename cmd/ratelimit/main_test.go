@@ -139,7 +139,8 @@ func TestCached(t *testing.T) {
 	}
 }
 
-// TestRedundant: what another header says already is understood, as GitHub's X-RateLimit-Used beside what is left.
+// TestRedundant: what another header says already is understood, as GitHub's X-RateLimit-Used beside what is
+// left.
 func TestRedundant(t *testing.T) {
 	const github = "HTTP/2 200\nx-ratelimit-limit: 60\nx-ratelimit-remaining: 59\nx-ratelimit-reset: 30\n"
 	got, err := explained(t, nil, github+"x-ratelimit-used: 1\n")
@@ -175,7 +176,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestSiblings names what belongs to a header that is read, as far as its name tells: who looks for the limit finds it.
+// TestSiblings names what belongs to a header that is read, as far as its name tells: who looks for the limit
+// finds it.
 func TestSiblings(t *testing.T) {
 	const left = "HTTP/2 200\nx-acme-calls-left: 99\n"
 	for in, want := range map[string]string{
@@ -268,7 +270,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestHostile has control characters and what else a terminal obeys in all that others chose: none of it is printed.
+// TestHostile has control characters and what else a terminal obeys in all that others chose: none of it is
+// printed.
 func TestHostile(t *testing.T) {
 	const evil = "\x1b[2J\x07\u202e\xff"
 	for _, in := range []string{

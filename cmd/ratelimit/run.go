@@ -98,7 +98,8 @@ func read(from string, in io.Reader) ([]answer, error) {
 	return all, nil
 }
 
-// decode returns a text in UTF-8, also if it is one in UTF-16, which the redirections of Windows PowerShell write.
+// decode returns a text in UTF-8, also if it is one in UTF-16, which the redirections of Windows PowerShell
+// write.
 func decode(text []byte) []byte {
 	var order binary.ByteOrder
 	switch {

@@ -18,8 +18,8 @@ const (
 	pile    = 7  // from one dot of a pile to the next
 )
 
-// style has colors for light and for dark screens. The drawing has its own background, so that it can be read on any
-// page.
+// style has colors for light and for dark screens. The drawing has its own background, so that it can be read
+// on any page.
 const style = `<style>
 svg{color:#0969da}
 text{font:13px system-ui,sans-serif;fill:#59636e}

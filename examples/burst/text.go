@@ -27,8 +27,8 @@ func intro() string {
 	return title() + "\n" + strings.Join(story(), "\n") + "\n(A colon is two dots.)\n"
 }
 
-// text draws the requests that went at each step as a pile of dots. A step has two columns: one for the line where
-// a window of the clock begins, and one for the pile.
+// text draws the requests that went at each step as a pile of dots. A step has two columns: one for the line
+// where a window of the clock begins, and one for the pile.
 func text(ws []*way) string {
 	var b strings.Builder
 	for _, w := range ws {
@@ -43,7 +43,8 @@ func text(ws []*way) string {
 	return b.String() + axis()
 }
 
-// line draws one line of all piles, up to two dots of each. Low is how many dots of a pile are in the lines below.
+// line draws one line of all piles, up to two dots of each. Low is how many dots of a pile are in the lines
+// below.
 func line(counts []int, low int) string {
 	dots := []string{" ", ".", ":"}
 	var b strings.Builder

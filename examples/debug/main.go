@@ -2,7 +2,8 @@
 // URL; open it in a browser, and press Enter in the terminal to end it. Meanwhile it calls five services with
 // different limits, which run in the same process:
 //
-//   - api.example.com admits 40 requests in 10 seconds, and says so: when none is left, requests wait for the reset.
+//   - api.example.com admits 40 requests in 10 seconds, and says so: when none is left, requests wait for the
+//     reset.
 //   - search.example.com refuses what is too much with Retry-After, and holds everybody back.
 //   - chat.example.com has a configured quota for each channel, and one for all of them.
 //   - flaky.example.com answers one request in four with 503: see the retry budget.

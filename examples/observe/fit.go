@@ -142,7 +142,8 @@ func counted(answers []answer, span time.Duration) []candidate {
 	return candidates(span, any, fixed, clock, false)
 }
 
-// candidates returns the ways to count in a span: in any, in one that begins with a request, in one of the clock.
+// candidates returns the ways to count in a span: in any, in one that begins with a request, in one of the
+// clock.
 func candidates(span time.Duration, any, fixed, clock int, stated bool) []candidate {
 	return []candidate{
 		{quota.Quota{N: int64(any), Per: span}, &pacertest.SlidingLog{Limit: any, Window: span}, stated, 0},

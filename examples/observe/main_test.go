@@ -14,8 +14,8 @@ import (
 )
 
 // The report of the program as it stands, in virtual time. Which of the requests that are sent at once wait is
-// a matter of chance: of 600 runs in which goroutines took turns at random, 46 to 60 refusals would have been saved, 52
-// on average.
+// a matter of chance: of 600 runs in which goroutines took turns at random, 46 to 60 refusals would have been
+// saved, 52 on average.
 func TestReport(t *testing.T) {
 	want := regexp.MustCompile(`^For 6s, a client sends 20 requests every 600ms. pacer only looks on.
 

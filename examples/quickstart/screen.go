@@ -75,7 +75,8 @@ func (s *screen) print(lines []string) {
 	}
 }
 
-// intro says what the program does: to which servers how many requests go, from so many at a time by each client.
+// intro says what the program does: to which servers how many requests go, from so many at a time by each
+// client.
 func (s *screen) intro(kinds []kind, requests, callers int) {
 	s.print(intro(kinds, requests, callers))
 }

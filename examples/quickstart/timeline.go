@@ -51,7 +51,8 @@ func row(name, drawn string) string {
 	return strings.TrimRight(fmt.Sprintf("%-*s%s", margin, name, drawn), " ")
 }
 
-// slotFor returns the shortest slot, a multiple of 10 ms, of which so many slots cover all instants from 0 to d.
+// slotFor returns the shortest slot, a multiple of 10 ms, of which so many slots cover all instants from 0 to
+// d.
 func slotFor(d time.Duration, slots int) time.Duration {
 	const step = 10 * time.Millisecond
 	return d.Truncate(time.Duration(slots)*step)/time.Duration(slots) + step

@@ -1,4 +1,5 @@
-// Package attempt hands one request to a RoundTripper, within a time, and holds the RoundTripper to its contract.
+// Package attempt hands one request to a RoundTripper, within a time, and holds the RoundTripper to its
+// contract.
 //
 // In come a RoundTripper and a request; out comes either an answer with a body or an error. The package knows
 // nothing of buckets, of what an answer says, and of further attempts.
@@ -27,7 +28,8 @@ func Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Answered reports whether what a RoundTripper has returned is an answer, as nearly always, and needs no correction.
+// Answered reports whether what a RoundTripper has returned is an answer, as nearly always, and needs no
+// correction.
 func Answered(resp *http.Response, err error) bool {
 	return err == nil && resp != nil && resp.Body != nil
 }
@@ -93,7 +95,8 @@ func Instead(req *http.Request, answer func(*http.Request) (*http.Response, erro
 	return resp, err
 }
 
-// ContextError returns the cause for which a context has ended. errors.Is finds the Err of the context in it, too.
+// ContextError returns the cause for which a context has ended. errors.Is finds the Err of the context in it,
+// too.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

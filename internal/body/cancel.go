@@ -37,8 +37,8 @@ type Exchange struct {
 	answer part
 }
 
-// Answered takes the answer, and wraps its body. If that can be written to, it still can; and it has ended only when
-// it is closed, since the caller may write when the server has ended what it sends.
+// Answered takes the answer, and wraps its body. If that can be written to, it still can; and it has ended only
+// when it is closed, since the caller may write when the server has ended what it sends.
 func (e *Exchange) Answered(resp *http.Response) {
 	if !Has(e.sent, resp) {
 		e.end()

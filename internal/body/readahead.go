@@ -15,19 +15,20 @@ import (
 // is wrong are shorter.
 const aheadLimit = 64 << 10
 
-// errLeft is the error of a body whose Read has panicked, or has ended its goroutine, when it is read once more.
+// errLeft is the error of a body whose Read has panicked, or has ended its goroutine, when it is read once
+// more.
 var errLeft = errors.New("pacer: a Read of the body has not returned")
 
 // errLost is the error of a body whose rest was given up.
 var errLost = fmt.Errorf("pacer: the rest of the answer was not kept while its request waited: %w", io.ErrUnexpectedEOF)
 
-// lookTime bounds how long Peek takes. A page that is written at once comes at once; one that takes longer is streamed,
-// or stalls.
+// lookTime bounds how long Peek takes. A page that is written at once comes at once; one that takes longer is
+// streamed, or stalls.
 const lookTime = time.Second
 
-// Peek reads up to n bytes of a body, for up to lookTime, but not after ctx has ended, and not after until unless that
-// is zero. It returns then also if a Read blocks: the bytes that have come, and a body that returns all of b, these
-// bytes included.
+// Peek reads up to n bytes of a body, for up to lookTime, but not after ctx has ended, and not after until
+// unless that is zero. It returns then also if a Read blocks: the bytes that have come, and a body that returns
+// all of b, these bytes included.
 func Peek(ctx context.Context, b io.ReadCloser, n int, until time.Time) (begin []byte, whole io.ReadCloser) {
 	d := lookTime
 	if !until.IsZero() {
@@ -43,11 +44,11 @@ func Peek(ctx context.Context, b io.ReadCloser, n int, until time.Time) (begin [
 // ReadAhead returns a body that returns all of b, and reads up to aheadLimit bytes of b in a goroutine. It
 // is for an answer that may still be returned while its request waits, but that should not hold a
 // connection meanwhile: the request may wait in line for another request of this process, and that one for
-// the connection. If b is longer than aheadLimit, its connection stays in use. What has come can be read at once,
-// while the goroutine waits for more. ReadAhead returns a body of its own as it is.
+// the connection. If b is longer than aheadLimit, its connection stays in use. What has come can be read at
+// once, while the goroutine waits for more. ReadAhead returns a body of its own as it is.
 //
-// If frees is set, b holds its connection for lookTime at most, unless somebody reads: what is longer, or comes later,
-// is lost, and a Read says so.
+// If frees is set, b holds its connection for lookTime at most, unless somebody reads: what is longer, or comes
+// later, is lost, and a Read says so.
 func ReadAhead(b io.ReadCloser, frees bool) io.ReadCloser {
 	a, ok := b.(*ahead)
 	if !ok {
@@ -65,11 +66,12 @@ func readAhead(b io.ReadCloser, n int) *ahead {
 	return a
 }
 
-// ahead is a body whose beginning is read by a goroutine. The goroutine ends when it has read that much, and when the
-// body has ended or is closed. Close does not wait for it, and nor does a Read after Close.
+// ahead is a body whose beginning is read by a goroutine. The goroutine ends when it has read that much, and
+// when the body has ended or is closed. Close does not wait for it, and nor does a Read after Close.
 //
-// A panic of a Read in the goroutine is handed on to the goroutine that reads or closes the ahead, where it would
-// have been without one; and so is a runtime.Goexit. If the ahead is closed already, the panic goes its way.
+// A panic of a Read in the goroutine is handed on to the goroutine that reads or closes the ahead, where it
+// would have been without one; and so is a runtime.Goexit. If the ahead is closed already, the panic goes its
+// way.
 type ahead struct {
 	rest    io.ReadCloser
 	news    chan struct{} // has an element if something was read since the reader has looked; it has room for one
@@ -88,8 +90,8 @@ type ahead struct {
 	escape *escape // of a Read, or of Close in closeWithin; nil if both have returned, or if it was handed on
 }
 
-// escape is how a function that did not return has ended: it has panicked with a value, or, if that is nil, has ended
-// its goroutine.
+// escape is how a function that did not return has ended: it has panicked with a value, or, if that is nil, has
+// ended its goroutine.
 type escape struct{ value any }
 
 // fill reads up to n bytes.

@@ -103,8 +103,8 @@ func (b *stalled) Read(p []byte) (int, error) {
 
 func (b *stalled) Close() error { b.closes.Add(1); return nil }
 
-// A look at a body that stalls ends after a second, with the context, and at the instant that it is given, whichever
-// comes first. What has come is returned, and the rest can still be read.
+// A look at a body that stalls ends after a second, with the context, and at the instant that it is given,
+// whichever comes first. What has come is returned, and the rest can still be read.
 func TestPeekAtAStall(t *testing.T) {
 	for name, test := range map[string]struct {
 		context, until time.Duration // after which they end; zero means never
@@ -144,8 +144,8 @@ func TestPeekAtAStall(t *testing.T) {
 	}
 }
 
-// What is read ahead can be read when it is there, before the rest is. Close does not wait for a Read that does not
-// return, nor does a Read that waits for it.
+// What is read ahead can be read when it is there, before the rest is. Close does not wait for a Read that does
+// not return, nor does a Read that waits for it.
 func TestReadAheadOfAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &stalled{Reader: strings.NewReader("text"), free: make(chan struct{})}
@@ -185,8 +185,8 @@ func TestReadAheadIsBounded(t *testing.T) {
 	})
 }
 
-// An answer that frees its connection is closed when as much was read as is kept, or after lookTime; what was read can
-// be read, and then comes an error. Who reads before that gets all of it. It is closed once.
+// An answer that frees its connection is closed when as much was read as is kept, or after lookTime; what was
+// read can be read, and then comes an error. Who reads before that gets all of it. It is closed once.
 func TestReadAheadFrees(t *testing.T) {
 	long := strings.Repeat("x", 2*aheadLimit)
 	for name, test := range map[string]struct {
@@ -248,7 +248,8 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// A panic of a Read, and a runtime.Goexit, reach who reads the body or closes it: once, and behind what came before.
+// A panic of a Read, and a runtime.Goexit, reach who reads the body or closes it: once, and behind what came
+// before.
 func TestReadAheadOfAPanic(t *testing.T) {
 	for how, spring := range map[string]func(){"panics": func() { panic("oops") }, "exits": runtime.Goexit} {
 		for name, use := range map[string]func(b io.ReadCloser) string{
@@ -285,8 +286,8 @@ func TestReadAheadOfAPanic(t *testing.T) {
 	}
 }
 
-// A Read that returns more bytes than it was given room for, or fewer than none, is a panic of whoever reads the body, as
-// it is for the readers of the standard library.
+// A Read that returns more bytes than it was given room for, or fewer than none, is a panic of whoever reads
+// the body, as it is for the readers of the standard library.
 func TestReadAheadOfAWrongCount(t *testing.T) {
 	for _, count := range []int{-1, 1 << 20} {
 		for name, use := range map[string]func(b io.ReadCloser){

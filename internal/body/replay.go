@@ -117,8 +117,8 @@ func (b *Replay) record(r *replayReader, p []byte, err error) {
 
 // Finish says that there will be no other attempt. The source is closed when the last reader is closed,
 // which may be later: a server may answer while the body is still being sent. If the request has failed, nobody
-// waits for that: net/http does not close a reader that it has got from GetBody, if the request is canceled before
-// it sends that. Of a nil Replay, Finish does nothing.
+// waits for that: net/http does not close a reader that it has got from GetBody, if the request is canceled
+// before it sends that. Of a nil Replay, Finish does nothing.
 func (b *Replay) Finish(failed bool) {
 	if b == nil {
 		return

@@ -31,8 +31,9 @@ type Delays struct {
 	backOff backoff.Sequence
 }
 
-// Next returns the delay after n failures. Resp is the answer at hand, nil if there is none. If there is to be no other
-// attempt, ok is false; asked reports whether that is so since the server asks for a delay over what mayWait allows.
+// Next returns the delay after n failures. Resp is the answer at hand, nil if there is none. If there is to be
+// no other attempt, ok is false; asked reports whether that is so since the server asks for a delay over what
+// mayWait allows.
 func (d *Delays) Next(p *Policy, n int, resp *http.Response, mayWait func(time.Duration) bool) (delay time.Duration, ok, asked bool) {
 	if p.NewSequence != nil && d.backOff == nil {
 		if d.backOff = p.NewSequence(); d.backOff != nil {

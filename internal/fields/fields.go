@@ -15,10 +15,12 @@ import (
 	"time"
 )
 
-// ErrInvalid is what errors.Is finds in an error about a configuration or a request that can never work as it is.
+// ErrInvalid is what errors.Is finds in an error about a configuration or a request that can never work as it
+// is.
 var ErrInvalid = errors.New("invalid configuration or request")
 
-// Invalid returns err, of the same text, as an error in which errors.Is finds ErrInvalid too; nil if err is nil.
+// Invalid returns err, of the same text, as an error in which errors.Is finds ErrInvalid too; nil if err is
+// nil.
 func Invalid(err error) error {
 	if err == nil {
 		return nil
@@ -58,8 +60,8 @@ func bareNumbers(v reflect.Value, least time.Duration) (sentences []string) {
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// BareNumber returns what is wrong with a duration above zero and below least, and nothing of another one. Whole
-// microseconds were written with a unit, most probably.
+// BareNumber returns what is wrong with a duration above zero and below least, and nothing of another one.
+// Whole microseconds were written with a unit, most probably.
 func BareNumber(d, least time.Duration) string {
 	switch {
 	case d <= 0 || d >= least:
@@ -70,9 +72,9 @@ func BareNumber(d, least time.Duration) string {
 	return fmt.Sprintf("%v, want %v or more: a number alone is in nanoseconds, %d * time.Second in seconds", d, least, int64(d))
 }
 
-// SetWithout returns a sentence for each field of a group, or of one to which group points, that is set, although the
-// field that all others need is not. Prefix stands before the names of the fields. The field that is needed is not set
-// either if a nil pointer is in it.
+// SetWithout returns a sentence for each field of a group, or of one to which group points, that is set,
+// although the field that all others need is not. Prefix stands before the names of the fields. The field that
+// is needed is not set either if a nil pointer is in it.
 func SetWithout(prefix string, group any, needed string) (sentences []string) {
 	v := reflect.Indirect(reflect.ValueOf(group))
 	if !v.FieldByName(needed).IsZero() {

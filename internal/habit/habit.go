@@ -18,9 +18,9 @@ import (
 // ofHeaders has what package headers keeps for this one.
 var ofHeaders = headers.Inside(inside.Key{})
 
-// A Habit reads answers of one server that come fast, one after the other: it remembers which of their headers speak of
-// limits, and looks those up, instead of at all headers. For answers that are no errors; an error is to be read by
-// [headers.Reader.Append], as a whole.
+// A Habit reads answers of one server that come fast, one after the other: it remembers which of their headers
+// speak of limits, and looks those up, instead of at all headers. For answers that are no errors; an error is
+// to be read by [headers.Reader.Append], as a whole.
 //
 // A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if
 // one of those is missing, and if there are more or fewer headers in all. In any case it looks after 15 and

@@ -208,7 +208,8 @@ func TestHabitCountsAnswersOnce(t *testing.T) {
 	}
 }
 
-// TestHabitByTime: a look that comes by number does not put off the one that is due 10 ms after the latest of its kind.
+// TestHabitByTime: a look that comes by number does not put off the one that is due 10 ms after the latest of
+// its kind.
 func TestHabitByTime(t *testing.T) {
 	usual, news := fields("Server", "x", "X-Other", "1"), fields("Retry-After", "3", "X-Other", "1")
 	var h Habit

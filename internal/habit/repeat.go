@@ -50,7 +50,8 @@ const (
 	numberWithin                // a number between two texts
 )
 
-// longestText is how many bytes of a header a Repeat keeps, to compare it with others: to state a limit takes no more.
+// longestText is how many bytes of a header a Repeat keeps, to compare it with others: to state a limit takes
+// no more.
 const longestText = 512
 
 // fitToKeep reports whether a header that speaks of limits has one value, which is not too long, and says what

@@ -2,7 +2,8 @@
 // "api.example.com" and "API.example.com:443" have one bucket, and finding it by its key, or by the pattern
 // that matches, costs much more than recognizing how a request writes its URL.
 //
-// In come URLs and what belongs to them; out comes what belongs to a URL. The package does not know what that is.
+// In come URLs and what belongs to them; out comes what belongs to a URL. The package does not know what that
+// is.
 package hosts
 
 import (
@@ -12,7 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// Hosts remembers what belongs to up to 256 hosts. The zero Hosts remembers nothing yet. It is safe for concurrent use.
+// Hosts remembers what belongs to up to 256 hosts. The zero Hosts remembers nothing yet. It is safe for
+// concurrent use.
 type Hosts[V any] struct {
 	last  atomic.Pointer[host[V]] // of the request before
 	slots [256]atomic.Pointer[host[V]]

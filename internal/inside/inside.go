@@ -36,5 +36,6 @@ const (
 // Left is how much remains of each limit that an answer stated, in their order, of four at most.
 type Left [4]int
 
-// Mark stands for the limits that an answer stated. Each has an address of its own, and nothing else is known of it.
+// Mark stands for the limits that an answer stated. Each has an address of its own, and nothing else is known
+// of it.
 type Mark struct{ _ byte }

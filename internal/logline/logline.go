@@ -1,4 +1,5 @@
-// Package logline writes what happened to requests to a log: few lines, and nothing in them that a log should not have.
+// Package logline writes what happened to requests to a log: few lines, and nothing in them that a log should
+// not have.
 //
 // In comes what hooks are told; out come lines. Of one kind, and about buckets of one label, at most one a
 // second is written; the next one says how many were left out. A line has the method and the label, what a
@@ -234,8 +235,8 @@ func waited(wait time.Duration, waits []throttle.Wait) []slog.Attr {
 	return []slog.Attr{slog.Duration("wait", wait), slog.String("cause", string(waits[0].Cause)), text("quota", waits[0].Quota)}
 }
 
-// byLabel returns waits with one for each label, cause and quota, the longest first: a line tells buckets of one
-// label not apart.
+// byLabel returns waits with one for each label, cause and quota, the longest first: a line tells buckets of
+// one label not apart.
 func byLabel(each []throttle.Wait) []throttle.Wait {
 	each = slices.Clone(each)
 	for i := range each {
@@ -286,8 +287,8 @@ var advice = map[throttle.Cause]string{
 	throttle.CauseStoreNotReached: "the store of the quotas cannot be reached",
 }
 
-// notAgain says what to change if a request is not sent again for a reason that does not say it, and has no error
-// behind it.
+// notAgain says what to change if a request is not sent again for a reason that does not say it, and has no
+// error behind it.
 var notAgain = map[string]string{
 	"refusals": "the server refused it more than MaxRefusals times: do others use its limit, too?",
 	"hint":     "the server asks for a longer wait than MaxStandstill or MaxWait allows",

@@ -42,7 +42,8 @@ func TestDefaultLogger(t *testing.T) {
 	}
 }
 
-// Where a field of the request or of the Transport would have had it sent again, or others are why not, a line says so.
+// Where a field of the request or of the Transport would have had it sent again, or others are why not, a line
+// says so.
 func TestAdviceWhereARequestIsNotSentAgain(t *testing.T) {
 	for reason, want := range map[string]string{
 		"method":   `advice="it may have been carried out: if a second one does no harm, see Call.Idempotent and Retry.IdempotencyKey"`,
@@ -167,7 +168,8 @@ func TestLabelsAreBounded(t *testing.T) {
 		b.Reset()
 		time.Sleep(time.Second)
 		l.Answered(request(t, "new"), true, 429, 0)
-		// In a round, one line of each of the first labels and none of the others; in the next two, none at all.
+		// In a round, one line of each of the first labels and none of the others; in the next two, none at
+		// all.
 		if want := fmt.Sprintf("level=WARN msg=\"pacer: request refused by the server\" method=GET bucket=new status=429 left_out_of_others=%d\n", 5*most); b.String() != want {
 			t.Errorf("got %s, want %s", b.String(), want)
 		}

@@ -123,8 +123,8 @@ func eachMethod(pattern string) (patterns []string) {
 	return patterns
 }
 
-// instead returns the pattern that was meant, as the end of an error: without its scheme, its port and the dot behind
-// its host, and in lower case. It returns nothing if that is no pattern either.
+// instead returns the pattern that was meant, as the end of an error: without its scheme, its port and the dot
+// behind its host, and in lower case. It returns nothing if that is no pattern either.
 func instead(pattern string) string {
 	if scheme, rest, ok := strings.Cut(pattern, "://"); ok {
 		method := ""
@@ -237,8 +237,9 @@ func HostOnly(pattern string) (host string, ok bool) {
 	return host, path == "" && !strings.ContainsAny(host, " \t")
 }
 
-// Hostname returns the host of u by which a request is looked up: as of ASCII, without a port, without the dot behind
-// it that makes a name absolute, and without the brackets around an IPv6 address, which is in its shortest form.
+// Hostname returns the host of u by which a request is looked up: as of ASCII, without a port, without the dot
+// behind it that makes a name absolute, and without the brackets around an IPv6 address, which is in its
+// shortest form.
 func Hostname(u *url.URL) string {
 	if IsPlain(u.Host) {
 		return u.Host
@@ -269,8 +270,8 @@ func ASCII(host string) string {
 	return cmp.Or(sent, host)
 }
 
-// IsPlain reports whether the host of a URL is its Hostname already, as nearly each is: it has no character in upper
-// case, no port, no bracket, no dot behind it, and is ASCII.
+// IsPlain reports whether the host of a URL is its Hostname already, as nearly each is: it has no character in
+// upper case, no port, no bracket, no dot behind it, and is ASCII.
 func IsPlain(host string) bool {
 	for i := range len(host) {
 		if c := host[i]; 'A' <= c && c <= 'Z' || c == ':' || c == '[' || c >= utf8.RuneSelf {

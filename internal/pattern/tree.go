@@ -61,8 +61,8 @@ func (n *node[T]) literal(segment string) *node[T] {
 	return next
 }
 
-// find returns the entry of the most specific pattern for a method and an escaped path that begins with a slash; nil if
-// there is none.
+// find returns the entry of the most specific pattern for a method and an escaped path that begins with a
+// slash; nil if there is none.
 func (ps paths[T]) find(method, escaped string) *entry[T] {
 	if ps == nil {
 		return nil

@@ -18,8 +18,8 @@ type Payment struct {
 	next    *Payment // got by another owner for the same request; nil if there is none
 }
 
-// New returns a Payment that owner got in the bucket l, beside the next of other owners. It is given back when ctx, the
-// context of the request, ends.
+// New returns a Payment that owner got in the bucket l, beside the next of other owners. It is given back when
+// ctx, the context of the request, ends.
 func New(ctx context.Context, owner any, l *throttle.Limiter, g *throttle.Grant, next *Payment) *Payment {
 	p := &Payment{owner: owner, limiter: l, grant: g, next: next}
 	p.stop = context.AfterFunc(ctx, p.giveBack)

@@ -26,7 +26,8 @@ const separator = "\x00"
 // of pattern.ASCII, without the port that the scheme implies and the dot behind a name.
 func Host(u *url.URL) string { return authority(u) }
 
-// Tenants returns the key of the bucket of a host whose requests have tenants, of which one may be the empty one.
+// Tenants returns the key of the bucket of a host whose requests have tenants, of which one may be the empty
+// one.
 func Tenants(u *url.URL) string { return authority(u) + separator }
 
 // Tenant returns the key of the bucket of a tenant, below that of Tenants. No pattern is like it.
@@ -126,8 +127,8 @@ func (b Bucket) Public() string {
 	return label
 }
 
-// maxPart is how many bytes of a label are of the host, and how many of the pattern. A name of DNS has 253 at most
-// (RFC 1035 section 2.3.4).
+// maxPart is how many bytes of a label are of the host, and how many of the pattern. A name of DNS has 253 at
+// most (RFC 1035 section 2.3.4).
 const maxPart = 255
 
 // label returns the label that has some text for the tenant, and some text for each other part.
@@ -148,9 +149,9 @@ func (b Bucket) label(tenant, part func(string) string) string {
 	return label
 }
 
-// Shared returns the label by which processes share the bucket in a Store. Different buckets have different ones: it is
-// as Label, but with a long digest in place of the tenant, with "{...}" after the value of a wildcard "{x...}", and, if
-// something in it is long or cannot be seen, with a long digest of all at its end.
+// Shared returns the label by which processes share the bucket in a Store. Different buckets have different
+// ones: it is as Label, but with a long digest in place of the tenant, with "{...}" after the value of a
+// wildcard "{x...}", and, if something in it is long or cannot be seen, with a long digest of all at its end.
 func (b Bucket) Shared() string {
 	if strings.HasSuffix(b.Pattern, "...}") {
 		b.Values += "{...}" // without this, "/{x...}" for "/a%2Fb" would have the label of "/{a}/{b}" for "/a/b"

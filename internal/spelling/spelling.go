@@ -1,9 +1,10 @@
-// Package spelling finds the word that was meant by one that is nearly the same: the unit of a quota, by "token"
-// beside "tokens". A cost in the wrong unit would draw on nothing.
+// Package spelling finds the word that was meant by one that is nearly the same: the unit of a quota, by
+// "token" beside "tokens". A cost in the wrong unit would draw on nothing.
 //
-// Two words are nearly the same if they differ in nothing but case, blanks, the marks '-', '_' and '.', or a plural; or
-// by one letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more
-// (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
+// Two words are nearly the same if they differ in nothing but case, blanks, the marks '-', '_' and '.', or a
+// plural; or by one letter that is inserted, removed, replaced or swapped with the next in a part of four
+// letters or more (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and
+// "tier2".
 package spelling
 
 import (
@@ -14,9 +15,9 @@ import (
 	"unicode/utf8"
 )
 
-// Meant returns the quota that unit was probably meant for: of tells its unit, by name, and whether it is a limit, since
-// one that is none ("no limit of PutRecords") is meant by nobody. Meant returns nil if there is no such quota, or if a
-// quota, be it no limit, has unit itself.
+// Meant returns the quota that unit was probably meant for: of tells its unit, by name, and whether it is a
+// limit, since one that is none ("no limit of PutRecords") is meant by nobody. Meant returns nil if there is no
+// such quota, or if a quota, be it no limit, has unit itself.
 func Meant[Q any](unit string, quotas []Q, of func(*Q) (unit string, limits bool)) *Q {
 	for i := range quotas {
 		if own, _ := of(&quotas[i]); own == unit {
@@ -92,15 +93,15 @@ func slips(a, b string) bool {
 	return oneSlip(x, y) && short >= 4 && (len(x) != 1 || len(y) != 1 || short >= 5 && at > 0)
 }
 
-// OneSlip reports whether two words differ by one letter that is inserted, removed, replaced or swapped with the next,
-// however short they are.
+// OneSlip reports whether two words differ by one letter that is inserted, removed, replaced or swapped with
+// the next, however short they are.
 func OneSlip(a, b string) bool {
 	_, x, y := difference([]rune(a), []rune(b))
 	return oneSlip(x, y)
 }
 
-// oneSlip reports whether x and y, the difference of two words, are one letter that is inserted, removed, replaced or
-// swapped with the next.
+// oneSlip reports whether x and y, the difference of two words, are one letter that is inserted, removed,
+// replaced or swapped with the next.
 func oneSlip(x, y []rune) bool {
 	switch {
 	case len(x) <= 1 && len(y) <= 1:
@@ -111,8 +112,8 @@ func oneSlip(x, y []rune) bool {
 	return false
 }
 
-// difference cuts off what two words have in common, at their beginnings and at their ends. It returns where the rest
-// begins, and the rest of each.
+// difference cuts off what two words have in common, at their beginnings and at their ends. It returns where
+// the rest begins, and the rest of each.
 func difference(a, b []rune) (at int, x, y []rune) {
 	for at < len(a) && at < len(b) && a[at] == b[at] {
 		at++

@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Statements translates what headers say into what throttle learns from. It leaves out limits that do not bind now, and
-// those of requests at the same time, unless a reset is stated: see Concurrency.
+// Statements translates what headers say into what throttle learns from. It leaves out limits that do not bind
+// now, and those of requests at the same time, unless a reset is stated: see Concurrency.
 func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
 	for i := range limits {
 		l := &limits[i]
@@ -62,11 +62,12 @@ func Concurrency(limits []headers.Limit) (c quota.Concurrency) {
 	return c
 }
 
-// concurrent is the unit in draft-ietf-httpapi-ratelimit-headers, section 9.4, of limits of requests at the same time.
+// concurrent is the unit in draft-ietf-httpapi-ratelimit-headers, section 9.4, of limits of requests at the
+// same time.
 const concurrent = "concurrent-requests"
 
-// binds reports whether a limit says what may go now. One without a Remaining says nothing about now, an advisory limit
-// binds nobody, and with 0 of 0 the server does not count (Tyk, Okta).
+// binds reports whether a limit says what may go now. One without a Remaining says nothing about now, an
+// advisory limit binds nobody, and with 0 of 0 the server does not count (Tyk, Okta).
 func binds(l *headers.Limit) bool {
 	return l.Remaining.Known && !l.Advisory && (l.Remaining.N > 0 || !l.Limit.Known || l.Limit.N > 0)
 }
@@ -104,8 +105,8 @@ func UsedUp(limits []headers.Limit) bool {
 	return slices.ContainsFunc(limits, func(l headers.Limit) bool { return binds(&l) && l.Remaining.N == 0 })
 }
 
-// Refusal notes in a whether the answer, which says that of limits, refuses the request, and for how long the bucket is
-// to be held if so.
+// Refusal notes in a whether the answer, which says that of limits, refuses the request, and for how long the
+// bucket is to be held if so.
 func Refusal(a *throttle.Answer, resp *http.Response, limits []headers.Limit, hint headers.Retry) {
 	switch {
 	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && UsedUp(limits)):
@@ -120,6 +121,6 @@ func Refusal(a *throttle.Answer, resp *http.Response, limits []headers.Limit, hi
 	}
 }
 
-// spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or longer,
-// or a quota that costs money, is spent. After spentHold, one request looks whether that has changed.
+// spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or
+// longer, or a quota that costs money, is spent. After spentHold, one request looks whether that has changed.
 const spentHold = time.Hour

@@ -70,8 +70,8 @@ func (b *Base) request(req *http.Request) *http.Request {
 // waited for a second at most, and in a line of many bodies they would not come in time.
 const said = 64 << 10
 
-// flowing returns a body whose pieces wait until ctx ends, or the body is closed. The first bytes, so many, go before
-// those of other bodies.
+// flowing returns a body whose pieces wait until ctx ends, or the body is closed. The first bytes, so many, go
+// before those of other bodies.
 func (b *Base) flowing(ctx context.Context, whole io.ReadCloser, first int) io.ReadCloser {
 	closing, c := make(chan struct{}), b.Claim
 	c.Cancel = closing

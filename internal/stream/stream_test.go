@@ -61,7 +61,8 @@ func TestBaseIsWrong(t *testing.T) {
 	}
 }
 
-// A piece that waited when its body was closed is neither returned nor charged later, when the bucket would grant it.
+// A piece that waited when its body was closed is neither returned nor charged later, when the bucket would
+// grant it.
 func TestReadAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Base{

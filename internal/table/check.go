@@ -128,7 +128,8 @@ type Level struct {
 	Own    bool // they are of the pattern, and not of its host
 }
 
-// Levels returns the quotas on which requests draw that match p, from the top; keyed says that they have tenants.
+// Levels returns the quotas on which requests draw that match p, from the top; keyed says that they have
+// tenants.
 func Levels(t map[string]quota.Quotas, p string, keyed bool) (levels []Level) {
 	add := func(name string, qs quota.Quotas, own bool) {
 		if overall := Of(qs, keyed, false); len(overall) > 0 {

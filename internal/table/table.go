@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// JSON reads an object whose keys are patterns, none of them twice. Of "null", which changes nothing in encoding/json,
-// it returns nil.
+// JSON reads an object whose keys are patterns, none of them twice. Of "null", which changes nothing in
+// encoding/json, it returns nil.
 func JSON(data []byte) (map[string]quota.Quotas, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	switch first, err := d.Token(); {
@@ -57,7 +57,8 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	return read, errors.Join(errs...)
 }
 
-// YAML reads a mapping as JSON reads an object. unmarshal is what the libraries for YAML give to a yaml.Unmarshaler.
+// YAML reads a mapping as JSON reads an object. unmarshal is what the libraries for YAML give to a
+// yaml.Unmarshaler.
 func YAML(unmarshal func(any) error) (map[string]quota.Quotas, error) {
 	var values map[string]any
 	if err := unmarshal(&values); err != nil {
@@ -99,8 +100,8 @@ func parse(p string, value any) (all quota.Quotas, err error) {
 	return all, nil
 }
 
-// written returns a value as the file has it, or nearly: as JSON, or as Go writes what a library for YAML makes of keys
-// that are no texts.
+// written returns a value as the file has it, or nearly: as JSON, or as Go writes what a library for YAML makes
+// of keys that are no texts.
 func written(value any) string {
 	if b, err := json.Marshal(value); err == nil {
 		return string(b)

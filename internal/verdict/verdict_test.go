@@ -75,8 +75,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// Where a CheckRetry has said yes, what is safe is sent again after every status, and what is not, is told from what is
-// final.
+// Where a CheckRetry has said yes, what is safe is sent again after every status, and what is not, is told from
+// what is final.
 func TestChecked(t *testing.T) {
 	for status := 100; status < 600; status++ {
 		resp := &http.Response{StatusCode: status}

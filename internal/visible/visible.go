@@ -1,7 +1,7 @@
 // Package visible makes text that others chose fit to be printed: in errors, in logs, on a terminal.
 //
-// In comes text from a URL, a server or a file; out comes text that has no control character, in which nothing is
-// hidden, and that is not longer than wanted. The package does not know where the text is from.
+// In comes text from a URL, a server or a file; out comes text that has no control character, in which nothing
+// is hidden, and that is not longer than wanted. The package does not know where the text is from.
 package visible
 
 import (
@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with each character that cannot be seen written byte by byte as in a URL: "%0A". These are control
-// characters, and with them what a terminal obeys; spaces but ' ', marks that turn the direction of text, and bytes
-// that are no UTF-8. If that is longer than most bytes, it is cut, and ends with the Digest of s, so that two long
-// texts can be told apart. The Text of a Text is the same.
+// Text returns s with each character that cannot be seen written byte by byte as in a URL: "%0A". These are
+// control characters, and with them what a terminal obeys; spaces but ' ', marks that turn the direction of
+// text, and bytes that are no UTF-8. If that is longer than most bytes, it is cut, and ends with the Digest of
+// s, so that two long texts can be told apart. The Text of a Text is the same.
 func Text(s string, most int) string {
 	if isPlain(s) && len(s) <= most {
 		return s

@@ -8,8 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Account is what the requests of a call have waited for, and why the latest one is not sent again. It is safe for
-// concurrent use.
+// Account is what the requests of a call have waited for, and why the latest one is not sent again. It is safe
+// for concurrent use.
 type Account struct {
 	mu        sync.Mutex // protects the fields below
 	waits     []throttle.Wait
@@ -33,8 +33,8 @@ func (a *Account) Waits() []throttle.Wait {
 	return slices.Clone(a.waits)
 }
 
-// GiveUp says why the latest request is not sent again: empty if it was only sent now. After another one that may
-// know better, it says so only if that one has said nothing.
+// GiveUp says why the latest request is not sent again: empty if it was only sent now. After another one that
+// may know better, it says so only if that one has said nothing.
 func (a *Account) GiveUp(why string, because error, after bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -56,8 +56,8 @@ func Apart(costs quota.Costs) (requests int, others quota.Costs) {
 	return int(min(max(named, empty, 0), math.MaxInt)), others
 }
 
-// Over returns costs with others over them: of each unit that the others have, theirs count. Requests, which have two
-// names, are one unit. It changes no map.
+// Over returns costs with others over them: of each unit that the others have, theirs count. Requests, which
+// have two names, are one unit. It changes no map.
 func Over(costs, others quota.Costs) quota.Costs {
 	_, named := others[quota.Requests]
 	_, empty := others[""]

@@ -37,8 +37,8 @@ type Suite struct {
 	// Skip are the names of tests that run neither without nor with pacer.
 	Skip []string
 
-	// Hang are the names of tests that hang where pacer sends again what failed, end the process of all, or take
-	// minutes, and are left out there. Each has its Cause.
+	// Hang are the names of tests that hang where pacer sends again what failed, end the process of all, or
+	// take minutes, and are left out there. Each has its Cause.
 	Hang []string
 
 	// Timeout bounds what the tests of one package take. Zero means three minutes.

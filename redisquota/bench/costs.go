@@ -137,7 +137,8 @@ func (f *asker) busy(limiters int) (rest, own int64) {
 	return rest, own
 }
 
-// own returns the memory of the quotas' own keys, full, of what went evenly: as a bucket of the same rate has it.
+// own returns the memory of the quotas' own keys, full, of what went evenly: as a bucket of the same rate has
+// it.
 func (f *asker) own() int64 {
 	plain := f.quotas
 	defer func() { f.quotas = plain }()

@@ -1,5 +1,5 @@
-// Command bench measures what sharing a quota through Redis or a directory costs, and how it compares to what else
-// there is. It starts a server of its own, which must be on PATH (redis-server or
+// Command bench measures what sharing a quota through Redis or a directory costs, and how it compares to what
+// else there is. It starts a server of its own, which must be on PATH (redis-server or
 // valkey-server).
 //
 //	go run .            # print the tables

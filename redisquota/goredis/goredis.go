@@ -150,8 +150,8 @@ func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error
 	}
 }
 
-// greeting returns the error with which a server meets whoever comes, before it hangs up; empty if there is none while
-// ctx lasts. It closes the connection.
+// greeting returns the error with which a server meets whoever comes, before it hangs up; empty if there is
+// none while ctx lasts. It closes the connection.
 func greeting(ctx context.Context, conn net.Conn) string {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	defer conn.Close()

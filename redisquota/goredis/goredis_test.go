@@ -110,8 +110,8 @@ func TestDialingAgainIsNotSilence(t *testing.T) {
 	})
 }
 
-// A server that has too many clients, or takes none from elsewhere, says so to whoever comes, and hangs up. go-redis comes
-// again, for longer than a call may take: one look tells what the server says.
+// A server that has too many clients, or takes none from elsewhere, says so to whoever comes, and hangs up.
+// go-redis comes again, for longer than a call may take: one look tells what the server says.
 func TestAServerThatHangsUpIsNotSilence(t *testing.T) {
 	for says, want := range map[string]string{
 		"-ERR max number of clients reached\r\n":                  "the server has too many clients",
@@ -251,7 +251,8 @@ func (c scripted) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *
 	return cmd
 }
 
-// refusesLate returns a Store whose calls are refused after they are over; and then, when up is set, have no answer.
+// refusesLate returns a Store whose calls are refused after they are over; and then, when up is set, have no
+// answer.
 func refusesLate(by time.Duration, up *atomic.Bool) *redisquota.Store {
 	return goredis.New(scripted{run: func(ctx context.Context) error {
 		<-ctx.Done()
@@ -285,7 +286,8 @@ func run(t *testing.T, s *redisquota.Store, bucket int) error {
 	return err
 }
 
-// A reason that comes at the instant at which the call is over is told once as well: now, or with the next call.
+// A reason that comes at the instant at which the call is over is told once as well: now, or with the next
+// call.
 func TestAReasonOfTheLastInstantIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for bucket := range 100 {
@@ -360,8 +362,8 @@ func TestAReasonIsOfItsNode(t *testing.T) {
 	})
 }
 
-// Whoever answers with an error is named: another server in place of Redis, one that asks for a password, and one that
-// has another password.
+// Whoever answers with an error is named: another server in place of Redis, one that asks for a password, and
+// one that has another password.
 func TestAnErrorNamesTheServer(t *testing.T) {
 	m := miniredis.RunT(t)
 	m.RequireAuth("secret")

@@ -22,7 +22,8 @@ func (m *machine) Read(start time.Time) (int64, time.Duration) {
 func (m *machine) Asleep() (time.Duration, bool) { return 0, m.knows }
 func (m *machine) Stops() bool                   { return false } // as monotime.Clock.StartCertain has it
 
-// TestAWallClockThatIsSetDoesNotMatter: a Memory answers as if nobody had set it, whatever the member's clock says.
+// TestAWallClockThatIsSetDoesNotMatter: a Memory answers as if nobody had set it, whatever the member's clock
+// says.
 func TestAWallClockThatIsSetDoesNotMatter(t *testing.T) {
 	play := func(t *testing.T, knows bool, steps ...time.Duration) (replies []*Reply) {
 		t.Helper()

@@ -36,8 +36,8 @@
 //     span of t + E, hence is at most (τ + t + E)/T = Burst + t·N/Per. When E becomes shorter, by d, full is
 //     later by d: so much later may all that went before have been used. When E becomes longer, full is
 //     sooner by that, but not before now; not where Burst is too small for E. When Burst or N change, at the
-//     later of now and the last near slot, as much is there as before, and no more than the new Burst: a server's
-//     bucket then has Burst − (full + E − now)/T. With Debt, for s (not for full), c is at most Burst.
+//     later of now and the last near slot, as much is there as before, and no more than the new Burst: a
+//     server's bucket then has Burst − (full + E − now)/T. With Debt, for s (not for full), c is at most Burst.
 //     Example: of 10 in a second with a Burst of 5, T is 100 ms and τ is 400 ms. Of five asks at
 //     0 ms, four get 0 ms, and the fifth gets 100 ms.
 //     Where Burst is too small for E (τ < T), T is longer by the factor 1 + E/P, P the larger of Per
@@ -46,9 +46,9 @@
 //     of 2 + N·E/Per says what it bears.
 //     Example: of 10 in a second with a Burst of 1, T is 110 ms. Three asks at 0 ms get 0, 110 and
 //     220 ms.
-//     Of slots that are near, no more than a twentieth of the Horizon ahead, each later one is not before. Before
-//     the others, of which 16 are remembered, and 64 with those that are more than twice the Horizon ahead,
-//     others may come with which they remain right.
+//     Of slots that are near, no more than a twentieth of the Horizon ahead, each later one is not before.
+//     Before the others, of which 16 are remembered, and 64 with those that are more than twice the Horizon
+//     ahead, others may come with which they remain right.
 //   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before s, or
 //     before any later slot: what was sent up to E late has left Per before what is sent on time. Of slots that
 //     are near, each later one is not before. Slots that are near together join a cell, which leaves Per + E

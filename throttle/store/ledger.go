@@ -81,7 +81,8 @@ const (
 	// maxStatements bounds how many limits of a server are remembered.
 	maxStatements = 16
 
-	// mostReturned bounds how many returned slots are remembered. What comes back beyond is not handed out again.
+	// mostReturned bounds how many returned slots are remembered. What comes back beyond is not handed out
+	// again.
 	mostReturned = 256
 
 	// mostMembers bounds how many members are remembered, some 40 bytes each, and what the latest request of
@@ -95,8 +96,8 @@ const (
 	// activeFor is for how long a member counts after a request, at least.
 	activeFor = 2 * time.Second
 
-	// clockOff is by how much the clock of a store and that of a member may differ, from one request to the next. What
-	// is more is a clock that was set: some ten times as much as a call may take.
+	// clockOff is by how much the clock of a store and that of a member may differ, from one request to the
+	// next. What is more is a clock that was set: some ten times as much as a call may take.
 	clockOff = 2 * time.Second
 )
 
@@ -108,8 +109,8 @@ func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 // back from call to call, and must not be negative. The Since of the request is as of now. Exchange returns the
 // reply, and what there is to tell those who listen: the zero News if nothing.
 //
-// If the Ledger does not know the Version of the request, or if its Quotas, SlotLife, Horizon or Answered are none
-// that a Limiter sends, Exchange returns an error that says so, and changes nothing.
+// If the Ledger does not know the Version of the request, or if its Quotas, SlotLife, Horizon or Answered are
+// none that a Limiter sends, Exchange returns an error that says so, and changes nothing.
 func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 	if err := check(r); err != nil {
 		return nil, News{}, err
@@ -310,8 +311,8 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	return reply, room
 }
 
-// correct makes what is charged what went: what comes back is free again, and what went without a slot, or cost more, is
-// charged. It does so once for a Serial. Back is that of takeBack.
+// correct makes what is charged what went: what comes back is free again, and what went without a slot, or cost
+// more, is charged. It does so once for a Serial. Back is that of takeBack.
 func (l *Ledger) correct(r *Request, m *member, lost bool, now monotime.Time) (back time.Duration) {
 	if r.Serial > m.serial {
 		if !lost {
@@ -323,8 +324,8 @@ func (l *Ledger) correct(r *Request, m *member, lost bool, now monotime.Time) (b
 	return back
 }
 
-// putOff has nothing go before what the member knows of: the last slot of a bucket that was lost, and the end of a hold.
-// A person may release the bucket before.
+// putOff has nothing go before what the member knows of: the last slot of a bucket that was lost, and the end
+// of a hold. A person may release the bucket before.
 func (l *Ledger) putOff(r *Request, now monotime.Time) {
 	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost
 		l.startAfter(at, first(r, now, at))
@@ -378,7 +379,8 @@ func (l *Ledger) comesBack(r *Request, now monotime.Time) bool {
 	return l.known && l.otherLife(r) && r.Life > int64(l.born) && r.Life <= int64(now)
 }
 
-// teach tells a member that is not known what another one has learned of the server, and notes what it tells itself.
+// teach tells a member that is not known what another one has learned of the server, and notes what it tells
+// itself.
 func (l *Ledger) teach(r *Request, reply *Reply, known bool, now monotime.Time) {
 	if !known && now.Sub(l.learnedAt) < learnedFor {
 		reply.Learned = l.learned
@@ -497,7 +499,8 @@ func (l *Ledger) activeAfter(t monotime.Time) (n int) {
 	return n
 }
 
-// dropPassed has returned slots that have passed, or are not handed out again, be as if they had never been handed out.
+// dropPassed has returned slots that have passed, or are not handed out again, be as if they had never been
+// handed out.
 func (l *Ledger) dropPassed(now monotime.Time) {
 	n := 0
 	for n < len(l.returned) && (l.returned[n].at < now || l.returned[n].at <= l.rose) {
@@ -595,8 +598,8 @@ func (l *Ledger) remember(r *Request, now monotime.Time) {
 	}
 }
 
-// rereads reports whether a states a reset in milliseconds, where b may have a bare number of them that was read as
-// seconds.
+// rereads reports whether a states a reset in milliseconds, where b may have a bare number of them that was
+// read as seconds.
 func rereads(a, b *quota.Statement) bool {
 	return a.ResetKnown && b.ResetKnown && !a.Absolute && !b.Absolute && a.Resolution == time.Millisecond && b.Resolution == time.Second
 }

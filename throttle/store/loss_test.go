@@ -21,7 +21,8 @@ type losing struct {
 	sharing [3]int   // as each says
 }
 
-// send has a member tell what it sent just before, and returns the reply. Who sees it, knows the life of the bucket.
+// send has a member tell what it sent just before, and returns the reply. Who sees it, knows the life of the
+// bucket.
 func (o *losing) send(at time.Duration, who, own int, sees bool) *Reply {
 	o.t.Helper()
 	o.serial[who]++
@@ -143,7 +144,8 @@ func TestStoreCopyIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestStoreParted: members hear that one has left, for as long as it would count among those that share the bucket.
+// TestStoreParted: members hear that one has left, for as long as it would count among those that share the
+// bucket.
 func TestStoreParted(t *testing.T) {
 	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog}
 	o.send(0, 0, 0, true)
@@ -162,7 +164,8 @@ func TestStoreParted(t *testing.T) {
 	}
 }
 
-// TestStorePartedUntilAllHaveTold: after a loss it is not known who shares the bucket, until all that had it have told.
+// TestStorePartedUntilAllHaveTold: after a loss it is not known who shares the bucket, until all that had it
+// have told.
 func TestStorePartedUntilAllHaveTold(t *testing.T) {
 	o := &losing{t: t, l: &Ledger{Epoch: time.Unix(1e9, 0)}, kind: quota.SlidingLog, sharing: [3]int{2, 2}}
 	o.send(0, 0, 0, true)

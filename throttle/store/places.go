@@ -112,8 +112,8 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 	l.forgetPlaces(now)
 }
 
-// refit has a place count by its numbers and the SlotLife of now. Before is its quota before the request; nil if the place
-// is new.
+// refit has a place count by its numbers and the SlotLife of now. Before is its quota before the request; nil
+// if the place is new.
 func (l *Ledger) refit(o *place, before *quota.Quota, used, horizon time.Duration, now monotime.Time) {
 	if before != nil && (o.quota.N != before.N || o.quota.Per != before.Per || o.quota.Burst != before.Burst) {
 		l.rose = l.lastSlot // what comes back of slots up to there was granted by other numbers
@@ -132,7 +132,8 @@ func (l *Ledger) refit(o *place, before *quota.Quota, used, horizon time.Duratio
 	o.ledger.Fall(o.slotLife.falls, o.slotLife.to)
 }
 
-// keep notes what a member has told for places that come later: of each unit the most that it cost of any place.
+// keep notes what a member has told for places that come later: of each unit the most that it cost of any
+// place.
 func (l *Ledger) keep(cost []int64, at, now monotime.Time) {
 	for p := range l.places {
 		part := toldPart{at, l.places[p].quota.Unit, 0}

@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// asks has a member ask for one token of each quota as often as it gets one within a wait, and returns how many it got.
+// asks has a member ask for one token of each quota as often as it gets one within a wait, and returns how many
+// it got.
 func asks(t *testing.T, l *Ledger, now time.Duration, member, text string, within time.Duration) (n int) {
 	t.Helper()
 	qs := quota.MustParse(text).Explicit()

@@ -234,7 +234,8 @@ func TestSilenceOfABucket(t *testing.T) {
 	}
 }
 
-// TestOwesBeyondWhatWent: what a member owes beyond what it tells as Own is charged after that, and so on top of it.
+// TestOwesBeyondWhatWent: what a member owes beyond what it tells as Own is charged after that, and so on top
+// of it.
 func TestOwesBeyondWhatWent(t *testing.T) {
 	l, qs := new(Ledger), quota.MustParse("20/s burst 20 debt").Explicit()
 	r := request(qs, 1)

@@ -19,12 +19,12 @@ import (
 // Clocks are not compared. Only durations cross the interface, and both sides measure them
 // by a clock that does not jump. For each slot, a reply has the time d from the making of the reply to
 // the slot. The Limiter uses the slot d after it has received the reply, at the earliest, and d + SlotLife
-// after it sent the request, at the latest. So SlotLife must be longer than a round trip. It is that of the request, or
-// of a later request of the Limiter if that is shorter.
+// after it sent the request, at the latest. So SlotLife must be longer than a round trip. It is that of the
+// request, or of a later request of the Limiter if that is shorter.
 //
 // For those who write a Store, the documentation of the package says how slots are reckoned, what comes back,
-// and what a store may forget. A Store of today stays one: the interface gets no other methods, and what some stores
-// can do besides becomes an interface of its own.
+// and what a store may forget. A Store of today stays one: the interface gets no other methods, and what some
+// stores can do besides becomes an interface of its own.
 type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes between, and in the order
 	// of its fields: quotas, what comes back, what went, what costs more, what the server said, and then asks,
@@ -104,8 +104,8 @@ type Request struct {
 
 	// Member names the Limiter that asks: a random text, the same for the life of the Limiter. A
 	// member counts as active for a time after each request: the longest of two seconds,
-	// twice the Horizon, and the time until SlotLife after the last slot that it got. It counts as one that shares the
-	// bucket for SharingFor longer. Leave ends both.
+	// twice the Horizon, and the time until SlotLife after the last slot that it got. It counts as one that
+	// shares the bucket for SharingFor longer. Leave ends both.
 	Member string
 
 	// Serial counts the requests of a member from 1. A request which failed may have been done. So the next has
@@ -217,8 +217,9 @@ type Request struct {
 	// than that and what has come back since at 1 − 0.9·k/n of the rate.
 	GoesOn bool
 
-	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
-	// knows. Zero or negative if it knows of none that is ahead. A store that knows the bucket passes over it.
+	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the
+	// member knows. Zero or negative if it knows of none that is ahead. A store that knows the bucket passes
+	// over it.
 	Ahead time.Duration
 
 	// Release says that a person ends what keeps the bucket from going: the hold, what servers said, what was
@@ -235,10 +236,11 @@ type Request struct {
 
 	// Statements are the latest that a server said about each of its limits, with Reset from
 	// now. A store keeps one for each Name, Counter and Unit, 16 at most: of two with the same
-	// reset (no farther apart than the larger [Doubt]) the smaller Remaining, else the one whose reset is later; but
-	// of one with a Resolution of a millisecond, a Doubt of 501 ms, and one of a second, a Doubt of 1.5 s, the one
-	// of a millisecond. The other one may be a bare number of milliseconds that was read as seconds, by a member
-	// that has not found out the unit. A statement is forgotten at its reset, or if there is none after Horizon.
+	// reset (no farther apart than the larger [Doubt]) the smaller Remaining, else the one whose reset is
+	// later; but of one with a Resolution of a millisecond, a Doubt of 501 ms, and one of a second, a Doubt of
+	// 1.5 s, the one of a millisecond. The other one may be a bare number of milliseconds that was read as
+	// seconds, by a member that has not found out the unit. A statement is forgotten at its reset, or if there
+	// is none after Horizon.
 	Statements []quota.Statement
 
 	// Learned is what the member has learned of the server, for members that come later: a text of MaxLearned
@@ -343,8 +345,9 @@ type Reply struct {
 	// that came since.
 	Parted bool
 
-	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and slots from
-	// before, are what the member tells as Own. Zero if the store does not know that; then it takes no Own.
+	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and
+	// slots from before, are what the member tells as Own. Zero if the store does not know that; then it takes
+	// no Own.
 	Known time.Duration
 
 	// Left is how much of each window is left now, all slots counted; nothing of a TokenBucket, and of a window
@@ -355,7 +358,8 @@ type Reply struct {
 	// Statements are all that are known, with Reset from now.
 	Statements []quota.Statement
 
-	// Learned is the latest that a member has told, if the store does not know the member that asks; else empty.
+	// Learned is the latest that a member has told, if the store does not know the member that asks; else
+	// empty.
 	Learned string
 
 	// Others are other Quotas by which members asked in the last ten seconds, the latest first and four at
@@ -365,8 +369,8 @@ type Reply struct {
 	Others []quota.Quotas
 }
 
-// SharingFor is for how long a member that is no longer active is still counted among those that share a bucket:
-// see Reply.Sharing.
+// SharingFor is for how long a member that is no longer active is still counted among those that share a
+// bucket: see Reply.Sharing.
 const SharingFor = time.Minute
 
 // MaxLearned is how many bytes of Request.Learned a store keeps.

@@ -139,7 +139,8 @@ func TestStoreHoles(t *testing.T) {
 	})
 }
 
-// TestStoreSlotsAheadComeBack: what comes back of slots that are not near is as if it had never been handed out.
+// TestStoreSlotsAheadComeBack: what comes back of slots that are not near is as if it had never been handed
+// out.
 func TestStoreSlotsAheadComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
@@ -649,8 +650,8 @@ func TestLedgerMembersBounded(t *testing.T) {
 	}
 }
 
-// TestLedgerLose: a ledger that has lost what it knew says so once, hands out nothing within the horizon, and still
-// counts the windows of the clock by its epoch.
+// TestLedgerLose: a ledger that has lost what it knew says so once, hands out nothing within the horizon, and
+// still counts the windows of the clock by its epoch.
 func TestLedgerLose(t *testing.T) {
 	qs := quotas(t, "10/s window grid").Explicit()
 	ledger := Ledger{Epoch: time.Unix(1000, 300e6)} // windows begin at 700 ms of each second
@@ -675,7 +676,8 @@ func TestLedgerLose(t *testing.T) {
 	}
 }
 
-// TestStoreLowerRate: what is missing in a bucket comes back at the rate of now: a lower one makes no tokens of it.
+// TestStoreLowerRate: what is missing in a bucket comes back at the rate of now: a lower one makes no tokens of
+// it.
 func TestStoreLowerRate(t *testing.T) {
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	ask := func(now time.Duration, member string, n int) *Reply {

@@ -25,7 +25,8 @@ const (
 	timesVar = "PACER_BENCH_TIMES"
 )
 
-// Main is to be called first in main. In a process that Count has started, it goes the path and does not return.
+// Main is to be called first in main. In a process that Count has started, it goes the path and does not
+// return.
 func Main() {
 	path := os.Getenv(pathVar)
 	if path == "" {

@@ -23,7 +23,8 @@ func TestRecipe(t *testing.T) {
 		if api.answered != 40 || api.refused != 0 {
 			t.Errorf("%d answered, %d refused, want 40 and none", api.answered, api.refused)
 		}
-		// As claimed, 40 answers would take two minutes and more of output tokens. As settled, they are within one.
+		// As claimed, 40 answers would take two minutes and more of output tokens. As settled, they are within
+		// one.
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("took %v", took)
 		}

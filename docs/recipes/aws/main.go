@@ -36,8 +36,8 @@ func main() {
 func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
-		// docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html. An operation is a unit: a request for
-		// TagResource costs 1 of that unit, and none of any other.
+		// docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html. An operation is a unit: a
+		// request for TagResource costs 1 of that unit, and none of any other.
 		Quotas: pacer.Table{"kms.eu-central-1.amazonaws.com/": quota.MustParse("10 TagResource/s, 2000 DescribeKey/s")},
 		Cost:   func(req *http.Request) quota.Costs { return quota.Costs{operation(req): 1} },
 		// Each operation has a bucket of its own: when one of them is refused, the others go on.
@@ -74,7 +74,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	}
 	for n := range 30 {
 		group.Go(func() error {
-			// Calls of AWS are POSTs. Of this one, a second does no harm; DescribeKey above changes nothing at all.
+			// Calls of AWS are POSTs. Of this one, a second does no harm; DescribeKey above changes nothing at
+			// all.
 			again := pacer.WithCall(ctx, &pacer.Call{Idempotent: true})
 			_, err := client.TagResource(again, &kms.TagResourceInput{
 				KeyId: aws.String(fmt.Sprint(n)),

@@ -96,7 +96,8 @@ func load(transport *pacer.Transport, file string) error {
 	return transport.Load(f)
 }
 
-// save replaces the file in one step: another run that reads it now gets the old or the new one, and never a half.
+// save replaces the file in one step: another run that reads it now gets the old or the new one, and never a
+// half.
 func save(transport *pacer.Transport, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

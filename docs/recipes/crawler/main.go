@@ -42,7 +42,8 @@ func run(ctx context.Context, out io.Writer, progress *screen, base http.RoundTr
 		// time? SetQuotas changes the table, all of it: call it once for all that were found in a second.
 		Quotas: pacer.Table{"/": quota.MustParse("2/s even, 1 in flight")},
 	}
-	// What a host says holds that host. If it says more than MaxStandstill, two minutes, pages of it fail at once.
+	// What a host says holds that host. If it says more than MaxStandstill, two minutes, pages of it fail at
+	// once.
 	if err := transport.Validate(); err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// screen shows progress: on a terminal a line for all and one for each host, over and over; elsewhere the line for all.
+// screen shows progress: on a terminal a line for all and one for each host, over and over; elsewhere the line
+// for all.
 type screen struct {
 	out   io.Writer
 	every time.Duration // how often it is shown

@@ -22,8 +22,8 @@ type fake struct {
 	unchanged int // how many requests were answered with a 304
 }
 
-// newFake returns a GitHub at which others have used most of what the token may do in this hour: 60 requests are
-// left. The hour is as long as reset says.
+// newFake returns a GitHub at which others have used most of what the token may do in this hour: 60 requests
+// are left. The hour is as long as reset says.
 func newFake(reset time.Duration) *fake {
 	core := &pacertest.FixedWindow{Limit: 5000, Window: reset}
 	core.Take(time.Now(), 5000-60)
@@ -73,7 +73,8 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{}`)
 }
 
-// refuse writes GitHub's refusal, which is a 403. That of the secondary limit has a Retry-After sometimes; here it has none.
+// refuse writes GitHub's refusal, which is a 403. That of the secondary limit has a Retry-After sometimes; here
+// it has none.
 func (f *fake) refuse(w http.ResponseWriter, what, message string) {
 	f.refused[what]++
 	section := ""

@@ -82,8 +82,8 @@ func newTransport(base http.RoundTripper, cache place) (*pacer.Transport, http.R
 			}
 			return nil
 		},
-		// A secondary limit that was met all the same is said in the body alone if there is no Retry-After. Then
-		// GitHub wants to be left alone for a minute, and so it is.
+		// A secondary limit that was met all the same is said in the body alone if there is no Retry-After.
+		// Then GitHub wants to be left alone for a minute, and so it is.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
 		// When the 5000 are used up, wait for the end of the hour, and a little longer, as its clock may differ
 		// from ours. With the default of two minutes, all calls would fail until then.
@@ -104,8 +104,8 @@ func newClient(base http.RoundTripper, cache place) (*github.Client, error) {
 	return github.NewClient(
 		github.WithTransport(top),       // no WithTimeout: it would count the time in line, too. Contexts bound calls
 		github.WithAuthToken("a token"), // go-github adds it above pacer, which is fine for a token that does not expire
-		// go-github remembers that a limit is used up, and then fails at once with a RateLimitError, without asking
-		// pacer, which would wait. So that is turned off.
+		// go-github remembers that a limit is used up, and then fails at once with a RateLimitError, without
+		// asking pacer, which would wait. So that is turned off.
 		github.WithDisableRateLimitCheck(),
 	)
 }

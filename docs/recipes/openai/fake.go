@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// fake answers as api.openai.com does, in memory: 500 requests and 30000 tokens a minute, refilled token by token.
+// fake answers as api.openai.com does, in memory: 500 requests and 30000 tokens a minute, refilled token by
+// token.
 type fake struct {
 	*pacertest.Server
 

@@ -75,8 +75,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			if err != nil {
 				return err
 			}
-			// The rest goes back at once. An answer that streams says its usage in the last chunk, if StreamOptions
-			// of the request has IncludeUsage: then it is settled when that chunk has come.
+			// The rest goes back at once. An answer that streams says its usage in the last chunk, if
+			// StreamOptions of the request has IncludeUsage: then it is settled when that chunk has come.
 			call.Settle(quota.Costs{"tokens": answer.Usage.TotalTokens})
 			estimated.Add(tokens)
 			settled.Add(answer.Usage.TotalTokens)

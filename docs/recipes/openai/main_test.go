@@ -23,7 +23,8 @@ func TestRecipe(t *testing.T) {
 		if api.answered != 60 || api.refused != 0 {
 			t.Errorf("%d answered, %d refused, want 60 and none", api.answered, api.refused)
 		}
-		// 27000 tokens are within the minute's. Without Settle, half of the answers would wait for the next minute.
+		// 27000 tokens are within the minute's. Without Settle, half of the answers would wait for the next
+		// minute.
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("took %v", took)
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// fake is api.example.com: 10 requests in a second, and a 429 with a Retry-After for others. It says so in its headers.
+// fake is api.example.com: 10 requests in a second, and a 429 with a Retry-After for others. It says so in its
+// headers.
 type fake struct{ *pacertest.Server }
 
 func newFake() *fake {

@@ -38,7 +38,8 @@ func main() {
 	}
 }
 
-// hosts are the APIs that may be called. A proxy for every host would lend its network to everybody who reaches it.
+// hosts are the APIs that may be called. A proxy for every host would lend its network to everybody who reaches
+// it.
 var hosts = map[string]bool{"api.example.com": true}
 
 // target returns which host is to be called, and the path there, as it is written: %2F is not a slash.

@@ -30,7 +30,8 @@ func TestRecipe(t *testing.T) {
 	})
 }
 
-// A client that would wait for too long is told when to come back, in the words of HTTP; and no other host is called.
+// A client that would wait for too long is told when to come back, in the words of HTTP; and no other host is
+// called.
 func TestTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := pacertest.NewServer(&pacertest.FixedWindow{Limit: 1, Window: time.Minute}, pacertest.RateLimitDraft7)

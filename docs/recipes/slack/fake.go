@@ -11,7 +11,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// fake answers as slack.com/api does, in memory: each method has a limit of its own, and a 429 says when to come back.
+// fake answers as slack.com/api does, in memory: each method has a limit of its own, and a 429 says when to
+// come back.
 type fake struct {
 	*pacertest.Server
 

@@ -48,7 +48,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			return key
 		},
 	}
-	// Nothing need be said of the 429: it holds the bucket of its method for as long as Retry-After says. Others go on.
+	// Nothing need be said of the 429: it holds the bucket of its method for as long as Retry-After says.
+	// Others go on.
 	if err := transport.Validate(); err != nil {
 		return err
 	}

@@ -56,8 +56,8 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 				Amount:   stripe.Int64(int64(1000 + n)),
 				Currency: stripe.String(stripe.CurrencyEUR),
 			}
-			// The key of stripe-go is as good as the process. A key that is made of the order holds even if this
-			// program is killed and started again.
+			// The key of stripe-go is as good as the process. A key that is made of the order holds even if
+			// this program is killed and started again.
 			params.SetIdempotencyKey(fmt.Sprintf("order-%d", n))
 			_, err := client.V1PaymentIntents.Create(ctx, params)
 			return err

@@ -43,8 +43,8 @@ func (c *cell) worst() (v verdict) {
 	return v
 }
 
-// over returns how many tokens went beyond what a quota grants: what a server that counts exactly, and hears of each
-// sending up to slack late, would have refused at the worst instant.
+// over returns how many tokens went beyond what a quota grants: what a server that counts exactly, and hears of
+// each sending up to slack late, would have refused at the worst instant.
 func over(q *quota.Quota, sends []sending) (most int) {
 	per, late := q.Per.Microseconds(), slack.Microseconds()
 	switch q.Kind {
@@ -82,7 +82,8 @@ func over(q *quota.Quota, sends []sending) (most int) {
 // settled is how long after a fault the rate is to be back.
 const settled = 2 * time.Second
 
-// still is the longest time in which nothing went, since the fault began, less a window, which may be used up at once.
+// still is the longest time in which nothing went, since the fault began, less a window, which may be used up
+// at once.
 func (c *cell) still(q *quota.Quota, sends []sending) (longest time.Duration) {
 	last := c.began.UnixMicro()
 	for _, s := range append(slices.Clone(sends), sending{at: c.end.UnixMicro()}) {

@@ -58,8 +58,8 @@ func chosen() []load {
 	return slices.DeleteFunc(slices.Clone(sharedQuotas), func(l load) bool { return len(names) > 0 && !slices.Contains(names, l.text) })
 }
 
-// work sends as fast as all quotas let it, until it is killed or its standard input ends. It prints a line for each
-// sending: which quota, when, and how much.
+// work sends as fast as all quotas let it, until it is killed or its standard input ends. It prints a line for
+// each sending: which quota, when, and how much.
 func work(dir string) {
 	if args := strings.Split(os.Getenv(argsEnv), "\n"); len(args) == 4 {
 		*kinds, *quotaOf = args[0], args[1]

@@ -32,8 +32,8 @@ func Read(prefix []byte, most time.Duration) *Facts {
 	return &r.facts
 }
 
-// wanted reports whether a path leads to something that is read, or may: any object may have what is read anywhere, but
-// for data, which answers that are no errors have, and which is long.
+// wanted reports whether a path leads to something that is read, or may: any object may have what is read
+// anywhere, but for data, which answers that are no errors have, and which is long.
 func wanted(path []byte) bool {
 	path = unwrapped(path)
 	return tree[string(path)] || bytes.IndexByte(path, '/') < 0 && string(path) != "data" || readerOf(path) != nil

@@ -60,8 +60,8 @@ func newPaths() map[string]func(*reader, string) {
 		m[details+"metadata/quota_limit_value"] = (*reader).quotaValue
 		m[details+"metadata/quota_unit"] = (*reader).quotaUnit
 	}
-	// Words for a hint to retry, as keys of an error: Stack Exchange writes backoff, quota_remaining and quota_max
-	// (https://api.stackexchange.com/docs/throttle).
+	// Words for a hint to retry, as keys of an error: Stack Exchange writes backoff, quota_remaining and
+	// quota_max (https://api.stackexchange.com/docs/throttle).
 	for _, in := range []string{"", "error/", "meta/", "details/", "error/details/", "extensions/", "errors/*/", "errors/*/extensions/", "error/data/"} {
 		for key := range strings.FieldsSeq(delays) {
 			if m[in+key] == nil {

@@ -65,7 +65,8 @@ func (r *reader) delay(text string) {
 	}
 }
 
-// firstEpoch is the least number that is an instant and no delay, as value.ParseDelay reads it: a second of 2001.
+// firstEpoch is the least number that is an instant and no delay, as value.ParseDelay reads it: a second of
+// 2001.
 const firstEpoch = 1e9
 
 // millis reads a delay that is a number of milliseconds.
@@ -113,8 +114,8 @@ func (r *reader) problemType(text string) {
 	}
 }
 
-// documentation reads where GitHub explains an error. A secondary limit is told by that alone (and prose) where there is
-// no Retry-After: then "wait for at least one minute before retrying", says
+// documentation reads where GitHub explains an error. A secondary limit is told by that alone (and prose) where
+// there is no Retry-After: then "wait for at least one minute before retrying", says
 // https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit.
 func (r *reader) documentation(url string) {
 	switch _, section, _ := strings.Cut(url, "#"); section {

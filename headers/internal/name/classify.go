@@ -62,8 +62,9 @@ type shape struct {
 	root    bool           // a word says that the name is about a rate
 }
 
-// isVariable reports whether a name is written with underscores alone, as only variables are: a proxy that takes them
-// for hyphens must not make a limit of it. Gateways that write headers as variables leave http in front.
+// isVariable reports whether a name is written with underscores alone, as only variables are: a proxy that
+// takes them for hyphens must not make a limit of it. Gateways that write headers as variables leave http in
+// front.
 func (s *shape) isVariable() bool {
 	text := s.text[:s.size]
 	return bytes.IndexByte(text, '_') >= 0 && bytes.IndexByte(text, '-') < 0 && !s.is(0, "http")
@@ -329,8 +330,8 @@ func (s *shape) isConcurrency() bool {
 	return s.m.Role == Limit && s.m.Unit == value.Concurrent && s.role == s.n-1 && s.role == s.from+1
 }
 
-// isOfRequests reports whether what is left is of requests though no marker says so: requests that are left are what
-// they are called, as is what is left of an API, and of a quota in a window.
+// isOfRequests reports whether what is left is of requests though no marker says so: requests that are left are
+// what they are called, as is what is left of an API, and of a quota in a window.
 func (s *shape) isOfRequests() bool {
 	return s.m.Unit == value.Requests || s.has("api") || s.m.Unit == "" && s.m.Window > 0 && s.has("quota")
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// This file reads what the value counts: how a reset or a window is written, over which window, and in which unit.
+// This file reads what the value counts: how a reset or a window is written, over which window, and in which
+// unit.
 
 // readForm reads how a reset and a window are written, as the words after them say, and the words before them.
 func (s *shape) readForm() {
@@ -31,8 +32,8 @@ func (s *shape) readForm() {
 	}
 }
 
-// qualifies reports whether a word before a reset or a window belongs to it: time-to-reset, seconds-until-reset,
-// remaining-ttl, refresh-period.
+// qualifies reports whether a word before a reset or a window belongs to it: time-to-reset,
+// seconds-until-reset, remaining-ttl, refresh-period.
 func (s *shape) qualifies(i int) bool {
 	switch {
 	case s.is(i, "to"), s.is(i, "until"), s.is(i, "till"), s.is(i, "seconds"):
@@ -143,8 +144,8 @@ func (s *shape) readUnit() {
 	}
 }
 
-// readOwnUnit reads a unit of a service's own: a plural beside a window and nothing else (Kong's videos-minute). A
-// scope is none, nor is an abbreviation, which may stand for anything.
+// readOwnUnit reads a unit of a service's own: a plural beside a window and nothing else (Kong's
+// videos-minute). A scope is none, nor is an abbreviation, which may stand for anything.
 func (s *shape) readOwnUnit() {
 	unit := -1
 	for i := s.from; i < s.n; i++ {

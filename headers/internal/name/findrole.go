@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// This file finds the word that is the role: that the value is a hint to try again, or what else it is, such as what
-// remains.
+// This file finds the word that is the role: that the value is a hint to try again, or what else it is, such as
+// what remains.
 
 // findRetry returns the word that says that the value is a hint to try again, or -1.
 func (s *shape) findRetry() int {
@@ -39,8 +39,9 @@ func (s *shape) retry(i int) (Meaning, bool) {
 	return Meaning{Role: Retry, rank: lastRank, Step: s.at(s.n - 1).step, MayBeIdle: s.at(i).role == Retry || s.is(i, "backoff"), Alone: s.at(i).alone}, true
 }
 
-// isHint reports whether the words around retry-after leave a time of it: a maximum is one of all hints (X-Max-Retry-
-// After), and a count, a flag or a state is no time (X-Retry-In-Progress). A limit may be named (Retry-After-Short).
+// isHint reports whether the words around retry-after leave a time of it: a maximum is one of all hints
+// (X-Max-Retry- After), and a count, a flag or a state is no time (X-Retry-In-Progress). A limit may be named
+// (Retry-After-Short).
 func (s *shape) isHint(i int) bool {
 	if before := s.at(i - 1); before.pair || before.past || s.is(i-1, "min") || s.is(i-1, "default") {
 		return false
@@ -89,8 +90,8 @@ func (s *shape) findRole() {
 	}
 }
 
-// takeRole makes a word the role, unless it belongs to another word. What is left of something, or used of it, is that
-// whether the word for it comes first or last: remaining-quota, quota-remaining.
+// takeRole makes a word the role, unless it belongs to another word. What is left of something, or used of it,
+// is that whether the word for it comes first or last: remaining-quota, quota-remaining.
 func (s *shape) takeRole(i int) {
 	w := s.at(i)
 	switch {
@@ -118,9 +119,9 @@ func (s *shape) belongs(i int) bool {
 	return s.at(i).role == Limit && s.role == i-1 || s.is(i, "usage") && (s.role == i-1 || s.role == i-2 && s.at(i-1).unit != "")
 }
 
-// isTimeRemaining reads a time that remains: time-left, seconds-remaining, msec-left, remaining-time-in-seconds. Nobody
-// says until what, unless the answer says as well when to try again, or what is left: but whoever counts milliseconds
-// behind the marker waits.
+// isTimeRemaining reads a time that remains: time-left, seconds-remaining, msec-left,
+// remaining-time-in-seconds. Nobody says until what, unless the answer says as well when to try again, or what
+// is left: but whoever counts milliseconds behind the marker waits.
 func (s *shape) isTimeRemaining() bool {
 	if s.at(s.role).role != Remaining {
 		return false
@@ -155,7 +156,8 @@ func (s *shape) isTimeWord(i int) bool {
 	return w.time && !w.period && w.step < time.Second && !s.is(i, "since")
 }
 
-// maySecondsRemain reports whether the name is that of remaining-sec: seconds, or what remains of those of a second.
+// maySecondsRemain reports whether the name is that of remaining-sec: seconds, or what remains of those of a
+// second.
 func (s *shape) maySecondsRemain() bool {
 	return s.m.Role == Remaining && s.marker >= 0 && s.role == s.marker+1 && s.role == s.n-2 && s.is(s.n-1, "sec")
 }

@@ -64,7 +64,8 @@ func (m *Meaning) Behead() { m.place = 0 }
 // Own reports whether a user says what the header means.
 func (m *Meaning) Own() bool { return m.Family == ownFamily }
 
-// Table reports whether the package has the header in its table, so that the window may be one that only prose states.
+// Table reports whether the package has the header in its table, so that the window may be one that only prose
+// states.
 func (m *Meaning) Table() bool { return m.Source != "" }
 
 // InSeconds reports whether the header is one of the fields of the IETF drafts, whose delays are seconds.

@@ -54,8 +54,8 @@ func beginsAsLimit(key string) bool {
 	return false
 }
 
-// endsAsLimit reports whether the last word of a name may be that of a limit without other words for one. The end of
-// the word is looked at first: most words have another one.
+// endsAsLimit reports whether the last word of a name may be that of a limit without other words for one. The
+// end of the word is looked at first: most words have another one.
 func endsAsLimit(key string) bool {
 	switch key[len(key)-2:] {
 	case "et", "ts", "ed", "ge", "nt", "le", "ft", "At", "at", "In", "in", "er", "me", "ds", "Ms", "ms", "es", "ct", "el", "ow", "ve", "ng":
@@ -83,7 +83,8 @@ func endsAsLimit(key string) bool {
 	return false
 }
 
-// isRate reports whether the last word of a name is an abbreviation of requests or queries in a window: qpd, Rpm.
+// isRate reports whether the last word of a name is an abbreviation of requests or queries in a window: qpd,
+// Rpm.
 func isRate(key string) bool {
 	w := key[strings.LastIndexByte(key, '-')+1:]
 	return len(w) == 3 && w[1] == 'p' && (w[0]|0x20 == 'q' || w[0]|0x20 == 'r')

@@ -139,8 +139,8 @@ func TestDialectsHaveCases(t *testing.T) {
 	}
 }
 
-// FuzzClassify checks that names are read whatever they are, in upper case as in lower case, and that what is read of
-// them may be printed.
+// FuzzClassify checks that names are read whatever they are, in upper case as in lower case, and that what is
+// read of them may be printed.
 func FuzzClassify(f *testing.F) {
 	for _, key := range []string{
 		"X-RateLimit-Rapid-Free-Plans-Hard-Limit-Remaining", "http_x_ratelimit_account_success_limit", "X-RateLimit-Limit-Req-10-Second",
@@ -169,8 +169,8 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// TestClassifyAllocs checks that a name that is not about limits costs no allocation, and one that is the few that its
-// texts need.
+// TestClassifyAllocs checks that a name that is not about limits costs no allocation, and one that is the few
+// that its texts need.
 func TestClassifyAllocs(t *testing.T) {
 	for key, most := range map[string]float64{
 		"X-Vendor-Delimiter": 0, "X-Page-Time-Limit-Seconds": 0, "X-Retry-Count": 0,

@@ -13,8 +13,8 @@ type token struct {
 	start, end int
 }
 
-// split is a name in lower case, taken apart into words. It lives on the stack: most names turn out not to be about
-// limits.
+// split is a name in lower case, taken apart into words. It lives on the stack: most names turn out not to be
+// about limits.
 type split struct {
 	text [maxKey]byte
 	size int
@@ -22,8 +22,8 @@ type split struct {
 	n    int
 }
 
-// cut takes a name apart at hyphens and underscores, and words that were written together at the words that they are
-// made of. It is false for a name that has characters of no header, or too many words.
+// cut takes a name apart at hyphens and underscores, and words that were written together at the words that
+// they are made of. It is false for a name that has characters of no header, or too many words.
 func (s *split) cut(key string) bool {
 	s.size = len(key)
 	start := 0
@@ -70,8 +70,8 @@ const shortest = 3
 // fusedRoles are the words that end a word whatever it begins with: userlimit, pathremaining.
 var fusedRoles = [...]string{"ratelimit", "limit", "remaining", "reset", "used"}
 
-// addFused adds the words that a word is made of: all of them are known, as in requestsremaining and appday, or the
-// last of them is one of fusedRoles. ok is false if it is made of none.
+// addFused adds the words that a word is made of: all of them are known, as in requestsremaining and appday, or
+// the last of them is one of fusedRoles. ok is false if it is made of none.
 func (s *split) addFused(start, end int) (ok, fits bool) {
 	var ends [4]int // where the words end, the last first
 	if n := s.parts(start, end, ends[:0]); n != nil {
@@ -102,8 +102,8 @@ func (s *split) addStem(start, end int) bool {
 	return true
 }
 
-// parts returns where the known words end of which the text from start to end is made, the last first, or nil if it is
-// not made of as many as ends has room for.
+// parts returns where the known words end of which the text from start to end is made, the last first, or nil
+// if it is not made of as many as ends has room for.
 func (s *split) parts(start, end int, ends []int) []int {
 	ends = append(ends, end)
 	for cut := start; cut <= end-shortest; cut++ {

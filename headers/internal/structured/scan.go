@@ -113,8 +113,8 @@ func scanString(s string) (text, rest string, ok bool) {
 // base64Digits are the digits of RFC 4648 section 4, by value.
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// scanBytes reads a byte sequence, whose padding is complete, and whose last digit has no bits but those of the bytes:
-// else there would be two texts of the same bytes.
+// scanBytes reads a byte sequence, whose padding is complete, and whose last digit has no bits but those of the
+// bytes: else there would be two texts of the same bytes.
 func scanBytes(s string) (text, rest string, ok bool) {
 	text, rest, ok = strings.Cut(s[1:], ":")
 	if !ok || len(text)%4 != 0 {

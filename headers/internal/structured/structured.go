@@ -3,8 +3,8 @@
 // parameters, and the dictionary of draft 07.
 //
 // What comes in are the lines of a field; what goes out are members with the parameters that
-// the drafts know, still without a meaning. Nearly all fields are scanned once, without an allocation; the general
-// parser of httpsfv reads the others. The package knows neither which header it reads nor what a
+// the drafts know, still without a meaning. Nearly all fields are scanned once, without an allocation; the
+// general parser of httpsfv reads the others. The package knows neither which header it reads nor what a
 // limit is.
 package structured
 

@@ -30,10 +30,10 @@ func (c *Clock) Until(t time.Time) (time.Duration, bool) {
 	return between(c.written, t), !c.written.IsZero()
 }
 
-// doubtful reports whether Date is too far from the local clock to say how far away t is. What is days behind may be that
-// of an old answer, from a cache that does not say so. Where it is days ahead, one of the clocks is wrong: the local one
-// is where a machine has no battery, or was resumed from a snapshot of last week. What a server says of a limit is
-// soon, by the clock that it goes by; so the nearer one is right.
+// doubtful reports whether Date is too far from the local clock to say how far away t is. What is days behind
+// may be that of an old answer, from a cache that does not say so. Where it is days ahead, one of the clocks is
+// wrong: the local one is where a machine has no battery, or was resumed from a snapshot of last week. What a
+// server says of a limit is soon, by the clock that it goes by; so the nearer one is right.
 func (c *Clock) doubtful(t time.Time) bool {
 	if c.Received.IsZero() {
 		return false
@@ -58,7 +58,8 @@ func between(t, u time.Time) time.Duration {
 	return time.Duration(s)*time.Second + time.Duration(u.Nanosecond()-t.Nanosecond())
 }
 
-// parsed returns Date if there is exactly one which is valid, and not that of a cached answer; else the time of receipt.
+// parsed returns Date if there is exactly one which is valid, and not that of a cached answer; else the time of
+// receipt.
 func (c *Clock) parsed() time.Time {
 	if len(c.Dates) != 1 || c.Aged {
 		return c.Received

@@ -21,8 +21,8 @@ func DelayOf(in, resolution time.Duration) Delay {
 	return Delay{Known: true, In: in, Resolution: resolution}
 }
 
-// Longer returns the longer of two delays, of two of the same length the finer one, and of two that are as fine the one
-// that is no instant: it needs no Date. So the order of the two does not matter.
+// Longer returns the longer of two delays, of two of the same length the finer one, and of two that are as fine
+// the one that is no instant: it needs no Date. So the order of the two does not matter.
 func (d Delay) Longer(e Delay) Delay {
 	switch {
 	case !e.Known || d.Known && e.In < d.In:

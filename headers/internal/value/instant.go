@@ -41,8 +41,8 @@ func ParseInstant(s string) (t time.Time, resolution time.Duration, ok bool) {
 	return t, time.Second, err == nil
 }
 
-// layoutOf returns the layout of an instant as Unix prints it, "Tue May 14 12:30:00 UTC 2024", or as .NET and Mashery
-// write it, "Wednesday, May 15, 2024 12:00:00 AM GMT", if it is in UTC.
+// layoutOf returns the layout of an instant as Unix prints it, "Tue May 14 12:30:00 UTC 2024", or as .NET and
+// Mashery write it, "Wednesday, May 15, 2024 12:00:00 AM GMT", if it is in UTC.
 func layoutOf(s string) string {
 	switch {
 	case strings.HasSuffix(s, "M GMT"), strings.HasSuffix(s, "M UTC"):
@@ -53,9 +53,9 @@ func layoutOf(s string) string {
 	return ""
 }
 
-// parseMail reads the date of a mail (RFC 5322, 3.3), of which an HTTP-date is the form of fixed width. A day of one
-// digit is what Java's RFC_1123_DATE_TIME prints, and a zone in digits what PHP's DATE_RFC2822 and Python's
-// email.utils.formatdate do.
+// parseMail reads the date of a mail (RFC 5322, 3.3), of which an HTTP-date is the form of fixed width. A day
+// of one digit is what Java's RFC_1123_DATE_TIME prints, and a zone in digits what PHP's DATE_RFC2822 and
+// Python's email.utils.formatdate do.
 func parseMail(s string) (time.Time, bool) {
 	if s[6] == ' ' {
 		s = s[:5] + "0" + s[5:]

@@ -50,8 +50,8 @@ func Multiplied(window time.Duration, fourths int) time.Duration {
 	return min(time.Duration(fourths)*(window/4), MaxWindow)
 }
 
-// WindowName returns what a window is called: "second", "minute", "month", or else as "15m0s" is written without the
-// zeros. It is empty if there is none.
+// WindowName returns what a window is called: "second", "minute", "month", or else as "15m0s" is written
+// without the zeros. It is empty if there is none.
 func WindowName(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -171,8 +171,9 @@ func WindowInWords(s string) (window time.Duration) {
 	return Multiplied(window, times)
 }
 
-// WindowAtEnd returns the window with which a word ends that begins with anything: highcostget3min. It is zero if there
-// is none. Letters that stand for a unit must be three at least if letters precede the number: k8s is no window.
+// WindowAtEnd returns the window with which a word ends that begins with anything: highcostget3min. It is zero
+// if there is none. Letters that stand for a unit must be three at least if letters precede the number: k8s is
+// no window.
 func WindowAtEnd(word string) time.Duration {
 	end := len(word)
 	for end > 0 && !IsDigit(word[end-1]) {
@@ -189,7 +190,8 @@ func WindowAtEnd(word string) time.Duration {
 	return d
 }
 
-// WindowOfName returns the window that the name of a limit ends with: "per_hour", "HighCostGet3Min", "UserByMinute".
+// WindowOfName returns the window that the name of a limit ends with: "per_hour", "HighCostGet3Min",
+// "UserByMinute".
 func WindowOfName(s string) time.Duration {
 	if d := WindowInWords(s); d > 0 {
 		return d

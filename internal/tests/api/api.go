@@ -153,7 +153,8 @@ func (w *writer) members(o *types.TypeName, name string, t *types.Named) {
 	}
 }
 
-// fields writes down the exported fields of a struct, and those of what it embeds that are written down nowhere else.
+// fields writes down the exported fields of a struct, and those of what it embeds that are written down nowhere
+// else.
 func (w *writer) fields(prefix string, t *types.Struct) {
 	for f := range t.Fields() {
 		switch {
@@ -194,7 +195,8 @@ func (w *writer) interfaceMembers(prefix string, t *types.Interface) {
 	}
 }
 
-// summary returns which methods an interface has, unless nobody else can implement it: then methods may be added.
+// summary returns which methods an interface has, unless nobody else can implement it: then methods may be
+// added.
 func (w *writer) summary(t *types.Interface) string {
 	var names []string
 	for m := range t.Methods() {

@@ -45,7 +45,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Whoever changes the types of others, in a new version of a module, changes what has them: the main module has none.
+// Whoever changes the types of others, in a new version of a module, changes what has them: the main module has
+// none.
 func TestForeignTypes(t *testing.T) {
 	m, err := loader.Load(root, targets[0])
 	if err != nil {

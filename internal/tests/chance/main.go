@@ -1,15 +1,15 @@
-// Chance looks for tests that fail by chance: it runs each test of the packages many times, in programs in which
-// goroutines take turns at random.
+// Chance looks for tests that fail by chance: it runs each test of the packages many times, in programs in
+// which goroutines take turns at random.
 //
 //	go run ./internal/tests/chance                                    # all packages of this module, 20 minutes on two cores
 //	go run ./internal/tests/chance -times 1000 -within 30s ./throttle
 //	cd redisquota && go run ../internal/tests/chance
 //
-// Which of two goroutines that may go at one instant goes first is chance, and hardly ever seen: it is nearly always
-// the same one, until a machine is busy. So the tests are built with a runtime that draws who goes next, as the
-// race detector has it do a little, and in which who is about to lock a mutex may let others go first. It takes
-// no longer than usual. GOMAXPROCS is 1, 2, 4 and 8 in turns, and as many tests run at a time as there are
-// processors, and one more.
+// Which of two goroutines that may go at one instant goes first is chance, and hardly ever seen: it is nearly
+// always the same one, until a machine is busy. So the tests are built with a runtime that draws who goes next,
+// as the race detector has it do a little, and in which who is about to lock a mutex may let others go first.
+// It takes no longer than usual. GOMAXPROCS is 1, 2, 4 and 8 in turns, and as many tests run at a time as there
+// are processors, and one more.
 package main
 
 import (

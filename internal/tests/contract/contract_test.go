@@ -527,8 +527,9 @@ func TestContractResponseRequest(t *testing.T) {
 	})
 }
 
-// Response.Request is what Base says if Base sends another request than it is given, as x/oauth2 does to add a token:
-// whoever looks at what was sent finds it there. The context is the caller's, and not that of an attempt.
+// Response.Request is what Base says if Base sends another request than it is given, as x/oauth2 does to add a
+// token: whoever looks at what was sent finds it there. The context is the caller's, and not that of an
+// attempt.
 func TestContractResponseRequestOfBase(t *testing.T) {
 	type key struct{}
 	for name, change := range map[string]func(*pacer.Transport){

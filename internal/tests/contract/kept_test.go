@@ -119,8 +119,8 @@ func TestKeptBodyGivesItsFirstBytes(t *testing.T) {
 	})
 }
 
-// A look at the body of an error that stalls takes a second, and no longer than the context or AttemptTimeout. The
-// answer is returned as it came, with the rest still to be read.
+// A look at the body of an error that stalls takes a second, and no longer than the context or AttemptTimeout.
+// The answer is returned as it came, with the rest still to be read.
 func TestReadBodyThatStalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		context, attempt time.Duration // zero means none
@@ -212,8 +212,8 @@ func TestKeptBodyHoldsNoConnection(t *testing.T) {
 	}
 }
 
-// The same holds for an answer that stalls, after a second; and the answer is returned if the request is not sent again,
-// with what was read of it.
+// The same holds for an answer that stalls, after a second; and the answer is returned if the request is not
+// sent again, with what was read of it.
 func TestKeptBodyThatStallsHoldsNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.Serve(t, false, func(w http.ResponseWriter, r *http.Request) {

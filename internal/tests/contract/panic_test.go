@@ -21,7 +21,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// trap is a world in which each function of the caller notes its calls, and one call of one of them does not return.
+// trap is a world in which each function of the caller notes its calls, and one call of one of them does not
+// return.
 type trap struct {
 	mu     sync.Mutex
 	calls  map[string]int
@@ -255,7 +256,8 @@ var traps = map[string]struct {
 	}},
 }
 
-// run makes a request meet a trap, and returns what the functions were called. Then it looks whether anything was lost.
+// run makes a request meet a trap, and returns what the functions were called. Then it looks whether anything
+// was lost.
 func (p *trap) run(t *testing.T, way string) {
 	t.Helper()
 	w := traps[way]
@@ -288,7 +290,8 @@ func (p *trap) run(t *testing.T, way string) {
 		returned = true
 	}()
 	<-done
-	// Its own answer, which is being read meanwhile, holds the slot: it is chance whether the request lines up for that.
+	// Its own answer, which is being read meanwhile, holds the slot: it is chance whether the request lines up
+	// for that.
 	fewer := p.nth > 1 && p.calls[p.target] < p.nth
 	if p.target != "" && !fewer && (!p.sprung || returned) || recovered != nil && recovered != "oops" {
 		t.Fatalf("sprung: %v, returned: %v, recovered %v", p.sprung, returned, recovered)
@@ -360,8 +363,8 @@ func (p *trap) nothingLost(t *testing.T, tr *pacer.Transport) {
 	}
 }
 
-// Whatever function of the caller panics, or ends its goroutine as t.FailNow does, at whichever call: nothing is lost,
-// and the panic arrives as it was.
+// Whatever function of the caller panics, or ends its goroutine as t.FailNow does, at whichever call: nothing
+// is lost, and the panic arrives as it was.
 func TestPanicOfAnyFunction(t *testing.T) {
 	for way := range traps {
 		var calls map[string]int

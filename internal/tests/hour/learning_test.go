@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// learning has the rooms that learn, and the file of each that says in its package comment what the others are for.
+// learning has the rooms that learn, and the file of each that says in its package comment what the others are
+// for.
 var learning = map[string]string{"adaptive": "adaptive.go", "concurrency": "concurrency.go", "overload": "overload.go", "pace": "pace.go", "slowstart": "slowstart.go", "whose": "whose.go"}
 
 // TestRulesOfLearning: docs/learning-rules.md has each file of the rooms that learn in one heading, so that who

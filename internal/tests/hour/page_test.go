@@ -1,7 +1,7 @@
 // Package hour plays the first hour of a newcomer, as far as a program can: what README.md, those of
-// nested modules, and the pages of docs show is extracted and tried. Snippets compile, programs run and print what the text says that they
-// print, commands name what is there, links lead somewhere, and texts of quotas can be read. It needs no
-// network.
+// nested modules, and the pages of docs show is extracted and tried. Snippets compile, programs run and print
+// what the text says that they print, commands name what is there, links lead somewhere, and texts of quotas
+// can be read. It needs no network.
 package hour
 
 import (
@@ -37,8 +37,8 @@ var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 // nested are the modules below this one that users import.
 var nested = []string{"filequota", "pacerotel", "redisquota"}
 
-// pages returns README.md, the pages of docs, and README.md of each nested module. What is below docs is a module of its
-// own.
+// pages returns README.md, the pages of docs, and README.md of each nested module. What is below docs is a
+// module of its own.
 func pages(t *testing.T) (all []page) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))

@@ -34,8 +34,8 @@ func times(t *testing.T, text string) (all []time.Duration) {
 	return all
 }
 
-// few is what the programs print of refusals. On a machine that is busy with other tests, a timer that fires late may cost
-// one or two.
+// few is what the programs print of refusals. On a machine that is busy with other tests, a timer that fires
+// late may cost one or two.
 var few = regexp.MustCompile(`\b[012] refused`)
 
 // blur returns what a program prints without what may differ from run to run.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSecurityPage: each line of docs/security.md names a test, each test that it names is there, and each fuzz target
-// is named.
+// TestSecurityPage: each line of docs/security.md names a test, each test that it names is there, and each fuzz
+// target is named.
 func TestSecurityPage(t *testing.T) {
 	tests := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {

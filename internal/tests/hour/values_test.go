@@ -12,8 +12,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// values says where each value of a type stands that people see in many places: by its name, and by its text where a
-// room below has it under a name of its own, or under none.
+// values says where each value of a type stands that people see in many places: by its name, and by its text
+// where a room below has it under a name of its own, or under none.
 var values = map[string][]struct{ file, what string }{
 	"throttle.Cause": {
 		{"throttle/internal/limit/due.go", "its text, among the causes there"},
@@ -44,7 +44,8 @@ var values = map[string][]struct{ file, what string }{
 	},
 }
 
-// TestValuesAreEverywhere: what a new value of such a type lacks is counted as "other", or has no line, without an error.
+// TestValuesAreEverywhere: what a new value of such a type lacks is counted as "other", or has no line, without
+// an error.
 func TestValuesAreEverywhere(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(filepath.Join(root, path))
@@ -118,8 +119,8 @@ func TestFactsOfAStoreAreEverywhere(t *testing.T) {
 	}
 }
 
-// TestStateIsOnThePage: what State says of a bucket and of its limits, but for what a caller has set, is read for the
-// page.
+// TestStateIsOnThePage: what State says of a bucket and of its limits, but for what a caller has set, is read
+// for the page.
 func TestStateIsOnThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "pacerdebug/view.go"))
 	if err != nil {

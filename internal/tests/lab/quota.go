@@ -32,9 +32,9 @@ func Hoard() quota.Quota {
 // Zero is a Rand that takes all jitter away: full jitter is then no delay at all.
 func Zero() float64 { return 0 }
 
-// Random is a Rand which draws the same numbers for the same seeds. Where each caller draws from its own, and begins at
-// an instant of its own, a program does the same in each run: which of two goroutines draws first at one instant is
-// chance.
+// Random is a Rand which draws the same numbers for the same seeds. Where each caller draws from its own, and
+// begins at an instant of its own, a program does the same in each run: which of two goroutines draws first at
+// one instant is chance.
 func Random(seed, of uint64) func() float64 {
 	var mu sync.Mutex // protects r
 	r := rand.New(rand.NewPCG(seed, of))

@@ -201,9 +201,10 @@ func TestRoutesAndInstancesAreKept(t *testing.T) {
 	}
 }
 
-// TestEstimateAgain: of an estimated window that was idle, nothing comes back before its first reset, and an earlier run
-// saw how it comes back from then on. So later runs take the time of three windows, less what is there at once, and hardly
-// any request of theirs is refused. Without that, they take 37 s, and up to five are refused.
+// TestEstimateAgain: of an estimated window that was idle, nothing comes back before its first reset, and an
+// earlier run saw how it comes back from then on. So later runs take the time of three windows, less what is
+// there at once, and hardly any request of theirs is refused. Without that, they take 37 s, and up to five are
+// refused.
 func TestEstimateAgain(t *testing.T) {
 	for _, callers := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {

@@ -208,8 +208,8 @@ func TestStatedConcurrencyOfNothing(t *testing.T) {
 	}
 }
 
-// TestStatedConcurrencyInRefusals: where refusals alone state it, as many go as may. A few are refused at first,
-// and no caller is given a refusal.
+// TestStatedConcurrencyInRefusals: where refusals alone state it, as many go as may. A few are refused at
+// first, and no caller is given a refusal.
 func TestStatedConcurrencyInRefusals(t *testing.T) {
 	const ms = time.Millisecond
 	limit := []string{"X-Concurrency-Limit", "10"}
@@ -238,8 +238,8 @@ func TestStatedConcurrencyInRefusals(t *testing.T) {
 	}
 }
 
-// TestStatedConcurrencyBesideAStream: while a long answer of ours is under way, others take all the rest, and end.
-// Who waits finds that out within Patience, though no request of ours ends.
+// TestStatedConcurrencyBesideAStream: while a long answer of ours is under way, others take all the rest, and
+// end. Who waits finds that out within Patience, though no request of ours ends.
 func TestStatedConcurrencyBesideAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -285,8 +285,8 @@ func TestStatedConcurrencyBesideAStream(t *testing.T) {
 	})
 }
 
-// TestStatedConcurrencyOfStreams: a server may not count requests whose answers stream. A call beside as many of them as
-// it allows at a time goes after 5 s, and then all go, though no stream ends for an hour.
+// TestStatedConcurrencyOfStreams: a server may not count requests whose answers stream. A call beside as many
+// of them as it allows at a time goes after 5 s, and then all go, though no stream ends for an hour.
 func TestStatedConcurrencyOfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &atOnce{limit: ten, header: whenItComes, takes: 900 * time.Millisecond}
@@ -308,8 +308,9 @@ func TestStatedConcurrencyOfStreams(t *testing.T) {
 	})
 }
 
-// TestStatedConcurrencyBesideStreams: five streams that do not count, beside calls that end all the time, and whose
-// answers say that something remains. Ten calls go at a time from 6 s on: each five have gone before, in that time.
+// TestStatedConcurrencyBesideStreams: five streams that do not count, beside calls that end all the time, and
+// whose answers say that something remains. Ten calls go at a time from 6 s on: each five have gone before, in
+// that time.
 func TestStatedConcurrencyBesideStreams(t *testing.T) {
 	limitAlone := func(limit, _, _ int) []string { return whenItComes(limit, 0, 0)[:2] }
 	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes, "the limit alone": limitAlone} {
@@ -340,8 +341,8 @@ func TestStatedConcurrencyBesideStreams(t *testing.T) {
 	}
 }
 
-// TestStatedConcurrencyOnce: a limit that is stated once, and from then on only what remains of it, is kept to, until
-// more remains than it allows.
+// TestStatedConcurrencyOnce: a limit that is stated once, and from then on only what remains of it, is kept to,
+// until more remains than it allows.
 func TestStatedConcurrencyOnce(t *testing.T) {
 	for _, goes := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -384,7 +385,8 @@ func TestStatedConcurrencyOnce(t *testing.T) {
 	}
 }
 
-// TestStatedConcurrencyAfterIdling: who had all, and has idled while others took six of ten, asks for the four that are left.
+// TestStatedConcurrencyAfterIdling: who had all, and has idled while others took six of ten, asks for the four
+// that are left.
 func TestStatedConcurrencyAfterIdling(t *testing.T) {
 	for name, header := range map[string]states{"when it comes": whenItComes, "when it goes": whenItGoes} {
 		t.Run(name, func(t *testing.T) {
@@ -411,8 +413,8 @@ func TestStatedConcurrencyAfterIdling(t *testing.T) {
 	}
 }
 
-// TestStatedConcurrencyInSomeAnswers: where some answers do not state it, since these are from a cache, say, the others
-// do. A limit that is stated no more is forgotten by degrees.
+// TestStatedConcurrencyInSomeAnswers: where some answers do not state it, since these are from a cache, say,
+// the others do. A limit that is stated no more is forgotten by degrees.
 func TestStatedConcurrencyInSomeAnswers(t *testing.T) {
 	for _, n := range []int{5, 10, 20} {
 		t.Run(fmt.Sprint("one of ", n), func(t *testing.T) {
@@ -450,8 +452,8 @@ func TestStatedConcurrencyInSomeAnswers(t *testing.T) {
 	})
 }
 
-// TestStatedConcurrencyTakenByOthers: who comes when others have all is not sent away for ever longer, and has some of
-// it in the end, though the others leave each place for 20 ms alone.
+// TestStatedConcurrencyTakenByOthers: who comes when others have all is not sent away for ever longer, and has
+// some of it in the end, though the others leave each place for 20 ms alone.
 func TestStatedConcurrencyTakenByOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &atOnce{limit: ten, header: whenItComes, takes: 4980 * time.Millisecond}
@@ -488,8 +490,8 @@ func TestStatedConcurrencyTakenByOthers(t *testing.T) {
 	})
 }
 
-// TestStatedConcurrencyOfNames: a server that names what requests draw on states one limit of requests at the same time
-// for all names. All buckets keep to it together, and whoever ends makes room for each of them.
+// TestStatedConcurrencyOfNames: a server that names what requests draw on states one limit of requests at the
+// same time for all names. All buckets keep to it together, and whoever ends makes room for each of them.
 func TestStatedConcurrencyOfNames(t *testing.T) {
 	for names := 1; names <= 5; names++ {
 		statedConcurrencyOfNames(t, names)

@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// course is a program that always has work, at a server whose limit changes in the course of time, or in front of which
-// something else refuses now and then.
+// course is a program that always has work, at a server whose limit changes in the course of time, or in front
+// of which something else refuses now and then.
 type course struct {
 	algorithm pacertest.Algorithm
 	dialect   pacertest.Dialect

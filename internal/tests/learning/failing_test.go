@@ -132,7 +132,8 @@ func TestRefusedWithoutAWord(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, process))
 				tr := &pacer.Transport{Rand: func() float64 { mu.Lock(); defer mu.Unlock(); return random.Float64() }, Base: base}
 				for caller := range uint64(8) {
-					// With its own numbers, and an instant of its own to begin, a caller does the same in each run.
+					// With its own numbers, and an instant of its own to begin, a caller does the same in each
+					// run.
 					ctx := context.WithValue(t.Context(), own{}, rand.New(rand.NewPCG(seed, 3+8*process+caller)))
 					wg.Go(func() {
 						time.Sleep(time.Duration(1+8*process+caller) * time.Millisecond)

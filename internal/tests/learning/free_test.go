@@ -67,8 +67,9 @@ func TestSlowStartCosts(t *testing.T) {
 	}
 }
 
-// TestSlowStartEndsByDegrees: a line that has grown in a slow start does not go all at once when that ends, but by
-// twice as many in each round trip at the most. 1500 requests a second come, at a server that answers after 100 ms.
+// TestSlowStartEndsByDegrees: a line that has grown in a slow start does not go all at once when that ends, but
+// by twice as many in each round trip at the most. 1500 requests a second come, at a server that answers after
+// 100 ms.
 func TestSlowStartEndsByDegrees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond

@@ -126,8 +126,8 @@ func TestHeadersEffect(t *testing.T) {
 	}
 }
 
-// TestHeadersEffectTime sends requests at the same time to an API that says how much time they may take, besides how
-// many there may be: 4 are under way together, and take a second each.
+// TestHeadersEffectTime sends requests at the same time to an API that says how much time they may take,
+// besides how many there may be: 4 are under way together, and take a second each.
 func TestHeadersEffectTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -147,9 +147,9 @@ func TestHeadersEffectTime(t *testing.T) {
 	})
 }
 
-// TestHeadersEffectWindow configures what the documentation says, a quota in 10 seconds. The server states the same and
-// is believed, whose window ends after 4 seconds: were it read as one of a second, the quota would hold the fourth
-// request for 10.
+// TestHeadersEffectWindow configures what the documentation says, a quota in 10 seconds. The server states the
+// same and is believed, whose window ends after 4 seconds: were it read as one of a second, the quota would
+// hold the fourth request for 10.
 func TestHeadersEffectWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &lab.Script{}

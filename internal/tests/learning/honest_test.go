@@ -19,9 +19,9 @@ import (
 //	go test -run HonestAfterLies -v ./internal/tests/learning -args -lies 20 -seed 3000
 var liePlans = flag.Int("lies", 0, "how many plans of each lie and dialect; the usual few if zero")
 
-// lies are what a server that is broken, or hostile, makes of its answers for a while. What it says of a time in which
-// nobody is to ask is obeyed, for MaxHold at most: so it takes longer until all is well again after a Date that has
-// resets be hours away.
+// lies are what a server that is broken, or hostile, makes of its answers for a while. What it says of a time
+// in which nobody is to ask is obeyed, for MaxHold at most: so it takes longer until all is well again after a
+// Date that has resets be hours away.
 var lies = []struct {
 	name  string
 	after time.Duration // when all is to be well again
@@ -98,8 +98,8 @@ var honest = []struct {
 	{"nothing", pacertest.NoHeaders},
 }
 
-// TestHonestAfterLies: a server lies for a while, or is broken, and is honest then. Later, as much is served as if it had
-// always been honest.
+// TestHonestAfterLies: a server lies for a while, or is broken, and is honest then. Later, as much is served as
+// if it had always been honest.
 func TestHonestAfterLies(t *testing.T) {
 	var shares spread
 	for k, l := range lies {

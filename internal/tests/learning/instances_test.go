@@ -143,10 +143,10 @@ func TestInstances(t *testing.T) {
 
 var instanceSeeds = flag.Int("instances", 1, "how many seeds of each world of instances are tried")
 
-// TestTwoInstances has two instances of ulule/limiter, with windows of 2 s that begin with their first request and
-// resets in whole seconds, rounded down, serve requests in turn. The balancer has asked one of them up to a second
-// before whether it lives. However their windows lie in the second, 300 requests take 6.2 s in the mean, and
-// 150 after idling take one window. Where one instance states a reset that seems to be less than a second
+// TestTwoInstances has two instances of ulule/limiter, with windows of 2 s that begin with their first request
+// and resets in whole seconds, rounded down, serve requests in turn. The balancer has asked one of them up to a
+// second before whether it lives. However their windows lie in the second, 300 requests take 6.2 s in the mean,
+// and 150 after idling take one window. Where one instance states a reset that seems to be less than a second
 // after the window began, no window is taken to last for no time at all.
 func TestTwoInstances(t *testing.T) {
 	sum, n := time.Duration(0), 0
@@ -164,8 +164,8 @@ func TestTwoInstances(t *testing.T) {
 	}
 }
 
-// twoInstances returns how long so many requests of 16 callers took, after so many others and 3 s of idling if those
-// are any.
+// twoInstances returns how long so many requests of 16 callers took, after so many others and 3 s of idling if
+// those are any.
 func twoInstances(t *testing.T, begin, probed, before, requests int) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

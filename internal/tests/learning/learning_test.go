@@ -530,8 +530,8 @@ func TestLearnBegunTogether(t *testing.T) {
 
 // TestUnseenKeepsNobodyBackWhoCannotWait: that others may begin just after us is no reason to refuse a request
 // where the server says that enough remains. A program asks once, and when that is answered, 300 ms later, 25
-// times at once. Who waits goes when most of the first third is answered, or of the first ninth where others have
-// taken tokens before.
+// times at once. Who waits goes when most of the first third is answered, or of the first ninth where others
+// have taken tokens before.
 func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 	const trip = 300 * time.Millisecond
 	for _, test := range []struct {

@@ -16,8 +16,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestResetsInMillis: a server states milliseconds until the reset as a bare number, which is read as seconds until the
-// clock has shown what it is. Read as seconds, the last fifth of each window was spread, a request each two minutes.
+// TestResetsInMillis: a server states milliseconds until the reset as a bare number, which is read as seconds
+// until the clock has shown what it is. Read as seconds, the last fifth of each window was spread, a request
+// each two minutes.
 func TestResetsInMillis(t *testing.T) {
 	const ms = time.Millisecond
 	small, large := &pacertest.FixedWindow{Limit: 20, Window: 5 * time.Second}, &pacertest.ClockWindow{Limit: 100, Window: time.Minute}

@@ -208,7 +208,8 @@ func (b *modelBody) Read(p []byte) (int, error) {
 	return copy(p, "."), nil
 }
 
-// serve answers a request, after so long a way there and before the way back. What the headers say is of when it came; of what is charged late, of when they were written.
+// serve answers a request, after so long a way there and before the way back. What the headers say is of when
+// it came; of what is charged late, of when they were written.
 func (m *model) serve(req *http.Request, prompt, answer int, way time.Duration, streams bool) *http.Response {
 	time.Sleep(way)
 	m.mu.Lock()
@@ -258,8 +259,8 @@ type modelRun struct {
 	streams            bool
 }
 
-// play returns how much was served, in the unit of the last limit, how many requests were refused per 100, and the
-// longest time that one took beyond that of an answer. Ideal callers know the server, and wait in one line.
+// play returns how much was served, in the unit of the last limit, how many requests were refused per 100, and
+// the longest time that one took beyond that of an answer. Ideal callers know the server, and wait in one line.
 func (r modelRun) play(t *testing.T, ideal bool) (spent, refused float64, longest time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -318,9 +319,10 @@ func (r modelRun) play(t *testing.T, ideal bool) (spent, refused float64, longes
 
 var modelsFlag = flag.String("models", "", "print how well programs use the APIs of language models that match")
 
-// TestModels: one program, told nothing, uses what the APIs of language models give, and is hardly refused, though
-// answers stream or take seconds, cost as much as ten others, and are charged when they begin or as they are written. With -args
-// -models REGEXP it prints a table of all that match, such as three processes, where less is promised.
+// TestModels: one program, told nothing, uses what the APIs of language models give, and is hardly refused,
+// though answers stream or take seconds, cost as much as ten others, and are charged when they begin or as they
+// are written. With -args -models REGEXP it prints a table of all that match, such as three processes, where
+// less is promised.
 func TestModels(t *testing.T) {
 	runs := []modelRun{
 		{"openai", 4, 1, true},

@@ -232,8 +232,8 @@ func TestNamedSecondaryLimit(t *testing.T) {
 	})
 }
 
-// TestNamesOfOneAnswer: an answer that names two counters does not say which of them its request drew on alone; of two
-// counts under one name, the lower one holds.
+// TestNamesOfOneAnswer: an answer that names two counters does not say which of them its request drew on alone;
+// of two counts under one name, the lower one holds.
 func TestNamesOfOneAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -303,9 +303,9 @@ func TestNamedSplitInFlight(t *testing.T) {
 	})
 }
 
-// TestNamedSplitBeforeWaiters has more requests be under way than the narrower limit has left, when the server is found
-// to count some on their own. What is under way may draw on that limit, so that those that come then wait; but no longer
-// than until it is answered, which the bucket that has sent it hears, and not they.
+// TestNamedSplitBeforeWaiters has more requests be under way than the narrower limit has left, when the server
+// is found to count some on their own. What is under way may draw on that limit, so that those that come then
+// wait; but no longer than until it is answered, which the bucket that has sent it hears, and not they.
 func TestNamedSplitBeforeWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := github()

@@ -58,7 +58,8 @@ func (p part) during(t *testing.T, span time.Duration) (served, refused int) {
 	return served, refused
 }
 
-// TestLearnWithoutLimit: what remains and when all is back, without the limit, is enough to see how it comes back.
+// TestLearnWithoutLimit: what remains and when all is back, without the limit, is enough to see how it comes
+// back.
 func TestLearnWithoutLimit(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -78,7 +79,8 @@ func TestLearnWithoutLimit(t *testing.T) {
 	}
 }
 
-// TestLearnWithoutReset: where what remains is stated, and not when all is back, that is found within a few windows.
+// TestLearnWithoutReset: where what remains is stated, and not when all is back, that is found within a few
+// windows.
 func TestLearnWithoutReset(t *testing.T) {
 	none := func(h http.Header) {
 		h.Del("X-RateLimit-Reset")
@@ -109,8 +111,9 @@ func TestLearnWithoutReset(t *testing.T) {
 	}
 }
 
-// TestLearnBehind: a server that states what remained before the request which it answers refuses few, in the mean of
-// four runs: in one of 150, by the order in which goroutines come, 1300 are served by the bucket, and not 1490.
+// TestLearnBehind: a server that states what remained before the request which it answers refuses few, in the
+// mean of four runs: in one of 150, by the order in which goroutines come, 1300 are served by the bucket, and
+// not 1490.
 func TestLearnBehind(t *testing.T) {
 	before := func(h http.Header) {
 		if n, err := strconv.Atoi(h.Get("X-RateLimit-Remaining")); err == nil && h.Get("Retry-After") == "" {

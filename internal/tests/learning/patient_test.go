@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// strict is a server that allows n requests in each window, which begins with the first request in it, and always
-// refuses those with a header "Poison".
+// strict is a server that allows n requests in each window, which begins with the first request in it, and
+// always refuses those with a header "Poison".
 type strict struct {
 	n      int
 	per    time.Duration
@@ -52,8 +52,8 @@ func (s *strict) RoundTrip(req *http.Request) (*http.Response, error) {
 	return lab.Answer(req, status, "", header...), nil
 }
 
-// inTurn has callers make requests, each one after the other, until so many were made, and returns how many got an
-// answer with each status.
+// inTurn has callers make requests, each one after the other, until so many were made, and returns how many got
+// an answer with each status.
 func inTurn(t *testing.T, client *http.Client, callers, requests int) map[int]int {
 	t.Helper()
 	got := map[int]int{}
@@ -78,8 +78,8 @@ func inTurn(t *testing.T, client *http.Client, callers, requests int) map[int]in
 	return got
 }
 
-// A limit of which the server says nothing, and which is back after no longer than MaxStandstill, is outlasted: no
-// refusal reaches a caller. A request beside it that is always refused is sent as often as MaxRefusals says.
+// A limit of which the server says nothing, and which is back after no longer than MaxStandstill, is outlasted:
+// no refusal reaches a caller. A request beside it that is always refused is sent as often as MaxRefusals says.
 func TestNoRefusalOfASilentWindowReachesACaller(t *testing.T) {
 	for _, per := range []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute} {
 		for _, callers := range []int{1, 8} {
@@ -118,7 +118,8 @@ func TestNoRefusalOfASilentWindowReachesACaller(t *testing.T) {
 	}
 }
 
-// A batch that waits for tomorrow loses no request, although one of them looks after each MaxHold and is refused.
+// A batch that waits for tomorrow loses no request, although one of them looks after each MaxHold and is
+// refused.
 func TestNoRefusalReachesABatchThatWaitsForADay(t *testing.T) {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
 	for name, states := range map[string]func(left int, reset time.Duration) []string{
@@ -146,8 +147,8 @@ func TestNoRefusalReachesABatchThatWaitsForADay(t *testing.T) {
 	}
 }
 
-// A server that refuses all is given up after MaxStandstill, but not before MaxRefusals; and after these alone, if they
-// are set.
+// A server that refuses all is given up after MaxStandstill, but not before MaxRefusals; and after these alone,
+// if they are set.
 func TestAServerThatRefusesAllIsGivenUp(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {

@@ -435,7 +435,8 @@ func TestFewGoodRequestsBehindBatchesOfPoisonRequests(t *testing.T) {
 
 // Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing
 // tells them from these before they are sent: none of them is ever served, however often it is sent, and good
-// ones are in between. Usually, a fifth of these cases is tried, each with the same draws of jitter in each run.
+// ones are in between. Usually, a fifth of these cases is tried, each with the same draws of jitter in each
+// run.
 func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
 	good := func(int) string { return "/service/Method" }
 	for name, paths := range map[string][2]func(i int) string{
@@ -597,8 +598,8 @@ func TestANarrowSilentLimitThatNothingTellsApart(t *testing.T) {
 }
 
 // Where refusals were found to be the matter of poison requests, a limit of the server is noticed all the same.
-// Jitter is drawn from a seed, and no two requests come or are answered at one instant, where chance would say which
-// is first: so a seed goes the same way each time.
+// Jitter is drawn from a seed, and no two requests come or are answered at one instant, where chance would say
+// which is first: so a seed goes the same way each time.
 func TestALimitIsNoticedBesidePoisonRequests(t *testing.T) {
 	for _, hint := range []string{"", "30"} {
 		for seed := range whole.Or[uint64](3, 60) {
@@ -660,8 +661,8 @@ func TestALimitIsNoticedBesidePoisonRequests(t *testing.T) {
 					wait.Wait()
 					most := 6 // three flights, and then one request after each hold
 					if hint == "" {
-						// After 100 and 200 ms, and at whole seconds, the closer together the more were served before, each once
-						// more for what was refused before.
+						// After 100 and 200 ms, and at whole seconds, the closer together the more were served
+						// before, each once more for what was refused before.
 						most = 30
 					}
 					if sent > most || served != 600 {

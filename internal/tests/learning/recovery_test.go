@@ -228,8 +228,9 @@ func TestShedByALongWindow(t *testing.T) {
 	})
 }
 
-// TestShedByAWindowOfMinutes: a silent window of 90 s refuses one caller by 503s. A trial ends before the window does,
-// and the next one begins as soon as as many were served again. Without that, four times as many calls fail.
+// TestShedByAWindowOfMinutes: a silent window of 90 s refuses one caller by 503s. A trial ends before the
+// window does, and the next one begins as soon as as many were served again. Without that, four times as many
+// calls fail.
 func TestShedByAWindowOfMinutes(t *testing.T) {
 	window := &pacertest.FixedWindow{Limit: 20, Window: 90 * time.Second}
 	c := course{algorithm: window, dialect: spoken[0].dialect, status: 503, span: time.Hour, latency: 20 * time.Millisecond, callers: 1}

@@ -43,8 +43,9 @@ func (r *renewed) Take(now time.Time, n int) pacertest.Verdict {
 
 // TestRefusedRequestsBeginTheWindowAnew: several processes that do not know of each other find a gap of a whole
 // window at a server where each refused request begins the window anew, or fills a window that slides. Without
-// that, they look one after the other for ever. At windows that do not begin anew nothing changes. Round trips, starts
-// and jitters are drawn, since chance says in one run how often each is refused: the mean is what counts.
+// that, they look one after the other for ever. At windows that do not begin anew nothing changes. Round trips,
+// starts and jitters are drawn, since chance says in one run how often each is refused: the mean is what
+// counts.
 func TestRefusedRequestsBeginTheWindowAnew(t *testing.T) {
 	exact := pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetDecimal, RetryAfter: pacertest.RetryAfterDecimal}
 	const s, ms = time.Second, time.Millisecond

@@ -48,9 +48,9 @@ func TestManyShortRuns(t *testing.T) {
 	}
 }
 
-// TestBatchesAtALog: requests that go in batches, each when all of the one before are answered, meet a log whose
-// oldest request is forgotten a moment after a look. That does not make it a bucket for ever, which is refused
-// once in each window.
+// TestBatchesAtALog: requests that go in batches, each when all of the one before are answered, meet a log
+// whose oldest request is forgotten a moment after a look. That does not make it a bucket for ever, which is
+// refused once in each window.
 func TestBatchesAtALog(t *testing.T) {
 	for _, test := range []struct {
 		log                    pacertest.SlidingLog

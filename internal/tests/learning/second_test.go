@@ -34,10 +34,11 @@ func TestWindowOfASecond(t *testing.T) {
 	})
 }
 
-// TestWindowThatBeganBeforeItsAnswer: a window of five seconds begins with a request, whose answer takes a tenth of a
-// second, and ends in the same part of a second. Where that is just before a whole second, the middle of the round trip,
-// at which it began as far as is known, is after it: whole seconds since then would end a second too early. No look is
-// refused, and no second is lost: 99 windows take five seconds and less than a round trip each.
+// TestWindowThatBeganBeforeItsAnswer: a window of five seconds begins with a request, whose answer takes a
+// tenth of a second, and ends in the same part of a second. Where that is just before a whole second, the
+// middle of the round trip, at which it began as far as is known, is after it: whole seconds since then would
+// end a second too early. No look is refused, and no second is lost: 99 windows take five seconds and less than
+// a round trip each.
 func TestWindowThatBeganBeforeItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()

@@ -124,8 +124,8 @@ func (b *lateBody) Read([]byte) (int, error) {
 
 func (*lateBody) Close() error { return nil }
 
-// run returns what is served in the second half of a minute, or of forty windows, of what is possible, and what is
-// refused per 100 that are served.
+// run returns what is served in the second half of a minute, or of forty windows, of what is possible, and what
+// is refused per 100 that are served.
 func (s *secondsCell) run(t *testing.T, r *rand.Rand) (share, refusals float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,9 +208,9 @@ func (s *secondsCell) run(t *testing.T, r *rand.Rand) (share, refusals float64) 
 	return share, refusals
 }
 
-// TestWholeSeconds: of windows of some seconds whose resets are whole seconds, rounded in whatever way, nearly all is
-// used, however slow the network is, and next to nothing is refused. Of 1200 that were drawn, 0.98 of what is possible
-// was served in the mean, and 0.24 refused per 100.
+// TestWholeSeconds: of windows of some seconds whose resets are whole seconds, rounded in whatever way, nearly
+// all is used, however slow the network is, and next to nothing is refused. Of 1200 that were drawn, 0.98 of
+// what is possible was served in the mean, and 0.24 refused per 100.
 func TestWholeSeconds(t *testing.T) {
 	type result struct {
 		share, refused float64
@@ -249,9 +249,9 @@ func TestWholeSecondsAreMore(t *testing.T) {
 	}
 }
 
-// TestWholeSecondsAfterANeighbor: another client began windows that ours took for begun by itself, and has left. What
-// looks before the reset found meanwhile is not believed for ever. Of 30 runs, in which chance says which caller goes
-// first, one had 0.950 in one of these cells, and 2.1 of 100 refused.
+// TestWholeSecondsAfterANeighbor: another client began windows that ours took for begun by itself, and has
+// left. What looks before the reset found meanwhile is not believed for ever. Of 30 runs, in which chance says
+// which caller goes first, one had 0.950 in one of these cells, and 2.1 of 100 refused.
 func TestWholeSecondsAfterANeighbor(t *testing.T) {
 	for _, form := range secondForms {
 		for _, policy := range []bool{false, true} {
@@ -265,8 +265,8 @@ func TestWholeSecondsAfterANeighbor(t *testing.T) {
 	}
 }
 
-// TestWholeSecondsAfterLies: a server that stated random numbers, and then states what is true, is used as well as one
-// that never lied.
+// TestWholeSecondsAfterLies: a server that stated random numbers, and then states what is true, is used as well
+// as one that never lied.
 func TestWholeSecondsAfterLies(t *testing.T) {
 	for _, form := range secondForms {
 		s := &secondsCell{lies: true, window: 2 * time.Second, limit: 10, form: form, trip: 5 * time.Millisecond, jitter: 0.1, callers: 2}
@@ -276,8 +276,8 @@ func TestWholeSecondsAfterLies(t *testing.T) {
 	}
 }
 
-// TestWholeSecondsStreamed: an answer says when its window ends by the instant of its header, however long its body is
-// read: where that takes longer than the window, as much is used as where nothing follows.
+// TestWholeSecondsStreamed: an answer says when its window ends by the instant of its header, however long its
+// body is read: where that takes longer than the window, as much is used as where nothing follows.
 func TestWholeSecondsStreamed(t *testing.T) {
 	for _, form := range secondForms {
 		for _, clock := range []bool{false, true} {

@@ -16,9 +16,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// strangers has three processes that do not know of each other send 300 requests to a server that wants them 50 ms
-// apart, as throttled without a burst: 16 callers each, and answers that take some 5 ms. It returns how long that took
-// over the least, how many were refused per 100, and how long a request waited at most, in seconds.
+// strangers has three processes that do not know of each other send 300 requests to a server that wants them 50
+// ms apart, as throttled without a burst: 16 callers each, and answers that take some 5 ms. It returns how long
+// that took over the least, how many were refused per 100, and how long a request waited at most, in seconds.
 func strangers(t *testing.T, seed uint64) (took, refused, waited float64) {
 	t.Helper()
 	const processes, callers, requests = 3, 16, 300
@@ -72,8 +72,8 @@ func strangers(t *testing.T, seed uint64) (took, refused, waited float64) {
 	return took, refused, waited
 }
 
-// TestStrictSpacingOfStrangers: of processes that do not know of each other, the first that knows the spacing holds it.
-// When it is done, the others find it soon.
+// TestStrictSpacingOfStrangers: of processes that do not know of each other, the first that knows the spacing
+// holds it. When it is done, the others find it soon.
 func TestStrictSpacingOfStrangers(t *testing.T) {
 	var took, refused, waited []float64
 	log := 0.0

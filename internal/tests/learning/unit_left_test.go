@@ -16,10 +16,10 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestNothingLeftOfAnotherUnit: of credits of which nothing is left after each request, and of which no reset is stated,
-// each look that is served has found something. So the looks go on to come each second, be it that a credit comes back
-// in each, or that the requests cost none, and nobody fails. Such looks once counted as vain, and came ever more seldom,
-// until 187 of 200 requests failed, as nothing could go within MaxStandstill.
+// TestNothingLeftOfAnotherUnit: of credits of which nothing is left after each request, and of which no reset
+// is stated, each look that is served has found something. So the looks go on to come each second, be it that a
+// credit comes back in each, or that the requests cost none, and nobody fails. Such looks once counted as vain,
+// and came ever more seldom, until 187 of 200 requests failed, as nothing could go within MaxStandstill.
 func TestNothingLeftOfAnotherUnit(t *testing.T) {
 	for name, server := range map[string]pacertest.TokenBucket{"a credit a second": {Rate: 1, Burst: 1}, "they cost none": {Rate: math.Inf(1)}} {
 		for _, workers := range []int{1, 5} {
@@ -57,9 +57,10 @@ func TestNothingLeftOfAnotherUnit(t *testing.T) {
 	}
 }
 
-// TestLookThatWasCoveredByWhatWasLeft: of 100 credits in each window, dear requests cost 10 and others none, and nobody
-// says it. As costs vary, the last 10 seem too few at first, so the tenth dear request goes as a look, a second later. It
-// leaves nothing, but it has found nothing: else looks would come each second for ever, and be refused.
+// TestLookThatWasCoveredByWhatWasLeft: of 100 credits in each window, dear requests cost 10 and others none,
+// and nobody says it. As costs vary, the last 10 seem too few at first, so the tenth dear request goes as a
+// look, a second later. It leaves nothing, but it has found nothing: else looks would come each second for
+// ever, and be refused.
 func TestLookThatWasCoveredByWhatWasLeft(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

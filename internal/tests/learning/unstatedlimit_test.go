@@ -12,8 +12,9 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestRefusalsWithoutALimit: a server states of how many something remains where it serves a request, and that nothing
-// remains where it refuses one. The limit is the same: so what is known of it holds, such as that it refills.
+// TestRefusalsWithoutALimit: a server states of how many something remains where it serves a request, and that
+// nothing remains where it refuses one. The limit is the same: so what is known of it holds, such as that it
+// refills.
 func TestRefusalsWithoutALimit(t *testing.T) {
 	for _, algorithm := range []pacertest.Algorithm{
 		&pacertest.TokenBucket{Rate: 10, Burst: 20},

@@ -18,8 +18,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// untold is a program that sends so many requests as the server allows, times load, evenly for so many windows, to a
-// server that refuses with a status and says nothing else. Nobody gives up before that.
+// untold is a program that sends so many requests as the server allows, times load, evenly for so many windows,
+// to a server that refuses with a status and says nothing else. Nobody gives up before that.
 type untold struct {
 	algorithm      pacertest.Algorithm
 	limit          int
@@ -82,8 +82,9 @@ func (u *untold) possible(start time.Time, end time.Duration) (n int) {
 	}
 }
 
-// untoldCourse is how it went: what was refused per 100 that the server answered in the first window, in the other
-// early ones, and after that; how many of these reached a caller; and what was served of what is possible.
+// untoldCourse is how it went: what was refused per 100 that the server answered in the first window, in the
+// other early ones, and after that; how many of these reached a caller; and what was served of what is
+// possible.
 type untoldCourse struct {
 	first, early, later, share float64
 	failed                     int
@@ -152,9 +153,9 @@ func (u *untold) run(t *testing.T) (c untoldCourse) {
 	return c
 }
 
-// TestUntoldLimits: a server that says nothing but 429, as many do that allow so much a minute or an hour, refuses few
-// once five windows have shown how it counts, and nearly all is served that it allows. With more courses, other limits,
-// windows and loads are drawn, and one of three servers says 503.
+// TestUntoldLimits: a server that says nothing but 429, as many do that allow so much a minute or an hour,
+// refuses few once five windows have shown how it counts, and nearly all is served that it allows. With more
+// courses, other limits, windows and loads are drawn, and one of three servers says 503.
 func TestUntoldLimits(t *testing.T) {
 	kinds := untoldKinds
 	if *courses == 1 {
@@ -189,8 +190,9 @@ func TestUntoldLimits(t *testing.T) {
 	}
 }
 
-// TestUntoldSlowAnswers: three processes that do not know of each other, of one caller each, ask a bucket of 30 a minute for
-// half as much again as it allows, and answers take 0.6 to 6 s. Who waits for an answer does not pause: so a pace is measured.
+// TestUntoldSlowAnswers: three processes that do not know of each other, of one caller each, ask a bucket of 30
+// a minute for half as much again as it allows, and answers take 0.6 to 6 s. Who waits for an answer does not
+// pause: so a pace is measured.
 func TestUntoldSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lasts = 20 * time.Minute
@@ -233,9 +235,9 @@ func TestUntoldSlowAnswers(t *testing.T) {
 	})
 }
 
-// TestUntoldFew: of a server that allows 5 to 20 requests a minute and says nothing, few are refused once ten windows have
-// shown how it counts, and nearly all is served that it allows: of 30 windows of 5, three looks for more are 2 per 100. With
-// more courses, the load and where the clock stands are drawn.
+// TestUntoldFew: of a server that allows 5 to 20 requests a minute and says nothing, few are refused once ten
+// windows have shown how it counts, and nearly all is served that it allows: of 30 windows of 5, three looks
+// for more are 2 per 100. With more courses, the load and where the clock stands are drawn.
 func TestUntoldFew(t *testing.T) {
 	for k, kind := range untoldKinds {
 		if *courses == 1 && !whole.Part(3, kind.name) {
@@ -263,16 +265,18 @@ func TestUntoldFew(t *testing.T) {
 	}
 }
 
-// untoldFew is how many per 100 may be refused later, and what share is served, in the mean of all limits. Of requests that
-// go in the same instant, chance says which goes first: a look more or less, or now and then a clock's window of 10 that is
-// refused 8 per 100. A pace that rises and is refused shows less than a window that is used up.
+// untoldFew is how many per 100 may be refused later, and what share is served, in the mean of all limits. Of
+// requests that go in the same instant, chance says which goes first: a look more or less, or now and then a
+// clock's window of 10 that is refused 8 per 100. A pace that rises and is refused shows less than a window
+// that is used up.
 var untoldFew = map[string]struct{ later, share float64 }{
 	"log": {3.5, 0.99}, "cells": {3.5, 0.99}, "window": {3.5, 0.99}, "clock": {6, 0.99},
 	"estimate": {7, 0.92}, "GCRA": {7, 0.88}, "bucket": {6, 0.98},
 }
 
-// asks sends a request every so often for a while, and returns how many of its first hundred answers were refusals, and how
-// many were served in its first ten windows. What was learned is in the file before and after it.
+// asks sends a request every so often for a while, and returns how many of its first hundred answers were
+// refusals, and how many were served in its first ten windows. What was learned is in the file before and after
+// it.
 func (u *untold) asks(t *testing.T, server http.RoundTripper, file *bytes.Buffer, span time.Duration) (refused, served int) {
 	t.Helper()
 	start := time.Now()
@@ -319,9 +323,10 @@ func (u *untold) asks(t *testing.T, server http.RoundTripper, file *bytes.Buffer
 	return refused, served
 }
 
-// TestUntoldFewAgain: a second run of a program begins as the first one has ended, at a server that allows few requests a
-// minute and says nothing: of its first hundred answers one is a refusal at most, a look for more; of 20 a minute, that look
-// is a flight of five. An estimate, GCRA and a bucket go at a pace, and are refused as often as at the end of the first run.
+// TestUntoldFewAgain: a second run of a program begins as the first one has ended, at a server that allows few
+// requests a minute and says nothing: of its first hundred answers one is a refusal at most, a look for more;
+// of 20 a minute, that look is a flight of five. An estimate, GCRA and a bucket go at a pace, and are refused
+// as often as at the end of the first run.
 func TestUntoldFewAgain(t *testing.T) {
 	for k, kind := range untoldKinds {
 		for i, limit := range []int{5, 7, 10, 20} {

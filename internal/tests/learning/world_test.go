@@ -305,7 +305,8 @@ func (p *playing) change() {
 	}
 }
 
-// share is how much was used of what came back while somebody waited: 1 at most, as more may have been there before.
+// share is how much was used of what came back while somebody waited: 1 at most, as more may have been there
+// before.
 func (p *playing) share() float64 { return min(1, float64(p.used)/max(p.wanted, 1)) }
 
 // String says how it went.

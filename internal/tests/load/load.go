@@ -143,8 +143,9 @@ func list(dir string, t Target) (packages []*listed, err error) {
 // check type-checks a package; of those of others, without what is in their functions.
 func (l *Loader) check(m *Module, p *listed) (*Package, error) {
 	if !p.DepOnly {
-		// The go command takes the result of a test from its cache unless something changed that the test itself
-		// has looked at; a new file is in the directory, and a new version of what is imported in go.mod.
+		// The go command takes the result of a test from its cache unless something changed that the test
+		// itself has looked at; a new file is in the directory, and a new version of what is imported in
+		// go.mod.
 		if _, err := os.ReadDir(p.Dir); err != nil {
 			return nil, err
 		}

@@ -8,8 +8,9 @@
 //	go run ./internal/tests/matrix -bound careful               # beside processes that search for their shares
 //	go run ./internal/tests/matrix -cell hint/1-long/0          # one of them, traced
 //
-// The cells, and what is measured, are in internal/tests/simulation, of which this builds the test: virtual time is
-// to be had in tests only. Each cell is played by a process with one thread, and so goes the same way each time.
+// The cells, and what is measured, are in internal/tests/simulation, of which this builds the test: virtual
+// time is to be had in tests only. Each cell is played by a process with one thread, and so goes the same way
+// each time.
 package main
 
 import (

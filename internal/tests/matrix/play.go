@@ -88,7 +88,8 @@ func (m *matrix) write(file string) error {
 	return os.WriteFile(file, append(b, '\n'), 0o600)
 }
 
-// keep drops the cells that are not in another matrix, or are other ones there, so that both are about the same.
+// keep drops the cells that are not in another matrix, or are other ones there, so that both are about the
+// same.
 func (m *matrix) keep(other *matrix) {
 	m.Outcomes = slices.DeleteFunc(m.Outcomes, func(o outcome) bool {
 		there := other.named(o.Name)
@@ -126,8 +127,8 @@ func build(ctx context.Context, binary string) (*player, error) {
 	return &player{binary: binary, version: strings.TrimSpace(string(b))}, nil
 }
 
-// command is the test that plays a cell. One thread, which nothing interrupts, makes the order in which goroutines
-// run the same each time.
+// command is the test that plays a cell. One thread, which nothing interrupts, makes the order in which
+// goroutines run the same each time.
 func (p *player) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	args = append([]string{"-test.run=^TestCells$", "-test.timeout=15m", "-cellseed=" + strconv.FormatUint(p.seed, 10), "-cells=" + name}, args...)
 	if p.bound != bounds[0] {

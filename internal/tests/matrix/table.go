@@ -12,8 +12,8 @@ import (
 // pair is of half of the cells, and of three of four.
 type pair struct{ half, three float64 }
 
-// goal is what is wanted of a class and a column. Where the limit changes, it is a time in seconds, and of three
-// of four alone.
+// goal is what is wanted of a class and a column. Where the limit changes, it is a time in seconds, and of
+// three of four alone.
 type goal struct {
 	just, refused pair
 	adapted       float64
@@ -124,7 +124,8 @@ func (m *matrix) bound() string {
 
 const boundSaid = "Bound: by processes that know all but what the others do; careful, even, swift: that are not told either how many there are, and search, or read what remains; untold: nor what its numbers are (but after idling, and where the limit changes)."
 
-// report prints what was reached beside what is wanted, and the cells that are farthest from it. Old may be nil.
+// report prints what was reached beside what is wanted, and the cells that are farthest from it. Old may be
+// nil.
 func report(w io.Writer, m, old *matrix, worstCells int) {
 	fmt.Fprintf(w, "Build %s, seed %d.", cmp.Or(m.Build, "unknown"), m.Seed)
 	if old != nil {

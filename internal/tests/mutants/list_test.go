@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Each mutant can still be made of the sources, so that the list cannot rot. The command itself says whether the
-// tests notice them.
+// Each mutant can still be made of the sources, so that the list cannot rot. The command itself says whether
+// the tests notice them.
 func TestMutantsApply(t *testing.T) {
 	list, err := parse(text)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Mutants puts one fault after the other into the module, and fails if a test that is there to notice it does not.
-// It is a test of the tests:
+// Mutants puts one fault after the other into the module, and fails if a test that is there to notice it does
+// not. It is a test of the tests:
 //
 //	go run ./internal/tests/mutants
 //
-// The list is mutants.txt, beside this file. The sources stay as they are: each fault is an overlay of one build.
-// -find helps who writes an entry: it prints which tests of the package notice the fault.
+// The list is mutants.txt, beside this file. The sources stay as they are: each fault is an overlay of one
+// build. -find helps who writes an entry: it prints which tests of the package notice the fault.
 package main
 
 import (
@@ -119,7 +119,8 @@ func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (
 	return failed, nil
 }
 
-// sound runs the named tests on the sources as they are: a test that fails, or that is not there, would kill anything.
+// sound runs the named tests on the sources as they are: a test that fails, or that is not there, would kill
+// anything.
 func sound(ctx context.Context, root string, list []*mutant, jobs int) error {
 	runs := map[string][]string{} // by package
 	for _, m := range list {

@@ -30,8 +30,8 @@ func (l late) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// overloaded has twice as many requests come in a minute as a quota of 20/s lets go, each of which bears 2 s. It
-// returns how many were sent, and how many of these were answered in time.
+// overloaded has twice as many requests come in a minute as a quota of 20/s lets go, each of which bears 2 s.
+// It returns how many were sent, and how many of these were answered in time.
 func overloaded(t *testing.T, answers late) (sent, served int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,9 +75,9 @@ func overloaded(t *testing.T, answers late) (sent, served int) {
 	return sent, served
 }
 
-// A server that is asked for more than it allows serves what it allows, and not only requests whose callers have
-// just given up: who cannot be answered in time leaves his place to those behind. Without that, each request is
-// sent just before its deadline, and 19 of 20 are answered in vain.
+// A server that is asked for more than it allows serves what it allows, and not only requests whose callers
+// have just given up: who cannot be answered in time leaves his place to those behind. Without that, each
+// request is sent just before its deadline, and 19 of 20 are answered in vain.
 func TestTimeoutLeavesTimeForTheAnswer(t *testing.T) {
 	const ms = time.Millisecond
 	if sent, served := overloaded(t, func() time.Duration { return 200 * ms }); sent != served || served < 1200 {
@@ -196,8 +196,8 @@ func (w *timed) acquire() (*http.Request, func()) {
 	return req, undo
 }
 
-// Answers of late say how much time is kept, and not those of long ago: after a slow hour, a bucket is mostly used by
-// requests that need not wait, whose answers are not timed.
+// Answers of late say how much time is kept, and not those of long ago: after a slow hour, a bucket is mostly
+// used by requests that need not wait, whose answers are not timed.
 func TestTimeoutKeepsNoTimeForAnswersOfLongAgo(t *testing.T) {
 	const ms = time.Millisecond
 	for _, quickBefore := range []int{0, 300} { // after 256 answers, those that say nothing are not heard at all
@@ -252,8 +252,8 @@ func TestTimeoutKeepsNoTimeForWhatAcquireHolds(t *testing.T) {
 	})
 }
 
-// A request that waits for the answer to another, of which nobody knows when it comes, fails when no more time is
-// left than is kept for its own: to wait any longer is in vain.
+// A request that waits for the answer to another, of which nobody knows when it comes, fails when no more time
+// is left than is kept for its own: to wait any longer is in vain.
 func TestTimeoutEndsAWaitWhenTheAnswerWouldBeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTimed(t, "1 in flight", time.Second)
@@ -286,8 +286,9 @@ func TestTimeoutEndsAWaitWhenTheAnswerWouldBeLate(t *testing.T) {
 	})
 }
 
-// A request that is to be sent again, and has to wait for that, has time kept for its answer too: or its caller would
-// get an error in place of the refusal that is at hand. MaxElapsed bounds when the last attempt begins, and not its answer.
+// A request that is to be sent again, and has to wait for that, has time kept for its answer too: or its caller
+// would get an error in place of the refusal that is at hand. MaxElapsed bounds when the last attempt begins,
+// and not its answer.
 func TestTimeoutKeepsTimeForTheAnswerToARetry(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {

@@ -513,8 +513,8 @@ func TestBytesOfFilesBeyondTheQuota(t *testing.T) {
 	}
 }
 
-// A length that a server states is charged until it is known what is read of the answer, also where it is so large that
-// the length of the request cannot be added to it: such an answer once cost nothing.
+// A length that a server states is charged until it is known what is read of the answer, also where it is so
+// large that the length of the request cannot be added to it: such an answer once cost nothing.
 func TestBytesOfAHugeAnswer(t *testing.T) {
 	for _, length := range []int64{1 << 32, math.MaxInt64 - 9, math.MaxInt64} {
 		synctest.Test(t, func(t *testing.T) {

@@ -302,7 +302,8 @@ func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration,
 	}
 }
 
-// check checks that each cause is there once, the longest first, with the bucket and the limit; and that they add up.
+// check checks that each cause is there once, the longest first, with the bucket and the limit; and that they
+// add up.
 func (c *chronicle) check(wait time.Duration, causes []throttle.Wait) {
 	seen, sum := map[throttle.Wait]bool{}, time.Duration(0)
 	for i, w := range causes {

@@ -289,8 +289,8 @@ func TestUnanswered(t *testing.T) {
 	})
 }
 
-// A failure that the caller gets holds its slot while he reads it, and one that he does not get while it comes, for a
-// second at most: then it is closed, since the next attempt may wait for that very slot.
+// A failure that the caller gets holds its slot while he reads it, and one that he does not get while it comes,
+// for a second at most: then it is closed, since the next attempt may wait for that very slot.
 func TestInFlightUntilAFailureEnds(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {
@@ -343,8 +343,8 @@ func TestInFlightUntilAFailureEnds(t *testing.T) {
 	}
 }
 
-// So does a failure where the server alone says how many may be in flight: the attempt that follows does not wait for it
-// until it ends.
+// So does a failure where the server alone says how many may be in flight: the attempt that follows does not
+// wait for it until it ends.
 func TestStatedInFlightUntilAFailureEnds(t *testing.T) {
 	for _, body := range []time.Duration{0, time.Second / 2, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -378,8 +378,8 @@ func TestStatedInFlightUntilAFailureEnds(t *testing.T) {
 	}
 }
 
-// The answer of an attempt that is made again does not hold its slot for ever: with one in flight, the next attempt
-// waits for it.
+// The answer of an attempt that is made again does not hold its slot for ever: with one in flight, the next
+// attempt waits for it.
 func TestInFlightOfOneRetries(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.InFlight, quota.Unanswered} {
 		for name, test := range map[string]struct {

@@ -547,8 +547,8 @@ func TestPanicOfTheCallersFunctions(t *testing.T) {
 	}
 }
 
-// TestObserveTellsOfWhatOnlyAnAnswerEnds: nobody knows for how long a request would have waited for another one, and it
-// would have waited all the same.
+// TestObserveTellsOfWhatOnlyAnAnswerEnds: nobody knows for how long a request would have waited for another
+// one, and it would have waited all the same.
 func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 	for _, text := range []string{"1/10s", "1 in flight", "1 unanswered"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -578,9 +578,9 @@ func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 	}
 }
 
-// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, or as come, and do not
-// fail for want of an answer to the first. Where the server has refused, or what a request costs is not known, one goes,
-// and of those that may wait.
+// TestWhoMustNotWaitGoesByQuotas: at a new host, and after idling, as many go as the quotas say, or as come,
+// and do not fail for want of an answer to the first. Where the server has refused, or what a request costs is
+// not known, one goes, and of those that may wait.
 func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 	for _, test := range []struct {
 		name, quotas string

@@ -82,8 +82,8 @@ func (n *notebook) state(t *testing.T, tr *pacer.Transport) {
 	}
 }
 
-// What Key returns may be a credential: of it, a digest alone is in errors, in what Trace is told, in State and in what
-// is saved.
+// What Key returns may be a credential: of it, a digest alone is in errors, in what Trace is told, in State and
+// in what is saved.
 func TestKeyIsNotPrinted(t *testing.T) {
 	const key = "Bearer s3cret-t0ken"
 	for name, shared := range map[string]store.Store{"": nil, "in a Store": &store.Memory{}, "in a Store that fails": broken{}} {
@@ -160,8 +160,8 @@ func TestKeysOfOneDigest(t *testing.T) {
 	})
 }
 
-// What a URL or a server chose reaches a terminal only as what can be seen, and not at any length: the values of
-// wildcards, hosts, the names of limits.
+// What a URL or a server chose reaches a terminal only as what can be seen, and not at any length: the values
+// of wildcards, hosts, the names of limits.
 func TestForeignTextIsVisible(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\r\nlevel=error \u202e\u009b2J\xff"
 	long := strings.Repeat("x", 1<<16)

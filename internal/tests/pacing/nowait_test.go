@@ -34,8 +34,8 @@ func atOnce(client *http.Client, n int) int {
 	return int(served.Load())
 }
 
-// Bursts that must not wait get three quarters of what a server grants that says nothing, once it was tried how many may go
-// at once, and all of it by a quota: docs/waiting.md, "Before anything is known of a host".
+// Bursts that must not wait get three quarters of what a server grants that says nothing, once it was tried how
+// many may go at once, and all of it by a quota: docs/waiting.md, "Before anything is known of a host".
 func TestBurstsThatMustNotWait(t *testing.T) {
 	for _, test := range []struct {
 		quotas      string
@@ -69,8 +69,8 @@ func TestBurstsThatMustNotWait(t *testing.T) {
 	}
 }
 
-// A batch that waits for the limit of a day is served whole if nothing looks before that is back: docs/quotas.md, What a text
-// means.
+// A batch that waits for the limit of a day is served whole if nothing looks before that is back:
+// docs/quotas.md, What a text means.
 func TestBatchThatWaitsForDays(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, tr := range map[string]*pacer.Transport{

@@ -318,7 +318,8 @@ func TestRejectByTwoStores(t *testing.T) {
 	})
 }
 
-// TestOverallIsNotBelieved: what a server states to a tenant is of that one, and takes the place of no quota of all.
+// TestOverallIsNotBelieved: what a server states to a tenant is of that one, and takes the place of no quota of
+// all.
 func TestOverallIsNotBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remaining := map[string]int{"a": 5, "b": 5}

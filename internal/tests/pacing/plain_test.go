@@ -15,8 +15,8 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestGitHubsQuotaAsDocumentedFailsNobody: of 200 requests at once, each with a timeout of 30 s, none fails, whether
-// the documented quota is told or not, and alone or beside another; and telling it costs no time.
+// TestGitHubsQuotaAsDocumentedFailsNobody: of 200 requests at once, each with a timeout of 30 s, none fails,
+// whether the documented quota is told or not, and alone or beside another; and telling it costs no time.
 func TestGitHubsQuotaAsDocumentedFailsNobody(t *testing.T) {
 	took := map[string]time.Duration{}
 	for _, text := range []string{"", "5000/h", "100/s, 5000/h", "5000/h, 100 in flight"} {
@@ -72,8 +72,8 @@ func TestTokensAMinuteGoAtOnce(t *testing.T) {
 	})
 }
 
-// TestAPlainQuotaHoldsWhereTheServerTalksNonsense: a server which says with every answer that nothing remains, and that
-// the limit is restored in a moment, is not believed in place of the quota.
+// TestAPlainQuotaHoldsWhereTheServerTalksNonsense: a server which says with every answer that nothing remains,
+// and that the limit is restored in a moment, is not believed in place of the quota.
 func TestAPlainQuotaHoldsWhereTheServerTalksNonsense(t *testing.T) {
 	for _, reset := range []string{"0s", "0ms", "1ms", "10ms"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,8 @@ func TestQuotaOfAHostBesideWhatRoutesState(t *testing.T) {
 	}
 }
 
-// sentToChannels returns how many requests go within 59 s to three channels of a server that counts each by itself.
+// sentToChannels returns how many requests go within 59 s to three channels of a server that counts each by
+// itself.
 func sentToChannels(t *testing.T, name string, quotas pacer.Table) (n int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestProjectedTogether: while those ahead wait for a limit that the server states, a quota lets them go too, also
-// one that lives in a Store: a request that can make its deadline by both is not refused as if the line began to
-// move only then.
+// TestProjectedTogether: while those ahead wait for a limit that the server states, a quota lets them go too,
+// also one that lives in a Store: a request that can make its deadline by both is not refused as if the line
+// began to move only then.
 func TestProjectedTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		shared pacer.Shared
@@ -63,8 +63,9 @@ func (s *twoLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 	}}, nil
 }
 
-// TestProjectedTogetherByLimits: those ahead draw on both limits that the server states at the same time: a request that
-// can make its deadline by each of them is not refused as if the line waited for one and then for the other.
+// TestProjectedTogetherByLimits: those ahead draw on both limits that the server states at the same time: a
+// request that can make its deadline by each of them is not refused as if the line waited for one and then for
+// the other.
 func TestProjectedTogetherByLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &twoLimits{short: pacertest.FixedWindow{Limit: 10, Window: 10 * time.Second}, long: pacertest.FixedWindow{Limit: 100, Window: 100 * time.Second}}

@@ -366,7 +366,8 @@ level=WARN msg="pacer: request would not have been sent" method=GET bucket=a.exa
 	})
 }
 
-// What a log must not have: credentials, queries, values of wildcards, what Key returns, and errors that quote these.
+// What a log must not have: credentials, queries, values of wildcards, what Key returns, and errors that quote
+// these.
 func TestLogHasNoSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "hunter2"

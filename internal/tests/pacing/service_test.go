@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestServicePage: docs/waiting.md says for how long calls take at most by default, beside those of a service that
-// answers to others, and those of go-retryablehttp.
+// TestServicePage: docs/waiting.md says for how long calls take at most by default, beside those of a service
+// that answers to others, and those of go-retryablehttp.
 func TestServicePage(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/waiting.md")
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// Whose Timeout leaves an eighth beyond what answers of a new host take gets one, however many come at once. Where answers
-// take more, who has waited for the slow start gets none; a short MaxWait, and Acquire, have all get theirs:
-// docs/waiting.md, "Before anything is known of a host".
+// Whose Timeout leaves an eighth beyond what answers of a new host take gets one, however many come at once.
+// Where answers take more, who has waited for the slow start gets none; a short MaxWait, and Acquire, have all
+// get theirs: docs/waiting.md, "Before anything is known of a host".
 func TestSlowStartBesideTimeout(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -130,7 +130,8 @@ func TestWhatDoesNotCountIsNoRefill(t *testing.T) {
 	}
 }
 
-// Each attempt is paid for by what its own answer says: a provider that does not count its failures gives them back.
+// Each attempt is paid for by what its own answer says: a provider that does not count its failures gives them
+// back.
 func TestFailuresThatDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{

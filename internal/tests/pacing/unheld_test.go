@@ -12,8 +12,9 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestUnheld: where nothing that a server says holds a bucket (a negative MaxHold), a request that is refused waits by
-// itself, for no less than its own answer asks for, or with a backoff that doubles. Another one goes meanwhile.
+// TestUnheld: where nothing that a server says holds a bucket (a negative MaxHold), a request that is refused
+// waits by itself, for no less than its own answer asks for, or with a backoff that doubles. Another one goes
+// meanwhile.
 func TestUnheld(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	doubled := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms}

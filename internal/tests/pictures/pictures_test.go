@@ -27,7 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures into the files with which they are compared")
 
-// compare compares a picture with the file of docs. Who cannot see it is told its figures, by a page of docs too.
+// compare compares a picture with the file of docs. Who cannot see it is told its figures, by a page of docs
+// too.
 func compare(t *testing.T, name string, p *picture) {
 	t.Helper()
 	drawn := p.String()

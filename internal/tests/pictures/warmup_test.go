@@ -53,7 +53,8 @@ func recorded(t *testing.T) (went []time.Duration) {
 	return went
 }
 
-// TestWarmUp draws docs/warmup.svg: the same callers at a Limiter of ours, with the quota that has such a warm-up.
+// TestWarmUp draws docs/warmup.svg: the same callers at a Limiter of ours, with the quota that has such a
+// warm-up.
 func TestWarmUp(t *testing.T) {
 	guava := recorded(t)
 	var went []time.Duration

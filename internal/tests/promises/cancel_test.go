@@ -11,8 +11,8 @@ import (
 )
 
 // A grant that is given back at once leaves nothing behind: the program is served as soon as one that asks for
-// no other grant. A trial of a former rate, which comes after the first 40 requests at one a second, begins with
-// a grant.
+// no other grant. A trial of a former rate, which comes after the first 40 requests at one a second, begins
+// with a grant.
 func TestUnusedGrantCostsNothing(t *testing.T) {
 	for name, algorithm := range map[string]pacertest.Algorithm{
 		"gcra":   &pacertest.GCRA{Rate: 1, Burst: 1},
@@ -38,8 +38,8 @@ func TestUnusedGrantCostsNothing(t *testing.T) {
 	}
 }
 
-// A grant that is held unsent costs one token of each window, and what is left for it is not taken for what others
-// use: the rest is served as by a server that allows so much less.
+// A grant that is held unsent costs one token of each window, and what is left for it is not taken for what
+// others use: the rest is served as by a server that allows so much less.
 func TestHeldGrantCostsItsTokens(t *testing.T) {
 	for told, dialect := range map[string]pacertest.Dialect{"seconds": pacertest.RateLimitDraft7, "duration": pacertest.OpenAI} {
 		for held := 1; held <= 8; held++ {
@@ -52,8 +52,8 @@ func TestHeldGrantCostsItsTokens(t *testing.T) {
 	}
 }
 
-// What Line.Reserve keeps for urgent requests is not used: the others are served as by a server that allows so much
-// less. That nothing else remains is seen, although what remains is never zero.
+// What Line.Reserve keeps for urgent requests is not used: the others are served as by a server that allows so
+// much less. That nothing else remains is seen, although what remains is never zero.
 func TestReserveCostsItsTokens(t *testing.T) {
 	for told, dialect := range map[string]pacertest.Dialect{
 		"instant": pacertest.XRateLimit, "seconds": pacertest.RateLimitDraft7, "duration": pacertest.OpenAI,
@@ -73,8 +73,8 @@ func TestReserveCostsItsTokens(t *testing.T) {
 	}
 }
 
-// beside is what a program does beside its requests: how many grants it holds, and whether each request is preceded by a
-// grant that is given back unused. Reserve is its Line.Reserve.
+// beside is what a program does beside its requests: how many grants it holds, and whether each request is
+// preceded by a grant that is given back unused. Reserve is its Line.Reserve.
 type beside struct {
 	held    int
 	twice   bool

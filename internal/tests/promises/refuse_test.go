@@ -98,8 +98,8 @@ func TestPromiseBeyondMaxWait(t *testing.T) {
 	})
 }
 
-// Where a hint is an instant, requests go when it comes by the server's clock, and no sooner. What Date leaves open, a second at
-// first, is known better with each refusal.
+// Where a hint is an instant, requests go when it comes by the server's clock, and no sooner. What Date leaves
+// open, a second at first, is known better with each refusal.
 func TestPromiseInstantsAreOfTheServersClock(t *testing.T) {
 	visit(t, nil, func(g *guest) {
 		const ahead = 300 * time.Millisecond
@@ -122,7 +122,8 @@ func TestPromiseInstantsAreOfTheServersClock(t *testing.T) {
 				t.Fatalf("request %d got %d", len(g.went), status)
 			}
 		}
-		// A second after each; then as long as 710 ms are after a tick of Date; and that again, though 400 ms are far from one.
+		// A second after each; then as long as 710 ms are after a tick of Date; and that again, though 400 ms
+		// are far from one.
 		for i, late := range []time.Duration{500 * time.Millisecond, 10 * time.Millisecond, 10 * time.Millisecond} {
 			if got := g.went[40*i+1]; got != want[i]+late {
 				t.Errorf("refusal %d: went at %v, want %v after %v", i, got, late, want[i])

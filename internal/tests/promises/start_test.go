@@ -90,8 +90,8 @@ func TestPromiseSlowStartDoesNotSerialiseWhatIsSlow(t *testing.T) {
 	})
 }
 
-// A slow start fails nobody at a server that refuses nothing: who has little time waits for it for a quarter of that at
-// most, and for an eighth until something was answered; and who must not wait not at all.
+// A slow start fails nobody at a server that refuses nothing: who has little time waits for it for a quarter of
+// that at most, and for an eighth until something was answered; and who must not wait not at all.
 func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -131,7 +131,8 @@ func TestPromiseSlowStartFailsNobodyForWantOfTime(t *testing.T) {
 	}
 }
 
-// Who comes long after a first request that has no answer yet waits for the slow start for an eighth of its own time.
+// Who comes long after a first request that has no answer yet waits for the slow start for an eighth of its own
+// time.
 func TestPromiseSlowStartBesideALongPoll(t *testing.T) {
 	visit(t, func(int) *http.Response {
 		time.Sleep(time.Minute)
@@ -165,8 +166,8 @@ func TestPromiseSlowStartOfAServerThatRefusesWhoHasNoTime(t *testing.T) {
 	})
 }
 
-// Nor once it serves again: a bucket of 20 per second, whose answers take 0.4 s, is asked by 1000 per second who have one
-// second each. From the third second on, it hears twice as many as it serves at the most.
+// Nor once it serves again: a bucket of 20 per second, whose answers take 0.4 s, is asked by 1000 per second
+// who have one second each. From the third second on, it hears twice as many as it serves at the most.
 func TestPromiseSlowStartAtABucketOfWhoHasNoTime(t *testing.T) {
 	const rate, span, trip = 20, 4 * time.Second, 400 * time.Millisecond
 	visit(t, nil, func(g *guest) {
@@ -336,8 +337,8 @@ func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
 	})
 }
 
-// A MaxQueue does not count those who wait for nothing but a slow start. When that turns out to be more, all but as many
-// are refused.
+// A MaxQueue does not count those who wait for nothing but a slow start. When that turns out to be more, all
+// but as many are refused.
 func TestPromiseSlowStartBesideMaxQueue(t *testing.T) {
 	const second = time.Second
 	for _, test := range []struct {
@@ -387,8 +388,9 @@ func TestPromiseSlowStartBesideMaxQueue(t *testing.T) {
 	}
 }
 
-// Modes that do not wait keep their word beside a slow start: what would have to wait for it goes, also beside those that
-// wait. What would have to wait for anything else, or where the server has refused, is refused or answered by the caller.
+// Modes that do not wait keep their word beside a slow start: what would have to wait for it goes, also beside
+// those that wait. What would have to wait for anything else, or where the server has refused, is refused or
+// answered by the caller.
 func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
 	for _, mode := range []pacer.Mode{pacer.ModeReject, pacer.ModeDegrade, pacer.ModeObserve} {
 		for name, test := range map[string]struct {
@@ -446,7 +448,8 @@ func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
 	}
 }
 
-// Nor does who has little time wait for the turns of those before it that have more: it goes before them, and they no sooner.
+// Nor does who has little time wait for the turns of those before it that have more: it goes before them, and
+// they no sooner.
 func TestPromiseSlowStartFailsNobodyBehindThePatient(t *testing.T) {
 	for _, of := range []struct {
 		call  *pacer.Call

@@ -112,7 +112,8 @@ func TestRandomIdempotencyKey(t *testing.T) {
 	}
 }
 
-// The answer to a request that would not be sent again in any case is the caller's, also if its context has just ended.
+// The answer to a request that would not be sent again in any case is the caller's, also if its context has
+// just ended.
 func TestAnswerOfAnUnsafeMethodWhoseContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	tr := &pacer.Transport{Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {

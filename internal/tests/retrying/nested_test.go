@@ -50,8 +50,9 @@ func TestNestedOnlyTheOutermostRetries(t *testing.T) {
 	}
 }
 
-// Above a Transport that sends again, one that only paces gives up after it. The Call is told which bound ended the
-// retries, and not that there are none above. An answer of 503 is final for the one below if its CheckRetry says so.
+// Above a Transport that sends again, one that only paces gives up after it. The Call is told which bound ended
+// the retries, and not that there are none above. An answer of 503 is final for the one below if its CheckRetry
+// says so.
 func TestNestedGaveUpBelow(t *testing.T) {
 	never := func(context.Context, *http.Response, error) (bool, error) { return false, nil }
 	for name, test := range map[string]struct {

@@ -547,8 +547,8 @@ func TestCallGaveUpOfNothing(t *testing.T) {
 	}
 }
 
-// A request that may not be sent twice is not sent again after a failure, whatever went before and whatever else would
-// stand in its way, and its Call is told so; but not by the pacer below, whose word does not count.
+// A request that may not be sent twice is not sent again after a failure, whatever went before and whatever
+// else would stand in its way, and its Call is told so; but not by the pacer below, whose word does not count.
 func TestGaveUpBecauseOfTheMethod(t *testing.T) {
 	always := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
 	for name, test := range map[string]struct {

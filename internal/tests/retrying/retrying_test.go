@@ -83,7 +83,8 @@ func codes(t *testing.T, cell string) (all []int) {
 }
 
 // sendRow sends a request of a method to a server which always gives the same answer, with
-// room for 3 attempts and 1 refusal, and returns what the page calls it, and why the request was not sent once more.
+// room for 3 attempts and 1 refusal, and returns what the page calls it, and why the request was not sent once
+// more.
 func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.Response, error)) (again, as string, why pacer.Reason) {
 	t.Helper()
 	var told []pacer.Reason
@@ -119,7 +120,8 @@ func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.
 	return again, as, why
 }
 
-// wantWhy is why a request is not sent once more that is sent again so, or not, and as a safe method would be so.
+// wantWhy is why a request is not sent once more that is sent again so, or not, and as a safe method would be
+// so.
 func wantWhy(again, as, safe string) pacer.Reason {
 	switch {
 	case as == "refusal":

@@ -83,8 +83,8 @@ func (r *room) code() (n int) {
 	return n
 }
 
-// module returns this module. If it does not compile, the first test that asks for it says so, and the others are
-// skipped.
+// module returns this module. If it does not compile, the first test that asks for it says so, and the others
+// are skipped.
 func module(t *testing.T) *load.Module {
 	t.Helper()
 	m, err := loaded()

@@ -23,12 +23,12 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// patience is more than a request may take that has no deadline: ten refusals, each of them waited for as long as
-// MaxStandstill allows, and the attempts after failures.
+// patience is more than a request may take that has no deadline: ten refusals, each of them waited for as long
+// as MaxStandstill allows, and the attempts after failures.
 const patience = 30 * time.Minute
 
-// answers are what a hostile server says, one after the other and then from the first on: a status, headers, and after
-// "> " a body, as FuzzServer writes them.
+// answers are what a hostile server says, one after the other and then from the first on: a status, headers,
+// and after "> " a body, as FuzzServer writes them.
 type answers []string
 
 // RoundTrip implements http.RoundTripper.
@@ -189,8 +189,8 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// FuzzSnapshot loads files that others wrote. Load may refuse them; what it takes over does not panic, delays a request
-// by no more than MaxHold, sends it in the end, and is not more than was read when it is saved.
+// FuzzSnapshot loads files that others wrote. Load may refuse them; what it takes over does not panic, delays a
+// request by no more than MaxHold, sends it in the end, and is not more than was read when it is saved.
 func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(`{"version":1,"buckets":{}}`))
 	for _, header := range [][]string{{"Retry-After", "60"}, {"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "60"}, nil} {
@@ -226,7 +226,8 @@ func FuzzSnapshot(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		// What was charged to quotas delays a request by no more than a span of theirs, twice if a bucket was in debt.
+		// What was charged to quotas delays a request by no more than a span of theirs, twice if a bucket was
+		// in debt.
 		for text, most := range map[string]time.Duration{
 			"9/2m, 99/2m, 9/2m window, 9/2m window grid, 9/2m estimate, 9/2m log, 9/2m sliding, 9/2m burst 9, 9/2m even": 4 * time.Minute,
 			"9/d window grid in America/Los_Angeles, 9/d window grid, 99/d":                                              25 * time.Hour,

@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
-// TestHeapOfAHost: what a Transport remembers of a host takes a few kilobytes, and forty where the server names as many
-// limits, units and buckets as it may.
+// TestHeapOfAHost: what a Transport remembers of a host takes a few kilobytes, and forty where the server names
+// as many limits, units and buckets as it may.
 func TestHeapOfAHost(t *testing.T) {
 	var policies, limits []string
 	for i := range 16 {

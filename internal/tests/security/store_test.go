@@ -32,8 +32,8 @@ func (n *neighbour) Listen(_ string, hear func(store.News)) (func(), error) {
 	return func() {}, nil
 }
 
-// TestSharedHostileReplies: whatever a store replies, a claim ends by its deadline, the store is asked 100 times
-// a second at most, and no hold lasts for longer than a day.
+// TestSharedHostileReplies: whatever a store replies, a claim ends by its deadline, the store is asked 100
+// times a second at most, and no hold lasts for longer than a day.
 func TestSharedHostileReplies(t *testing.T) {
 	for _, huge := range []int64{-1, 0, 1, int64(time.Hour), 50 * 365 * 24 * int64(time.Hour), math.MaxInt64, math.MinInt64} {
 		d, n := time.Duration(huge), int(huge)

@@ -36,9 +36,9 @@ func (s *sluggish) Exchange(ctx context.Context, r *store.Request) (*store.Reply
 	return s.Memory.Exchange(ctx, r)
 }
 
-// A claim that must not wait waits for the calls of the stores that it needs, and for those that were under way. What is
-// in hand may suffice for it, but later, behind claims that cost more: then there is nothing to ask for, and it is
-// refused at once. It never waits for others' calls.
+// A claim that must not wait waits for the calls of the stores that it needs, and for those that were under
+// way. What is in hand may suffice for it, but later, behind claims that cost more: then there is nothing to
+// ask for, and it is refused at once. It never waits for others' calls.
 func TestWouldWaitForTheStore(t *testing.T) {
 	for _, trip := range []time.Duration{0, 20 * time.Millisecond} {
 		for _, q := range []string{"10/s burst 5", "10/s burst 5, 100 tokens/s burst 50", "20/2s window"} {

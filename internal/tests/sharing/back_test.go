@@ -57,7 +57,8 @@ func TestALostWindowCostsNothing(t *testing.T) {
 	}
 }
 
-// lossOf is what five processes send if the store is away from an instant on, and loses what it knew, if it does.
+// lossOf is what five processes send if the store is away from an instant on, and loses what it knew, if it
+// does.
 func lossOf(t *testing.T, text string, begin, lasts time.Duration, loses bool) (f *fleet) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// evil is the way of one process to a store: what is asked may get lost, or come late, twice, or once more after
-// other requests; replies may get lost or come late, and calls may panic or not return in time. What the store
-// itself says is right.
+// evil is the way of one process to a store: what is asked may get lost, or come late, twice, or once more
+// after other requests; replies may get lost or come late, and calls may panic or not return in time. What the
+// store itself says is right.
 type evil struct {
 	*store.Memory
 	random *rand.Rand // used by one call at a time
@@ -65,8 +65,8 @@ func (s *evil) Exchange(ctx context.Context, r *store.Request) (*store.Reply, er
 }
 
 // TestNothingIsOverOnAnEvilWay: however requests and replies get lost, late, doubled or out of order, and
-// whichever other quotas come and go, in one process of three or in more, with OutageClosed the quota that all have
-// holds, also where the store is lost again and again.
+// whichever other quotas come and go, in one process of three or in more, with OutageClosed the quota that all
+// have holds, also where the store is lost again and again.
 func TestNothingIsOverOnAnEvilWay(t *testing.T) {
 	for seed := range whole.Or(uint64(40), 300) {
 		for i, text := range []string{"30/s log", "40/2s window grid", "50/2s sliding", "20/s burst 5"} {

@@ -14,7 +14,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// These tests are of processes that ask a store seldom, and of what they send when all have lost it, in virtual time.
+// These tests are of processes that ask a store seldom, and of what they send when all have lost it, in virtual
+// time.
 
 // losable is a fleet of processes, each with OutageShare, and their store, which all lose at one instant.
 type losable struct {
@@ -108,7 +109,8 @@ func TestWhoIdledKnowsWhoCame(t *testing.T) {
 	}
 }
 
-// TestWhoIdledKnowsThatOthersUse: what was left of a window when a process asked last, others that it knows have used.
+// TestWhoIdledKnowsThatOthersUse: what was left of a window when a process asked last, others that it knows
+// have used.
 func TestWhoIdledKnowsThatOthersUse(t *testing.T) {
 	for _, text := range lost {
 		t.Run(text, func(t *testing.T) {

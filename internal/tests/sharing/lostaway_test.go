@@ -43,8 +43,9 @@ func TestLostAndAway(t *testing.T) {
 	}
 }
 
-// TestLostAndAwayAsOneComes: a process comes while others cannot reach the store, and reaches it, for some moments, when it
-// has lost the bucket. It does not know of the others, which have not asked again, and so it does not know its part.
+// TestLostAndAwayAsOneComes: a process comes while others cannot reach the store, and reaches it, for some
+// moments, when it has lost the bucket. It does not know of the others, which have not asked again, and so it
+// does not know its part.
 func TestLostAndAwayAsOneComes(t *testing.T) {
 	for _, text := range []string{"100/s even", "100/s burst 20", "60/2s log", "60/2s sliding", "60/2s window grid"} {
 		for _, moments := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 480 * time.Millisecond} {

@@ -17,8 +17,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// unaware is the store of a process that never finds out that resets are milliseconds, as one of an older pacer: it
-// says 4980 s where others say 4.98 s.
+// unaware is the store of a process that never finds out that resets are milliseconds, as one of an older
+// pacer: it says 4980 s where others say 4.98 s.
 type unaware struct{ store.Store }
 
 // Exchange implements store.Store.
@@ -37,9 +37,9 @@ func (s unaware) Exchange(ctx context.Context, r *store.Request) (*store.Reply, 
 	return reply, nil
 }
 
-// A server grants 20 in 5 s, and states resets in milliseconds that look like seconds: "4980". One process finds that
-// out. No other one that shares its Store stands still for an hour then, whether it comes later, was there before, or
-// begins from a file; although one goes on to say what it has read as seconds.
+// A server grants 20 in 5 s, and states resets in milliseconds that look like seconds: "4980". One process
+// finds that out. No other one that shares its Store stands still for an hour then, whether it comes later, was
+// there before, or begins from a file; although one goes on to say what it has read as seconds.
 func TestMillisOfOneAreThoseOfAll(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,8 @@ func TestAPersonEndsADebt(t *testing.T) {
 	for text, want := range map[string][]time.Duration{
 		// A bucket is empty then, for the time in which it must be late: a token comes back each 100 ms.
 		"10/s burst 5": {11100 * time.Millisecond, 11200 * time.Millisecond, 11300 * time.Millisecond},
-		// Of a window, all is used up: what was told after half a second comes back after a minute, and a SlotLife.
+		// Of a window, all is used up: what was told after half a second comes back after a minute, and a
+		// SlotLife.
 		"5/m log": {61100 * time.Millisecond, 61100 * time.Millisecond, 61100 * time.Millisecond},
 	} {
 		t.Run(text, func(t *testing.T) {

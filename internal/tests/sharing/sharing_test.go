@@ -203,7 +203,8 @@ func TestStoreHoldsAll(t *testing.T) {
 	})
 }
 
-// A program that is told to wait, closes its Transport and ends leaves the hold behind, for those that begin later.
+// A program that is told to wait, closes its Transport and ends leaves the hold behind, for those that begin
+// later.
 func TestCloseTellsOfAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		common := &store.Memory{}

@@ -189,8 +189,8 @@ var survivors = []struct {
 	{"60/2s estimate", 5, []int{1, 1, 1}, 0.95},
 }
 
-// TestNothingIsOverAfterALoss: a store that lost its data hands out nothing beside what members still have, however far
-// ahead that is, and no burst. What members have goes on.
+// TestNothingIsOverAfterALoss: a store that lost its data hands out nothing beside what members still have,
+// however far ahead that is, and no burst. What members have goes on.
 func TestNothingIsOverAfterALoss(t *testing.T) {
 	for _, c := range survivors {
 		t.Run(c.text, func(t *testing.T) {

@@ -26,7 +26,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// usual is how many simulations are run unless told otherwise. With more, the bounds of more cells are tried, too.
+// usual is how many simulations are run unless told otherwise. With more, the bounds of more cells are tried,
+// too.
 const usual = 60
 
 var (

@@ -20,8 +20,8 @@ func Or[T any](usual, all T) T {
 }
 
 // Part reports whether a case belongs to the usual ones, which are about one of n: the same ones in each run,
-// by their names. If all are wanted, it does. With the race detector, about one of 4n do: it takes ten times as long, and
-// where goroutines meet, cases are alike; what they decide is seen without it.
+// by their names. If all are wanted, it does. With the race detector, about one of 4n do: it takes ten times as
+// long, and where goroutines meet, cases are alike; what they decide is seen without it.
 func Part(n uint32, name string) bool {
 	if detector {
 		n *= 4
@@ -29,7 +29,8 @@ func Part(n uint32, name string) bool {
 	return Wanted() || crc32.ChecksumIEEE([]byte(name))%n == 0
 }
 
-// Alone skips a test with the race detector, if not all is wanted: one with no other goroutine, in which there is no race.
+// Alone skips a test with the race detector, if not all is wanted: one with no other goroutine, in which there
+// is no race.
 func Alone(tb testing.TB) {
 	tb.Helper()
 	if detector && !Wanted() {

@@ -17,7 +17,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// program calls the program, and returns what it writes. Spans are replaced by a T, since the server's clock runs.
+// program calls the program, and returns what it writes. Spans are replaced by a T, since the server's clock
+// runs.
 func program(t *testing.T, want int, args ...string) (out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
@@ -174,7 +175,8 @@ func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestUsedUpIsNoDebt: a bucket that is used up is in no debt, however long the server takes to be looked at twice.
+// TestUsedUpIsNoDebt: a bucket that is used up is in no debt, however long the server takes to be looked at
+// twice.
 func TestUsedUpIsNoDebt(t *testing.T) {
 	srv, c := mini(t)
 	c.AddHook(&slow{srv: srv, now: time.Now()})

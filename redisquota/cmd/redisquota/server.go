@@ -79,7 +79,8 @@ func (s *shared) look(ctx context.Context, name string) (*bucket, error) {
 	if b.now, err = s.ask(ctx, name, b.quotas, look); err != nil {
 		return nil, err
 	}
-	// Who asks for nothing is told all that is left. Who asks after a pause is told what is left for one that is new.
+	// Who asks for nothing is told all that is left. Who asks after a pause is told what is left for one that
+	// is new.
 	idle, err := s.ask(ctx, name, b.quotas, func(r *store.Request) { r.Look, r.Asks = true, nil })
 	if err != nil {
 		return nil, err

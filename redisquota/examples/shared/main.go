@@ -101,8 +101,8 @@ func sum(all []tally, of func(tally) int) string {
 	return fmt.Sprintf("%d (%s)", n, strings.Join(each, "+"))
 }
 
-// fleet starts an API and the processes that call it, which share the quota if there is a Redis to share it through. It
-// returns what became of their requests, and how often they were banned.
+// fleet starts an API and the processes that call it, which share the quota if there is a Redis to share it
+// through. It returns what became of their requests, and how often they were banned.
 func fleet(ctx context.Context, redis string) ([]tally, int, error) {
 	limit := &banning{Algorithm: &pacertest.SlidingLog{Limit: perSecond, Window: time.Second}, after: bannedAfter, ban: bannedFor}
 	api := pacertest.NewServer(limit, pacertest.RetryAfterOnly)

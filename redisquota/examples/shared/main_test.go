@@ -35,8 +35,8 @@ func TestSharingWastesNoCalls(t *testing.T) {
 	if refused < requests/5 || refused > requests/2 || bans == 0 {
 		t.Errorf("each for itself, %d of %d calls were refused, and there were %d bans; want about a third, and one at least", refused, requests, bans)
 	}
-	// What leaves just in time may arrive late on a busy machine, and processes are late to begin there: of the five
-	// seconds, one must do.
+	// What leaves just in time may arrive late on a busy machine, and processes are late to begin there: of the
+	// five seconds, one must do.
 	if sharedRequests < perSecond || sharedRefused > sharedRequests/20 || sharedBans != 0 {
 		t.Errorf("sharing, %d of %d calls were refused, and there were %d bans; want none", sharedRefused, sharedRequests, sharedBans)
 	}

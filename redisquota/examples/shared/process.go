@@ -18,8 +18,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// call is one process: four workers, for the given time. Each sends one request after the other, as fast as the limiter
-// lets it.
+// call is one process: four workers, for the given time. Each sends one request after the other, as fast as the
+// limiter lets it.
 func call(ctx context.Context, url, addr string) error {
 	// A log of the last second counts as the API does.
 	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: perSecond, Kind: quota.SlidingLog}}}

@@ -22,7 +22,8 @@ var Quotas = []string{
 	"1000/s burst 100, 900/s log, 800/s sliding, 700/s window grid, 600/s estimate, 500/s even",
 }
 
-// A Limiter has so many asks in one request, and tells of so many costs that come back, or went without the store.
+// A Limiter has so many asks in one request, and tells of so many costs that come back, or went without the
+// store.
 const (
 	mostAsks  = 257
 	mostCosts = 64

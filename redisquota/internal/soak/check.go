@@ -55,8 +55,8 @@ func (c *cell) worst() (v verdict) {
 	return v
 }
 
-// over returns how many tokens went beyond what a quota grants: what a server that counts exactly, and hears of each
-// sending up to slack late, would have refused at the worst instant.
+// over returns how many tokens went beyond what a quota grants: what a server that counts exactly, and hears of
+// each sending up to slack late, would have refused at the worst instant.
 func (c *cell) over(q *quota.Quota, sends []sending) (over int) {
 	per := q.Per.Microseconds()
 	late := slack.Microseconds()
@@ -114,8 +114,8 @@ func (c *cell) back(q *quota.Quota, sends []sending) (d time.Duration) {
 	return d
 }
 
-// still is the longest time in which nothing went, since the fault began, less how long the outage was, and less a
-// window, which may be used up at once.
+// still is the longest time in which nothing went, since the fault began, less how long the outage was, and
+// less a window, which may be used up at once.
 func (c *cell) still(q *quota.Quota, sends []sending) (longest time.Duration) {
 	last := c.began.UnixMicro()
 	for _, s := range append(slices.Clone(sends), sending{at: c.end.UnixMicro()}) {

@@ -33,8 +33,8 @@ var outages = map[string]throttle.Outage{"closed": throttle.OutageClosed, "share
 // perQuota is how many claims of a process wait for each quota.
 const perQuota = 3
 
-// work sends as fast as all quotas let it, until it is killed or its standard input ends. It prints a line for each
-// sending: which quota, when, and how much.
+// work sends as fast as all quotas let it, until it is killed or its standard input ends. It prints a line for
+// each sending: which quota, when, and how much.
 func work(addr string) {
 	redis.SetLogger(silent{})
 	ctx, cancel := context.WithCancel(context.Background())

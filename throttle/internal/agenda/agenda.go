@@ -1,7 +1,8 @@
 // Package agenda says when something is to be looked at again: each thing at an instant of its own ([Agenda]),
 // or once when all is done ([Once]), and a whole line not too often ([Checks]).
 //
-// In come instants, and how much there is to look at; out comes when. The package knows nothing of what is looked at.
+// In come instants, and how much there is to look at; out comes when. The package knows nothing of what is
+// looked at.
 package agenda
 
 import "github.com/gopacer/pacer/throttle/internal/monotime"

@@ -6,8 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Checks bounds how often a whole line is checked. A check takes up to a microsecond for each who waits, so n are
-// checked once in n · checkAfter; but short lines as often as they change, within checkCredit.
+// Checks bounds how often a whole line is checked. A check takes up to a microsecond for each who waits, so n
+// are checked once in n · checkAfter; but short lines as often as they change, within checkCredit.
 type Checks struct {
 	paid monotime.Time // until when the checks so far have used up the time for checks
 }

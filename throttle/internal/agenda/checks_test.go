@@ -7,8 +7,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestChecks: a line of 1000 is checked once in 10 ms, but for a credit of a millisecond at first; one of 10 eleven
-// times at once.
+// TestChecks: a line of 1000 is checked once in 10 ms, but for a credit of a millisecond at first; one of 10
+// eleven times at once.
 func TestChecks(t *testing.T) {
 	for _, test := range []struct {
 		n, checks int

@@ -2,8 +2,8 @@ package agenda
 
 import "github.com/gopacer/pacer/throttle/internal/monotime"
 
-// Earliest is the earliest of some instants, but no sooner than right after Now. Those from Before on, and zero, which is
-// no instant, do not count.
+// Earliest is the earliest of some instants, but no sooner than right after Now. Those from Before on, and
+// zero, which is no instant, do not count.
 type Earliest struct {
 	Now, Before monotime.Time
 	At          monotime.Time // zero if there is none

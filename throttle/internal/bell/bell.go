@@ -63,7 +63,8 @@ func (b *Bell) WaitOr(left time.Duration, ended, canceled <-chan struct{}) Event
 	}
 }
 
-// Over returns why a wait is over before it begins, in words and as an error; nil if it is not. Canceled may be nil.
+// Over returns why a wait is over before it begins, in words and as an error; nil if it is not. Canceled may be
+// nil.
 func Over(ctx context.Context, canceled <-chan struct{}) (why string, err error) {
 	err = ctx.Err()
 	select {

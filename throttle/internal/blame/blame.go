@@ -5,9 +5,9 @@
 // Each instant counts for one Cause, so the parts add up to the wait, exactly. A line waits for what the first
 // in line waits for, as far as was known at the time; the package does not know how that is found.
 //
-// A change costs as much whatever the number of waiters and of earlier changes, and so do a waiter's beginning and end:
-// an account has a sum for each Cause, and a waiter what the sums were when it joined. There are few causes: in a tree,
-// those of the buckets on the way to the root.
+// A change costs as much whatever the number of waiters and of earlier changes, and so do a waiter's beginning
+// and end: an account has a sum for each Cause, and a waiter what the sums were when it joined. There are few
+// causes: in a tree, those of the buckets on the way to the root.
 package blame
 
 import (
@@ -34,8 +34,8 @@ type Part struct {
 	For time.Duration
 }
 
-// most bounds how many causes an account tells apart. A server that names a new limit in each answer would bring ever
-// more: further ones count without the name of a quota or limit.
+// most bounds how many causes an account tells apart. A server that names a new limit in each answer would
+// bring ever more: further ones count without the name of a quota or limit.
 const most = 64
 
 // account is of the waiters of one row of a line.
@@ -94,7 +94,8 @@ func (a *account) sums(now monotime.Time, to []time.Duration) []time.Duration {
 	return to
 }
 
-// Book is the accounts of a line, one for each row. They are kept only while some waiter asks, here or in a line below.
+// Book is the accounts of a line, one for each row. They are kept only while some waiter asks, here or in a
+// line below.
 type Book struct {
 	Bucket string // of which the line is
 	Label  string // of the bucket
@@ -132,7 +133,8 @@ func (b *Book) held() Cause { return Cause{Bucket: b.Bucket, Label: b.Label, Cau
 // Open reports whether account is kept.
 func (b *Book) Open() bool { return b.rows != [order.Rows]*account{} }
 
-// Stay is the time from when a waiter joins a line until it leaves it. The zero Stay is of a waiter that does not ask.
+// Stay is the time from when a waiter joins a line until it leaves it. The zero Stay is of a waiter that does
+// not ask.
 type Stay struct {
 	book   *Book
 	row    int

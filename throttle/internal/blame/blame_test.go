@@ -38,8 +38,8 @@ type waiter struct {
 	want   map[Cause]time.Duration
 }
 
-// TestAgainstTheDefinition has waiters join and leave the lines of random trees while what these wait for changes. What
-// each has waited for is compared with a sum over all instants.
+// TestAgainstTheDefinition has waiters join and leave the lines of random trees while what these wait for
+// changes. What each has waited for is compared with a sum over all instants.
 func TestAgainstTheDefinition(t *testing.T) {
 	for seed := range uint64(80) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -151,7 +151,8 @@ func (w *waiter) leave(t *testing.T, seed uint64, now monotime.Time) {
 	}
 }
 
-// A server that names a new limit in each answer does not make an account grow for ever, and no instant is lost.
+// A server that names a new limit in each answer does not make an account grow for ever, and no instant is
+// lost.
 func TestManyNames(t *testing.T) {
 	var b Book
 	var s Stay

@@ -11,8 +11,8 @@ import (
 // Timeout is how long a call may take, unless its store is far.
 const Timeout = 250 * time.Millisecond
 
-// Grace is how long after its time a call that has not returned counts as failed. A function that heeds its context has
-// returned then.
+// Grace is how long after its time a call that has not returned counts as failed. A function that heeds its
+// context has returned then.
 const Grace = 50 * time.Millisecond
 
 // OverdueAfter is when a call counts as failed that may take Timeout.
@@ -33,7 +33,8 @@ func (overdueError) Unwrap() error { return context.DeadlineExceeded }
 // ErrLeft is the error of a call that has ended its goroutine.
 var ErrLeft = errors.New("throttle: the Store has ended the goroutine that called it")
 
-// TookTooLong reports whether an error is that of a call which has not returned, or which ended with its context.
+// TookTooLong reports whether an error is that of a call which has not returned, or which ended with its
+// context.
 func TookTooLong(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.As(err, &timeout) && timeout.Timeout()

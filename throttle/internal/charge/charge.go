@@ -29,7 +29,8 @@ func (x *Extra) Claimed() *limit.Demand {
 	return &x.Demand
 }
 
-// CostOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only requests.
+// CostOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only
+// requests.
 func (x *Extra) CostOrNil() *limit.Demand {
 	if x == nil {
 		return nil

@@ -1,7 +1,8 @@
-// Package check says what is wrong with the configuration of a bucket, and what the values of its fields stand for.
+// Package check says what is wrong with the configuration of a bucket, and what the values of its fields stand
+// for.
 //
-// In come fields, quotas, and units of costs; out come errors in the words of their users, and effective values. The
-// package knows nothing of claims, of time, and of what a bucket has left.
+// In come fields, quotas, and units of costs; out come errors in the words of their users, and effective
+// values. The package knows nothing of claims, of time, and of what a bucket has left.
 package check
 
 import (
@@ -17,10 +18,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/lease"
 )
 
-// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas, and with
-// those of its Shared, to which shared points: a Reserve that is no share; an Outage or a Spend that is none of the
-// constants; durations that were probably meant to be in another unit; fields that want a Store; and a Store that is a
-// nil pointer.
+// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas,
+// and with those of its Shared, to which shared points: a Reserve that is no share; an Outage or a Spend that
+// is none of the constants; durations that were probably meant to be in another unit; fields that want a Store;
+// and a Store that is a nil pointer.
 func Fields(limiter, shared any, reserve float64, outage, spend string) error {
 	var wrong []error
 	for _, s := range slices.Concat(

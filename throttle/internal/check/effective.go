@@ -38,8 +38,8 @@ func ClaimsOr(ofClaim, ofLimiter time.Duration) time.Duration {
 	return ofLimiter
 }
 
-// N returns what a claim costs in requests, of which its N is n: one at least, and quota.MaxN at most, so that no sum of
-// costs overflows. It panics if n is negative.
+// N returns what a claim costs in requests, of which its N is n: one at least, and quota.MaxN at most, so that
+// no sum of costs overflows. It panics if n is negative.
 func N(n int) int {
 	if n < 0 {
 		panicNegative(n)
@@ -60,8 +60,8 @@ type Bounds struct {
 	Answer   time.Duration // how long the answer is expected to take, if the context bounds it, too
 }
 
-// Ends is when a claim that waits ends by itself, zero if never: at Expires; and where time is kept for its answer, when
-// no more than that is left. Else its context ends it.
+// Ends is when a claim that waits ends by itself, zero if never: at Expires; and where time is kept for its
+// answer, when no more than that is left. Else its context ends it.
 func (b *Bounds) Ends() monotime.Time {
 	if b.Answer == 0 {
 		return b.Expires
@@ -69,8 +69,8 @@ func (b *Bounds) Ends() monotime.Time {
 	return cmp.Or(min(b.Expires, b.Deadline), b.Deadline)
 }
 
-// Wakes is for how long a claim waits until it ends by itself; or until it is hasty, if it waits for a slow start and comes to
-// be that. Unbounded if neither happens; zero if it is over.
+// Wakes is for how long a claim waits until it ends by itself; or until it is hasty, if it waits for a slow
+// start and comes to be that. Unbounded if neither happens; zero if it is over.
 func (b *Bounds) Wakes(now monotime.Time, hasty time.Duration, starts bool) time.Duration {
 	left := monotime.Unbounded
 	if end := b.Ends(); end != 0 {
@@ -93,7 +93,8 @@ func (b *Bounds) Ended(now monotime.Time, expired, late error) error {
 // InVain reports whether a claim that goes now is expected to get its answer too late.
 func (b *Bounds) InVain(now monotime.Time) bool { return b.Answer > 0 && now >= b.Deadline }
 
-// Patience is for how long a claim may wait from now on: zero if there is no bound, negative if it must not wait.
+// Patience is for how long a claim may wait from now on: zero if there is no bound, negative if it must not
+// wait.
 func (b *Bounds) Patience(now monotime.Time) time.Duration {
 	end := cmp.Or(min(b.Expires, b.Deadline), b.Expires, b.Deadline)
 	switch {
@@ -105,8 +106,8 @@ func (b *Bounds) Patience(now monotime.Time) time.Duration {
 	return 0
 }
 
-// Left is for how long a claim can still wait, until it expires, and until before its deadline; negative if there is no
-// bound.
+// Left is for how long a claim can still wait, until it expires, and until before its deadline; negative if
+// there is no bound.
 func (b *Bounds) Left(now monotime.Time) time.Duration {
 	end := b.Expires
 	switch {
@@ -173,7 +174,8 @@ func Aging(d time.Duration) time.Duration {
 	return min(cmp.Or(d, 10*time.Second), monotime.Longest)
 }
 
-// Draw returns a number of Rand, of a Limiter, which is the caller's and not called with a lock held; zero if it is nil.
+// Draw returns a number of Rand, of a Limiter, which is the caller's and not called with a lock held; zero if
+// it is nil.
 func Draw(of func() float64) (luck float64) {
 	if of != nil {
 		luck = of()

@@ -19,7 +19,8 @@ func Circle[L any](name string, l *L, parent func(*L) *L) error {
 	return fields.Invalid(fmt.Errorf("throttle: the Parents of Limiter %q lead in a circle, want them to end in one without a Parent", name))
 }
 
-// Above returns the depth above one. It panics if Parents lead in a circle, which would else be followed for ever.
+// Above returns the depth above one. It panics if Parents lead in a circle, which would else be followed for
+// ever.
 func Above(depth int) int {
 	if depth == deepest {
 		panic("throttle: the Parents of a Limiter lead in a circle: see Validate")

@@ -21,7 +21,8 @@ type Bucket struct {
 	Stored    bool          // there is a Store
 }
 
-// Quotas returns an error if the quotas of a bucket do not fit those of the buckets above, or cannot live in the Store.
+// Quotas returns an error if the quotas of a bucket do not fit those of the buckets above, or cannot live in
+// the Store.
 func Quotas(b Bucket, above []Bucket) error {
 	if b.Stored && cmp.Or(b.StoreName, b.Name) == "" {
 		return errors.New("throttle: a Limiter with a Store needs a Name, by which others share it")
@@ -58,8 +59,8 @@ func (b *Bucket) inStore() error {
 	return nil
 }
 
-// below returns an error if b cannot be below a, each in a store: a slot of each of the two schedules must be valid at
-// the same time.
+// below returns an error if b cannot be below a, each in a store: a slot of each of the two schedules must be
+// valid at the same time.
 func (b *Bucket) below(a Bucket) error {
 	longer := max(lease.EffectiveSlotLife(b.Quotas, b.SlotLife), lease.EffectiveSlotLife(a.Quotas, a.SlotLife))
 	for i := range a.Quotas {
@@ -75,8 +76,8 @@ func (b *Bucket) below(a Bucket) error {
 	return nil
 }
 
-// units returns an error if a quota is in a unit that is nearly one of the quotas of a: a cost has one of the two, and
-// would draw on nothing of the other.
+// units returns an error if a quota is in a unit that is nearly one of the quotas of a: a cost has one of the
+// two, and would draw on nothing of the other.
 func (b *Bucket) units(a Bucket) error {
 	for i := range b.Quotas {
 		q := &b.Quotas[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// Misspelled returns a unit of costs that was probably meant to be that of a quota, and that quota. Ok is false if
-// there is none. Of several, the first in the order of strings is returned.
+// Misspelled returns a unit of costs that was probably meant to be that of a quota, and that quota. Ok is false
+// if there is none. Of several, the first in the order of strings is returned.
 func Misspelled(costs quota.Costs, qs quota.Quotas) (unit string, meant quota.Quota, ok bool) {
 	for u := range costs {
 		if q := meantBy(u, qs); q != nil && (!ok || u < unit) {

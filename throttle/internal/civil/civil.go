@@ -1,5 +1,5 @@
-// Package civil has windows that begin at midnight of days of the calendar: days and weeks as the clocks of a time zone
-// show them, months, years.
+// Package civil has windows that begin at midnight of days of the calendar: days and weeks as the clocks of a
+// time zone show them, months, years.
 //
 // In come instants, in nanoseconds since 1970; out come the instants between which a window lies. A window
 // begins with a day, and a day at the first instant at which the clocks show its date, or a later one. That is

@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/internal/tests/whole"
 )
 
-// windows are windows of all sorts, with which of them a date belongs to: its number, by a plain look at the calendar.
+// windows are windows of all sorts, with which of them a date belongs to: its number, by a plain look at the
+// calendar.
 func windows(zone *time.Location) map[string]struct {
 	*Windows
 	of func(y int, m time.Month, d int) int
@@ -119,7 +120,8 @@ func step(at time.Time, zone *time.Location) time.Duration {
 	panic("no quarter of an hour")
 }
 
-// The n-th window after an instant begins when n windows from there have ended; but for the days that a zone left out.
+// The n-th window after an instant begins when n windows from there have ended; but for the days that a zone
+// left out.
 func TestAfterIsTheEndOfWindows(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 20))
 	for _, name := range []string{"", "America/Los_Angeles", "Europe/Berlin", "Asia/Beirut"} {

@@ -28,9 +28,9 @@ type said struct {
 // relation is what an answer is to an earlier one, if both are taken for answers about one counter.
 type relation int
 
-// The relations. One counter is never in the relation back or rises with itself, whatever others take of it: its reset,
-// or the instant at which it is full, only moves on; and what is missing of it comes back by then, and not sooner than
-// at an even rate.
+// The relations. One counter is never in the relation back or rises with itself, whatever others take of it:
+// its reset, or the instant at which it is full, only moves on; and what is missing of it comes back by then,
+// and not sooner than at an even rate.
 const (
 	nothing relation = iota // the answers cannot be compared
 	fits
@@ -42,8 +42,8 @@ func (r relation) is(any ...relation) bool { return slices.Contains(any, r) }
 
 // slackFor is how far two statements of one reset may be apart, beside the step and the way of the answers.
 func slackFor(x, y *said) time.Duration {
-	// Clocks drift apart in the time between two answers. In proportion to the time to the reset, milliseconds that are
-	// read as seconds would fit whatever is stated.
+	// Clocks drift apart in the time between two answers. In proportion to the time to the reset, milliseconds
+	// that are read as seconds would fit whatever is stated.
 	return max(x.step, y.step) + 250*time.Millisecond + y.now.Sub(x.now)/50
 }
 
@@ -88,8 +88,8 @@ func (y *said) replaces(x *said, granted uint64) bool {
 	return granted > x.heard || another || y.remaining <= x.remaining || !y.meets(x)
 }
 
-// chain compares each answer with an earlier one, one for each round trip or so, in whatever order answers come. The
-// latest answer would not do: with many requests in flight, none that comes went after it had come.
+// chain compares each answer with an earlier one, one for each round trip or so, in whatever order answers
+// come. The latest answer would not do: with many requests in flight, none that comes went after it had come.
 type chain struct {
 	ref  said // with which answers are compared
 	next said // the first answer after ref was taken: it becomes ref when a request that went after it is answered
@@ -117,8 +117,8 @@ func (c *chain) compare(y *said, granted uint64) (relation, said) {
 // was read: milliseconds are told from seconds by their size, so that few of them are read as seconds. Then
 // each reset that is stated is before the one that was stated earlier.
 //
-// That proves seconds. That such numbers are milliseconds, package adaptive finds out, by answers that are nearer to
-// each other (millis.go).
+// That proves seconds. That such numbers are milliseconds, package adaptive finds out, by answers that are
+// nearer to each other (millis.go).
 type unit struct {
 	stayed int // how often the reset stayed where it was, for proofAfter
 	back   int // how often it went back
@@ -127,8 +127,9 @@ type unit struct {
 }
 
 const (
-	// proofAfter is how long after an answer a request must go so that both prove a unit. A number that never changes
-	// looks like a reset that stays for 3.25 s: two steps of a second, which may be off by one each, and slack.
+	// proofAfter is how long after an answer a request must go so that both prove a unit. A number that never
+	// changes looks like a reset that stays for 3.25 s: two steps of a second, which may be off by one each,
+	// and slack.
 	proofAfter = 4 * time.Second
 
 	enoughProof = 3

@@ -41,7 +41,8 @@ const (
 
 // Answer is what became of a request.
 type Answer struct {
-	// A request went after an answer had come if its Granted is more than the Heard of that answer. Zero: nobody knows.
+	// A request went after an answer had come if its Granted is more than the Heard of that answer. Zero:
+	// nobody knows.
 	Granted, Heard uint64
 
 	Sent, Now monotime.Time // when the request went, and when its answer came
@@ -60,8 +61,8 @@ type Change struct {
 	Left    []string      // counters that leaves have left
 	Gone    []string      // those of Left that are one with others now
 
-	// Instances, if not nil, says that the counter is several instances of the server: these are the statements of the
-	// answer, with what all of them state together.
+	// Instances, if not nil, says that the counter is several instances of the server: these are the statements
+	// of the answer, with what all of them state together.
 	Instances []quota.Statement
 }
 
@@ -114,7 +115,8 @@ func (r *Router) isAbout(st *quota.Statement) bool {
 // Split reports whether there is more than one counter, or was. There is none without a Router.
 func (r *Router) Split() bool { return r != nil && r.split }
 
-// Calm reports whether answers have not contradicted each other for so long that what is known may be forgotten.
+// Calm reports whether answers have not contradicted each other for so long that what is known may be
+// forgotten.
 func (r *Router) Calm() bool { return r != nil && !r.split && r.calm >= calmAnswers }
 
 const calmAnswers = 1024
@@ -156,7 +158,8 @@ func (r *Router) Look(verb, path string) string {
 	return ""
 }
 
-// Hear takes in the answer to a request. (Were the verb and the path in the Answer, its Statements would escape.)
+// Hear takes in the answer to a request. (Were the verb and the path in the Answer, its Statements would
+// escape.)
 func (r *Router) Hear(verb, path string, a *Answer) (change Change) {
 	r.change, r.calm = &change, r.calm+1
 	if len(r.counters) == 0 && !r.split {
@@ -226,8 +229,8 @@ func (r *Router) hear(l *leaf, a *Answer, y *said) {
 	}
 }
 
-// hearLimit takes in the limit of an answer. It reports whether there is more to learn from it: not if it was overtaken
-// by one that states a newer limit.
+// hearLimit takes in the limit of an answer. It reports whether there is more to learn from it: not if it was
+// overtaken by one that states a newer limit.
 func (r *Router) hearLimit(l *leaf, y *said, granted uint64) bool {
 	c := l.counter
 	switch {
@@ -287,8 +290,8 @@ func (r *Router) oddBeside(l *leaf) bool {
 	return false
 }
 
-// setLimit notes that the limit of a counter has changed, for all that it counts. Counters that only their limits told
-// apart are one again.
+// setLimit notes that the limit of a counter has changed, for all that it counts. Counters that only their
+// limits told apart are one again.
 func (r *Router) setLimit(c *counter, y *said) {
 	for _, l := range r.leaves {
 		if l.counter == c {

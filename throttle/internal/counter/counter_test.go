@@ -96,7 +96,8 @@ func TestUnitOfANumberThatNeverChanges(t *testing.T) {
 	}
 }
 
-// TestUnitOfBothReadings: where some numbers are read as milliseconds, by their size, the others are none of seconds.
+// TestUnitOfBothReadings: where some numbers are read as milliseconds, by their size, the others are none of
+// seconds.
 func TestUnitOfBothReadings(t *testing.T) {
 	u := unit{stayed: enoughProof}
 	seconds, millis := said{guessed: true}, said{inMillis: true}
@@ -110,8 +111,8 @@ func TestUnitOfBothReadings(t *testing.T) {
 	}
 }
 
-// TestUnitOfResetsThatGoBack: milliseconds that are read as seconds go back, and stay where they are by chance alone. A
-// reset that has gone back once must have stayed eight times.
+// TestUnitOfResetsThatGoBack: milliseconds that are read as seconds go back, and stay where they are by chance
+// alone. A reset that has gone back once must have stayed eight times.
 func TestUnitOfResetsThatGoBack(t *testing.T) {
 	for _, test := range []struct {
 		stayed int
@@ -157,7 +158,8 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// TestAfter: what an answer that comes 60 s later is to one of a limit of 100 of which 50 remain, and that is back after 100 s.
+// TestAfter: what an answer that comes 60 s later is to one of a limit of 100 of which 50 remain, and that is
+// back after 100 s.
 func TestAfter(t *testing.T) {
 	second := func(n int) monotime.Time { return monotime.Time(n) * monotime.Time(time.Second) }
 	x := said{limit: 100, remaining: 50, n: 1, heard: 10, sent: second(1000), now: second(1000), early: second(1100), late: second(1101)}
@@ -532,8 +534,8 @@ func TestRefusalOfAll(t *testing.T) {
 	}
 }
 
-// TestCalm: what is known is forgotten after so many answers without a sign of several counters, be it another limit or a
-// reset that goes back.
+// TestCalm: what is known is forgotten after so many answers without a sign of several counters, be it another
+// limit or a reset that goes back.
 func TestCalm(t *testing.T) {
 	for name, sign := range map[string]answer{
 		"limit":                    {path: "/a", limit: 20, remaining: 5, reset: 90000},
@@ -580,8 +582,8 @@ func TestJoin(t *testing.T) {
 	h.check(t)
 }
 
-// TestEqualLimits: counters whose limits become equal are one, unless what they state contradicts that, or resets have
-// told them apart.
+// TestEqualLimits: counters whose limits become equal are one, unless what they state contradicts that, or
+// resets have told them apart.
 func TestEqualLimits(t *testing.T) {
 	for reset, want := range map[int]int{3600: 1, 1800: 2} {
 		h := split()
@@ -661,7 +663,8 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestInstancesStatement: as much remains as the emptiest has; of several that are empty, the latest reset counts.
+// TestInstancesStatement: as much remains as the emptiest has; of several that are empty, the latest reset
+// counts.
 func TestInstancesStatement(t *testing.T) {
 	in := instances{slots: []slot{{late: 5e9, remaining: 3}, {late: 9e9}, {late: 20e9}, {late: 15e9}, {late: 40e9, remaining: 1}}}
 	for absolute, want := range map[bool]time.Duration{false: 17 * time.Second, true: 16 * time.Second} {
@@ -672,7 +675,8 @@ func TestInstancesStatement(t *testing.T) {
 	}
 }
 
-// TestInstancesOvertaken: an answer goes back to an instance only if its request went after the one before was answered.
+// TestInstancesOvertaken: an answer goes back to an instance only if its request went after the one before was
+// answered.
 func TestInstancesOvertaken(t *testing.T) {
 	for name, overtakes := range map[string]bool{"one after the other": false, "under way at once": true} {
 		in := instances{watching: true, previous: -1}
@@ -690,7 +694,8 @@ func TestInstancesOvertaken(t *testing.T) {
 	}
 }
 
-// TestInstancesDoubt has resets go to and fro that are of no instants: there are too many, or more remains each time.
+// TestInstancesDoubt has resets go to and fro that are of no instants: there are too many, or more remains each
+// time.
 func TestInstancesDoubt(t *testing.T) {
 	for name, f := range map[string]func(i int) answer{
 		"too many": func(i int) answer { return answer{remaining: 90 - i, reset: 3600 + 100*(i*5%8)} },
@@ -711,7 +716,8 @@ func TestInstancesDoubt(t *testing.T) {
 	}
 }
 
-// TestMany has more names than are told apart: they are one star, but for those that are known to be counted elsewhere.
+// TestMany has more names than are told apart: they are one star, but for those that are known to be counted
+// elsewhere.
 func TestMany(t *testing.T) {
 	h := split()
 	for i := range 500 {

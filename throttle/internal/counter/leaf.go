@@ -61,7 +61,8 @@ func (r *Router) leafOf(verb, path string) *leaf {
 	return n.leaf
 }
 
-// known returns the leaf of a request, nil if there is none; and the keys of the place where it is, or would be.
+// known returns the leaf of a request, nil if there is none; and the keys of the place where it is, or would
+// be.
 func (r *Router) known(verb, path string) (l *leaf, keys []string) {
 	n := &r.root
 	for depth, part := range parts(verb, path) {
@@ -224,7 +225,8 @@ func (r *Router) expected(l *leaf) (c *counter) {
 	return c
 }
 
-// alike returns the counter of all leaves that resemble a place of these keys; nil if there are several, or none.
+// alike returns the counter of all leaves that resemble a place of these keys; nil if there are several, or
+// none.
 func (r *Router) alike(mine []string) (c *counter) {
 	for _, o := range r.leaves {
 		if p := o.at.parts(); len(p) == len(mine) && p[0] == mine[0] && p[1] == mine[1] && p[len(p)-1] == mine[len(p)-1] {

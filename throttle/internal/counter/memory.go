@@ -174,7 +174,8 @@ func (r *Router) recall(l *leaf) *counter {
 	return c
 }
 
-// Key returns under which key an earlier run has saved what it learned of the limit of a counter; empty if it has not.
+// Key returns under which key an earlier run has saved what it learned of the limit of a counter; empty if it
+// has not.
 func (r *Router) Key(name string) string {
 	if r != nil {
 		for _, c := range r.counters {

@@ -9,8 +9,8 @@ type pair struct {
 	points int      // for the two being one
 }
 
-// leastOfPair bounds for how long two counters that are one from now on are still taken for two: 20 answers that agree. With
-// -4, routes of equal limits that run alike for a while were taken for one more often.
+// leastOfPair bounds for how long two counters that are one from now on are still taken for two: 20 answers
+// that agree. With -4, routes of equal limits that run alike for a while were taken for one more often.
 const (
 	leastOfPair = -16
 	oneCounter  = 4
@@ -87,8 +87,8 @@ func (r *Router) join(c, d *counter) {
 	r.change.Gone = append(r.change.Gone, d.name)
 }
 
-// reunite joins all counters of a limit if a leaf of it contradicts itself: then what differs are instances of the
-// server, and not routes.
+// reunite joins all counters of a limit if a leaf of it contradicts itself: then what differs are instances of
+// the server, and not routes.
 func (r *Router) reunite(l *leaf) {
 	if l.contradicted < 3 || 8*l.contradicted <= l.compared {
 		return

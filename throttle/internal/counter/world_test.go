@@ -30,8 +30,8 @@ func seeds(yield func(uint64) bool) {
 	}
 }
 
-// world is a server with one counter for each route, and callers who know how much is left, drawn from a seed. Their
-// answers overtake each other.
+// world is a server with one counter for each route, and callers who know how much is left, drawn from a seed.
+// Their answers overtake each other.
 type world struct {
 	*rand.Rand
 	routes  []*counted
@@ -198,7 +198,8 @@ const (
 	atRandom
 )
 
-// instanced draws a server of 2 to 5 instances, each with a window of its own that does not begin with those of others.
+// instanced draws a server of 2 to 5 instances, each with a window of its own that does not begin with those of
+// others.
 func instanced(seed uint64, deal int) *world {
 	w := routed(seed, false)
 	w.paths, w.routes, w.deal = w.paths[:1+int(seed%2)], nil, deal
@@ -341,7 +342,8 @@ func TestOrdinary(t *testing.T) {
 	}
 }
 
-// stacked is two limits that hold for each request, of which the server states the one that is nearer to its end.
+// stacked is two limits that hold for each request, of which the server states the one that is nearer to its
+// end.
 type stacked struct{ a, b pacertest.Algorithm }
 
 func (s *stacked) Take(now time.Time, n int) pacertest.Verdict {
@@ -357,8 +359,8 @@ func (s *stacked) Take(now time.Time, n int) pacertest.Verdict {
 
 func (s *stacked) Fresh() pacertest.Algorithm { return &stacked{s.a.Fresh(), s.b.Fresh()} }
 
-// TestStacked runs servers with two limits for all paths: leaves are moved to and fro a few times, and then taken for what
-// they are.
+// TestStacked runs servers with two limits for all paths: leaves are moved to and fro a few times, and then
+// taken for what they are.
 func TestStacked(t *testing.T) {
 	apart, moved := 0, 0
 	for seed := range seeds {
@@ -381,8 +383,8 @@ func TestStacked(t *testing.T) {
 	}
 }
 
-// TestChanged runs servers with one counter for all, whose limits change or which restart often: they are never split, in
-// whatever order answers come, and hardly ever taken for instances.
+// TestChanged runs servers with one counter for all, whose limits change or which restart often: they are never
+// split, in whatever order answers come, and hardly ever taken for instances.
 func TestChanged(t *testing.T) {
 	instances := 0
 	for seed := range seeds {

@@ -68,8 +68,8 @@ func (b *Bucket) Due(d *limit.Due, now, from monotime.Time, c *Claim) {
 	b.due(d, limit.View{Now: now, From: from}, alone, c)
 }
 
-// Project sets d to when a claim will go, as it looks now, if ahead goes before it. Waits that end with an answer
-// do not count.
+// Project sets d to when a claim will go, as it looks now, if ahead goes before it. Waits that end with an
+// answer do not count.
 func (b *Bucket) Project(d *limit.Due, now monotime.Time, ahead *limit.Ahead, c *Claim) {
 	b.due(d, limit.View{Now: now, From: now, Optimist: true}, ahead, c)
 }
@@ -102,8 +102,8 @@ func (b *Bucket) unreserve(d *limit.Due, v limit.View, ahead *limit.Ahead, c *Cl
 }
 
 // putOff puts d off until the claim may go for all but a hold. Those ahead go as soon as the hold has ended, as
-// the server and the quotas let them: what a server delays c by is no time in which the quotas would let none of
-// them go. PutOff takes a pointer, since a Due is large, and who waits should need little of a stack.
+// the server and the quotas let them: what a server delays c by is no time in which the quotas would let none
+// of them go. PutOff takes a pointer, since a Due is large, and who waits should need little of a stack.
 func (b *Bucket) putOff(d *limit.Due, v limit.View, ahead *limit.Ahead, c *Claim) {
 	before, share := &ahead.All, 0.0
 	if v.Unreserved {

@@ -82,8 +82,9 @@ func TestDue(t *testing.T) {
 	b.wantDue(t, start, one(false), &b.Bucket, 3*s, 3*s, limit.Hold)
 }
 
-// TestDueOfServer: what the server allows delays claims to this bucket, and not those to one below it; but where it states
-// the quota, that is believed for both, unless the one below has such a quota itself, or is that of a tenant.
+// TestDueOfServer: what the server allows delays claims to this bucket, and not those to one below it; but
+// where it states the quota, that is believed for both, unless the one below has such a quota itself, or is
+// that of a tenant.
 func TestDueOfServer(t *testing.T) {
 	const s = time.Second
 	below, tenant, own := newBucket("", 0), newBucket("", 0), newBucket("9/m", 0)

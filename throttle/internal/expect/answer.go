@@ -6,8 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Answer is how long an answer is expected to take: of those of late, nine of ten took no longer. The zero value
-// knows of none, and expects it at once; so it does again after a minute in which none was heard.
+// Answer is how long an answer is expected to take: of those of late, nine of ten took no longer. The zero
+// value knows of none, and expects it at once; so it does again after a minute in which none was heard.
 //
 // It is a quantile, found step by step (H. Robbins and S. Monro, A Stochastic Approximation Method, 1951): an
 // answer that took longer raises it by nine times as much as one that took less lowers it. So it does not need
@@ -25,21 +25,22 @@ const (
 	// grain is by how much the time falls, as a part of it, for an answer that took less: it halves in 44.
 	grain = 1.0 / 64
 
-	// row is how many answers in a row are below half of it once in a hundred times, if one of ten takes longer. Where
-	// so many were, the time falls twice as fast, and so on: from 5 s to 10 ms in 133 answers and not in 321.
+	// row is how many answers in a row are below half of it once in a hundred times, if one of ten takes
+	// longer. Where so many were, the time falls twice as fast, and so on: from 5 s to 10 ms in 133 answers and
+	// not in 321.
 	row = 44
 
 	// finest is the least step, so that the time rises from zero.
 	finest = time.Millisecond
 
-	// memory is for how long what was heard says something: by then, a bucket starts slowly again. Many more answers
-	// may have come meanwhile, to requests that did not wait, and are not heard.
+	// memory is for how long what was heard says something: by then, a bucket starts slowly again. Many more
+	// answers may have come meanwhile, to requests that did not wait, and are not heard.
 	memory = time.Minute
 )
 
-// Note takes in that an answer came now to a request that was sent then; or, if it was lost, that none came until
-// now. If it is not known when the request was sent, that says nothing, and nor does a refusal: a server may need less
-// time for it. All instants go by the time for which the machine was awake, as deadlines do.
+// Note takes in that an answer came now to a request that was sent then; or, if it was lost, that none came
+// until now. If it is not known when the request was sent, that says nothing, and nor does a refusal: a server
+// may need less time for it. All instants go by the time for which the machine was awake, as deadlines do.
 func (a *Answer) Note(sent, now monotime.Time, known, refused, lost bool) {
 	took, step := now.Sub(sent), max(time.Duration(grain*float64(a.takes)), finest)
 	fades := now.Sub(a.heard) > memory

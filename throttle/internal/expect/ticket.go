@@ -66,7 +66,8 @@ func (t *Ticket) Settle(now monotime.Time, costs quota.Costs) (news bool) {
 	return t.learn(now)
 }
 
-// Open reports whether it is not known yet what the request has cost in some unit of which the claim did not say it.
+// Open reports whether it is not known yet what the request has cost in some unit of which the claim did not
+// say it.
 func (t *Ticket) Open() bool {
 	for i := range t.going {
 		if _, known := t.costs[t.going[i].unit]; !known {
@@ -76,7 +77,8 @@ func (t *Ticket) Open() bool {
 	return false
 }
 
-// Unheard returns the units in which nobody has said yet what the kind costs, each with zero; nil if there is none.
+// Unheard returns the units in which nobody has said yet what the kind costs, each with zero; nil if there is
+// none.
 func (t *Ticket) Unheard() (costs quota.Costs) {
 	for i := range t.going {
 		unit := t.going[i].unit

@@ -8,8 +8,8 @@ import (
 
 // Due puts due off, if that is earlier, until the slots in hand suffice for a claim behind other
 // claims that together ask for ahead. It answers for all quotas if Unreserved is set, else for
-// those of all claims, as if the claims were urgent. See limit.Stack.Due and limit.View. Due and Open may change
-// the Lease: slots expire, and the share of an outage begins.
+// those of all claims, as if the claims were urgent. See limit.Stack.Due and limit.View. Due and Open may
+// change the Lease: slots expire, and the share of an outage begins.
 func (l *Lease) Due(v *limit.View, due *limit.Due, ahead, d *limit.Demand) {
 	now, urgent := v.Now, !v.Unreserved
 	var buf costs
@@ -65,8 +65,8 @@ func (l *Lease) dueByReply(now monotime.Time, due *limit.Due) {
 	l.wait(due, at, false)
 }
 
-// wait puts due off until an instant, if due is earlier: for the store, if the slots in hand do not suffice and it is out of
-// reach.
+// wait puts due off until an instant, if due is earlier: for the store, if the slots in hand do not suffice and
+// it is out of reach.
 func (l *Lease) wait(due *limit.Due, at monotime.Time, inHand bool) {
 	switch {
 	case at <= due.At:
@@ -97,8 +97,8 @@ func (l *Lease) nextProbe(now monotime.Time) monotime.Time {
 	return l.notBefore
 }
 
-// costOfLast is what the last of those ahead costs at least: a claim that costs nothing goes with it. It is nothing
-// while nobody knows when the store is back.
+// costOfLast is what the last of those ahead costs at least: a claim that costs nothing goes with it. It is
+// nothing while nobody knows when the store is back.
 func (l *Lease) costOfLast(buf []int64, ahead *limit.Demand, urgent bool) []int64 {
 	if ahead.Claims == 0 || l.outage.since != 0 {
 		return buf
@@ -150,8 +150,8 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 	return true
 }
 
-// dueAlone puts due off, if that is earlier, until claims go without the store, and the part suffices that does. What
-// costs more than the part may go, at best, when the store is back.
+// dueAlone puts due off, if that is earlier, until claims go without the store, and the part suffices that
+// does. What costs more than the part may go, at best, when the store is back.
 func (l *Lease) dueAlone(v *limit.View, due *limit.Due, ahead *limit.Demand, n []int64) {
 	var buf costs
 	alone, _ := l.aloneFrom()

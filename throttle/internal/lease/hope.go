@@ -20,13 +20,13 @@ type Hope struct {
 // Called reports whether a call under way is made because of the claim.
 func (h *Hope) Called() bool { return h.calls > 0 }
 
-// mostServed bounds how many calls have slots for a claim that does not go by them, since these go to claims that came
-// later and go first, or since a bucket above has no slots yet: so a claim that must not wait is refused all the same
-// where more urgent ones come all the time.
+// mostServed bounds how many calls have slots for a claim that does not go by them, since these go to claims
+// that came later and go first, or since a bucket above has no slots yet: so a claim that must not wait is
+// refused all the same where more urgent ones come all the time.
 const mostServed = 6
 
-// flight stands for a call. It does not lead to those because of which the call is made: they lead to the call under way
-// when they came, and so on, to all who ever waited.
+// flight stands for a call. It does not lead to those because of which the call is made: they lead to the call
+// under way when they came, and so on, to all who ever waited.
 type flight struct {
 	full bool // there was no room for more asks: another call follows, for the claims behind
 }
@@ -63,8 +63,8 @@ func (s *flights) end(c *called) {
 	s.now, s.ended = nil, c.flight
 }
 
-// answer notes whether a call had slots that may be used now for the i-th of those because of which it was made. If so,
-// and the claim does not go by them, another call is made for it.
+// answer notes whether a call had slots that may be used now for the i-th of those because of which it was
+// made. If so, and the claim does not go by them, another call is made for it.
 func (c *called) answer(i int, came bool) {
 	h := c.hopes[i]
 	if h.served++; !came || h.served >= mostServed {
@@ -72,8 +72,8 @@ func (c *called) answer(i int, came bool) {
 	}
 }
 
-// mayBring reports whether a call may still be for a claim that has come to the line, but for those that are made
-// because of it.
+// mayBring reports whether a call may still be for a claim that has come to the line, but for those that are
+// made because of it.
 func (s *flights) mayBring(h *Hope) bool {
 	if s.ended != nil {
 		return s.ended != h.over
@@ -89,16 +89,16 @@ type vain struct {
 	promised monotime.Time // the earliest instant at which a reply said that there is a slot
 }
 
-// mostVain is for how long a store may have nothing though it said that it has: a log gets through all cells of the
-// largest cost in some 110 calls, and each may take a few hundredths of a second.
+// mostVain is for how long a store may have nothing though it said that it has: a log gets through all cells of
+// the largest cost in some 110 calls, and each may take a few hundredths of a second.
 const mostVain = 10 * time.Second
 
-// goesOn is how far apart two replies are at the most: who waits is asked for each Horizon, and a call takes a second at most
-// (Timeout).
+// goesOn is how far apart two replies are at the most: who waits is asked for each Horizon, and a call takes a
+// second at most (Timeout).
 const goesOn = Horizon + time.Second
 
-// note takes in a reply that had so many slots which can be used, while these claims waited, and when it says that the
-// next slot can be had.
+// note takes in a reply that had so many slots which can be used, while these claims waited, and when it says
+// that the next slot can be had.
 func (v *vain) note(now monotime.Time, waiting []*Hope, got []int, next monotime.Time) {
 	switch {
 	case len(waiting) == 0 || !slot.Empty(got):
@@ -110,8 +110,8 @@ func (v *vain) note(now monotime.Time, waiting []*Hope, got []int, next monotime
 	}
 }
 
-// broken reports whether the store has said for so long that it has a slot, and has had none, that it need not be asked
-// often.
+// broken reports whether the store has said for so long that it has a slot, and has had none, that it need not
+// be asked often.
 func (v *vain) broken(now monotime.Time) bool {
 	return v.first != nil && now.Sub(v.promised) >= mostVain
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestHope: which claims a call may still bring something, while it is under way, when it has ended, and after Next.
+// TestHope: which claims a call may still bring something, while it is under way, when it has ended, and after
+// Next.
 func TestHope(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	line := queue(1, 1)
@@ -37,8 +38,8 @@ func TestHope(t *testing.T) {
 	check("whom the reply serves, and no call follows", line.Hope(0), false, false)
 }
 
-// TestHopeInHand: enough is in hand for a claim that does not go yet, and others may take it before: the call under way
-// is not about it, but another one may be.
+// TestHopeInHand: enough is in hand for a claim that does not go yet, and others may take it before: the call
+// under way is not about it, but another one may be.
 func TestHopeInHand(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	stock(t, l, 0, 90*ms)
@@ -109,9 +110,9 @@ func TestVain(t *testing.T) {
 	}
 }
 
-// TestVainWithoutABound: a store that says that there is a slot now, so that no quota stands in the way, and has none, is
-// waited for as long as one that says which quota it is: for a day, or for the window of that. Who has slots, or needs
-// none, does not wait for it.
+// TestVainWithoutABound: a store that says that there is a slot now, so that no quota stands in the way, and
+// has none, is waited for as long as one that says which quota it is: for a day, or for the window of that. Who
+// has slots, or needs none, does not wait for it.
 func TestVainWithoutABound(t *testing.T) {
 	const now, day = monotime.Time(1) + monotime.Time(10000*time.Hour), 24 * time.Hour
 	for text, most := range map[string]time.Duration{"10/s burst 5": day, "5/720h window": 720 * time.Hour} {

@@ -6,7 +6,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Learned is what the store was told of what this process has learned of the server. The zero Learned is nothing.
+// Learned is what the store was told of what this process has learned of the server. The zero Learned is
+// nothing.
 type Learned struct {
 	told string
 	at   monotime.Time // when it was looked at last whether there is news

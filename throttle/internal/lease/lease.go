@@ -14,10 +14,10 @@
 //   - due.go: [Lease.Due] returns when a claim may go by what is in hand.
 //   - use.go: [Lease.Take] charges a claim that goes. [Lease.Return] and [Lease.Settle] take back
 //     what the claim did not use. demand.go counts what goes, which prefetch.go asks about.
-//   - left.go and usage.go: what the store has left, and what this process has used of that; sharing.go: with how many
-//     processes it shares the bucket.
-//   - hope.go: which claims calls are for, those under way and the next one ([Lease.MayBring]); for how long they have
-//     brought nothing.
+//   - left.go and usage.go: what the store has left, and what this process has used of that; sharing.go: with
+//     how many processes it shares the bucket.
+//   - hope.go: which claims calls are for, those under way and the next one ([Lease.MayBring]); for how long
+//     they have brought nothing.
 //   - owner.go: the other things that the owner tells between calls. [Lease.Wake] is when to call
 //     [Lease.Tick] next.
 //
@@ -186,8 +186,8 @@ func (r *slotReport) giveBack(id int64, cost []int64) {
 	r.back = append(r.back, store.Part{Slot: id, Cost: slices.Clone(cost)})
 }
 
-// manyParts is among how many parts, the latest, another part of a slot is looked for: a claim that is settled gives
-// back of its slots quota by quota.
+// manyParts is among how many parts, the latest, another part of a slot is looked for: a claim that is settled
+// gives back of its slots quota by quota.
 const manyParts = 64
 
 // New returns a Lease without quotas.

@@ -1247,8 +1247,8 @@ func (l *Lease) DueFrom(now monotime.Time, from limit.Due, ahead, d *limit.Deman
 	return from
 }
 
-// TestProjectBesideWhatIsInHand: what is in hand of one quota may be more than what is missing, while some of another is. Of
-// a quota with debt any number goes at once, which must not overflow.
+// TestProjectBesideWhatIsInHand: what is in hand of one quota may be more than what is missing, while some of
+// another is. Of a quota with debt any number goes at once, which must not overflow.
 func TestProjectBesideWhatIsInHand(t *testing.T) {
 	l := newLease(t, "10/s burst 5 debt", 0.3)
 	l.slots.put(&heldSlot{id: 1, from: at(0), until: at(time.Second), left: []int64{3, 0}}) // for an urgent claim

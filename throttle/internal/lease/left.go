@@ -9,9 +9,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// This file is about how much of a window is left, as far as a process knows that cannot ask the store any more.
+// This file is about how much of a window is left, as far as a process knows that cannot ask the store any
+// more.
 
-// leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over from.
+// leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over
+// from.
 func (l *Lease) leftKnown(i int) bool { return l.last.left != nil && l.last.left[i] >= 0 }
 
 // stillLeft is how much of a window may be left at an instant: when the outage began, say. If there are others,

@@ -92,7 +92,8 @@ func (f *fleet) run(until time.Duration) {
 // clock is the clock of m.
 func (m *member) clock() monotime.Time { return monotime.Time(m.now+m.ahead) + 1 }
 
-// after has something happen here in so long. What was due while m did not run happens soon after that, in any order.
+// after has something happen here in so long. What was due while m did not run happens soon after that, in any
+// order.
 func (m *member) after(d time.Duration, do func()) {
 	m.fleet.after(d, func() {
 		if m.stops <= m.now && m.now < m.wakes {

@@ -60,7 +60,8 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	return l.call(now, held, line, asks, asked)
 }
 
-// toAskFor returns what to ask for, and on behalf of which claims, when slots that nobody needs any more are gone.
+// toAskFor returns what to ask for, and on behalf of which claims, when slots that nobody needs any more are
+// gone.
 func (l *Lease) toAskFor(now monotime.Time, line Line) (asks []store.Ask, asked []Asked) {
 	l.expire(now)
 	l.shorten(now)
@@ -73,8 +74,8 @@ func (l *Lease) toAskFor(now monotime.Time, line Line) (asks []store.Ask, asked 
 	return l.asks(now, head, line)
 }
 
-// call returns the call that is made because of what there is to ask for. It asks for something else where a call that
-// failed comes first, or what went without the store.
+// call returns the call that is made because of what there is to ask for. It asks for something else where a
+// call that failed comes first, or what went without the store.
 func (l *Lease) call(now, held monotime.Time, line Line, asks []store.Ask, asked []Asked) *Call {
 	l.mustCall, l.heardLost, l.prefetchAlone = false, false, 0
 	r, again := l.request(now, held)

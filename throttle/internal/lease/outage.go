@@ -120,8 +120,8 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 	}
 }
 
-// quotasOfAll returns the quotas of now by the tightest numbers of all by which others asked lately; and those of
-// others that are none of these.
+// quotasOfAll returns the quotas of now by the tightest numbers of all by which others asked lately; and those
+// of others that are none of these.
 func (l *Lease) quotasOfAll() (qs, theirs quota.Quotas) {
 	qs = slices.Clone(l.quotas)
 	for _, other := range l.last.others[:min(len(l.last.others), mostOthers)] {
@@ -152,7 +152,8 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	case q.Kind == quota.TokenBucket:
 		paced.Burst, paced.Debt = max(leftOf(q.Burst, n), 1), q.Debt && n <= 1
 	case q.Kind == quota.EstimatedWindow:
-		// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most Burst + N.
+		// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most
+		// Burst + N.
 		even := leftOf(q.N, n)
 		paced.Burst, paced.Debt = max((even+3)/4, 1), false
 		paced.N, paced.Per = max(2*(even-paced.Burst), 1), monotime.Scale(q.Per, 2, 1)

@@ -70,8 +70,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestOutageCountsFromWhenItBegins: a claim that goes without the store, and that waited before, counts from when such
-// claims begin to go, and not from sooner, however late its timer may be.
+// TestOutageCountsFromWhenItBegins: a claim that goes without the store, and that waited before, counts from
+// when such claims begin to go, and not from sooner, however late its timer may be.
 func TestOutageCountsFromWhenItBegins(t *testing.T) {
 	const lag = 2 * ms
 	for late, want := range map[time.Duration]limit.Due{
@@ -270,7 +270,8 @@ func TestOutageWindow(t *testing.T) {
 		quotas string
 		want   []int64 // that go until 1 s, 1.6 s, 2 s and 2.6 s, and in the second from 3.5 s on
 	}{
-		// 12 a second is its even part, from 1.6 s on. Until its four have left there is nothing, and then these.
+		// 12 a second is its even part, from 1.6 s on. Until its four have left there is nothing, and then
+		// these.
 		{"40/s log", []int64{0, 4, 8, 4, 12}},
 		{"40/s window", []int64{0, 4, 8, 4, 12}},
 		{"40/s window grid", []int64{0, 0, 12, 0, 12}},

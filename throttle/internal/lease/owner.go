@@ -49,9 +49,9 @@ func (l *Lease) Overheard(now monotime.Time, all []quota.Statement, waiting int)
 	return all[:min(len(all), maxStatements)]
 }
 
-// believedUntil is until when the store is believed that says of the server to wait: for config.Believed since it said so
-// first while so many claims waited and none went. Else holds that come one after the other would hold claims for
-// ever. A store that means what it says hands out no slot before its hold is over.
+// believedUntil is until when the store is believed that says of the server to wait: for config.Believed since
+// it said so first while so many claims waited and none went. Else holds that come one after the other would
+// hold claims for ever. A store that means what it says hands out no slot before its hold is over.
 func (l *Lease) believedUntil(now monotime.Time, waiting int) monotime.Time {
 	if waiting == 0 || l.toldSince == 0 || l.toldSince < l.demand.grants.at {
 		l.toldSince = now
@@ -105,16 +105,17 @@ func (l *Lease) MayAsk(now monotime.Time) bool {
 	return !l.overdue && (l.calling || now >= l.notBefore)
 }
 
-// Meet notes that a claim has come to the line of the bucket, or has come back to it from that of the bucket above.
+// Meet notes that a claim has come to the line of the bucket, or has come back to it from that of the bucket
+// above.
 func (l *Lease) Meet(h *Hope) {
 	if h.served < mostServed { // else more urgent ones come all the time
 		h.met = l.flights.now
 	}
 }
 
-// MayBring reports whether a call may be for a claim in the line, but for calls that are made because of it: one that
-// was under way when it came, or has no room for it; or one that Next is still to return. If none may, what is in hand
-// suffices for all in line, but later; or something else delays them.
+// MayBring reports whether a call may be for a claim in the line, but for calls that are made because of it:
+// one that was under way when it came, or has no room for it; or one that Next is still to return. If none may,
+// what is in hand suffices for all in line, but later; or something else delays them.
 func (l *Lease) MayBring(h *Hope) bool { return l.flights.mayBring(h) }
 
 // RoundTrip returns how long the last call took; zero before the first.
@@ -139,9 +140,9 @@ func (l *Lease) Away(now monotime.Time, d *limit.Demand, urgent bool) bool {
 }
 
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits
-// for, but for others that go before. While the store cannot be reached, nobody knows for how long: then it counts
-// for how long that has lasted. What a store has had nothing for in so long, whatever it says, is beyond the bound,
-// too, but for a claim that has slots, or needs none.
+// for, but for others that go before. While the store cannot be reached, nobody knows for how long: then it
+// counts for how long that has lasted. What a store has had nothing for in so long, whatever it says, is beyond
+// the bound, too, but for a claim that has slots, or needs none.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
 	since, near, claim := l.DownSince(), d.At.Sub(now) <= bound, Waiter{Demand: demand, Urgent: urgent}
 	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &claim) {
@@ -154,8 +155,9 @@ func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urg
 	return d, min(wait, max(l.longestGap(d.Quota), wait-l.othersAhead())) > l.longest(bound, d.Quota)
 }
 
-// longest returns for how long a claim waits for a quota, given by its name. If there is no bound, that is what the quota
-// itself explains, and else longestAhead: a caller who knows the quotas does not know what a store will say of them.
+// longest returns for how long a claim waits for a quota, given by its name. If there is no bound, that is what
+// the quota itself explains, and else longestAhead: a caller who knows the quotas does not know what a store
+// will say of them.
 func (l *Lease) longest(bound time.Duration, name string) time.Duration {
 	if bound == monotime.Unbounded {
 		return max(l.longestGap(name), longestAhead)
@@ -163,18 +165,19 @@ func (l *Lease) longest(bound time.Duration, name string) time.Duration {
 	return bound
 }
 
-// longestAhead bounds for how long a line is waited for of which a store alone tells, as a hold of a store is bounded. It is
-// longestLine where mostCounted processes explain that: of 5/24h, 16 that want one each stand in line for three days.
+// longestAhead bounds for how long a line is waited for of which a store alone tells, as a hold of a store is
+// bounded. It is longestLine where mostCounted processes explain that: of 5/24h, 16 that want one each stand in
+// line for three days.
 const (
 	longestAhead = 24 * time.Hour
 	longestLine  = 365 * longestAhead // a store that says more is mistaken: nobody waits for so long
 	mostCounted  = 512                // as many as a store.Ledger counts: a store may say any number
 )
 
-// othersAhead is how far ahead the slots of other processes may be. All get a Horizon of work together, and each one
-// claim more, of all that a quota grants at once; twice, if what each has in hand is of no use to its first claim; and
-// what is within a quarter of the Horizon (see store.Ask). Nobody knows what a claim with Debt costs. What is farther
-// ahead is a debt, or the mistake of a store, and no line that moves.
+// othersAhead is how far ahead the slots of other processes may be. All get a Horizon of work together, and
+// each one claim more, of all that a quota grants at once; twice, if what each has in hand is of no use to its
+// first claim; and what is within a quarter of the Horizon (see store.Ask). Nobody knows what a claim with Debt
+// costs. What is farther ahead is a debt, or the mistake of a store, and no line that moves.
 func (l *Lease) othersAhead() time.Duration {
 	claim, owed := time.Duration(0), time.Duration(0)
 	for i := range l.quotas {

@@ -56,10 +56,10 @@ func slotLifeFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
 // one that took longer, at once.
 const probeEvery = 200 * time.Millisecond
 
-// Timeout is how long a call may take: half a Horizon. Where only slots let claims go, it is the SlotLife that the user has
-// set, maybe for a store which is far, if that is longer; but no more than what SlotLife becomes by itself. Where
-// processes go on without the store, all have to tell what went within a Horizon of when the first one reaches the
-// store again, which a call that hangs must not keep them from.
+// Timeout is how long a call may take: half a Horizon. Where only slots let claims go, it is the SlotLife that
+// the user has set, maybe for a store which is far, if that is longer; but no more than what SlotLife becomes
+// by itself. Where processes go on without the store, all have to tell what went within a Horizon of when the
+// first one reaches the store again, which a call that hangs must not keep them from.
 func (l *Lease) Timeout() time.Duration {
 	if l.config.Outage.lets() {
 		return Horizon / 2

@@ -30,8 +30,8 @@ func (w *statement) isOf(o *statement) bool {
 	return o.Name == w.Name && o.Counter == w.Counter && o.Unit == w.Unit
 }
 
-// corrects reports whether a statement shows that an earlier one was read in another unit than it was in: in finer
-// steps, the reset is sooner.
+// corrects reports whether a statement shows that an earlier one was read in another unit than it was in: in
+// finer steps, the reset is sooner.
 func (w *statement) corrects(o *statement) bool {
 	return w.isOf(o) && w.Resolution < o.Resolution && w.reset < o.reset.Add(-time.Second)
 }

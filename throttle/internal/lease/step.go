@@ -57,8 +57,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	return l.hearReply(now, sent, c, reply)
 }
 
-// hearReply takes in a reply: what it shows of the way to the store, what it says of the bucket and of those who share
-// it, and the slots. A tardy reply came when its call had counted as failed: its slots are for later claims.
+// hearReply takes in a reply: what it shows of the way to the store, what it says of the bucket and of those
+// who share it, and the slots. A tardy reply came when its call had counted as failed: its slots are for later
+// claims.
 func (l *Lease) hearReply(now, sent monotime.Time, c *Call, reply *store.Reply) (e Effects) {
 	e.Concerned = c.asked
 	tardy := l.outage.since != 0 && !l.inTime(now.Sub(sent), c.Request, reply)
@@ -147,8 +148,8 @@ func (l *Lease) inTime(took time.Duration, r *store.Request, reply *store.Reply)
 	return took <= max(longestCall, r.SlotLife) || len(reply.Slots) == 0
 }
 
-// trip notes a round trip. SlotLife rises to twice the shortest of the last three, and falls to twice the longest, but
-// not below what suits the quotas. If the user has set SlotLife, it is that.
+// trip notes a round trip. SlotLife rises to twice the shortest of the last three, and falls to twice the
+// longest, but not below what suits the quotas. If the user has set SlotLife, it is that.
 func (l *Lease) trip(took time.Duration) {
 	l.trips.add(took)
 	if l.config.SlotLife <= 0 {
@@ -191,8 +192,8 @@ func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 	}
 }
 
-// receive puts the slots of a reply in hand. It returns how many there were for each ask, and how many of these may be
-// used now; more than were asked for are none.
+// receive puts the slots of a reply in hand. It returns how many there were for each ask, and how many of these
+// may be used now; more than were asked for are none.
 func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got, open []int) {
 	got, open = make([]int, len(r.Asks)), make([]int, len(r.Asks))
 	early := len(l.unsent.own) > 0 || l.outage.since != 0 // the store is to be told first what goes without it

@@ -11,15 +11,16 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// This file is what a process remembers of what it sent itself. A store that lost a bucket is told of it, and while the
-// store cannot be reached it says how much of a window is still free for this process.
+// This file is what a process remembers of what it sent itself. A store that lost a bucket is told of it, and
+// while the store cannot be reached it says how much of a window is still free for this process.
 
 // usage is what went of one quota lately, in cells.
 type usage struct {
 	limit.Log
 }
 
-// usageCells is in how many cells a span is divided. What is in a cell counts as if it all went at the end of the cell.
+// usageCells is in how many cells a span is divided. What is in a cell counts as if it all went at the end of
+// the cell.
 const usageCells = 32
 
 // newUsage remembers what went of a quota for as long as the quota counts it.

@@ -89,8 +89,8 @@ func (b *bucket) Take(due, now monotime.Time, n int64) {
 	b.reserve(at, n)
 }
 
-// reserve takes n out of the ledger, or puts it in if it is negative, and brings the ledger to an instant: by one call, but
-// for what is beyond an int of 32 bits.
+// reserve takes n out of the ledger, or puts it in if it is negative, and brings the ledger to an instant: by
+// one call, but for what is beyond an int of 32 bits.
 func (b *bucket) reserve(at time.Time, n int64) {
 	for part := int64(math.MaxInt); part == math.MaxInt || part == -math.MaxInt; n -= part {
 		part = min(max(n, -math.MaxInt), math.MaxInt)

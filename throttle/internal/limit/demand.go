@@ -20,8 +20,8 @@ type Demand struct {
 	Haste Haste
 }
 
-// Haste is from when on no slow start delays a claim: First while nothing was answered, and then Latest. Both are zero if
-// slow starts always may.
+// Haste is from when on no slow start delays a claim: First while nothing was answered, and then Latest. Both
+// are zero if slow starts always may.
 type Haste struct{ First, Latest monotime.Time }
 
 // In returns what is asked for of a quota, whose Unit is canonical.
@@ -58,7 +58,8 @@ func (d *Demand) says(unit string) bool {
 	return ok
 }
 
-// SetCosts sets the costs of a claim in other units, with zero for those that are negative. Costs are never changed.
+// SetCosts sets the costs of a claim in other units, with zero for those that are negative. Costs are never
+// changed.
 func (d *Demand) SetCosts(costs quota.Costs) {
 	d.Costs = costs
 	for _, cost := range costs {
@@ -168,8 +169,8 @@ func (d *Demand) addSilent(o *Demand, sign int) {
 	}
 }
 
-// Last returns the least that the last of several asks for: one token of each unit in which d is not zero; and what is
-// left of d for the others.
+// Last returns the least that the last of several asks for: one token of each unit in which d is not zero; and
+// what is left of d for the others.
 func (d *Demand) Last() (before, last Demand) {
 	last = d.One()
 	before.Add(d, 1)

@@ -40,8 +40,8 @@ func (d *Demand) cost(qs quota.Quotas) float64 {
 	return least * float64(d.N)
 }
 
-// Flows is what the claims of each flow need together, by row. The flow without a name is not among them: what all the
-// others need is under its name.
+// Flows is what the claims of each flow need together, by row. The flow without a name is not among them: what
+// all the others need is under its name.
 type Flows map[FlowKey]*Demand
 
 // FlowKey is a flow in a row.

@@ -85,8 +85,8 @@ func (g *Grid) window(t monotime.Time) (start, end monotime.Time) {
 	return monotime.Time(from - g.wall), monotime.Time(until - g.wall)
 }
 
-// begins returns when the window begins that is so many windows after that of t; of windows that are further away than
-// anybody waits, when one at most begins.
+// begins returns when the window begins that is so many windows after that of t; of windows that are further
+// away than anybody waits, when one at most begins.
 func (g *Grid) begins(t monotime.Time, windows int64) monotime.Time {
 	if g.calendar == nil {
 		return t.Tick(g.per, g.wall).Add(g.per).Add(monotime.Times(windows-1, g.per))
@@ -205,7 +205,8 @@ func (g *Grid) packed(t monotime.Time, current, ahead, n int64) monotime.Time {
 	return g.begins(t, windows)
 }
 
-// spreadFrom returns when n more may go, not before at, if what is left of the window of at is spread until its end.
+// spreadFrom returns when n more may go, not before at, if what is left of the window of at is spread until its
+// end.
 func (g *Grid) spreadFrom(at monotime.Time, n int64) monotime.Time {
 	_, current, _ := g.count(at)
 	left := g.n - current

@@ -316,8 +316,9 @@ func quotas(t *testing.T, text string) quota.Quotas {
 	return qs
 }
 
-// TestSlidingInDebt charges more than is due, takes some of it back, and changes N, at random: nothing goes while a
-// window has N or more, from what is known at that instant, and what goes may go as soon as so much has left.
+// TestSlidingInDebt charges more than is due, takes some of it back, and changes N, at random: nothing goes
+// while a window has N or more, from what is known at that instant, and what goes may go as soon as so much has
+// left.
 func TestSlidingInDebt(t *testing.T) {
 	for seed := range whole.Or[uint64](100, 300) {
 		r := rand.New(rand.NewPCG(seed, 6))

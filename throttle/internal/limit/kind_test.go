@@ -91,8 +91,9 @@ func needs64(t *testing.T) {
 // explicit is a quota with its defaults.
 func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] }
 
-// TestPlainSpread: of a plain quota whose rest is spread, too, the instant that When returns is the first one at
-// which the tokens may go. What is left is never used up before more comes back, and no gap is longer than asked for.
+// TestPlainSpread: of a plain quota whose rest is spread, too, the instant that When returns is the first one
+// at which the tokens may go. What is left is never used up before more comes back, and no gap is longer than
+// asked for.
 func TestPlainSpread(t *testing.T) {
 	spread := 0
 	for seed := range uint64(200) {

@@ -25,7 +25,8 @@ type went struct {
 	last monotime.Time
 }
 
-// wasSet reports whether a setting of the clock matters at t: windows that began before it may lie in the last Per.
+// wasSet reports whether a setting of the clock matters at t: windows that began before it may lie in the last
+// Per.
 func (l *lately) wasSet(t monotime.Time) bool { return t < l.until }
 
 // set notes that the clock is set at t, while a window runs that began at start.

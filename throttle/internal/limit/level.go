@@ -34,7 +34,8 @@ func (s Stack) Level(now monotime.Time, i int) (l Level, ok bool) {
 	return l, true
 }
 
-// largest returns the largest number, n at most, for which ok is true, if it is for all that are smaller; zero if for none.
+// largest returns the largest number, n at most, for which ok is true, if it is for all that are smaller; zero
+// if for none.
 func largest(n int64, ok func(int64) bool) int64 {
 	var least int64
 	for least < n {
@@ -47,8 +48,8 @@ func largest(n int64, ok func(int64) bool) int64 {
 	return least
 }
 
-// Most is how many tokens of q may go at once without a debt. A quota that warms up lets any cost go, and has the
-// next claim wait for it: so one token is there, or none.
+// Most is how many tokens of q may go at once without a debt. A quota that warms up lets any cost go, and has
+// the next claim wait for it: so one token is there, or none.
 func Most(q *quota.Quota) int64 {
 	switch {
 	case q.WarmUp > 0:

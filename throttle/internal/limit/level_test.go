@@ -50,8 +50,8 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// TestLevelAgainstDefinition: of a window, what is left is N less what counts by the definition, and all is back
-// at the first instant at which nothing counts.
+// TestLevelAgainstDefinition: of a window, what is left is N less what counts by the definition, and all is
+// back at the first instant at which nothing counts.
 func TestLevelAgainstDefinition(t *testing.T) {
 	needs64(t)
 	for seed := range uint64(40) {

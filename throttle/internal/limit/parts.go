@@ -26,10 +26,10 @@ func (ps Parts) In(unit string) (n int64) {
 	return n
 }
 
-// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one above
-// quota.MaxN as that, and an empty unit is quota.Requests: of the two the larger counts. It returns the corrected parts,
-// what is to be charged now (more), and what is to be taken back (less): the latest charges first, each as of the instant
-// at which it was made.
+// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one
+// above quota.MaxN as that, and an empty unit is quota.Requests: of the two the larger counts. It returns the
+// corrected parts, what is to be charged now (more), and what is to be taken back (less): the latest charges
+// first, each as of the instant at which it was made.
 func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, more quota.Costs, less Parts) {
 	more = quota.Costs{}
 	for unit, n := range spent {

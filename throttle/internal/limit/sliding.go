@@ -76,9 +76,9 @@ func (s *sliding) unspread(t monotime.Time, ahead, n int64) (monotime.Time, bool
 func (s *sliding) Take(_, now monotime.Time, n int64) {
 	s.log.Purge(now)
 	s.log.Add(now, n)
-	// More entries than N come only from what is charged before it is due: an estimate that was too low, say. They
-	// count until they have left, since those after them may be given back. The two oldest as one make the log no
-	// looser, and change nothing while those after them exhaust N.
+	// More entries than N come only from what is charged before it is due: an estimate that was too low, say.
+	// They count until they have left, since those after them may be given back. The two oldest as one make the
+	// log no looser, and change nothing while those after them exhaust N.
 	if int64(len(s.log.Live())) > s.n+maxDebts {
 		s.log.merge()
 	}

@@ -130,9 +130,9 @@ func (e *entry) asks(d *Demand) int64 {
 	return n
 }
 
-// asksBehind is what d waits for, after what those ahead cost. If d does not draw on the quota, it goes with the last of
-// them: when as much is there as they cost; or in a debt or a warm-up, in which that one may go before it is paid, when one
-// token is.
+// asksBehind is what d waits for, after what those ahead cost. If d does not draw on the quota, it goes with
+// the last of them: when as much is there as they cost; or in a debt or a warm-up, in which that one may go
+// before it is paid, when one token is.
 func (e *entry) asksBehind(ahead, d *Demand) (before, n int64) {
 	before, n = ahead.In(e.quota), e.asks(d)
 	switch {
@@ -392,7 +392,8 @@ func (s Stack) IsOneBucket() bool {
 	return ok && len(s) == 1 && s[0].unreserved == nil && s[0].quota.Unit == ""
 }
 
-// TakeNow charges n requests if they may go now, and reports whether it did. It requires that IsOneBucket is true.
+// TakeNow charges n requests if they may go now, and reports whether it did. It requires that IsOneBucket is
+// true.
 func (s Stack) TakeNow(now monotime.Time, n int64) bool {
 	return len(s) == 0 || s[0].all.(*bucket).takeNow(now, n)
 }

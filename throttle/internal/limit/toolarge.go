@@ -54,7 +54,8 @@ func Amount(n int64, unit string) string {
 	return strconv.FormatInt(n, 10) + " " + unit
 }
 
-// unnamed returns the quota without its name, if that is only what the quota is called for want of a name: its text.
+// unnamed returns the quota without its name, if that is only what the quota is called for want of a name: its
+// text.
 func unnamed(q quota.Quota) quota.Quota {
 	if same, err := quota.Parse(q.Name); err == nil && slices.Equal(same.Explicit(), quota.Quotas{q}) {
 		q.Name = ""

@@ -22,8 +22,8 @@ type Used struct {
 	// Went has how long before At something went, in nanoseconds, and how much, in turns, the oldest first.
 	Went []int64 `json:"went"`
 
-	// Unreserved is the same of what is left of the quota to claims that are not urgent, of which urgent ones take nothing. Nil if
-	// nothing is reserved: then it is Went.
+	// Unreserved is the same of what is left of the quota to claims that are not urgent, of which urgent ones
+	// take nothing. Nil if nothing is reserved: then it is Went.
 	Unreserved []int64 `json:"unreserved,omitzero"`
 }
 
@@ -135,10 +135,10 @@ func before(last monotime.Time, cs []charge) (went []int64) {
 	return went
 }
 
-// Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one of the
-// same unit, kind, span and N, since the file has none that was idle, which another one might be taken for; else to one
-// of the same unit, kind and span; else to one of the same unit and kind; else to one of the same unit. Charge reports
-// whether there was any.
+// Charge charges what went in an earlier run to the quotas that have been charged nothing yet: each Used to one
+// of the same unit, kind, span and N, since the file has none that was idle, which another one might be taken
+// for; else to one of the same unit, kind and span; else to one of the same unit and kind; else to one of the
+// same unit. Charge reports whether there was any.
 func (s Stack) Charge(now monotime.Time, all []Used, clock *monotime.Clock) (any bool) {
 	alike := [...]func(u *Used, q *quota.Quota) bool{
 		func(u *Used, q *quota.Quota) bool {
@@ -174,8 +174,8 @@ func (e *entry) remembers() bool {
 	return ok && spanOf(e.quota) > shortest
 }
 
-// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a bucket
-// may owe what comes back in two of its spans, which is for how long Pruned keeps it.
+// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a
+// bucket may owe what comes back in two of its spans, which is for how long Pruned keeps it.
 func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
 	last, left := clock.At(u.At), min(int64(math.MaxInt), quota.MaxN)
 	if e.quota.Kind == quota.TokenBucket {
@@ -219,7 +219,8 @@ func Pruned(all []Used, now time.Time) []Used {
 	return left
 }
 
-// inOrder reports whether went is what Used has: at most maxWent instants, the oldest first, and something at each.
+// inOrder reports whether went is what Used has: at most maxWent instants, the oldest first, and something at
+// each.
 func inOrder(went []int64) bool {
 	if len(went) == 0 || len(went) > 2*maxWent || len(went)%2 != 0 {
 		return false

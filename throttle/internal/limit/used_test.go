@@ -98,8 +98,9 @@ func outlives(t *testing.T, q quota.Quota, r *rand.Rand) {
 	}
 }
 
-// What went is charged to the quota that is most alike: first of the same unit, kind, span and N, last of the same
-// unit. Nothing is written of a quota that is idle again, and what went of another one is not taken for that of it.
+// What went is charged to the quota that is most alike: first of the same unit, kind, span and N, last of the
+// same unit. Nothing is written of a quota that is idle again, and what went of another one is not taken for
+// that of it.
 func TestChargeOfChangedQuotas(t *testing.T) {
 	for _, test := range []struct {
 		old, new string
@@ -144,9 +145,9 @@ func TestChargeOfChangedQuotas(t *testing.T) {
 	}
 }
 
-// What urgent claims took is taken, in the next run too, of what is reserved for them first; and what others took of their
-// share is remembered for as long as it takes to come back, which of a bucket is longer than all takes. A file of a run without
-// a reserve does not say whose it was: then all is taken of both.
+// What urgent claims took is taken, in the next run too, of what is reserved for them first; and what others
+// took of their share is remembered for as long as it takes to come back, which of a bucket is longer than all
+// takes. A file of a run without a reserve does not say whose it was: then all is taken of both.
 func TestChargeOfAReserve(t *testing.T) {
 	for _, test := range []struct {
 		text            string
@@ -194,8 +195,8 @@ func TestChargeOfAReserve(t *testing.T) {
 	}
 }
 
-// A bucket owes in the next run what it owes in this one, for two spans at most: a claim may have cost more than it was
-// expected to.
+// A bucket owes in the next run what it owes in this one, for two spans at most: a claim may have cost more
+// than it was expected to.
 func TestChargeOfDebts(t *testing.T) {
 	for _, test := range []struct {
 		text string

@@ -14,8 +14,8 @@ import (
 )
 
 // Farewell calls stop, which Listen has returned, unless it is nil. Then it tells the store what next returns,
-// each within the timeout, until that is nil or leaves; told is called after each. Where an error says why no call
-// can be made, it makes none.
+// each within the timeout, until that is nil or leaves; told is called after each. Where an error says why no
+// call can be made, it makes none.
 func Farewell(to store.Store, stop func(), cannot error, timeout time.Duration, next func() *store.Request, told func()) error {
 	if stop != nil {
 		if err := Stop(stop); err != nil {

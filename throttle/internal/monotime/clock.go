@@ -49,11 +49,12 @@ func (c *Clock) Now() Time {
 	return Time(awake) + Time(c.watch.slept.Load()) + 1
 }
 
-// Glance is Now for who only wants to know about when it is: a sleep of the machine that nobody has noticed yet is not.
+// Glance is Now for who only wants to know about when it is: a sleep of the machine that nobody has noticed yet
+// is not.
 func (c *Clock) Glance() Time { return Time(time.Since(c.start)) + Time(c.watch.slept.Load()) + 1 }
 
-// Awake returns an instant less the time for which the machine has slept so far. That is what timers and the deadlines
-// of contexts go by. Only instants that lie between the same sleeps are comparable.
+// Awake returns an instant less the time for which the machine has slept so far. That is what timers and the
+// deadlines of contexts go by. Only instants that lie between the same sleeps are comparable.
 func (c *Clock) Awake(t Time) Time { return t - Time(c.watch.slept.Load()) }
 
 // AwakeAt is Awake for an instant of the past, less what the machine had slept by then: AwakeAt(t) is what
@@ -74,8 +75,8 @@ func (c *Clock) Std(t Time) time.Time {
 	return c.start.Add(time.Duration(t - 1))
 }
 
-// Until returns the first instant at which t, a time of this process, is over, less the time for which the machine has
-// slept: see Awake.
+// Until returns the first instant at which t, a time of this process, is over, less the time for which the
+// machine has slept: see Awake.
 func (c *Clock) Until(t time.Time) Time { return max(Time(min(t.Sub(c.start), Longest))+1, 1) }
 
 // Deadline returns the Until of when a context ends at the latest, zero if it does not say.

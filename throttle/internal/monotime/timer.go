@@ -30,7 +30,8 @@ func (t *Timer[T]) Set(now Time, d time.Duration, f func(T), of T) {
 	t.at = at
 }
 
-// SetAt is Set for an instant of a clock that says now where the one that Set goes by says awake; Stop if it is zero.
+// SetAt is Set for an instant of a clock that says now where the one that Set goes by says awake; Stop if it is
+// zero.
 func (t *Timer[T]) SetAt(awake, now, at Time, f func(T), of T) {
 	if at == 0 {
 		t.Stop()

@@ -12,8 +12,8 @@ import (
 // it had to when the machine wakes up. What was due meanwhile goes then at the latest.
 const Nap = 30 * time.Second
 
-// watch notices that the machine has slept, or that the wall clock was set. Both show as a jump of the wall clock
-// against the monotonic one, for which whoever reads a Clock looks now and then.
+// watch notices that the machine has slept, or that the wall clock was set. Both show as a jump of the wall
+// clock against the monotonic one, for which whoever reads a Clock looks now and then.
 //
 // Linux says for how long it has slept; the rest of a jump is a setting of the clock. Windows counts sleep in
 // its monotonic clock. Elsewhere a jump forward of 2 s and more is taken for sleep, of a day at most: that
@@ -39,7 +39,8 @@ type nap struct {
 	slept time.Duration // since the start, this one included
 }
 
-// mostNaps bounds how many naps are remembered: of an older instant nobody knows how long it was to the next nap.
+// mostNaps bounds how many naps are remembered: of an older instant nobody knows how long it was to the next
+// nap.
 const mostNaps = 64
 
 // sleptBy returns for how long the machine had slept at an instant.

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// machine is a Source whose wall clock was set, and which sleeps. Time in a bubble is that of the monotonic clock.
+// machine is a Source whose wall clock was set, and which sleeps. Time in a bubble is that of the monotonic
+// clock.
 type machine struct {
 	set, slept   time.Duration
 	knows, stops bool
@@ -84,7 +85,8 @@ func TestClockSleep(t *testing.T) {
 	}
 }
 
-// TestClockDrift: a wall clock that goes a little faster than the other is not sleep, however long nobody looks.
+// TestClockDrift: a wall clock that goes a little faster than the other is not sleep, however long nobody
+// looks.
 func TestClockDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &machine{stops: true}

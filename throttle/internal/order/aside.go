@@ -119,8 +119,8 @@ func (a *Aside[K, W]) Last() (last W) {
 	return last
 }
 
-// After goes through the waiters of a line, and then through those that stand beside it, in the order of Before. They
-// may be removed meanwhile.
+// After goes through the waiters of a line, and then through those that stand beside it, in the order of
+// Before. They may be removed meanwhile.
 func (a *Aside[K, W]) After(line iter.Seq[W]) iter.Seq[W] {
 	return func(yield func(W) bool) {
 		for w := range line {

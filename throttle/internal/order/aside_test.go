@@ -122,7 +122,8 @@ func TestAsideFlows(t *testing.T) {
 	}
 }
 
-// TestAsideInOrder: those that stand aside are gone through by their ranks, whatever their kinds, flows and rows.
+// TestAsideInOrder: those that stand aside are gone through by their ranks, whatever their kinds, flows and
+// rows.
 func TestAsideInOrder(t *testing.T) {
 	for range 40 {
 		var a Aside[int, *caller]

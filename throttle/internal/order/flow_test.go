@@ -209,7 +209,8 @@ func compareWithDefinition(t *testing.T, q *Queue[*caller], at map[*caller]*Entr
 	if got := q.Heads(&buf); !slices.Equal(got, heads) || q.Len() != len(all) {
 		t.Fatalf("%d wait, and heads are %v, want %d and %v", q.Len(), got, len(all), heads)
 	}
-	// The rows merge by rank: who is yielded next is the head of its row, and of the heads the one with the best rank.
+	// The rows merge by rank: who is yielded next is the head of its row, and of the heads the one with the
+	// best rank.
 	left := [Rows][]*caller{model[0].order(), model[1].order(), model[2].order()}
 	for c := range q.InOrder() {
 		for i, row := range left {
@@ -461,7 +462,8 @@ func TestNothingIsKeptOfFlows(t *testing.T) {
 	}
 }
 
-// TestGrantsAreLogarithmicInFlows counts comparisons: of 10 000 flows, each of two, a grant and a newcomer take few.
+// TestGrantsAreLogarithmicInFlows counts comparisons: of 10 000 flows, each of two, a grant and a newcomer take
+// few.
 func TestGrantsAreLogarithmicInFlows(t *testing.T) {
 	const flows = 10_000
 	var q Queue[*stepping]

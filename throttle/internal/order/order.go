@@ -82,7 +82,8 @@ func (q *Queue[W]) Row(row int) iter.Seq[W] {
 	}
 }
 
-// InOrder goes through all waiters, in the order in which they go if nobody joins. Nobody may be removed meanwhile.
+// InOrder goes through all waiters, in the order in which they go if nobody joins. Nobody may be removed
+// meanwhile.
 func (q *Queue[W]) InOrder() iter.Seq[W] { return q.inOrder(false) }
 
 // Nth returns the waiter that goes after n−1 others. Ok is false if fewer wait.

@@ -2,7 +2,8 @@ package order
 
 import "slices"
 
-// walk goes through a row in the order in which its waiters go if nobody joins. It looks at no more flows than it must.
+// walk goes through a row in the order in which its waiters go if nobody joins. It looks at no more flows than
+// it must.
 type walk[W Waiter[W]] struct {
 	flows byTag[W]   // a heap; of the flow at i, those at 2i+1 and 2i+2 come later
 	at    cursors[W] // flows whose turn may come next

@@ -14,7 +14,8 @@ type Payer interface {
 	// Most returns how many bytes a piece has at most, 1 or more. That may change.
 	Most() int
 
-	// Pay waits until n bytes are granted, which are no more than Most has returned last. With an error, none are.
+	// Pay waits until n bytes are granted, which are no more than Most has returned last. With an error, none
+	// are.
 	Pay(n int) error
 
 	// Flown says that only n bytes have flown of those that were paid for last.

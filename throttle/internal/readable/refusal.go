@@ -70,8 +70,8 @@ func (r Refusal) String() string {
 	return b.String()
 }
 
-// Within says which bound was missed, and how much of it has passed. The longest Duration is no bound: then it is a Store
-// that says so much.
+// Within says which bound was missed, and how much of it has passed. The longest Duration is no bound: then it
+// is a Store that says so much.
 func Within(in string, d, waited time.Duration) string {
 	if d == math.MaxInt64 {
 		return " (no bound, but of a Store a day is believed, or the Per of its quota, beyond what others may have got)"
@@ -82,8 +82,8 @@ func Within(in string, d, waited time.Duration) string {
 	return fmt.Sprintf(" (%s%s)", in, Lasting(d))
 }
 
-// BeforeAnswer says which deadline was missed: in how long the claim must go, and how long its answer is expected to
-// take from then on.
+// BeforeAnswer says which deadline was missed: in how long the claim must go, and how long its answer is
+// expected to take from then on.
 func BeforeAnswer(d, answer time.Duration) string {
 	text := Within("in ", max(d+answer, 0), 0)
 	if answer = Round(answer); answer > 0 {

@@ -23,8 +23,8 @@ const (
 	mostBytes = 64 << 20 // that Read accepts, and Write writes
 )
 
-// Write writes what buckets have learned, by their digests, as JSON. What is out of date is left out, and what is the
-// oldest if there is too much.
+// Write writes what buckets have learned, by their digests, as JSON. What is out of date is left out, and what
+// is the oldest if there is too much.
 func Write(w io.Writer, now time.Time, learned Shelf) error {
 	if err := write(w, now, learned, mostBytes); err != nil {
 		return fmt.Errorf("throttle: save: %w", err)
@@ -81,8 +81,8 @@ func Read(r io.Reader) (map[string]adaptive.Memory, error) {
 	return learned, nil
 }
 
-// wrongText says what is wrong with a text that begins at some byte of a file, and not more than a line of it: package
-// json repeats numbers of any length, and package time what is no date.
+// wrongText says what is wrong with a text that begins at some byte of a file, and not more than a line of it:
+// package json repeats numbers of any length, and package time what is no date.
 func wrongText(err error, from int) error {
 	text, at := err.Error(), ""
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours

@@ -1,9 +1,9 @@
-// Package shelf keeps what buckets have learned, by digests that stand for the buckets, until they are made, or for the
-// next run of the program.
+// Package shelf keeps what buckets have learned, by digests that stand for the buckets, until they are made, or
+// for the next run of the program.
 //
-// In comes what was learned (Put, Read); out it comes when its bucket is made (Take), or as a text (Write). What is out of
-// date is left out, and what is the oldest if there is too much. What was learned of one bucket is an [adaptive.Memory],
-// which this package does not look into.
+// In comes what was learned (Put, Read); out it comes when its bucket is made (Take), or as a text (Write).
+// What is out of date is left out, and what is the oldest if there is too much. What was learned of one bucket
+// is an [adaptive.Memory], which this package does not look into.
 package shelf
 
 import (

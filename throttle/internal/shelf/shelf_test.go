@@ -19,8 +19,8 @@ import (
 // As package adaptive has them: limits of a bucket, and how long a list is that is read at once.
 const maxWindows, shortList = 16, 16 << 10
 
-// TestReadIsBounded: of a text of much that is nothing no more is made than is kept, and a bucket that is not what
-// Write wrote is an error that says where.
+// TestReadIsBounded: of a text of much that is nothing no more is made than is kept, and a bucket that is not
+// what Write wrote is an error that says where.
 func TestReadIsBounded(t *testing.T) {
 	many := strings.Builder{}
 	for i := range room + 1 {

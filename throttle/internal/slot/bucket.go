@@ -286,7 +286,8 @@ func (b *Bucket) Count(slot monotime.Time, n int64) {
 	b.lastNear = slot
 }
 
-// Give implements Ledger. Of far slots that are remembered as one, the last ones may be all that are sooner for it.
+// Give implements Ledger. Of far slots that are remembered as one, the last ones may be all that are sooner for
+// it.
 func (b *Bucket) Give(now, slot monotime.Time, n int64) {
 	b.settle(now)
 	for i := len(b.far) - 1; i >= 0 && n > 0; i-- {
@@ -334,8 +335,8 @@ func (b *Bucket) Assume(t monotime.Time, first time.Duration) {
 	b.full, b.assumed = max(b.full, t.Add(b.tolerance-sooner)), max(b.assumed, t)
 }
 
-// Own implements Ledger. A bucket that is empty at an instant has paid for all before. What went may be told by one
-// process after another, and not in the order in which it went: all of it leaves the bucket empty at most.
+// Own implements Ledger. A bucket that is empty at an instant has paid for all before. What went may be told by
+// one process after another, and not in the order in which it went: all of it leaves the bucket empty at most.
 func (b *Bucket) Own(now, at, _ monotime.Time, n int64) {
 	switch {
 	case at <= b.assumed:

@@ -212,7 +212,8 @@ func TestBucketWhoseQuotaChanges(t *testing.T) {
 	}
 }
 
-// TestBucketAssumedUsedWhoseQuotaChanges: what is assumed to be used up to an instant is used up to then by each quota.
+// TestBucketAssumedUsedWhoseQuotaChanges: what is assumed to be used up to an instant is used up to then by
+// each quota.
 func TestBucketAssumedUsedWhoseQuotaChanges(t *testing.T) {
 	now := monotime.Time(1).Add(time.Hour)
 	b, used := New(tokenBucket(1, time.Second, 4, false), 0, horizon, 0), now.Add(horizon)

@@ -196,7 +196,8 @@ func (g *grid) Passed(_, slot monotime.Time) bool {
 }
 
 // Assume implements Ledger. The part of N is used up that is over of the window, and all of
-// N in the window before it; but one, if it would come too late, and of an estimate, in which it counts longer, two.
+// N in the window before it; but one, if it would come too late, and of an estimate, in which it counts longer,
+// two.
 func (g *grid) Assume(t monotime.Time, first time.Duration) {
 	start, n := t.Tick(g.per, g.wall), g.near.N()
 	used := int64(monotime.Scale(time.Duration(n), int64(t.Sub(start)), int64(g.per)))

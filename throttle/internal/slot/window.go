@@ -151,8 +151,8 @@ func (w *window) assume(back monotime.Time, n int64) {
 	}
 }
 
-// Own implements Ledger. Nobody can have used more than N: what is known of takes the place of what was assumed, the
-// oldest first.
+// Own implements Ledger. Nobody can have used more than N: what is known of takes the place of what was
+// assumed, the oldest first.
 func (w *window) Own(now, at, assumed monotime.Time, n int64) {
 	if at.Add(w.log.Per) <= now {
 		return // it has left

@@ -43,8 +43,8 @@ func (n *names) restore(places map[string]int, of []string) {
 	}
 }
 
-// recall returns the name on which an earlier run expected a request to draw, if it knew more of its place than this run
-// does: what it knew of places that were met since is forgotten.
+// recall returns the name on which an earlier run expected a request to draw, if it knew more of its place than
+// this run does: what it knew of places that were met since is forgotten.
 func (n *names) recall(parts []string) (name string, ok bool) {
 	if len(n.before) == 0 {
 		return "", false

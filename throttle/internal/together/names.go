@@ -49,8 +49,9 @@ const (
 // maxName is more than the 64 bytes that package headers reads of a name.
 const maxName = 256
 
-// Short returns what an answer states, and what it says that the request drew on, by names that can be saved, as text of
-// maxName bytes at most: for another one a digest stands, which the server's next answers have as well.
+// Short returns what an answer states, and what it says that the request drew on, by names that can be saved,
+// as text of maxName bytes at most: for another one a digest stands, which the server's next answers have as
+// well.
 func Short(statements []quota.Statement, name string) ([]quota.Statement, string) {
 	if slices.ContainsFunc(statements, func(st quota.Statement) bool { return !saves(st.Name) || !saves(st.Counter) }) {
 		statements = slices.Clone(statements) // they are the caller's
@@ -62,7 +63,8 @@ func Short(statements []quota.Statement, name string) ([]quota.Statement, string
 	return statements, short(name)
 }
 
-// saves reports whether a name is the same when it was saved. What is no UTF-8 would not be, such as a header in Latin-1.
+// saves reports whether a name is the same when it was saved. What is no UTF-8 would not be, such as a header
+// in Latin-1.
 func saves(name string) bool { return len(name) <= maxName && utf8.ValidString(name) }
 
 func short(name string) string {

@@ -1,8 +1,8 @@
 // Package together knows which requests of one bucket a server counts together: by the names that it gives to
 // what requests drew on (names.go), or, where it gives none, by the numbers of its answers (package counter).
 //
-// In come answers (Named, Hear). Out comes the name under which a request counts (Of), and which claims belong under
-// another name from now on. Names are those of the server, or of counters.
+// In come answers (Named, Hear). Out comes the name under which a request counts (Of), and which claims belong
+// under another name from now on. Names are those of the server, or of counters.
 package together
 
 import (
@@ -39,7 +39,8 @@ func (t *Table) Of(verb, path string) string {
 	return t.counters.Of(verb, path)
 }
 
-// Look returns the name of the counter of a request that is not made; empty if the request would get one of its own.
+// Look returns the name of the counter of a request that is not made; empty if the request would get one of its
+// own.
 func (t *Table) Look(verb, path string) string { return t.counters.Look(verb, path) }
 
 // Named takes in that an answer names what its request drew on, of which nothing is left if it is used up. It
@@ -86,7 +87,8 @@ type memory struct {
 	Counters *counter.Memory `json:"counters,omitempty"`
 }
 
-// maxMemory is how many bytes Load reads: more than Save writes of 256 routes and 64 counters, or of 1024 places.
+// maxMemory is how many bytes Load reads: more than Save writes of 256 routes and 64 counters, or of 1024
+// places.
 const maxMemory = 64 << 10
 
 // Save returns what is known for a later run of the program, as JSON; nil if that is nothing. Key returns under

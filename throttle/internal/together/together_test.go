@@ -60,8 +60,8 @@ func TestSaveNames(t *testing.T) {
 	}
 }
 
-// TestCounters: several counters are looked for until the server gives names, or until answers have not contradicted each
-// other for long. They are saved, and taken over where nothing is known.
+// TestCounters: several counters are looked for until the server gives names, or until answers have not
+// contradicted each other for long. They are saved, and taken over where nothing is known.
 func TestCounters(t *testing.T) {
 	var clock monotime.Clock
 	clock.Start()

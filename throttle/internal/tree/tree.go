@@ -174,7 +174,8 @@ func (t *Tree[V]) All() iter.Seq[V] {
 	return func(yield func(V) bool) { each(t.top, yield) }
 }
 
-// Nodes returns all nodes in no order that matters: that takes a small part of the time of All. Compare has the order.
+// Nodes returns all nodes in no order that matters: that takes a small part of the time of All. Compare has the
+// order.
 func (t *Tree[V]) Nodes() []*Node[V] {
 	all := make([]*Node[V], 0, t.count)
 	for n := t.newest; n != nil; n = n.older {
@@ -244,23 +245,25 @@ type Keeper[V any] interface {
 	// Loss is what is lost if the value is forgotten now.
 	Loss(V) Loss
 
-	// Forget forgets a value if its Loss is still no greater than that, and less than InUse. It reports whether it did.
+	// Forget forgets a value if its Loss is still no greater than that, and less than InUse. It reports whether
+	// it did.
 	Forget(V, Loss) bool
 }
 
-// Full reports whether SweepSome is due, if the tree has room for so many nodes: a pass is under way, or begins.
+// Full reports whether SweepSome is due, if the tree has room for so many nodes: a pass is under way, or
+// begins.
 func (t *Tree[V]) Full(room int) bool {
 	return t.next != nil || t.count > max(t.SweepAt, min(SweepFrom, room))
 }
 
-// drained is how many nodes are left when room was made: then an eighth of it is free. A pass that ends before there is
-// no room begins when there are more.
+// drained is how many nodes are left when room was made: then an eighth of it is free. A pass that ends before
+// there is no room begins when there are more.
 func drained(room int) int { return room - room/8 }
 
 // Sweep forgets the nodes that were not used since the last Sweep, if nothing is lost by that; but never one
-// with nodes below it, nor used or those above it. If more remain than there is room for, an eighth of the room is made
-// free: those go first by which the least is lost, and of these the ones that were used the longest ago. If so
-// many are in use that this does not suffice, a sixteenth more are allowed.
+// with nodes below it, nor used or those above it. If more remain than there is room for, an eighth of the room
+// is made free: those go first by which the least is lost, and of these the ones that were used the longest
+// ago. If so many are in use that this does not suffice, a sixteenth more are allowed.
 func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
 	t.next, t.gathers, t.going, t.drains = t.newest, false, nil, false
 	t.look(used, t.count, room, k)
@@ -271,18 +274,19 @@ func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
 	t.endPass(room)
 }
 
-// The parts of SweepSome. Until a pass has looked at all, the tree grows by a sixteenth if each call adds one node, and by
-// an eighth if each adds two.
+// The parts of SweepSome. Until a pass has looked at all, the tree grows by a sixteenth if each call adds one
+// node, and by an eighth if each adds two.
 const (
 	fewLooks = 16
 	fewGo    = 8
 )
 
-// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes. A pass,
-// which ends when all were looked at, says when the next one begins: at not quite twice as many nodes, so that each costs
-// a constant number of looks. A pass that begins when the room is nearly used up says which nodes go: when there is no
-// room any more, each call forgets a few of them. The whole is done at once where no pass has ended in time, since the
-// room is small, or the nodes that it named were all used since; but not while nearly all are in use.
+// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes. A
+// pass, which ends when all were looked at, says when the next one begins: at not quite twice as many nodes, so
+// that each costs a constant number of looks. A pass that begins when the room is nearly used up says which
+// nodes go: when there is no room any more, each call forgets a few of them. The whole is done at once where no
+// pass has ended in time, since the room is small, or the nodes that it named were all used since; but not
+// while nearly all are in use.
 func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	if t.count > room && len(t.going) == 0 && !t.stuck {
 		t.Sweep(used, room, k)
@@ -315,7 +319,8 @@ func (t *Tree[V]) endPass(room int) {
 	}
 }
 
-// forgetSome forgets a few of those that go, but for what was used since or is about to be, until so many are left.
+// forgetSome forgets a few of those that go, but for what was used since or is about to be, until so many are
+// left.
 func (t *Tree[V]) forgetSome(used *Node[V], left int, k Keeper[V]) {
 	used.setNew(true)
 	for range fewGo {

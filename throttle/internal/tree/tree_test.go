@@ -182,8 +182,8 @@ func TestSweepMakesRoom(t *testing.T) {
 	}
 }
 
-// What is lost decides before when it was used: nothing, little, much; never what is in use, nor what is above that. A
-// node goes no sooner than what is below it.
+// What is lost decides before when it was used: nothing, little, much; never what is in use, nor what is above
+// that. A node goes no sooner than what is below it.
 func TestSweepLosesTheLeast(t *testing.T) {
 	var tr Tree[*thing]
 	k := &keeper{}
@@ -213,8 +213,8 @@ func TestSweepLosesTheLeast(t *testing.T) {
 	}
 }
 
-// TestFullIsRare adds things for ever, none of which may be forgotten but for want of room: there are never more
-// than there is room for, and on average each costs a constant number of looks. Where things are in use, a
+// TestFullIsRare adds things for ever, none of which may be forgotten but for want of room: there are never
+// more than there is room for, and on average each costs a constant number of looks. Where things are in use, a
 // third more of these are allowed, until two passes have ended.
 func TestFullIsRare(t *testing.T) {
 	for _, room := range []int{0, 1, 2, 10, 1000, 5000} {
@@ -421,7 +421,8 @@ func TestSweepSomeMakesRoomBitByBit(t *testing.T) {
 	}
 }
 
-// TestSweepSomeOfTwo: a pass ends before there is no room also where each call adds two nodes, a thing and the one above it.
+// TestSweepSomeOfTwo: a pass ends before there is no room also where each call adds two nodes, a thing and the
+// one above it.
 func TestSweepSomeOfTwo(t *testing.T) {
 	const room = 4 * SweepFrom
 	var tr Tree[*thing]
@@ -441,8 +442,8 @@ func TestSweepSomeOfTwo(t *testing.T) {
 	}
 }
 
-// TestSweepSomeAfterAllWereInUse: when what was in use no longer is, there are soon as many as there is room for, and
-// no call looks at more than a few, however many there are.
+// TestSweepSomeAfterAllWereInUse: when what was in use no longer is, there are soon as many as there is room
+// for, and no call looks at more than a few, however many there are.
 func TestSweepSomeAfterAllWereInUse(t *testing.T) {
 	for _, most := range []int{9, 40} { // eighths of the room, which were in use
 		const room = 2 * SweepFrom
@@ -495,8 +496,8 @@ func TestSweepSomeRests(t *testing.T) {
 	}
 }
 
-// TestSweepSomeForgetsNothingThatIsUsed: whatever is added, used and taken out while passes are under way, the tree stays
-// whole, and nothing is forgotten that was used lately, is about to be, or has nodes below it.
+// TestSweepSomeForgetsNothingThatIsUsed: whatever is added, used and taken out while passes are under way, the
+// tree stays whole, and nothing is forgotten that was used lately, is about to be, or has nodes below it.
 func TestSweepSomeForgetsNothingThatIsUsed(t *testing.T) {
 	for seed := range whole.Or[uint64](2, 6) {
 		r := rand.New(rand.NewPCG(seed, 1))

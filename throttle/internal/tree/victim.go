@@ -15,7 +15,8 @@ type victim[V any] struct {
 	depth      int
 }
 
-// compare is negative if v goes before o: by which less is lost, then what was used longer ago, and below before above.
+// compare is negative if v goes before o: by which less is lost, then what was used longer ago, and below
+// before above.
 func (v *victim[V]) compare(o *victim[V]) int {
 	return cmp.Or(cmp.Compare(v.loss, o.loss), cmp.Compare(v.used, o.used), cmp.Compare(o.depth, v.depth))
 }
