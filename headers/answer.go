@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// lookUp returns what the name of a header says, or nil if it is not about limits. own is what the Reader knows beside
-// the package, which may be nil.
+// lookUp returns what the name of a header says, or nil if it is not about limits. own is what the Reader knows
+// beside the package, which may be nil.
 func lookUp(key string, own *name.Table) *name.Meaning { return meaningOf(key, own).Used() }
 
 // meaningOf is lookUp that returns also what is known of names that are to be ignored.

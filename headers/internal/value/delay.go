@@ -6,8 +6,8 @@ import (
 )
 
 // Delay is how long to wait, or when a limit is restored, as one value states it. The fields mean what those of
-// headers.Reset mean, except that In is negative if a reset is past, and Longest at most: only the whole limit tells
-// what to make of that.
+// headers.Reset mean, except that In is negative if a reset is past, and Longest at most: only the whole limit
+// tells what to make of that.
 type Delay struct {
 	Known      bool
 	In         time.Duration

@@ -67,8 +67,9 @@ func packageComment(t *testing.T, path string) string {
 	return comment
 }
 
-// TestTriedIsShort: who has an idea for a rule of learning looks first whether it was tried. So the page that says
-// so can be read, and each of its headings names files that are there: lines about a rule that is gone go as well.
+// TestTriedIsShort: who has an idea for a rule of learning looks first whether it was tried. So the page that
+// says so can be read, and each of its headings names files that are there: lines about a rule that is gone go
+// as well.
 func TestTriedIsShort(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "internal", "tests", "matrix", "tried.md"))
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// TestDearRequestsAreServed: of 1000 tokens one request of 160 costs 400, the others one. The server says what remains,
-// and no reset. A dear request that is refused keeps its place: the others wait behind it, as too little would remain for
-// it for ever if they took what comes back. So all are served, and no dear one waits for more than three minutes. When
-// others went first, 2586 of 3200 failed at a log, as a pace had been learned from the refusals, and a dear one got a 429.
+// TestDearRequestsAreServed: of 1000 tokens one request of 160 costs 400, the others one. The server says what
+// remains, and no reset. A dear request that is refused keeps its place: the others wait behind it, as too
+// little would remain for it for ever if they took what comes back. So all are served, and no dear one waits
+// for more than three minutes. When others went first, 2586 of 3200 failed at a log, as a pace had been learned
+// from the refusals, and a dear one got a 429.
 func TestDearRequestsAreServed(t *testing.T) {
 	for name, algorithm := range map[string]pacertest.Algorithm{
 		"bucket": &pacertest.TokenBucket{Rate: 10, Burst: 1000}, "window": &pacertest.FixedWindow{Limit: 1000, Window: time.Minute},

@@ -104,9 +104,9 @@ func (s *Server) Ahead(n int, kind func(i int) *Kind) int {
 }
 
 // RefusedAgain reports whether the latest refusal, of a request with ticket t, came right after another one:
-// nothing was served in between, or only requests that were under way when the other one came. One that costs more
-// than what remains does not count: it goes first, since too little would remain for ever if others took what comes
-// back.
+// nothing was served in between, or only requests that were under way when the other one came. One that costs
+// more than what remains does not count: it goes first, since too little would remain for ever if others took
+// what comes back.
 func (s *Server) RefusedAgain(t *Ticket) bool { return !s.dear && (s.refusals > 1 || t.First) }
 
 // OthersFirst is [whose.Judge.OthersFirst].

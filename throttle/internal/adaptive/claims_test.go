@@ -9,8 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestDearRequestsKeepTheirPlace: a limit that states that less remains than a request costs explains its refusals, and
-// they say nothing against its place: unless it costs more than the limit, and so may never be served.
+// TestDearRequestsKeepTheirPlace: a limit that states that less remains than a request costs explains its
+// refusals, and they say nothing against its place: unless it costs more than the limit, and so may never be
+// served.
 func TestDearRequestsKeepTheirPlace(t *testing.T) {
 	for _, test := range []struct {
 		unit                 string

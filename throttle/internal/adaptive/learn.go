@@ -149,8 +149,8 @@ func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (expla
 	return explains
 }
 
-// UsedUp reports whether one of the statements says that nothing remains of a limit; or less than what was claimed, if
-// that is not nil, and no more than the limit.
+// UsedUp reports whether one of the statements says that nothing remains of a limit; or less than what was
+// claimed, if that is not nil, and no more than the limit.
 func UsedUp(statements []quota.Statement, claimed *limit.Demand) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
 		if st.Remaining <= 0 || claimed == nil {

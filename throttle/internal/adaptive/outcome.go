@@ -93,8 +93,8 @@ func (o *outcome) vain() bool {
 	return o.idle > 0 && o.found() <= o.remainingBefore || o.unpriced && 0 < o.remainingBefore && o.remaining <= o.remainingBefore
 }
 
-// back returns how much a look found that has come back: what is there for others alone was there before, and what was
-// too little for the look, but for what was under way.
+// back returns how much a look found that has come back: what is there for others alone was there before, and
+// what was too little for the look, but for what was under way.
 func (o *outcome) back() int {
 	return o.found() - max(min(o.idle, o.remainingBefore), min(o.remainingBefore-(o.flight-o.n), o.n-1), 0)
 }

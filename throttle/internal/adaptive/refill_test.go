@@ -1264,9 +1264,10 @@ func TestRowOfRefusals(t *testing.T) {
 	}
 }
 
-// TestPaced: a request is paced if it goes although nothing remains, or no more than is reserved for others. One
-// that went out of what remained is not, though an answer that came sooner says that nothing is left: of requests that
-// go together, the answer to the last may overtake the others. Nor is one that finds what another answer has said.
+// TestPaced: a request is paced if it goes although nothing remains, or no more than is reserved for others.
+// One that went out of what remained is not, though an answer that came sooner says that nothing is left: of
+// requests that go together, the answer to the last may overtake the others. Nor is one that finds what another
+// answer has said.
 func TestPaced(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	believes := func(remaining int) (*bucket, *refill) {

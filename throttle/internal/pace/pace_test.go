@@ -30,8 +30,8 @@ func refusedAtRate() (r Rate) {
 	return r
 }
 
-// TestTrialBeginsBehindManyTokens: a request of many tokens goes when the pace that has risen lets it, and is charged
-// at that pace, although it begins a trial, which is slower at first. So none owes anything for it.
+// TestTrialBeginsBehindManyTokens: a request of many tokens goes when the pace that has risen lets it, and is
+// charged at that pace, although it begins a trial, which is slower at first. So none owes anything for it.
 func TestTrialBeginsBehindManyTokens(t *testing.T) {
 	r := refusedAtRate()
 	due := r.Due(r.setAt, 0, 400, 0, false)
