@@ -1,6 +1,7 @@
 package body
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,18 +95,22 @@ type ahead struct {
 // ended its goroutine.
 type escape struct{ value any }
 
+// caught is deferred by a goroutine of b. It keeps how that has ended for handOn, unless it has returned, or nobody is to
+// hear of it: then a panic goes its way.
+func (b *ahead) caught(returned, unheard *bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !*returned && !*unheard {
+		b.escape, b.err = &escape{recover()}, cmp.Or(b.err, errLeft)
+	}
+}
+
 // fill reads up to n bytes.
 func (b *ahead) fill(n int) {
 	returned := false
-	defer func() {
-		b.mu.Lock()
-		if !returned && !b.closed {
-			b.escape, b.err = &escape{recover()}, errLeft
-		}
-		b.mu.Unlock()
-		close(b.done)
-		b.tell()
-	}()
+	defer b.tell()
+	defer close(b.done)
+	defer b.caught(&returned, &b.closed)
 	for tail := b.tail(n); len(tail) > 0; tail = b.tail(n) {
 		m, err := b.rest.Read(tail)
 		if m < 0 || m > len(tail) { // a panic further down would leave the lock behind
@@ -140,14 +145,8 @@ func (b *ahead) free() {
 		return
 	}
 	returned := false
-	defer func() {
-		b.mu.Lock()
-		if !returned && !b.closed {
-			b.escape = &escape{recover()}
-		}
-		b.mu.Unlock()
-		b.tell()
-	}()
+	defer b.tell()
+	defer b.caught(&returned, &b.closed)
 	b.rest.Close()
 	returned = true
 }
@@ -257,14 +256,8 @@ func (b *ahead) closeWithin(d time.Duration) {
 	closed := make(chan struct{})
 	go func() {
 		returned := false
-		defer func() {
-			b.mu.Lock()
-			if !returned && !b.left {
-				b.escape = &escape{recover()}
-			}
-			b.mu.Unlock()
-			close(closed)
-		}()
+		defer close(closed)
+		defer b.caught(&returned, &b.left)
 		b.Close()
 		returned = true
 	}()
