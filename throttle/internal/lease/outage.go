@@ -162,7 +162,7 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	}
 	p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
 	p.pace.Set(from, paced, 0, 0)
-	p.pace.AssumeUsed(from)
+	p.pace.Assume(from, monotime.Longest)
 	return p
 }
 

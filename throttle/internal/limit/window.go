@@ -39,14 +39,8 @@ func (f *fixed) When(t monotime.Time, ahead, n int64) (monotime.Time, bool) {
 			room = 0
 		}
 	}
-	return packed(t, start, f.per, room, f.n, tokens(ahead), tokens(n))
-}
-
-// packed returns when n tokens may go after ahead others, where windows follow one another
-// from start on, in the first of which there is some room, and in the others room for all.
-func packed(t, start monotime.Time, per time.Duration, room, all, ahead, n int64) (monotime.Time, bool) {
-	if windows := windowsUntil(room, all, ahead, n); windows > 0 {
-		return start.Add(per).Add(monotime.Times(windows-1, per)), true
+	if windows := windowsUntil(room, f.n, tokens(ahead), tokens(n)); windows > 0 {
+		return start.Add(f.per).Add(monotime.Times(windows-1, f.per)), true
 	}
 	return t, true
 }

@@ -323,9 +323,6 @@ func (b *Bucket) Passed(_, slot monotime.Time) bool {
 	return slot <= b.lastNear
 }
 
-// AssumeUsed is Assume of all up to t.
-func (b *Bucket) AssumeUsed(t monotime.Time) { b.Assume(t, monotime.Longest) }
-
 // Assume implements Ledger. All slots are before t, if there are any.
 func (b *Bucket) Assume(t monotime.Time, first time.Duration) {
 	if n := len(b.far); n > 0 {
