@@ -91,7 +91,7 @@ func (l *Lease) binding() string {
 
 // nextProbe is when a call may show that the store can be reached, at the earliest.
 func (l *Lease) nextProbe(now monotime.Time) monotime.Time {
-	if l.overdue { // nobody knows when that call ends
+	if l.flights.overdue { // nobody knows when that call ends
 		return now.Add(probeEvery)
 	}
 	return l.notBefore

@@ -39,10 +39,14 @@ type called struct {
 
 // flights is the call under way, and those before and after it.
 type flights struct {
-	now   *flight // nil if there is none, or it is overdue
-	ended *flight // the latest one, until it is known which one follows; else nil
-	next  *flight // the one that is about to be made, if it may ask for those in line
+	now     *flight // nil if there is none, or it is overdue
+	overdue bool    // the one that was under way does not return, and counts as failed
+	ended   *flight // the latest one, until it is known which one follows; else nil
+	next    *flight // the one that is about to be made, if it may ask for those in line
 }
+
+// calling reports whether a call has not ended yet. No other one is made before.
+func (s *flights) calling() bool { return s.now != nil || s.overdue }
 
 // begin notes that a call is made because of those with these hopes.
 func (s *flights) begin(hopes []*Hope) called {

@@ -96,13 +96,11 @@ type Lease struct {
 	serial        int64         // of the next request
 	serialUsed    bool          // a call with it was made, and may have arrived
 	answered      int64         // of the latest request that was answered
-	calling       bool          // a call is under way
 	flights       flights       // which claims calls are for
 	vain          vain          // replies that had nothing
 	flown         []int         // from which quota of sentOf each takes over
 	sentVersion   int           // the version of sentOf
 	oldTries      int           // how many calls were made by sentOf after the quotas were replaced
-	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted
 	heardLost     bool          // so it is since the store lost the bucket while a call is under way, whose reply may be of before
 	notBefore     monotime.Time // no call is made before

@@ -37,7 +37,7 @@ func (c *Call) At(sent monotime.Time, hears bool) *store.Request {
 // called whenever something has changed, and Step when the call has ended.
 func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	l.flights.ended, l.flights.next = nil, nil
-	if l.calling {
+	if l.flights.calling() {
 		return nil
 	}
 	if l.again != 0 && now >= l.again {
@@ -95,7 +95,6 @@ func (l *Lease) call(now, held monotime.Time, line Line, asks []store.Ask, asked
 			r.Hand = nil // what is in hand is of no use to the first claim
 		}
 	}
-	l.calling = true
 	l.calls++
 	hopes := make([]*Hope, len(waiting))
 	for i, a := range waiting {

@@ -220,7 +220,7 @@ func (l *Lease) hearWhoCame(now monotime.Time, n int) {
 	if n <= 0 {
 		return
 	}
-	if n < math.MaxInt && !l.calling && now.Sub(l.last.sent) >= store.SharingFor {
+	if n < math.MaxInt && !l.flights.calling() && now.Sub(l.last.sent) >= store.SharingFor {
 		n++
 	}
 	l.came = cameNews{now, max(n, l.came.sharing)}
@@ -277,7 +277,7 @@ const sleptFor = 2 * (longestCall + probeEvery)
 // back, and have handed out that part to others. A call from before says nothing: it fails since its time is
 // over.
 func (l *Lease) wakeUp(now monotime.Time) {
-	if o := &l.outage; o.since != 0 && !l.overdue && o.woke == 0 && now.Sub(o.tried) > sleptFor {
+	if o := &l.outage; o.since != 0 && !l.flights.overdue && o.woke == 0 && now.Sub(o.tried) > sleptFor {
 		o.woke = now
 	}
 }

@@ -66,8 +66,8 @@ func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	l.earlierRoom = l.earlierRoom || n.Room || n.Released
 	l.hearWhoCame(now, n.Sharing)
 	l.hearAhead(now, n.Ahead)
-	if n.Lost && (l.last.at != 0 || l.calling) {
-		l.mustCall, l.heardLost = true, l.calling
+	if n.Lost && (l.last.at != 0 || l.flights.calling()) {
+		l.mustCall, l.heardLost = true, l.flights.calling()
 		if l.outage.since == 0 && !l.lostLately(now) {
 			l.notBefore = min(l.notBefore, now)
 		}
@@ -102,7 +102,7 @@ func (l *Lease) AskNotBefore(at monotime.Time) { l.notBefore = max(l.notBefore, 
 // MayAsk reports whether a call is under way or may be made now, for claims for which the slots
 // in hand do not suffice. A call that does not return is neither.
 func (l *Lease) MayAsk(now monotime.Time) bool {
-	return !l.overdue && (l.calling || now >= l.notBefore)
+	return l.flights.now != nil || !l.flights.overdue && now >= l.notBefore
 }
 
 // Meet notes that a claim has come to the line of the bucket, or has come back to it from that of the bucket
@@ -216,7 +216,7 @@ func (l *Lease) Hand(now monotime.Time) []int64 {
 // Idle reports whether forgetting the Lease loses nothing.
 func (l *Lease) Idle(now monotime.Time) bool {
 	l.expire(now)
-	return !l.calling && len(l.slots.list) == 0 && !l.reports() && !l.mustCall
+	return !l.flights.calling() && len(l.slots.list) == 0 && !l.reports() && !l.mustCall
 }
 
 // State is what is known of the store, and what the Lease got of it.

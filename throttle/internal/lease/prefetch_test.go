@@ -139,7 +139,7 @@ func TestPrefetchAfterBurst(t *testing.T) {
 		if got == nil || got.Request.Asks[0].Count != 5 {
 			t.Errorf("trips of %v: after %v %+v", trip, wait, got)
 		}
-		if l.calling = false; l.prefetchAlone != 0 {
+		if l.flights.now = nil; l.prefetchAlone != 0 {
 			t.Errorf("trips of %v: the wait goes on", trip)
 		}
 	}

@@ -40,8 +40,8 @@ func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longes
 // is made before.
 func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error, overdue bool) (e Effects) {
 	l.flights.end(&c.called)
-	slept := !l.overdue && sent != 0 && now.Sub(sent) > sleptFor // else it counted as failed in time
-	l.calling, l.overdue = overdue, overdue
+	slept := !l.flights.overdue && sent != 0 && now.Sub(sent) > sleptFor // else it counted as failed in time
+	l.flights.overdue = overdue
 	if err == nil && reply == nil {
 		err = errNoReply
 	}
