@@ -235,8 +235,11 @@ func (w *window) soonestLook() monotime.Time {
 // the same instant: a random part of d/100, or of a second if that is less. It is never negative,
 // so that no hold is shorter than the server asks for.
 func (c *Config) jitter(d time.Duration) time.Duration {
-	return time.Duration(c.Random() * float64(min(d/100, time.Second)))
+	return time.Duration(c.Random() * float64(mostJitter(d)))
 }
+
+// mostJitter bounds jitter.
+func mostJitter(d time.Duration) time.Duration { return min(d/100, time.Second) }
 
 // within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is
 // before it, so that several processes do not all look in the same instant.

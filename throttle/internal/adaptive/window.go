@@ -117,7 +117,8 @@ func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight i
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(o, inFlight, w.remaining <= 0)
 	}
-	w.spread = c.Spend.SpreadFor(int64(w.stated), w.reset.early.Sub(o.now), c.MaxStandstill)
+	back := w.reset.late.Sub(o.now) // at the latest, and it is looked at no later than mostJitter after that
+	w.spread = c.Spend.SpreadFor(int64(w.stated), back+mostJitter(back), c.MaxStandstill)
 	if looked {
 		o.look = false
 	}
