@@ -175,9 +175,10 @@ type Transport struct {
 	// Zero means two minutes, whatever MaxWait is, so that requests wait for limits per minute, the most common
 	// ones. (A throttle.Limiter has no such bound unless it is set: its caller knows its quotas, and has a
 	// context, while a server may hold a Transport for as long as it likes, and many a request has no
-	// deadline.) If negative, it is zero: requests wait only for others, and for answers. Of a limit whose
-	// reset is further away than MaxStandstill, or than MaxWait if that is a bound, the last fifth is spread
-	// over the time to it, unless one of the two is negative; see Learn.Spend.
+	// deadline.) Forever goes on asking a server that does nothing but refuse, until MaxWait, Retry.MaxElapsed
+	// or the context ends that. If negative, it is zero: requests wait only for others, and for answers. Of a
+	// limit whose reset is further away than MaxStandstill, or than MaxWait if that is a bound, the last fifth
+	// is spread over the time to it, unless one of the two is negative; see Learn.Spend.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.
