@@ -24,8 +24,13 @@ type blind struct {
 	refused bool // and a request was refused meanwhile
 }
 
-// blindTrips is within how many round trips so much must come back.
-const blindTrips = 10
+const (
+	// blindTrips is within how many round trips so much must come back.
+	blindTrips = 10
+
+	// blindRaise is by which part of itself the rate grows with an answer at most once a request was refused.
+	blindRaise = 0.01
+)
 
 // mayBeBlind reports whether so much is under way that more than two windows may come back within so many round
 // trips.
@@ -55,7 +60,7 @@ func (b *blind) grow(o *outcome, rate float64) float64 {
 	}
 	by := float64(o.n) / trip
 	if b.refused {
-		by = min(by/max(rate*trip, 1), (slowRaise-1)*rate) // where few are under way, one more is much
+		by = min(by/max(rate*trip, 1), blindRaise*rate) // where few are under way, one more is much
 	}
 	return max(rate, min(rate+by, 2*float64(o.flight)/trip))
 }

@@ -11,8 +11,8 @@ import (
 // raise is how the rate of a limit below fewTokens grows. Remaining never shows that more tokens come back. So
 // the rate grows with each answer until a request is refused, and again some time later.
 //
-// After a refusal the rate is just under what was served before it (best), and further raises are smaller. A
-// rate below best grows a little with each answer. Others who take tokens lower best, too, and have it
+// After a refusal the rate is just under what was served before it (best), and further raises are smaller.
+// Others who take tokens lower best, too, and have it
 // forgotten. So the highest that it was at a limit of one (seen) is kept, until a lower rate is refused while
 // it is raised: a rate far below seen is raised again as soon as enough was served at it.
 //
@@ -56,10 +56,6 @@ const (
 
 	// leastRaise is the least factor that is worth a refusal: below it, the raise has ended.
 	leastRaise = 1.02
-
-	// A rate below bestShare · best is multiplied by slowRaise with each served answer.
-	bestShare = 0.9
-	slowRaise = 1.01
 
 	// After a refusal, the rate is multiplied by chanceShare if chanceAfter requests were served at it before:
 	// then the network has brought two requests nearer to each other. If fewer were served, it is multiplied by
@@ -119,14 +115,10 @@ func (ra *raise) serve(sent monotime.Time, took time.Duration, limit int, usedUp
 }
 
 // grow takes in that a request was served at a rate, as so many were since a refusal, and returns by what the
-// rate is multiplied. Between two raises the rate grows up to bestShare · best, as a refusal costs more than
-// the rest would bring.
+// rate is multiplied.
 func (ra *raise) grow(now monotime.Time, rate float64, served int) float64 {
-	if ra.by == 0 {
+	if ra.again(now, rate, served); ra.by == 0 {
 		return 1
-	}
-	if ra.again(now, rate, served); !ra.on() && !ra.blind {
-		return max(1, min(slowRaise, bestShare*ra.best/rate))
 	}
 	return math.Pow(ra.by, 1/max(ra.trips, 1)) // what is on its way was sent at a lower rate
 }

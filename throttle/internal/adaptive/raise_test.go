@@ -72,27 +72,6 @@ func TestRaiseRefused(t *testing.T) {
 	}
 }
 
-// TestRaiseBelowHeld: between two raises the rate grows a little with each answer, up to just under what was
-// held.
-func TestRaiseBelowHeld(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		ra   raise
-		rate float64
-		want float64 // after one answer
-	}{
-		{"far below", raise{by: 1, best: 20}, 10, 10 * slowRaise},
-		{"just below", raise{by: 1, best: 11}, 9.85, 9.9},
-		{"there", raise{by: 1, best: 11}, 10, 10},
-		{"several are under way", raise{by: 1, best: 20, blind: true}, 10, 10},
-		{"never raised", raise{best: 20}, 10, 10},
-	} {
-		if got := test.rate * test.ra.grow(start, test.rate, 0); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%s: %v/s, want %v", test.name, got, test.want)
-		}
-	}
-}
-
 // TestRaiseToWhatWasSeen: a rate far below the highest that was held at a limit of one is raised again once
 // enough were served at it, until that is refused: then the refused rate is the highest, unless a higher one is
 // held still.
