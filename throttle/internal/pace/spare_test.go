@@ -86,22 +86,28 @@ func TestSpareIsRefused(t *testing.T) {
 	}
 }
 
-// TestSpareOfPart: where less than all goes at once, nothing is known of the rest; but a refusal is heeded.
+// TestSpareOfPart: where less than all goes at once, be all of it back or not, nothing is known of the rest;
+// but a refusal is heeded.
 func TestSpareOfPart(t *testing.T) {
-	r, now := steady(100), start
-	for range 4 {
-		now = now.Add(time.Second)
-		r.atOnce(now)
-	}
-	for range 4 {
-		now = now.Add(time.Second)
-		r.Take(now, now, 4)
-	}
-	if r.spare.size != 16 {
-		t.Errorf("%d go at once after 8 and then 4 went, want 16", r.spare.size)
-	}
-	if r.spare.refuse(now, false); r.spare.size != 8 {
-		t.Errorf("%d go at once after 4 went and one was refused, want 8", r.spare.size)
+	for _, test := range []struct{ bursts, size int }{
+		{3, 8},  // all is back after a second
+		{4, 16}, // not all
+	} {
+		r, now := steady(100), start
+		for range test.bursts {
+			now = now.Add(time.Second)
+			r.atOnce(now)
+		}
+		for range 4 {
+			now = now.Add(time.Second)
+			r.Take(now, now, 4)
+		}
+		if r.spare.size != test.size {
+			t.Errorf("%d go at once after %d and then 4 went, want %d", r.spare.size, test.size/2, test.size)
+		}
+		if r.spare.refuse(now, false); r.spare.size != test.size/2 {
+			t.Errorf("%d go at once after 4 went and one was refused, want %d", r.spare.size, test.size/2)
+		}
 	}
 }
 
