@@ -9,7 +9,7 @@ import (
 )
 
 // Every policy of the package is fuzzed, and stands in the table of the package documentation, which another
-// test computes.
+// test computes; every jitter stands in the table.
 func TestPoliciesAreTested(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -40,6 +40,15 @@ func TestPoliciesAreTested(t *testing.T) {
 				t.Errorf("the table of delays has no row for %s: add it to the test in backoff_test.go, which prints the table for backoff.go", m[1])
 			}
 		}
+	}
+	jitters := regexp.MustCompile(`(?m)^\t([A-Z]\w+)\s+Jitter = "\w+"`).FindAllStringSubmatch(texts["backoff.go"], -1)
+	for _, m := range jitters { // FullJitter is that of Exponential{}
+		if m[1] != "FullJitter" && !strings.Contains(texts["backoff_test.go"], `{"  Jitter: `+m[1]+`", `) {
+			t.Errorf("the table of delays has no row for %s: add it to the test in backoff_test.go", m[1])
+		}
+	}
+	if len(jitters) < 3 {
+		t.Errorf("the package has %d jitters, want 3 at least", len(jitters))
 	}
 	if policies < 4 {
 		t.Errorf("the package has %d policies, want 4 at least", policies)
