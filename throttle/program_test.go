@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -97,7 +97,7 @@ func (s *unreliable) Exchange(ctx context.Context, r *store.Request) (*store.Rep
 		return nil, nil //nolint:nilnil // so do stores that are wrong
 	case 8: // the reply comes later than a call may take
 		reply, err := s.Memory.Exchange(ctx, r)
-		time.Sleep(call.OverdueAfter + 100*time.Millisecond)
+		time.Sleep(link.OverdueAfter + 100*time.Millisecond)
 		return reply, err
 	case 9: // it fails, and answers
 		reply, _ := s.Memory.Exchange(ctx, r)
@@ -329,7 +329,7 @@ func (p *program) claim(patient context.Context, r *rand.Rand, start time.Time) 
 	mostly := time.Duration(0)
 	switch r.IntN(8) {
 	case 0, 1:
-		c.MaxWait, mostly = -1, 8*(2*call.OverdueAfter+20*time.Millisecond)
+		c.MaxWait, mostly = -1, 8*(2*link.OverdueAfter+20*time.Millisecond)
 		allowed = append(allowed, ErrWouldWait)
 	case 2:
 		c.MaxWait = time.Duration(1+r.IntN(500)) * time.Millisecond

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
-	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -87,11 +86,11 @@ func (s *storeLink) call(c *storeCall) {
 	var sent monotime.Time
 	var luck float64
 	var reply *store.Reply
-	began, err, timeout := s.l.now(), call.ErrLeft, s.lease.Timeout()
-	overdue := time.AfterFunc(timeout+call.Grace, func() { s.replied(began, 0, c, nil, call.Overdue(timeout), true) })
+	began, err, timeout := s.l.now(), link.ErrLeft, s.lease.Timeout()
+	overdue := time.AfterFunc(timeout+link.Grace, func() { s.replied(began, 0, c, nil, link.Overdue(timeout), true) })
 	defer func() {
 		overdue.Stop()
-		if err = call.Ended(recover(), err); err != nil {
+		if err = link.Ended(recover(), err); err != nil {
 			s.learned.Failed()
 		}
 		if s.replied(sent, luck, c, reply, err, false); err == nil && reply != nil && reply.Learned != "" {
@@ -106,8 +105,8 @@ func (s *storeLink) call(c *storeCall) {
 		}
 	}
 	if s.stopListening == nil && s.tries.Due(began) {
-		if s.listen(); !overdue.Reset(timeout + call.Grace) {
-			err = call.Overdue(timeout) // what the request says is of before
+		if s.listen(); !overdue.Reset(timeout + link.Grace) {
+			err = link.Overdue(timeout) // what the request says is of before
 			return
 		}
 	}
@@ -327,7 +326,7 @@ func (s *storeLink) sayFarewell() error {
 	var cannot error
 	switch {
 	case s.overdue:
-		cannot = call.Overdue(timeout)
+		cannot = link.Overdue(timeout)
 	case s.l.entry.group != nil && s.l.entry.group.calls.Load() >= mostCalls:
 		cannot = errMostCalls
 	}

@@ -1,4 +1,6 @@
-// Package link is what a bucket and its Store tell each other outside of the calls for slots.
+// Package link calls a Store, which is of others: it ought to return in time, and may not, or panic (call.go,
+// panic.go). What a bucket and its Store tell each other outside of the calls for slots, news and a farewell,
+// is in link.go.
 package link
 
 import (
@@ -8,7 +10,6 @@ import (
 	"time"
 	"weak"
 
-	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -26,7 +27,7 @@ func Farewell(to store.Store, stop func(), cannot error, timeout time.Duration, 
 		return cannot
 	}
 	for r := next(); r != nil; r = next() {
-		err := call.InTime(timeout, func(ctx context.Context) error {
+		err := InTime(timeout, func(ctx context.Context) error {
 			_, err := to.Exchange(ctx, r)
 			return err
 		})
@@ -52,7 +53,7 @@ func All[T any](all []T, leave func(T) error) error {
 			continue
 		}
 		errs, failing = append(errs, err), failing+time.Since(began)
-		if call.TookTooLong(err) || failing >= call.OverdueAfter {
+		if TookTooLong(err) || failing >= OverdueAfter {
 			break
 		}
 	}
@@ -104,5 +105,5 @@ func Listen[T any](tries *Tries, now monotime.Time, to store.Store, bucket strin
 
 // Stop calls what Listen has returned.
 func Stop(stop func()) error {
-	return call.InTime(call.Timeout, func(context.Context) error { stop(); return nil })
+	return InTime(Timeout, func(context.Context) error { stop(); return nil })
 }

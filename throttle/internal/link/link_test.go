@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
@@ -55,10 +54,10 @@ func TestFarewell(t *testing.T) {
 				return nil
 			}}
 			told, stopped := 0, 0
-			if err := link.Farewell(to, func() { stopped++ }, call.Overdue(1), call.Timeout, nil, nil); !errors.Is(err, call.Overdue(1)) || stopped != 1 {
+			if err := link.Farewell(to, func() { stopped++ }, link.Overdue(1), link.Timeout, nil, nil); !errors.Is(err, link.Overdue(1)) || stopped != 1 {
 				t.Errorf("a call is overdue: %v, stopped %d times", err, stopped)
 			}
-			err := link.Farewell(to, nil, nil, call.Timeout, func() *store.Request {
+			err := link.Farewell(to, nil, nil, link.Timeout, func() *store.Request {
 				if len(to.asked) == len(c.says) {
 					return nil
 				}

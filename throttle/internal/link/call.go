@@ -1,5 +1,4 @@
-// Package call calls functions of others that ought to return in time, and may not.
-package call
+package link
 
 import (
 	"context"

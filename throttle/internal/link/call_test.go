@@ -1,4 +1,4 @@
-package call_test
+package link_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gopacer/pacer/throttle/internal/call"
+	"github.com/gopacer/pacer/throttle/internal/link"
 )
 
 // TestInTime: how a call ends, and when.
@@ -24,16 +24,16 @@ func TestInTime(t *testing.T) {
 		want error
 		took time.Duration
 	}{
-		"returns":           {func(context.Context) error { time.Sleep(call.OverdueAfter - 1); return nil }, nil, call.OverdueAfter - 1},
+		"returns":           {func(context.Context) error { time.Sleep(link.OverdueAfter - 1); return nil }, nil, link.OverdueAfter - 1},
 		"fails":             {func(context.Context) error { return own }, own, 0},
-		"heeds its context": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, context.DeadlineExceeded, call.Timeout},
-		"heeds nothing":     {func(context.Context) error { time.Sleep(time.Hour); return nil }, call.Overdue(call.Timeout), call.OverdueAfter},
-		"leaves":            {func(context.Context) error { runtime.Goexit(); return nil }, call.ErrLeft, 0},
+		"heeds its context": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, context.DeadlineExceeded, link.Timeout},
+		"heeds nothing":     {func(context.Context) error { time.Sleep(time.Hour); return nil }, link.Overdue(link.Timeout), link.OverdueAfter},
+		"leaves":            {func(context.Context) error { runtime.Goexit(); return nil }, link.ErrLeft, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				if err := call.InTime(call.Timeout, c.f); !errors.Is(err, c.want) || time.Since(start) != c.took {
+				if err := link.InTime(link.Timeout, c.f); !errors.Is(err, c.want) || time.Since(start) != c.took {
 					t.Errorf("%v after %v, want %v after %v", err, time.Since(start), c.want, c.took)
 				}
 				time.Sleep(time.Hour)
@@ -51,9 +51,9 @@ func TestInTimePanics(t *testing.T) {
 		"own":  func() { panic(own) },
 		"runtime error: invalid memory address or nil pointer dereference": func() { none.n++ },
 	} {
-		err := call.InTime(call.Timeout, func(context.Context) error { f(); return nil })
+		err := link.InTime(link.Timeout, func(context.Context) error { f(); return nil })
 		text := fmt.Sprint(err)
-		if !strings.HasPrefix(text, "throttle: the Store panicked, in github.com/gopacer/pacer/throttle/internal/call_test.TestInTimePanics.func") ||
+		if !strings.HasPrefix(text, "throttle: the Store panicked, in github.com/gopacer/pacer/throttle/internal/link_test.TestInTimePanics.func") ||
 			!strings.HasSuffix(text, "): "+want) || errors.Is(err, own) != (want == "own") {
 			t.Errorf("%v, want one of %s", err, want)
 		}
@@ -67,14 +67,14 @@ func TestTookTooLong(t *testing.T) {
 		want bool
 	}{
 		{nil, false},
-		{call.ErrLeft, false},
+		{link.ErrLeft, false},
 		{context.Canceled, false},
-		{call.Overdue(time.Second), true},
+		{link.Overdue(time.Second), true},
 		{fmt.Errorf("bucket: %w", context.DeadlineExceeded), true},
 		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, true},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false},
 	} {
-		if got := call.TookTooLong(c.err); got != c.want {
+		if got := link.TookTooLong(c.err); got != c.want {
 			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
 	}
