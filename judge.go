@@ -27,9 +27,9 @@ func (t *Transport) judge(trip *trip, resp *http.Response, refusal bool, hint he
 	}
 	switch {
 	case t.Retry.CheckRetry == nil:
-		v.Kind = verdict.Answered(trip.req.Context(), resp, hint, refusal, idempotent(trip.req))
+		v.Kind = verdict.Answered(resp, hint, refusal, idempotent(trip.req))
 	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, trip.req, resp, nil):
-		v.Kind = verdict.Checked(trip.req.Context(), resp, hint, refusal, idempotent(trip.req))
+		v.Kind = verdict.Checked(resp, hint, refusal, idempotent(trip.req))
 	}
 	if v.Kind.Again() && !body.Replayable(trip.req) {
 		v.Kind = verdict.Unrepeatable
@@ -98,7 +98,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	}
 	refusal := verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(facts.Limits))
 	safe := resp.Request != nil && idempotent(resp.Request)
-	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe).Again(), nil
+	return (refusal || resp.StatusCode >= 400) && verdict.Answered(resp, hint, refusal, safe).Again(), nil
 }
 
 // RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of

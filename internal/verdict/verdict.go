@@ -59,7 +59,7 @@ func (k Kind) Again() bool { return k == Refused || k == Failed }
 
 // Answered is the table of what answers mean. refusal says whether the answer is a refusal; idempotent says
 // whether the request may be sent twice.
-func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
+func Answered(resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
 	switch {
 	case LastWord(hint):
 		return Final
@@ -67,7 +67,7 @@ func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refu
 		return Refused
 	case hint.Advice == headers.AdviceRetry || notProcessed(resp, hint):
 		return Failed
-	case hint.Refusal == headers.RefusalBusy || transient(ctx, resp):
+	case hint.Refusal == headers.RefusalBusy || transient(resp):
 		return repeated(idempotent)
 	}
 	return Final
@@ -84,8 +84,8 @@ func repeated(idempotent bool) Kind {
 // Checked is Answered for a request that a CheckRetry of go-retryablehttp wants to be sent again. Such a
 // request is sent again after every status, if it may be sent twice. The server has the last word all the
 // same.
-func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
-	kind := Answered(ctx, resp, hint, refusal, idempotent)
+func Checked(resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
+	kind := Answered(resp, hint, refusal, idempotent)
 	if kind == Final && !LastWord(hint) {
 		return repeated(idempotent)
 	}
@@ -116,12 +116,12 @@ func notProcessed(resp *http.Response, hint headers.Retry) bool {
 
 // transient reports whether the next attempt may get a better answer: after 408 (RFC 9110 section 15.5.9),
 // and by the table of go-retryablehttp, which has every 5xx but 501. The 429 in that table is a refusal
-// here.
-func transient(ctx context.Context, resp *http.Response) bool {
+// here. A context that has ended changes nothing of that: it is why the next attempt is not made.
+func transient(resp *http.Response) bool {
 	if resp.StatusCode == http.StatusRequestTimeout {
 		return true
 	}
-	again, _ := retryablehttp.ErrorPropagatedRetryPolicy(ctx, resp, nil)
+	again, _ := retryablehttp.ErrorPropagatedRetryPolicy(context.Background(), resp, nil)
 	return again
 }
 

@@ -68,7 +68,7 @@ func TestAnswered(t *testing.T) {
 	} {
 		resp := &http.Response{StatusCode: test.status}
 		for idempotent, want := range map[bool]Kind{true: test.safe, false: test.sure} {
-			if got := Answered(t.Context(), resp, hints[test.hint], test.refusal, idempotent); got != want {
+			if got := Answered(resp, hints[test.hint], test.refusal, idempotent); got != want {
 				t.Errorf("%d %q, refusal %v, idempotent %v: got %v, want %v", test.status, test.hint, test.refusal, idempotent, got, want)
 			}
 		}
@@ -82,17 +82,17 @@ func TestChecked(t *testing.T) {
 		resp := &http.Response{StatusCode: status}
 		for name, hint := range hints {
 			for _, refusal := range []bool{true, false} {
-				want := Answered(t.Context(), resp, hint, refusal, false)
+				want := Answered(resp, hint, refusal, false)
 				if want == Final && !LastWord(hint) {
 					want = Unsafe
 				}
-				if got := Checked(t.Context(), resp, hint, refusal, false); got != want {
+				if got := Checked(resp, hint, refusal, false); got != want {
 					t.Errorf("%d %q, refusal %v, not idempotent: got %v, want %v", status, name, refusal, got, want)
 				}
 				if want == Unsafe {
 					want = Failed
 				}
-				if got := Checked(t.Context(), resp, hint, refusal, true); got != want {
+				if got := Checked(resp, hint, refusal, true); got != want {
 					t.Errorf("%d %q, refusal %v, idempotent: got %v, want %v", status, name, refusal, got, want)
 				}
 			}

@@ -597,6 +597,50 @@ func TestGaveUpBecauseOfTheMethod(t *testing.T) {
 	}
 }
 
+// A request whose context ends while it is answered is not sent again because of that, whichever status it is answered
+// with: the Call and the hook hear of it, and the caller gets the error of the context.
+func TestGaveUpBecauseOfTheEndOfTheContext(t *testing.T) {
+	gone := errors.New("gone")
+	for name, test := range map[string]struct {
+		method string
+		status int
+		want   pacer.Reason
+	}{
+		"408":           {"GET", 408, pacer.ReasonCanceled},
+		"425":           {"GET", 425, pacer.ReasonCanceled},
+		"429":           {"GET", 429, pacer.ReasonCanceled},
+		"500":           {"GET", 500, pacer.ReasonCanceled},
+		"503":           {"GET", 503, pacer.ReasonCanceled},
+		"500 of a POST": {"POST", 500, pacer.ReasonMethod},
+		"404":           {"GET", 404, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				var told pacer.Reason
+				tr := &pacer.Transport{
+					Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+						cancel(gone)
+						return lab.Answer(r, test.status, "why"), nil
+					}),
+					Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { told = g.Reason }},
+				}
+				var call pacer.Call
+				resp, err := tr.RoundTrip(lab.Request(t, test.method, "http://a.example/", "").WithContext(pacer.WithCall(ctx, &call)))
+				if err == nil {
+					resp.Body.Close()
+				}
+				if canceled := test.want == pacer.ReasonCanceled; canceled != errors.Is(err, gone) || !canceled && err != nil {
+					t.Errorf("returned %v", err)
+				}
+				if why, _ := call.GaveUp(); why != test.want || told != test.want {
+					t.Errorf("the Call gave up because of %q, and the hook was told %q; want %q", why, told, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestRetryCanceledGivesTheBudgetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
