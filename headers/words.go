@@ -230,15 +230,18 @@ func (r *wordReader) values(key string, words []string) []string {
 	}
 }
 
-// cutWord cuts a text after its first word. What is in quotes is part of one.
+// cutWord cuts a text after its first word. What is in quotes is part of one, and "39 / 40" is one.
 func cutWord(s string) (word, rest string) {
-	quoted := false
+	quoted, numeric := false, s != "" && value.IsDigit(s[0])
 	for i := range len(s) {
 		switch {
 		case s[i] == '"':
 			quoted = !quoted
 		case (s[i] == ' ' || s[i] == '\t') && !quoted:
-			return s[:i], strings.TrimLeft(s[i:], " \t")
+			rest = strings.TrimLeft(s[i:], " \t")
+			if !numeric || !strings.HasSuffix(strings.TrimRight(s[:i], " \t"), "/") && !strings.HasPrefix(rest, "/") {
+				return s[:i], rest
+			}
 		}
 	}
 	return s, ""
@@ -386,7 +389,7 @@ func greater(first, second value.Number) (all value.Number, ok bool) {
 	return first, first.Whole > 0
 }
 
-// ratio reads "3/2000" and "3 of 2000".
+// ratio reads "3/2000", "3 / 2000" and "3 of 2000".
 func ratio(v string) (first, second value.Number, ok bool) {
 	a, b, ok := strings.Cut(v, "/")
 	if !ok {
