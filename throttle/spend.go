@@ -3,6 +3,10 @@ package throttle
 // Spend says how what remains of a server's limit is spent until its reset. It applies to limits that are
 // learned and come back all at once, and to a quota.Plain. Other quotas say themselves how fast they may be
 // spent, and a limit that the server refills token by token is spent at the rate of the refill.
+//
+// What is spread goes in equal gaps, but no gap is longer than MaxStandstill or MaxWait, where these are
+// bounds. MaxHold does not bound a gap: with neither of the two, the last token of a limit may wait for half of
+// the time to the reset.
 type Spend string
 
 // The ways to spend. Zero, the empty text, is SpendAuto.

@@ -48,3 +48,19 @@ func TestSpend(t *testing.T) {
 		})
 	}
 }
+
+// TestSpendIsNoHold: MaxHold bounds how long the server keeps claims from what it says is used up, and not how long
+// Spend keeps them from what remains.
+func TestSpendIsNoHold(t *testing.T) {
+	for remaining, want := range map[int]time.Duration{0: 15 * time.Minute, 1: 12 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			a := asker{t, &Limiter{Spend: SpendBalanced, MaxHold: 15 * time.Minute, Rand: noJitter}}
+			a.get().Answered(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: int64(remaining), Reset: 24 * time.Hour, ResetKnown: true}}})
+			start := time.Now()
+			a.get().Cancel()
+			if got := time.Since(start); got != want {
+				t.Errorf("%d remain: went after %v, want %v", remaining, got, want)
+			}
+		})
+	}
+}
