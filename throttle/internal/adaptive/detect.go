@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -27,10 +28,16 @@ func (r *refill) detect(o *outcome, after *reset) {
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell
 		// apart is no shorter than that.
-		r.start(o, since, max(o.lateBefore.Sub(since)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(since), cmp.Or(o.span, monotime.Longest)))
+		r.startBy(o, since, max(o.lateBefore.Sub(since)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(since), cmp.Or(o.span, monotime.Longest)))
 	default:
 		r.startProvisional(o, after, since)
 	}
+}
+
+// startBy is start with a span that resets say. A limit is full no sooner than the farthest of late: that of a
+// log is when its oldest request is forgotten, and may come in a moment.
+func (r *refill) startBy(o *outcome, since monotime.Time, full, least time.Duration) {
+	r.start(o, since, max(full, r.drip.farIn), max(least, r.drip.farIn))
 }
 
 // startMoved takes the server for one that refills since the reset moves on: it is the time to full, so that
@@ -40,7 +47,7 @@ func (r *refill) startMoved(o *outcome, after *reset) {
 	missing := max(o.limit-o.remaining, 1)
 	perToken := float64(o.limit) / float64(missing)
 	full, least := monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken)
-	r.start(o, o.now, max(full, r.drip.farIn), max(least, r.drip.farIn))
+	r.startBy(o, o.now, full, least)
 }
 
 // startProvisional takes the server for one that refills since a part is back after the reset, and was missing
@@ -56,8 +63,8 @@ func (r *refill) startProvisional(o *outcome, after *reset, since monotime.Time)
 	case after.late.Sub(o.now) < o.lateBefore.Sub(since)/2:
 		full = o.lateBefore.Sub(since)
 	}
-	least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
-	r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
+	least := max(full-slack, full/8)                             // positive also where the resets are two steps apart
+	r.startBy(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
 	r.provisionalSpan, r.provisionalTo = least, r.meter.from.Add(least/2)
 }
 

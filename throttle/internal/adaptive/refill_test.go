@@ -640,6 +640,33 @@ func TestRefillSpans(t *testing.T) {
 	}
 }
 
+// TestFullNoSooner: whichever reset shows that a limit refills, it takes no less time to be full than the
+// farthest reset of late was away, as of a log of 20 in 4 s whose oldest requests are forgotten in a moment.
+func TestFullNoSooner(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	at := start.Add(10 * s)
+	for name, test := range map[string]struct {
+		o     outcome
+		next  time.Duration
+		full  time.Duration // where no farther reset was stated
+		bound time.Duration // else, of 4 s
+	}{
+		"a part before the reset": {outcome{remaining: 3, earlyBefore: at.Add(15 * ms), lateBefore: at.Add(16 * ms), usedUpSince: at.Add(-20 * ms), look: true}, 40 * ms, 37 * ms, 4 * s},
+		"a part at the reset":     {outcome{remaining: 3, earlyBefore: at.Add(-1 * ms), lateBefore: at, usedUpSince: at.Add(-20 * ms), look: true}, 39 * ms, 40*ms + 2*ms, 4 * s},
+		"the reset moved on":      {outcome{remaining: 1, remainingBefore: 2, earlyBefore: at.Add(15 * ms), lateBefore: at.Add(16 * ms), change: laterReset, requests: true}, 18 * ms, 20 * ms, 4 * s},
+	} {
+		o := test.o
+		o.sent, o.now, o.n, o.limit, o.farIn = at, at, 1, 20, s
+		for far, want := range map[time.Duration]time.Duration{0: test.full, 4 * s: test.bound} {
+			r := refill{maxHold: time.Hour, drip: drip{farIn: far}}
+			r.detect(&o, &reset{early: at.Add(test.next - ms), late: at.Add(test.next), resolution: ms})
+			if !r.refills || r.span != want || r.atMost < r.rate {
+				t.Errorf("%s, the farthest reset %v away: full after %v, want %v; %v per second, %v at most", name, far, r.span, want, r.rate, r.atMost)
+			}
+		}
+	}
+}
+
 // TestDoubt: with each failure the attempt is left out twice as often.
 func TestDoubt(t *testing.T) {
 	var d doubt
