@@ -49,8 +49,8 @@ func TestSpend(t *testing.T) {
 	}
 }
 
-// TestSpendIsNoHold: MaxHold bounds how long the server keeps claims from what it says is used up, and not how long
-// Spend keeps them from what remains.
+// TestSpendIsNoHold: MaxHold bounds how long the server keeps claims from what it says is used up, and not how
+// long Spend keeps them from what remains.
 func TestSpendIsNoHold(t *testing.T) {
 	for remaining, want := range map[int]time.Duration{0: 15 * time.Minute, 1: 12 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -95,8 +95,8 @@ type ahead struct {
 // ended its goroutine.
 type escape struct{ value any }
 
-// caught is deferred by a goroutine of b. It keeps how that has ended for handOn, unless it has returned, or nobody is to
-// hear of it: then a panic goes its way.
+// caught is deferred by a goroutine of b. It keeps how that has ended for handOn, unless it has returned, or
+// nobody is to hear of it: then a panic goes its way.
 func (b *ahead) caught(returned, unheard *bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,9 +13,10 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// TestLimitOfTenMinutesNeverRunsDry: of a limit of ten minutes, the last fifth is spread until the reset may be waited
-// for, also where that is stated in whole seconds and is looked at a little later. Once the rest went at once when the
-// reset was two minutes away at the soonest, and nobody could wait for it any more: 200 of 400 requests failed.
+// TestLimitOfTenMinutesNeverRunsDry: of a limit of ten minutes, the last fifth is spread until the reset may be
+// waited for, also where that is stated in whole seconds and is looked at a little later. Once the rest went at
+// once when the reset was two minutes away at the soonest, and nobody could wait for it any more: 200 of 400
+// requests failed.
 func TestLimitOfTenMinutesNeverRunsDry(t *testing.T) {
 	for _, dialect := range []pacertest.Dialect{pacertest.XRateLimit, pacertest.XRateLimitDelta, {Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetDelta, ResetFloor: true}} {
 		for seed := range uint64(4) {

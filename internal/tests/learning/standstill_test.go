@@ -15,9 +15,9 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// TestMaxStandstillOutlastsAWindow: who lets requests wait for a quarter of an hour gets all that a server allows in ten
-// minutes, be it that it says nothing, states no reset, or says when to come back. Unless that is set, callers get a
-// refusal or an error, as nothing tells the server from one that serves no more.
+// TestMaxStandstillOutlastsAWindow: who lets requests wait for a quarter of an hour gets all that a server
+// allows in ten minutes, be it that it says nothing, states no reset, or says when to come back. Unless that is
+// set, callers get a refusal or an error, as nothing tells the server from one that serves no more.
 func TestMaxStandstillOutlastsAWindow(t *testing.T) {
 	for name, dialect := range map[string]pacertest.Dialect{"silent": pacertest.NoHeaders, "no reset": {Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetOmitted}, "hint": pacertest.RetryAfterOnly} {
 		for _, bound := range []time.Duration{0, 15 * time.Minute, pacer.Forever} {

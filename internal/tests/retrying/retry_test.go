@@ -597,8 +597,8 @@ func TestGaveUpBecauseOfTheMethod(t *testing.T) {
 	}
 }
 
-// A request whose context ends while it is answered is not sent again because of that, whichever status it is answered
-// with: the Call and the hook hear of it, and the caller gets the error of the context.
+// A request whose context ends while it is answered is not sent again because of that, whichever status it is
+// answered with: the Call and the hook hear of it, and the caller gets the error of the context.
 func TestGaveUpBecauseOfTheEndOfTheContext(t *testing.T) {
 	gone := errors.New("gone")
 	for name, test := range map[string]struct {
