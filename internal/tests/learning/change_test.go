@@ -186,7 +186,7 @@ func (r *changed) String() string {
 }
 
 // leastOfFresh is used of what a fresh Transport uses. Of 250 changes from seed 0 on, it was 0.57 in the worst,
-// less than 0.8 in six, and less than 0.9 in seven.
+// less than 0.8 in five, and less than 0.9 in seven.
 const leastOfFresh = 0.5
 
 // TestChangeOfKind: a limit that has become another one, of another number and kind, is used as a Transport

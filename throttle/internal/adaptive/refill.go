@@ -285,14 +285,18 @@ const (
 
 // forget forgets how the limit came back, token by token, if another one has taken its place: one of another
 // window, or of a number or with a reset that are far from what was believed. It may come back at another rate,
-// or all at once. Of a window nothing was learned but what failed, which is about the server.
+// or all at once. Of a window nothing was learned but what failed, which is about the server; but whether the
+// other one refills is not left out for as many windows as were those of the first, which may be of a second.
 func (r *refill) forget(o *outcome, after *reset) {
-	if !r.refills || !o.otherSpan && !o.otherLimit {
+	if !o.otherSpan && !o.otherLimit {
 		return
 	}
-	far := float64(max(o.limit, o.limitBefore)) > anotherFactor*float64(min(o.limit, o.limitBefore))
-	if slower := r.slowerThan(after.late.Sub(o.now)); o.otherSpan || far || slower {
+	far := o.otherSpan || float64(max(o.limit, o.limitBefore)) > anotherFactor*float64(min(o.limit, o.limitBefore))
+	switch {
+	case r.refills && (far || r.slowerThan(after.late.Sub(o.now))):
 		*r = refill{spacing: r.spacing}
+	case far:
+		r.doubtRefills.skip = 0
 	}
 }
 

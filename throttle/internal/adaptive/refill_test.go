@@ -1041,6 +1041,29 @@ func TestRefillOfAnother(t *testing.T) {
 	}
 }
 
+// TestWindowOfAnother: whether a limit refills that takes the place of one far from it is asked at once,
+// however often the first was wrongly taken for one; and what failed is remembered.
+func TestWindowOfAnother(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit     int
+		otherSpan bool
+		skip      int
+	}{
+		"the same":          {10, false, 64},
+		"it was raised":     {25, false, 64},
+		"a much larger one": {26, false, 0},
+		"another window":    {10, true, 0},
+	} {
+		failed := doubt{failures: 6, skip: 64}
+		r := refill{doubtRefills: failed, doubtEarly: failed}
+		o := outcome{now: start, limit: test.limit, limitBefore: 10, otherLimit: test.limit != 10, otherSpan: test.otherSpan}
+		r.forget(&o, &reset{late: start.Add(time.Second)})
+		if want := (refill{doubtRefills: doubt{failures: 6, skip: test.skip}, doubtEarly: failed}); r != want {
+			t.Errorf("%s: %+v and %+v, want %+v and %+v", name, r.doubtRefills, r.doubtEarly, want.doubtRefills, want.doubtEarly)
+		}
+	}
+}
+
 // TestRefillOfAnotherIsHeardOnce: what a limit states is another number once. That counts where another limit
 // has refused the request, too, and where another process tells of it.
 func TestRefillOfAnotherIsHeardOnce(t *testing.T) {
