@@ -83,12 +83,13 @@ func (a *answer) add(m *name.Meaning, values []string) {
 	if len(values) == 0 {
 		return
 	}
+	f := newFound(m, values)
 	a.roles |= 1 << m.Role
 	if a.n == len(a.buf) {
-		a.more = append(a.more, found{m, values})
+		a.more = append(a.more, f)
 		return
 	}
-	a.buf[a.n] = found{m, values}
+	a.buf[a.n] = f
 	a.n++
 }
 

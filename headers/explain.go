@@ -47,7 +47,7 @@ func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
 			all = append(all, Reading{Name: key, Values: values, Says: says(m), By: readBy(m)})
 			if m = lookUp(key, own); m != nil {
 				at[key] = len(e.fields)
-				e.fields = append(e.fields, found{m, values})
+				e.fields = append(e.fields, newFound(m, values))
 			}
 		}
 	}

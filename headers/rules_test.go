@@ -27,6 +27,25 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestBlanksAndEmptyLinesSayNothing: net/http does not take the whitespace around a value away that came over HTTP/2, and
+// an empty line beside others is an empty member of their list.
+func TestBlanksAndEmptyLinesSayNothing(t *testing.T) {
+	for rule, cases := range rules {
+		for _, tt := range cases {
+			h := fields(tt.in...)
+			for name, lines := range h {
+				for i := range lines {
+					lines[i] = " " + lines[i] + "\t "
+				}
+				h[name] = append(lines, " ", "")
+			}
+			if got := summary(Parse(h, noon)); got != tt.want {
+				t.Errorf("%s, %s: %q\ngot  %s\nwant %s", rule, tt.source, h, got, tt.want)
+			}
+		}
+	}
+}
+
 var rules = map[string][]ruleCase{
 	"1 a number without a role beside what is left": {
 		{"a platform of renders", []string{"X-RateLimit-Concurrent-Jobs", "5", "X-RateLimit-Concurrent-Jobs-Remaining", "2"}, `"concurrent-jobs" 2/5 concurrent-requests`},
