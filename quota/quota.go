@@ -126,7 +126,7 @@ type Quota struct {
 	// or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst
 	// of 1, tokens are spaced evenly, one every Per/N. That is the only Burst with which hardly any window of
 	// the length Per ever sees more than N. A machine of 32 bits has no bucket of more than 2147483647 tokens,
-	// and takes a larger Burst for that.
+	// and takes a larger Burst for that, and a cost of more than 1024 times as many for 1024 times as many.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With another Kind, a
 	// cost above N is. That is of costs that are known before a request goes. What a request turns out to cost

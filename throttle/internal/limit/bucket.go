@@ -79,7 +79,7 @@ func (b *bucket) Take(due, now monotime.Time, n int64) {
 	b.enter()
 	left := b.tokensAt(due)
 	b.peaks.Note(now, float64(b.burst)-left, dust)
-	n = tokens(n)
+	n = min(n, mostCharged)
 	b.level, b.at = left-float64(n), due
 	at := due.Std()
 	if n > b.burst {
@@ -88,6 +88,11 @@ func (b *bucket) Take(due, now monotime.Time, n int64) {
 	}
 	b.reserve(at, n)
 }
+
+// mostCharged is the largest cost that is charged: quota.MaxN. Where an int has 32 bits, it is what 1024 calls
+// of the ledger charge, 2 TB: else a server could state a Content-Length of which the books keep a lock for
+// half a second.
+const mostCharged = int64(min(float64(quota.MaxN), 1024*math.MaxInt))
 
 // reserve takes n out of the ledger, or puts it in if it is negative, and brings the ledger to an instant: by
 // one call, but for what is beyond an int of 32 bits.
@@ -118,7 +123,7 @@ func (b *bucket) takeNow(now monotime.Time, n int64) bool {
 // Give implements Limit. It credits what of n would not have spilled over since it went.
 // ReserveN of a negative number does so (AllowN would not, to a bucket that stays in debt).
 func (b *bucket) Give(now, went monotime.Time, n int64) {
-	left := b.peaks.Refund(went, float64(n), b.room(now))
+	left := b.peaks.Refund(went, float64(min(n, mostCharged)), b.room(now))
 	if left <= 0 {
 		return
 	}

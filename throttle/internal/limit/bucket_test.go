@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -66,6 +67,27 @@ func TestBucketBeyond32Bits(t *testing.T) {
 	l.Give(now, now, 6e9)
 	if at, ok := l.When(now, 0, 1e9); !ok || at != now {
 		t.Errorf("when 6 GB are back, 1 GB may go at %d, %v, want now", at, ok)
+	}
+}
+
+// TestBucketOfTheLargestCosts charges two costs that are far above what an int of 32 bits holds, and gives one back: the
+// other is still owed.
+func TestBucketOfTheLargestCosts(t *testing.T) {
+	const now = monotime.Time(1)
+	l := New(explicit(quota.Quota{N: 1e9, Per: time.Second, Debt: true}), 0)
+	for range 2 {
+		l.Take(now, now, math.MaxInt64)
+	}
+	l.Give(now, now, math.MaxInt64)
+	if at, ok := l.When(now, 0, 1e9); !ok || at != now.Add(time.Duration(mostCharged)) {
+		t.Errorf("1 GB may go at %d, %v, want %v later", at, ok, time.Duration(mostCharged))
+	}
+	l.Give(now, now, math.MaxInt64)
+	if !l.Idle(now) {
+		t.Error("something is owed when all is back")
+	}
+	if mostCharged/math.MaxInt > 1024 {
+		t.Errorf("%d calls of the ledger for one cost", mostCharged/math.MaxInt)
 	}
 }
 
