@@ -3,19 +3,21 @@
 //	client := &http.Client{Transport: &pacer.Transport{}}
 //
 // A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns
-// the limits of every host from the headers of its answers. When a server says to wait, the requests that it
-// has not refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
-// each answer lets two more go, and fewer once 50 go in a second; a server that is slow and refuses nothing is
-// not waited for (docs/learning.md). The Transport sends again what is safe to send again.
+// the limits of every host from the headers of the host's answers. When a server says to wait, all requests to
+// that host or route wait, and not only the refused one. At a new host the Transport starts slowly: one request
+// goes first, and each answer lets two more go (fewer, once 50 go in a second). If answers are slow and none is
+// a refusal, more requests go without waiting for them (docs/learning.md). The Transport sends again what is
+// safe to send again.
 //
-// What the provider says of its limits, and its answers do not, is told as a quota of the host:
+// Limits that the provider documents, and that its answers do not state, are written down as quotas of the
+// host:
 //
 //	quotas := pacer.Table{"api.example.com/": quota.MustParse("5/s burst 10")}
 //	client := &http.Client{Transport: &pacer.Transport{Quotas: quotas}}
 //
 // The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent
-// again. Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these,
-// requests go to Base when their turn has come, and the answers of Base go to the caller.
+// again. Package throttle knows how a bucket counts, and package headers how headers are written. A request
+// goes to Base when its turn has come, and the answer of Base goes to the caller.
 //
 // # One request
 //
@@ -23,49 +25,52 @@
 // bucket of the most specific one. The request goes when all its buckets grant it at the same instant: as a
 // request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what happens.
 // By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones, flows go in
-// turns, and within a flow the order is that of arrival. A line that moves is waited for; but if nothing can go
-// for longer than MaxStandstill, or only so late that the answer would miss the deadline of the context, by
-// what nine of ten answers took of late, a request fails at once.
-// [Transport.Acquire] does this part alone. [Transport.Forecast] says how long it would take: of a batch that
-// stands in line, how long the rest of it will take.
+// turns, and within a flow the order is that of arrival.
+//
+// A request waits for as long as its line moves. It fails at once if nothing can go for longer than
+// MaxStandstill, if it would wait for longer than a MaxWait that is set, or if its answer would miss the
+// deadline of the context. (An answer is expected to take as long as nine of ten recent answers took at most.)
+//
+// [Transport.Acquire] only waits, and leaves the sending to its caller. [Transport.Forecast] says how long a
+// request would wait, and how long the rest of a batch that stands in line will take.
 //
 // A [Call] in the context of a request says what is different for that request, and how it went.
 //
 // The Transport learns from the answer. What headers say about limits bounds how many requests may go until
-// the reset. A Retry-After holds the whole bucket, the most specific one of the request, and not only the
-// request that received it. After a hold, one request goes first, and the others follow according to what it
-// learns. Package throttle has the rules.
+// the reset. A Retry-After holds all requests of the most specific bucket of the refused request, and not only
+// that request. After a hold, one request goes first, and its answer decides how the others follow. Package
+// throttle has the rules.
 //
 // # Again
 //
 // A refusal is a 429, or another status with which a server says "not yet": 403, 503 and some others with a
 // Retry-After. The server did nothing, so the request goes back to the front of its line, whatever its
-// method, MaxRefusals times at most while others are served.
+// method is. While others are served, it goes back MaxRefusals times at most.
 //
-// A failure is a transport error, a 408, a 425, or a 5xx but 501. A request that failed is sent again,
+// A failure is a transport error, a 408, a 425, or any 5xx except 501. A request that failed is sent again,
 // after jittered exponential backoff, if its method is idempotent, if it carries an Idempotency-Key, or if
-// it provably was not processed. It is sent MaxAttempts times at most. A retry budget keeps the load small
-// during an outage. docs/retrying.md has the tables.
+// the server provably did not process it. It is sent MaxAttempts times at most, the first time included. A
+// retry budget keeps the load small during an outage. docs/retrying.md has the tables.
 //
 // A body is sent again only if the request has GetBody (http.NewRequest sets it for bytes and strings), or
-// if the body is no longer than Retry.BufferBody. Unless that is set, bodies are not buffered. A request with a
-// Trailer, which its body may fill in when it is read, is sent once.
+// if the body is no longer than Retry.BufferBody. Bodies are buffered only if BufferBody is set. A request with
+// a Trailer is sent once, since the reading of its body may fill in the Trailer.
 //
 // # What is returned
 //
-// A response is returned as it came, whatever its status: after the last attempt, that is the server's own
-// last answer, body unread. Its Request is the caller's, as of http.Transport, or the one that Base sent in its
-// place: with a token, say. An error is one of three:
+// A response is returned as it came, whatever its status is. After several attempts, it is the last answer of
+// the server, with its body unread. The Request of the response is the caller's, as http.Transport has it, or
+// the one that Base sent in its place (with a token, say). An error is one of three:
 //
-//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why,
-//     and when the request could have gone.
-//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the
-//     request itself. Nothing was sent, and nothing is sent until that is mended: no other attempt helps.
-//   - All others say that no answer was received.
+//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why, and when
+//     the request could have gone.
+//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the request
+//     itself. Nothing was sent, and no other attempt helps until the mistake is mended.
+//   - Any other error says that no answer was received.
 //
-// Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed: else the
-// other processes do without what this one has in hand for half a second, and count this one for a minute. What
-// was learned is lost with the program, unless [Transport.Save] has written it.
+// Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed. If it is
+// not, the other processes cannot use for half a second what this one has in hand, and count this one as
+// present for a minute. What was learned is lost with the program, unless [Transport.Save] has written it.
 package pacer
 
 import (
@@ -91,61 +96,64 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Its
-// fields are read when one of its methods is called first, Validate and Load too, and must not be changed after
-// that. A Transport must not be copied: a copy of one that was used would share its buckets without its locks,
-// so that each request returns an error, and State, Stats and RetryBudgets show nothing. It is safe for
-// concurrent use.
+// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. It is
+// safe for concurrent use. The first call of a method, Validate and Load too, reads the fields: they must not
+// be changed after that.
 //
-// Lines, quotas and what was learned are of one Transport: make one, and keep it. Several clients, each with a
-// Timeout of its own, may have the same. A Transport for each call would know nothing of the calls before.
+// Make one Transport, and keep it: each has its own lines, its own quotas, and what it has learned. A Transport
+// for each call would know nothing of the calls before. Several clients, each with a Timeout of its own, may
+// have the same Transport. A Transport must not be copied: each request of a copy of a used one returns an
+// error, since the copy would share its buckets without its locks, and State, Stats and RetryBudgets of the
+// copy show nothing.
 //
-// If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given
+// If Base or a function in a field panics, the panic goes on to the caller, and what the request held is given
 // back: its place in line, its slots, its bodies. Trace.StoreEvent has no such caller: a panic there ends the
-// program. A panic of the Store is a failure of that call.
+// program. A panic of the Store is a failure of that call to it.
 //
-// Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A
-// duration below 1 ms is an error: it is a number without a unit.
+// In each field that bounds something, except AttemptTimeout, a negative value is a bound of zero, and
+// [NoLimit] or [Forever] is no bound. A duration above zero and below 1 ms is an error: it is a number without
+// a unit.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error. A Base
 	// that makes requests wait, as an http.Transport with MaxConnsPerHost does, sends them later than they were
-	// granted, and so perhaps more at once than Quotas allow: let as many be "in flight" by Quotas as Base
-	// sends at a time.
+	// granted, and so perhaps more at once than Quotas allow. Beside such a Base, write an "in flight" quota of
+	// as many requests as Base sends at a time.
 	//
-	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of
-	// net/http do: with a Close, pacer ends a Read that stalls. It reads in a goroutine what it searches
-	// (Learn.Bodies), and an answer that it keeps or discards before another attempt. A ContentLength of zero
-	// says that the body is empty, as in net/http: one that is not known is -1.
+	// The body of an answer of Base must allow Close while another goroutine is in its Read, as bodies of
+	// net/http do: with Close, pacer ends a Read that stalls. Such a goroutine reads a body that is searched
+	// (Learn.Bodies), and one that is kept or discarded before another attempt. A ContentLength of zero says
+	// that the body is empty, as in net/http; a length that is not known is -1.
 	Base http.RoundTripper
 
 	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
 	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host
 	// that is not named; each such host has a bucket of its own. A request draws on the pattern of its host and
 	// on the most specific other pattern that matches. Each value of a wildcard has a bucket of its own. What
-	// the server says may only lower the numbers of the quotas. If empty, all limits are learned. SetQuotas
-	// replaces Quotas while requests wait.
+	// the server says can only lower the numbers of the quotas; see quota.Plain for one exception. If empty,
+	// all limits are learned. SetQuotas replaces Quotas while requests wait.
 	Quotas Table
 
-	// Key returns the tenant or credential of a request: each has buckets of its own, but for Quotas that are
-	// Overall. What a server says to one tenant holds no other, unless it says the same to two within a second.
-	// If nil, all requests to a host draw on the same buckets. Errors, Trace and State have its KeyDigest only.
+	// Key returns the tenant or credential of a request. Each tenant has buckets of its own, except for Quotas
+	// that are Overall. What a server says to one tenant holds no other tenant, unless the server says the same
+	// to two within a second. If nil, all requests to a host draw on the same buckets. Errors, Trace and State
+	// show only the KeyDigest of a key.
 	Key func(*http.Request) string
 
 	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If
 	// quota.Requests is not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is not
-	// among them and some quota is of bytes, the bodies of request and response are counted. If nil, a request
-	// costs nothing else: then quotas in other units are an error unless Spent is set. A Cost that returns nil
-	// says that only Calls cost something. A unit that no quota has is ignored, but "token" beside quotas in
-	// "tokens" is throttle.ErrUnit: see quota.Costs. The map that Cost returns must not be changed
+	// among them and some quota is of bytes, the bodies of request and response are counted. If Cost is nil, a
+	// request costs nothing in other units, and quotas in other units are an error unless Spent is set. A Cost
+	// that returns nil leaves the costs to Call.Costs. A unit that no quota has is ignored, but "token" beside
+	// quotas in "tokens" is throttle.ErrUnit: see quota.Costs. The map that Cost returns must not be changed
 	// later.
 	Cost func(*http.Request) quota.Costs
 
-	// Spent returns what a request has cost according to its answer. The difference from what was thought is
-	// given back, or charged to later requests. Of a request of which neither Cost nor a Call says what it
-	// costs in a unit, it is thought what requests of its method and like paths have cost on average: see
-	// package throttle. A unit that Spent leaves out stays as thought; a zero says that it cost nothing, and
-	// counts for that average. A quota.Requests of zero gives the request itself back: the server does not
-	// count it. Spent must not read the body; see Call.Settle for costs that stand there. If nil, answers say
+	// Spent returns what a request has cost according to its answer. The difference from what was expected is
+	// given back, or charged to later requests. If neither Cost nor a Call says what a request costs in a unit,
+	// the expected cost is the average of requests of its method and like paths: see package throttle. A unit
+	// that Spent leaves out keeps its expected cost. A zero says that the request cost nothing, and counts for
+	// that average. A quota.Requests of zero gives the request itself back: the server does not count it.
+	// Spent must not read the body; Call.Settle is for costs that stand in the body. If nil, answers say
 	// nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
@@ -163,22 +171,24 @@ type Transport struct {
 	Fallback func(*http.Request, *throttle.Error) (*http.Response, error)
 
 	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
-	// refuses is sent again. Zero means no bound but MaxStandstill: a line that moves is waited for, until
-	// the context of the request ends. If negative, no request waits, and to a host of which nothing is known
-	// all go at once; if below 5 s, a request waits a quarter of it at most for the answers to those that went
-	// first.
+	// refuses is sent again. Zero means no bound but MaxStandstill: a request waits while its line moves, until
+	// its context ends. If negative, no request waits, and at a host of which nothing is known all requests go
+	// at once. If MaxWait is a bound, a request waits for the slow start of such a host for a quarter of
+	// MaxWait at most, and for an eighth until something was answered.
 	MaxWait time.Duration
 
 	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is
 	// further away, because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it:
 	// requests fail at once with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned.
 	// Zero means two minutes, whatever MaxWait is, so that requests wait for limits per minute, the most common
-	// ones. (A throttle.Limiter has no such bound unless it is set: its caller knows its quotas, and has a
-	// context, while a server may hold a Transport for as long as it likes, and many a request has no
-	// deadline.) Forever goes on asking a server that does nothing but refuse, until MaxWait, Retry.MaxElapsed
-	// or the context ends that. If negative, it is zero: requests wait only for others, and for answers. Of a
-	// limit whose reset is further away than MaxStandstill, or than MaxWait if that is a bound, the last fifth
-	// is spread over the time to it, unless one of the two is negative; see Learn.Spend.
+	// ones. If negative, it is zero: requests wait only for other requests, and for answers. (A
+	// throttle.Limiter has no such bound unless it is set: its caller knows the quotas, and passes a context. A
+	// Transport has one, since a server may hold it for as long as the server likes, and many requests have no
+	// deadline.)
+	//
+	// If the reset of a limit is further away than MaxStandstill, or than a MaxWait that is set, the last fifth
+	// of the limit is spread over the time to the reset, unless MaxStandstill or MaxWait is negative; see
+	// Learn.Spend.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.
