@@ -13,9 +13,9 @@ type found struct {
 	values []string // its lines, one at least: see newFound
 }
 
-// newFound returns the header with the meaning m and these lines, of which there is one at least. Whitespace around a
-// line is no part of it (RFC 9110, 5.5); net/http leaves it there over HTTP/2. An empty line beside others says nothing,
-// as an empty member of a list (RFC 9110, 5.6.1).
+// newFound returns the header with the meaning m and these lines, of which there is one at least. Whitespace
+// around a line is no part of it (RFC 9110, 5.5); net/http leaves it there over HTTP/2. An empty line beside
+// others says nothing, as an empty member of a list (RFC 9110, 5.6.1).
 func newFound(m *name.Meaning, lines []string) found {
 	if !slices.ContainsFunc(lines, func(l string) bool { return l == "" || l[0] <= ' ' || l[len(l)-1] <= ' ' }) {
 		return found{m, lines} // as nearly always

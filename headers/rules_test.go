@@ -27,8 +27,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestBlanksAndEmptyLinesSayNothing: net/http does not take the whitespace around a value away that came over HTTP/2, and
-// an empty line beside others is an empty member of their list.
+// TestBlanksAndEmptyLinesSayNothing: net/http does not take the whitespace around a value away that came over
+// HTTP/2, and an empty line beside others is an empty member of their list.
 func TestBlanksAndEmptyLinesSayNothing(t *testing.T) {
 	for rule, cases := range rules {
 		for _, tt := range cases {

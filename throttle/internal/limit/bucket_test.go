@@ -70,8 +70,8 @@ func TestBucketBeyond32Bits(t *testing.T) {
 	}
 }
 
-// TestBucketOfTheLargestCosts charges two costs that are far above what an int of 32 bits holds, and gives one back: the
-// other is still owed.
+// TestBucketOfTheLargestCosts charges two costs that are far above what an int of 32 bits holds, and gives one
+// back: the other is still owed.
 func TestBucketOfTheLargestCosts(t *testing.T) {
 	const now = monotime.Time(1)
 	l := New(explicit(quota.Quota{N: 1e9, Per: time.Second, Debt: true}), 0)
