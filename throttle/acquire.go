@@ -22,23 +22,23 @@ type Claim struct {
 	// N is the cost in requests. Zero means 1. Above quota.MaxN it counts as that. Negative panics.
 	N int
 
-	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. Of a
-	// quota whose unit is not among them, the claim is charged what others of its Verb and like Paths were
-	// settled for on average, at first: see the package, and Grant.Settle. In a Store, it is charged nothing of
-	// it then. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside "tokens"),
-	// which is ErrUnit; see quota.Costs. Negative costs count as zero. The map must not be changed
+	// Costs are the costs in other units; quota.Requests, or an empty unit, among them is ErrInvalid. If the
+	// unit of a quota is not among them, the claim is charged at first what others of its Verb and like Paths
+	// were settled for on average: see the package, and Grant.Settle. A quota in a Store is charged nothing
+	// then. A unit that no quota has is ignored; but if it is nearly the unit of a quota ("token" beside
+	// "tokens"), it is ErrUnit: see quota.Costs. Negative costs count as zero. The map must not be changed
 	// while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.
 	Priority Priority
 
-	// Flow names whom the claim is for: a user, a tenant, a job. Flows go in turns: see the package. It is
+	// Flow names for whom the claim is: a user, a tenant, a job. Flows go in turns: see the package. Flow is
 	// shown nowhere.
 	Flow string
 
-	// Weight is the share of the Flow beside others: of 3, it gets three times as much as one of 1 while both
-	// wait. Zero and negative mean 1.
+	// Weight is the share of the Flow beside others: a Flow with a Weight of 3 gets three times as much as one
+	// with a Weight of 1 while both wait. Zero and negative mean 1.
 	Weight int
 
 	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts
@@ -47,10 +47,10 @@ type Claim struct {
 	// counted together. Empty ones are like any other.
 	Verb, Path string
 
-	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made
-	// again. The claim takes the place in line of the first one, and so goes before all that were made later.
-	// MaxWait counts from when the first claim was made. The Limiter may be another one of the same tree or
-	// Group.
+	// After, if not nil, is the Grant of a request that the server refused and that is to be sent again. This
+	// claim takes the place in line of the first claim of that request, and so goes before all claims that were
+	// made later. MaxWait counts from when the first claim was made. The Limiter may be another one of the same
+	// tree or Group.
 	After *Grant
 
 	// Cancel, if not nil, ends the wait when it is closed, as the context does. If it is closed already,

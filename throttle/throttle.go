@@ -9,38 +9,39 @@
 // It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and
 // packages quota, throttle/store and warmup of this module.
 //
-// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a
-// request costs and how urgent it is, and an [Answer], what became of the request and what the server stated.
-// Out come a [Grant], the right to send one request now, or an [Error] that says why there is none; and an
-// [Outcome], what the answer means for the requests that follow.
+// A [Limiter] is one bucket; a [Group] is a tree of buckets, each under a path of keys. For each request a
+// caller makes a [Claim]: what the request costs, and how urgent it is. The Limiter returns a [Grant], the
+// right to send one request now, or an [Error] that says why there is none. Afterwards the caller reports an
+// [Answer]: what became of the request, and what the server stated. The Limiter returns an [Outcome]: what the
+// answer means for the caller.
 //
 // # Waiting
 //
 // Claims stand in line in the order in which they were made, except for their [Priority] and their Flow: flows
 // of one priority go in turns, by start-time fair queueing. In one flow a light claim never overtakes a heavy
-// one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a caller
-// that gives up leaves nothing to clean up.
+// one: otherwise the heavy one might wait for ever. A claim is charged when it is granted, and not before: a
+// caller that gives up leaves nothing to clean up.
 //
-// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of
-// after it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves
-// within MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] or
-// [Forever] none.
+// A claim does not wait in vain. It is refused if its wait would end after the context's deadline or after
+// MaxWait, or if nothing moves within MaxStandstill. That is looked at when the claim is made, and whenever
+// something is learned. In a field that bounds something, a negative value is a bound of zero, and [NoLimit] or
+// [Forever] is no bound.
 //
-// A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate. What a
-// claim costs in a unit need not be said: it is expected to be the mean of what claims of its Verb, and of
-// Paths that differ in what looks like an ID, were settled for (docs/quotas.md).
+// A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate. A claim
+// need not say what it costs in a unit. The Limiter then expects the mean of what earlier claims were settled
+// for: those of the same Verb, and of Paths that differ only in what looks like an ID (docs/quotas.md).
 //
-// A timer that is late by up to 2 ms costs no quota: the claim counts from when it was due. One that is later,
-// as in a program that keeps all processors busy, costs what comes back meanwhile and the burst has no room
-// for: so a quota whose burst is one gets less than its rate (docs/comparison.md has figures). Time goes on
-// while the machine sleeps (docs/waiting.md).
+// A timer that is late by up to 2 ms costs no quota: the claim counts from when it was due. A timer that is
+// later, as in a program that keeps all processors busy, costs the tokens that come back meanwhile and for
+// which the burst has no room. So a quota whose burst is one gets less than its rate (docs/comparison.md has
+// figures). Time goes on while the machine sleeps (docs/waiting.md).
 //
 // # Several buckets, several processes
 //
-// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only
+// Claims of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only
 // the first claim of each bucket competes at the parent, so that claims which wait for a narrow bucket's quota
-// do not keep others from the wide bucket's. A claim that may go at once in its own bucket does not wait for
-// others at the parent that draw on none of the quotas on which it draws there.
+// do not keep others from the wide bucket's. A claim that may go at once in its own bucket passes those claims
+// at the parent that draw on none of its quotas there.
 //
 // With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants
 // in one schedule of all processes; each process has its own line. When a server tells one process to wait, all
@@ -48,24 +49,23 @@
 //
 // # Learning from answers
 //
-// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says
-// as much, the server's own count is believed. A caller that reports answers ([Grant.Answered]) lets the bucket
-// learn:
+// What servers say can lower what the quotas allow, and never raise their numbers. If a server states the same
+// as a quota.Plain, the server's own count is believed. A caller that reports answers ([Grant.Answered]) lets
+// the bucket learn:
 //
 //   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order
 //     answers arrive. What others were seen to use of the limit is left to them. Buckets of a tree that hear of
 //     the same limit share it, until their numbers contradict this. A Limiter that is in no Group takes all for
-//     one counter. What claims cost of a limit in a unit that they do not name is seen from how Remaining
-//     falls.
+//     one counter. If claims do not name the unit of a limit, their cost is seen from how Remaining falls.
 //   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
 //     all answers say of one is intersected. [Spend] says how what remains is spent until then.
 //   - A server that refills token by token shows it. Then requests go at the rate at which tokens come back.
 //   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for
 //     how long hold it for a time that doubles. A time that was obeyed three times and refused again is
 //     stretched, up to 30 s.
-//   - A claim that is refused again and again when it goes ahead of all others, although others are served,
-//     does not hold the bucket any more, nor do claims of one Verb and like Paths of which none is served, nor
-//     others where none that was refused is served when it is made again: see Outcome.Backoff.
+//   - Three kinds of claims do not hold the bucket any more, see Outcome.Backoff: a claim that is refused again and
+//     again when it goes ahead of all others, although others are served; claims of one Verb and like Paths of which
+//     none is served; and others, where no refused claim is served when it is made again.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
 //     refused, which then rises slowly.
 //   - At first and after a hold, one request goes; after idling, as many as were served at a time before. Each
@@ -106,8 +106,8 @@ const Forever time.Duration = math.MaxInt64
 // The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are
 // read when the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas of a
 // Limiter in use. A Limiter must not be copied. It is safe for concurrent use, has no goroutine, and needs no
-// Close unless it has a Store. If a field is invalid, such as a duration below 1 µs, which is a number without
-// a unit, nothing is granted: each claim gets an error that is ErrInvalid. See Validate.
+// Close unless it has a Store. If a field is invalid, nothing is granted: each claim gets an error that is
+// ErrInvalid. A duration below 1 µs is invalid, for example: it is a number without a unit. See Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
@@ -127,32 +127,36 @@ type Limiter struct {
 
 	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its
 	// Parent, such as credentials with which a program calls a server. What the server says to one tenant
-	// counts for that one alone. But if two are refused within a second, and are told to wait until instants at
-	// most a second apart, or nothing of when, and no limit that is stated explains it, the server refuses
-	// everybody: then the Parent is held for no longer than both, until a request is served that was sent after
-	// one of these. One tenant alone never holds the others. Without a Parent, Tenant does nothing.
+	// counts for that one alone. There is one exception: two tenants are refused within a second, both are told
+	// to wait until instants at most a second apart, or neither is told when, and no limit that is stated
+	// explains the refusals. Then the server is taken to refuse everybody: the Parent is held for no longer
+	// than both tenants, and until a request is served that was sent after one of the refused requests. One
+	// tenant alone never holds the others. Without a Parent, Tenant does nothing.
 	Tenant bool
 
 	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and Forever mean no
 	// bound. If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
-	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause:
-	// a hold, the reset of a server's limit, a quota, or a Store that cannot be reached, or has nothing
-	// whatever it says, once that has lasted as long. It is looked at when a claim is made and whenever
-	// something is learned. A line that moves is waited for, however long it is, or where a Store alone tells
-	// of it, for up to a day, or as long as the claims of 512 processes may take, but a year at most; and so is
-	// what only an answer can end: requests in flight, and a slow start. Zero and Forever mean no bound: the
-	// caller knows the quotas, and has a context; but what a Store alone says is waited for up to a day, or the
-	// Per of its quota if that is longer, after the line of others; holds and statements of a server, too,
-	// while no claim goes. (Of a Transport, for which a server may be anything, zero means two minutes.) If
-	// negative, it is zero: claims wait only for others, and for answers.
+	// MaxStandstill ends a wait if not even one token comes within it, with nobody ahead. The cause may be a
+	// hold, the reset of a server's limit, a quota, a Store that cannot be reached, or a Store that has had
+	// nothing for MaxStandstill, whatever it says. It is looked at when a claim is made and whenever something
+	// is learned. It does not end the wait in a line that moves, however long the line is, nor the wait for
+	// what only an answer can end: requests in flight, and a slow start. A line of which a Store alone tells is
+	// waited for up to a day, or for as long as the claims of 512 processes may take, but a year at most.
+	//
+	// Zero and Forever mean no bound: the caller knows the quotas, and has a context. Even then, what a Store
+	// alone says is waited for up to a day, or the Per of its quota if that is longer, after the line of
+	// others; so are holds and statements of a server, while no claim goes. (Of a Transport, whose server may
+	// be anything, zero means two minutes.) If negative, it is zero: claims wait only for other claims, and for
+	// answers.
 	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its
 	// priority or its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit
-	// mean no bound. If negative, nobody waits. Those that wait for nothing but a SlowStart at a server that
-	// has refused nothing do not count, and all but MaxQueue are refused when they come to wait for more.
+	// mean no bound. If negative, nobody waits. Claims that wait only for a SlowStart at a server that has
+	// refused nothing do not count. When such claims come to wait for anything else, all but MaxQueue are
+	// refused.
 	MaxQueue int
 
 	// Aging makes claims more urgent while they wait: for every Aging that a claim has waited, it counts as
@@ -172,11 +176,13 @@ type Limiter struct {
 	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when
 	// a hold has ended. Then each answer lets two more go, and fewer once 50 go in a second, until the server
 	// has stated how much it allows, or 256 answers have come. After 250 ms without an answer (5 s after a
-	// refusal, until something is served) one more goes, and the number of those that may be in flight doubles.
-	// It needs callers that use Acquire and Grant.Answered. No claim fails for it unless the server has refused
-	// or held the bucket since that was new or had idled: one that must not wait does not wait for it, one with
-	// a deadline or MaxWait for a quarter of its time, an eighth until something was answered, and MaxQueue
-	// counts who waits for more.
+	// refusal, until something is served) one more goes, and the number of requests that may be in flight
+	// doubles. It needs callers that use Acquire and Grant.Answered.
+	//
+	// No claim fails for a slow start unless the server has refused or held the bucket since the bucket was new
+	// or had idled. A claim that must not wait does not wait for it. A claim with a deadline or a MaxWait waits
+	// for a quarter of its time at most, and for an eighth until something was answered. MaxQueue counts only
+	// claims that wait for more.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If
@@ -189,10 +195,10 @@ type Limiter struct {
 	Rand func() float64
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
-	// away. After it, one request goes to find out: up to a second before it, by chance, so that several
-	// processes do not go in the same instant. Zero means 15 minutes, and Forever no bound. If negative, it is
-	// zero: nothing that a server says holds the bucket, and a claim that was refused waits by itself, see
-	// Outcome.Backoff.
+	// away. Then one request goes to find out: at MaxHold, or up to a second before it, by chance, so that
+	// several processes do not go in the same instant. Zero means 15 minutes, and Forever no bound. If
+	// negative, it is zero: nothing that a server says holds the bucket, and a claim that was refused waits by
+	// itself, see Outcome.Backoff.
 	MaxHold time.Duration
 
 	// Shared says by which Store processes share the Quotas. Zero means that the Quotas are of this Limiter
