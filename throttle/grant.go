@@ -14,10 +14,10 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. Its holder calls Answered when the server has answered, or Cancel if
-// nothing was sent: either ends the Grant. Only the first of these calls counts, so that a deferred Cancel does no
-// harm. If the answer is still being read at Answered, or its cost is not known yet, Done ends the Grant: see
-// [Outcome].Open. A holder that does not look at answers calls Done alone.
+// Grant is the right to send one request now. Its holder calls Answered when the server has answered, or Cancel
+// if nothing was sent: either ends the Grant. Only the first of these calls counts, so that a deferred Cancel
+// does no harm. If the answer is still being read at Answered, or its cost is not known yet, Done ends the
+// Grant: see [Outcome].Open. A holder that does not look at answers calls Done alone.
 //
 // A Grant must not be copied, and the zero Grant must not be used. Its methods may be called concurrently.
 type Grant struct {
