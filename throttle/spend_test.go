@@ -18,8 +18,7 @@ func TestSpend(t *testing.T) {
 		want    [9]time.Duration
 	}{
 		{SpendAuto, 0, [9]time.Duration{}},
-		{SpendAuto, time.Minute + 600*time.Millisecond, [9]time.Duration{}}, // with the jitter of a minute at most
-		{SpendAuto, time.Minute + 600*time.Millisecond - 1, [9]time.Duration{7: 0, 8: 30 * s}},
+		{SpendAuto, time.Minute, [9]time.Duration{}},
 		{SpendAuto, 59 * s, [9]time.Duration{7: 0, 8: 30 * s}}, // of the last two, one goes now, and one in the middle of the minute
 		{SpendEager, 59 * s, [9]time.Duration{}},
 		{SpendBalanced, 0, [9]time.Duration{8: 30 * s}},

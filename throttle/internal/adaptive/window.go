@@ -117,8 +117,7 @@ func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight i
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(o, inFlight, w.remaining <= 0)
 	}
-	back := w.reset.late.Sub(o.now) // at the latest, and it is looked at no later than mostJitter after that
-	w.spread = c.Spend.SpreadFor(int64(w.stated), back+mostJitter(back), c.MaxStandstill)
+	w.spread = c.Spend.SpreadFor(int64(w.stated), w.back(o.now), c.MaxStandstill)
 	if looked {
 		o.look = false
 	}
@@ -126,6 +125,16 @@ func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight i
 	w.judgeLook(o, c.Random)
 	w.scheduleLook(o.now, o.decided(), c)
 	w.takeHint(o.now, a)
+}
+
+// back returns after what time the limit is back: at the soonest; or, where it is spread, until it is surely
+// looked at. So it is not spread where its reset may be waited for, and spread until all who wait will make it.
+func (w *window) back(now monotime.Time) time.Duration {
+	if w.spread.Below == 0 {
+		return w.reset.early.Sub(now)
+	}
+	late := w.reset.late.Sub(now)
+	return late + mostJitter(late)
 }
 
 // define takes in which limit a statement is about: of how many tokens, over which span, if it says that.
