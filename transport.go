@@ -62,10 +62,10 @@
 // the server, with its body unread. The Request of the response is the caller's, as http.Transport has it, or
 // the one that Base sent in its place (with a token, say). An error is one of three:
 //
-//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why, and when
-//     the request could have gone.
-//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the request
-//     itself. Nothing was sent, and no other attempt helps until the mistake is mended.
+//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why,
+//     and when the request could have gone.
+//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the
+//     request itself. Nothing was sent, and no other attempt helps until the mistake is mended.
 //   - Any other error says that no answer was received.
 //
 // Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed. If it is

@@ -63,9 +63,9 @@
 //   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for
 //     how long hold it for a time that doubles. A time that was obeyed three times and refused again is
 //     stretched, up to 30 s.
-//   - Three kinds of claims do not hold the bucket any more, see Outcome.Backoff: a claim that is refused again and
-//     again when it goes ahead of all others, although others are served; claims of one Verb and like Paths of which
-//     none is served; and others, where no refused claim is served when it is made again.
+//   - Three kinds of claims do not hold the bucket any more, see Outcome.Backoff: a claim that is refused again
+//     and again when it goes ahead of all others, although others are served; claims of one Verb and like Paths
+//     of which none is served; and others, where no refused claim is served when it is made again.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
 //     refused, which then rises slowly.
 //   - At first and after a hold, one request goes; after idling, as many as were served at a time before. Each
