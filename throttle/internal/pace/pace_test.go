@@ -31,15 +31,16 @@ func refusedAtRate() (r Rate) {
 }
 
 // TestTrialBeginsBehindManyTokens: a request of many tokens goes when the pace that has risen lets it, and is
-// charged at that pace, although it begins a trial, which is slower at first. So none owes anything for it.
+// charged at that pace, although it begins a trial, which is slower at first: only its last token is charged at
+// that.
 func TestTrialBeginsBehindManyTokens(t *testing.T) {
 	r := refusedAtRate()
 	due := r.Due(r.setAt, 0, 400, 0, false)
 	if r.former.next = due; r.rateAt(due) < 2*r.rate || !r.former.up {
 		t.Fatalf("a pace of %v/s has risen to %v/s, and the next trial is of twice the pace: %v", r.rate, r.rateAt(due), r.former.up)
 	}
-	if r.Take(due, start, 400); !r.former.trial || r.pacedTo > due {
-		t.Errorf("a trial is on: %v; nothing goes for %v", r.former.trial, r.pacedTo.Sub(due))
+	if r.Take(due, start, 400); !r.former.trial || r.pacedTo > due.Add(monotime.Seconds(1/r.rate)) {
+		t.Errorf("a trial is on: %v; nothing goes for %v, want a token at %v/s", r.former.trial, r.pacedTo.Sub(due), r.rate)
 	}
 }
 
