@@ -218,11 +218,12 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 	}
 	r.window.take(now, n)
 	if r.rate > 0 && !r.window.known() {
-		took := float64(n-1) / r.rateAt(now) // a trial, which may be slower, begins with the last token
+		last := min(n, 1)
+		took := float64(n-last) / r.rateAt(now) // a trial, which may be slower, begins with the last token
 		if r.former.due(now) {
 			r.try(now)
 		}
-		took += 1 / r.rateAt(now)
+		took += float64(last) / r.rateAt(now)
 		// A timer that is late by up to limit.Lag does not lower the rate.
 		r.undo = undo{now, n, r.pacedTo, r.former.tried}
 		paced, lag := r.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)

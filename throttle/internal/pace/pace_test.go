@@ -44,6 +44,16 @@ func TestTrialBeginsBehindManyTokens(t *testing.T) {
 	}
 }
 
+// TestTrialBeginsBehindNoToken: a request that costs nothing is charged nothing, although it begins a trial.
+func TestTrialBeginsBehindNoToken(t *testing.T) {
+	r := refusedAtRate()
+	now := r.Due(r.setAt, 0, 400, 0, false)
+	r.pacedTo, r.former.next = now, now
+	if r.Take(now, now, 0); !r.former.trial || r.pacedTo != now {
+		t.Errorf("a trial is on: %v; nothing goes for %v", r.former.trial, r.pacedTo.Sub(now))
+	}
+}
+
 // TestRate: the rate is just under that at which the server served while it refused, and a request goes when
 // the pace lets it, not later: it rises meanwhile.
 func TestRate(t *testing.T) {
