@@ -35,7 +35,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "", "`file` to which how each cell went is written")
 	flag.StringVar(&o.against, "against", "", "`file` that -json wrote, of another build: before beside after")
 	flag.IntVar(&o.worst, "worst", 5, "how many of the worst cells of each class are printed")
-	flag.StringVar(&o.bound, "bound", "parts", "processes that the bound is of: parts (told how many they are), careful, even or swift (told all but that: they search, or read what remains), or untold (told how the server counts: they read its numbers or, of hints and silence and alone, guess them; untold-careful and untold-swift with another weight, untold-window and untold-burst told one more)")
+	flag.StringVar(&o.bound, "bound", "parts", "processes that the bound is of: parts (told how many they are), careful, even or swift (told all but that: they search, or read what remains), or untold (told how the server counts: they read its numbers or, of hints and silence and alone, guess them; untold-careful and untold-swift with another weight, untold-window and untold-burst told one more, untold-any and its like told nothing)")
 	flag.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "how many cells are played at once")
 	cell := flag.String("cell", "", "play the cell of this `name` alone, and trace it")
 	flag.Parse()

@@ -24,9 +24,9 @@ var (
 
 // bounds are those with which cells are compared: processes that are told how many they are, and keep to their
 // parts; those that are told all but that, and search or read what remains; and those that are told no numbers
-// either: of hints and silence, while there is one of them, with other weights, and with one of the numbers.
-// All but the first while the limit stays.
-var bounds = []string{"parts", "careful", "even", "swift", "untold", "untold-careful", "untold-swift", "untold-window", "untold-burst"}
+// either: of hints and silence, while there is one of them, with other weights, with one of the numbers, and
+// without the algorithm. All but the first while the limit stays.
+var bounds = []string{"parts", "careful", "even", "swift", "untold", "untold-careful", "untold-swift", "untold-window", "untold-burst", "untold-any", "untold-any-careful", "untold-any-swift"}
 
 // namesOf returns the names of n cells of each class and column, as far as they are asked for.
 func namesOf(n int, only *regexp.Regexp) (names []string) {

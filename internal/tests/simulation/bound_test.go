@@ -130,52 +130,75 @@ func TestCellUntold(t *testing.T) {
 	}
 }
 
-// TestCellGuess shows that one process that has to guess the numbers of a server never takes the truth for
-// impossible, and how many of its requests were on their way when it heard the first refusal.
+// TestCellGuess shows that one process that has to guess the numbers of a server, or how it counts as well,
+// never takes the truth for impossible, and how many of its requests were on their way when it heard the first
+// refusal.
 func TestCellGuess(t *testing.T) {
 	whole.Alone(t)
 	for _, class := range []string{classHint, classSilent} {
-		var refused, first []float64
-		for i := range whole.Or(4, 48) {
-			c, err := drawCell(100, fmt.Sprintf("%s/1-short/%d", class, i))
-			if err != nil {
-				t.Fatal(err)
+		for _, member := range []string{memberUntold, "untold-any"} {
+			var refused, first []float64
+			for i := range whole.Or(4, 48) {
+				c, err := drawCell(100, fmt.Sprintf("%s/1-short/%d", class, i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := &seekers{cell: &c, start: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), server: c.algorithm(), attempts: map[int]int{}}
+				s.hunt(member)
+				hammers := s.play()
+				if p := s.all[0].hunter.(*guesser); hammers || !slices.ContainsFunc(p.all, p.true) {
+					t.Errorf("%s, %v: of %d guesses none is true, or it hammers: %v", member, c, len(p.all), hammers)
+				}
+				var o outcome
+				o.count(s.answers)
+				if o.Served != c.requests {
+					t.Errorf("%s, %v: %d served", member, c, o.Served)
+				}
+				refused, first = append(refused, o.Refused), append(first, firstFlight(s.answers))
 			}
-			s := &seekers{cell: &c, start: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), server: c.algorithm(), attempts: map[int]int{}}
-			s.hunt(memberUntold)
-			hammers := s.play()
-			if p := s.all[0].hunter.(*guesser); hammers || !slices.ContainsFunc(p.all, p.true) {
-				t.Errorf("%v: of %d guesses none is true, or it hammers: %v", c, len(p.all), hammers)
+			half, three := middle(refused)
+			one, more := middle(first)
+			t.Logf("%s, %s: %.1f/%.1f refused per 100, of which %.1f/%.1f were on their way when the first refusal was heard", member, class, half, three, one, more)
+			if half > 10 || one > half {
+				t.Errorf("%s, %s: %.1f refused per 100 in half of the cells, %.1f of them on their way at the first refusal, want at most 10, and no more than that", member, class, half, one)
 			}
-			var o outcome
-			o.count(s.answers)
-			if o.Served != c.requests {
-				t.Errorf("%v: %d served", c, o.Served)
-			}
-			refused, first = append(refused, o.Refused), append(first, firstFlight(s.answers))
-		}
-		half, three := middle(refused)
-		one, more := middle(first)
-		t.Logf("%s: %.1f/%.1f refused per 100, of which %.1f/%.1f were on their way when the first refusal was heard", class, half, three, one, more)
-		if half > 10 || one > half {
-			t.Errorf("%s: %.1f refused per 100 in half of the cells, %.1f of them on their way at the first refusal, want at most 10, and no more than that", class, half, one)
 		}
 	}
 }
 
 // true reports whether a guess is.
 func (p *guesser) true(g guess) bool {
-	rate, phase := p.rate, time.Duration(0)
+	rate, phase, counts := p.rate, time.Duration(0), p.counts
 	switch a := p.layers[0].algorithm.(type) {
 	case *pacertest.GCRA:
-		rate = 1e9 / math.Floor(1e9/rate)
+		rate, counts = 1e9/math.Floor(1e9/rate), "bucket"
+	case *pacertest.LeakyBucket:
+		if !a.Queue {
+			counts = "bucket"
+		}
 	case *pacertest.ClockWindow:
 		phase = a.Phase
 	case *pacertest.EstimatedWindow:
 		phase = a.Phase
 	}
-	of := g.window == p.window && (g.edges == 1 || g.phase[0] <= phase && phase <= g.phase[1])
-	return (of && p.window > 0 || g.window == 0 && g.rate[0] <= rate && rate <= g.rate[1]) && g.sure.low <= p.free && p.free <= g.sure.high
+	if g.counts != counts || g.window != p.window {
+		return false
+	}
+	if (p.refused || p.told != "") && g.all != p.refusedCount || p.floors() && p.refused && g.floored != (p.speaks == "hint floored") {
+		return false
+	}
+	switch counts {
+	case "bucket", "queue":
+		if rate < g.rate[1] || rate > g.rate[0] {
+			return false
+		}
+	case "clock", "estimate":
+		span := float64(g.phase[1] - g.phase[0])
+		if way := float64(phase - g.phase[0]); way < g.left[0]*span || way > g.left[1]*span {
+			return false
+		}
+	}
+	return g.sure.low <= p.free && p.free <= g.sure.high
 }
 
 // firstFlight is how many were refused, per 100 that were served, that were on their way when the first refusal

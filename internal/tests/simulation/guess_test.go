@@ -8,60 +8,37 @@ import (
 )
 
 // guessing is how a process that is alone, and knows it, uses a server that says nothing, or hints alone. It is
-// told how the server counts, from which ranges its numbers are drawn, how long a round trip is in the mean,
-// and, with each answer, when its request came to the server; so no guess is lost to the network. What the
-// server admits follows from what was sent and from its numbers. Each guess at these is kept until an answer or
-// a hint contradicts it, and weighs as much as the matrix draws such numbers often.
+// told how the server counts, and rounds its hints, or not even that; from which ranges its numbers are drawn,
+// how long a round trip is in the mean, and, with each answer, when its request came to the server; so no guess
+// is lost to the network. What the server admits follows from what was sent, how it counts, and its numbers.
+// Each guess at these is kept until an answer or a hint contradicts it, and weighs as much as the matrix draws
+// such servers often.
 type guessing struct {
 	weight float64 // what a refusal costs, in requests that might have been served meanwhile
-	told   string  // beside the algorithm: window, of a server that has one; burst, or the limit of a window; or nothing
+	told   string  // the algorithm alone; or also the window, of a server that has one, or the burst, or limit of a window; or nothing
 }
 
 // guessers are the family. Its weights are round numbers.
 var guessers = map[string]guessing{
-	memberUntold:     {6, ""},
-	"untold-careful": {20, ""},
-	"untold-swift":   {2, ""},
-	"untold-window":  {6, "window"},
-	"untold-burst":   {6, "burst"},
+	memberUntold:         {6, "algorithm"},
+	"untold-careful":     {20, "algorithm"},
+	"untold-swift":       {2, "algorithm"},
+	"untold-window":      {6, "window"},
+	"untold-burst":       {6, "burst"},
+	"untold-any":         {6, ""},
+	"untold-any-careful": {20, ""},
+	"untold-any-swift":   {2, ""},
 }
 
 const (
-	guesses     = 128  // about so many are kept
+	guesses     = 128  // none that can be split has more than one of so many parts of all weight
+	mostGuesses = 1000 // where there are more, none is split
 	surely      = 1e-6 // so much of a token is a rounding error
 	negligible  = 0.01 // of a request
+	hopeless    = 1e-5 // a guess of so little of all weight is kept, and not asked
 	finest      = 1e-5 // no guess is split that stands for less
 	guardOfTrip = 0.2  // a request may come so much of a round trip before the mean
 )
-
-// guess is that a rate of a bucket, or where a window of this length begins, is between two edges; or that a
-// window, which begins with a request, has this length.
-type guess struct {
-	rate         [2]float64 // of a bucket
-	window       time.Duration
-	phase        [2]time.Duration
-	edges        int
-	width        float64   // between the edges: in logarithms of a rate, or in parts of a window
-	drawn        []float64 // how often limits are
-	weight, mean float64   // its part of all, as it is drawn; requests in a second
-	sure, now    usage     // by the answers before which all have come, and by all that is known
-}
-
-// usage is what a server has counted if a guess is right, at each edge, and which limits are left: those from
-// low to high.
-type usage struct {
-	edge      [2]tally
-	low, high int
-	mass      float64 // weight of the guess with these
-}
-
-// tally is what is counted. Of sliding windows the guesser has it.
-type tally struct {
-	at      time.Duration // of this level, or the beginning of the window
-	level   float64
-	before  float64 // in the window before
-	without float64 // level without what is in flight
-}
 
 // guesser is one process.
 type guesser struct {
@@ -73,42 +50,30 @@ type guesser struct {
 	history  []event         // answers that are taken in, by when their requests came
 	recent   []event         // others
 	flying   []time.Duration // when requests in flight were sent
-	counted  []time.Duration // a sliding window: when requests came that count
+	counted  [2]counts       // which count, and where refused ones do
+	turning  []float64       // of turns
 	hold     time.Duration
 	risked   float64 // by a request that goes now
 	last     float64 // by the latest one that is in flight
-	sliding  bool
-	sure     int  // so many of them for good
-	expected bool // usage is up to date
+	refused  bool    // once
+	expected bool    // usage is up to date
 }
 
 func newGuesser(c *cell, start time.Time, with guessing) *guesser {
-	p := &guesser{guessing: with, cell: c, begin: start.UnixNano(), drawn: map[time.Duration][]float64{}, sliding: c.counts == "log" || c.counts == "cells"}
-	if c.window == 0 {
-		p.drawn[0] = drawnLimits(0)
-		step := math.Log(mostRate/float64(leastRate)) / (2 * guesses)
-		for i := range 2 * guesses {
-			p.all = append(p.all, guess{rate: [2]float64{leastRate * math.Exp(step*float64(i)), leastRate * math.Exp(step*float64(i+1))}, edges: 2, width: step, weight: 1})
-		}
+	p := &guesser{guessing: with, cell: c, begin: start.UnixNano(), drawn: map[time.Duration][]float64{0: drawnLimits(0)}}
+	for s := leastWindow; s <= mostWindow; s++ {
+		p.drawn[time.Duration(s)*time.Second] = drawnLimits(s)
 	}
-	for s := leastWindow; s <= mostWindow && c.window > 0; s++ {
-		w := time.Duration(s) * time.Second
-		if p.told == "window" && w != c.window {
-			continue
-		}
-		p.drawn[w] = drawnLimits(s)
-		phases := 1
-		if c.counts == "clock" || c.counts == "estimate" {
-			phases = 4
-		}
-		for i := range phases {
-			g := guess{window: w, edges: 1, weight: 1 / float64(phases)}
-			if phases > 1 {
-				g.width, g.edges = 1/float64(phases), 2
-				g.phase = [2]time.Duration{w * time.Duration(i) / time.Duration(phases), w * time.Duration(i+1) / time.Duration(phases)}
-			}
-			if p.all = append(p.all, g); c.counts == "clock" && i == phases-1 {
-				p.all = append(p.all, guess{window: w, edges: 1, weight: 1})
+	if p.told != "" {
+		p.guess(kind{counts: c.counts, all: c.refusedCount, floored: c.speaks == "hint floored"}, 1)
+	} else {
+		for _, counting := range countings {
+			switch counting.name {
+			case "bucket":
+				p.guess(kind{counts: counting.name}, 3)
+			case "GCRA", "leaky":
+			default:
+				p.guess(kind{counts: counting.name}, 1)
 			}
 		}
 	}
@@ -119,152 +84,47 @@ func newGuesser(c *cell, start time.Time, with guessing) *guesser {
 	return p
 }
 
-// drawnLimits has how often the matrix draws a limit of at most so much, of a window of so many seconds, or of
-// a bucket (0).
-func drawnLimits(seconds int) []float64 {
-	within := func(n, least, most float64) float64 { return math.Log(min(max(n, least), max(most, least)) / least) }
-	if seconds == 0 {
-		drawn := make([]float64, mostBurst+1)
-		for n := range drawn {
-			drawn[n] = within(float64(n)+0.5, leastBurst, mostBurst)
+// guess adds the guesses that the server counts like this, of a weight.
+func (p *guesser) guess(k kind, weight float64) {
+	switch k.counts {
+	case "GCRA", "leaky":
+		k.counts = "bucket"
+		fallthrough
+	case "bucket", "queue":
+		const n = guesses / 2
+		step := math.Log(mostRate/float64(leastRate)) / float64(n)
+		for i := range n {
+			g := guess{kind: k, width: step, weight: weight / float64(n) / p.drawn[0][mostBurst]}
+			g.rate = [2]float64{leastRate * math.Exp(step*float64(i+1)), leastRate * math.Exp(step*float64(i))}
+			p.all = append(p.all, g)
 		}
-		return drawn
-	}
-	s := float64(seconds)
-	exact := within(s+0.5, leastWindow, mostWindow) - within(s-0.5, leastWindow, mostWindow)
-	more := within(mostWindow, leastWindow, mostWindow) - within(s+0.5, leastWindow, mostWindow)
-	drawn := make([]float64, mostLimit+1)
-	for n := range drawn {
-		rate := (float64(n) + 0.5) / s
-		drawn[n] = exact*within(rate, leastRate, min(mostRate, mostLimit/s)) + more*within(rate, max(leastRate, mostLimit/(s+1)), min(mostRate, mostLimit/s))
-	}
-	return drawn
-}
-
-// fresh has a guess know nothing.
-func (p *guesser) fresh(g *guess) {
-	g.sure = usage{edge: [2]tally{{at: -never}, {at: -never}}}
-	g.sure.low, g.sure.high = p.limits(g)
-}
-
-// limits are those that a guess begins with.
-func (p *guesser) limits(g *guess) (low, high int) {
-	if p.told == "burst" {
-		return p.free, p.free
-	}
-	return 1, len(g.drawn) - 1
-}
-
-// roll has time pass at an edge.
-func (p *guesser) roll(g *guess, edge int, u *tally, t time.Duration) {
-	t = max(t, u.at)
-	switch {
-	case g.window == 0:
-		u.level, u.at = max(0, u.level-g.rate[edge]*(t-u.at).Seconds()), t
-	case p.sliding:
-		u.level = float64(len(p.counted) - p.left(g, t))
-	case p.counts == "fixed":
-		if t >= u.at+g.window {
-			u.level = 0
-		}
-	default:
-		begin := t - time.Duration((p.begin+int64(t)-int64(g.phase[edge]))%int64(g.window))
-		if begin > u.at {
-			if u.before = u.level; begin > u.at+g.window {
-				u.before = 0
-			}
-			u.at, u.level = begin, 0
-		}
-	}
-}
-
-// left is how many of those that count have left a sliding window.
-func (p *guesser) left(g *guess, t time.Duration) int {
-	from := t - g.window
-	if p.counts == "cells" { // all of a cell leave together
-		cell := int64(g.window / 10)
-		from = time.Duration((p.begin+int64(from))/cell*cell + cell - 1 - p.begin)
-	}
-	i, _ := slices.BinarySearch(p.counted, from+1)
-	return i
-}
-
-// levels is what is used at t, at the edges.
-func (p *guesser) levels(g *guess, u *usage, t time.Duration) (little, much float64) {
-	for edge := range g.edges {
-		e := u.edge[edge]
-		p.roll(g, edge, &e, t)
-		level := e.level
-		if p.counts == "estimate" {
-			level += math.Floor(e.before*(1-float64(max(t, e.at)-e.at)/float64(g.window)) + 0.5)
-		} else if p.sliding && !p.refusedCount && e.without > 0 {
-			level = min(level, max(float64(u.high), e.without))
-		}
-		if edge == 0 {
-			little, much = level, level
-		} else {
-			little, much = min(little, level), max(much, level)
-		}
-	}
-	return little, much
-}
-
-// count counts a request that comes at t, but for the guesser's own list.
-func (p *guesser) count(g *guess, edge int, u *tally, t time.Duration) {
-	if p.roll(g, edge, u, t); p.counts == "fixed" && u.level == 0 {
-		u.at = t
-	}
-	u.level++
-}
-
-// learn takes in an answer, before whose request as many as more came, perhaps, of which nothing is heard.
-func (p *guesser) learn(g *guess, u *usage, e event, more int) {
-	little, much := p.levels(g, u, e.came)
-	if e.verdict.OK {
-		u.low = max(u.low, least(little))
-	} else {
-		u.high = min(u.high, most(much+float64(more)))
-	}
-	mine := 0.0
-	if e.verdict.OK || p.refusedCount {
-		for edge := range g.edges {
-			p.count(g, edge, &u.edge[edge], e.came)
-		}
-		if p.sliding {
-			mine = 1
-		}
-	}
-	if e.verdict.OK || p.class != classHint {
 		return
 	}
-	from, to := p.hinted(e)
-	little, _ = p.levels(g, u, to)
-	u.low = max(u.low, least(little+mine))
-	if from > e.came {
-		_, much = p.levels(g, u, from)
-		u.high = min(u.high, most(much+mine+float64(more)))
+	var sum float64
+	for s := leastWindow; s <= mostWindow; s++ {
+		sum += p.drawn[time.Duration(s)*time.Second][mostLimit]
 	}
-}
-
-// least is the least limit that admits one more than a level, and most the greatest that does not.
-func least(level float64) int { return int(math.Ceil(level + 1 - surely)) }
-
-func most(level float64) int {
-	if level == math.Floor(level) {
-		return int(level) // counted, or an empty bucket: there is nothing to round
+	for s := leastWindow; s <= mostWindow; s++ {
+		w := time.Duration(s) * time.Second
+		if p.told == "window" && w != p.window {
+			continue
+		}
+		g := guess{kind: k, window: w, weight: weight / sum}
+		if k.counts != "clock" && k.counts != "estimate" {
+			p.all = append(p.all, g)
+			continue
+		}
+		if k.counts == "clock" { // half of them begin with a minute, or what it is
+			g.weight /= 2
+			p.all = append(p.all, g)
+		}
+		const phases = 2
+		g.width, g.weight = 1.0/phases, g.weight/phases
+		for i := range phases {
+			g.phase = [2]time.Duration{time.Duration(i) * w / phases, time.Duration(i+1) * w / phases}
+			p.all = append(p.all, g)
+		}
 	}
-	return int(math.Ceil(level+1+surely)) - 1
-}
-
-// hinted is after which instant, and until which, a hint says that a request is admitted again.
-func (p *guesser) hinted(e event) (from, to time.Duration) {
-	switch p.speaks {
-	case "hint ms":
-		return e.hold - time.Millisecond, e.hold + time.Millisecond
-	case "hint floored":
-		return e.hold - 1, e.hold + time.Second
-	}
-	return e.hold - time.Second - 1, e.hold + 1
 }
 
 // hear implements hunter.
@@ -279,116 +139,130 @@ func (p *guesser) hear(e event) {
 	if len(p.flying) > 0 {
 		earliest = p.flying[0] + p.latency/4
 	}
-	p.counted = p.counted[:p.sure]
+	p.forget()
 	for len(p.recent) > 0 && p.recent[0].came <= earliest {
 		p.take(p.recent[0])
 		p.recent = p.recent[1:]
 	}
 }
 
+// forget leaves what counts for good.
+func (p *guesser) forget() {
+	for i := range p.counted {
+		l := &p.counted[i]
+		l.came, l.seen, l.landed = l.came[:l.sure], l.sure, math.MaxInt
+	}
+}
+
+// append has an answer count.
+func (p *guesser) append(e event) {
+	p.counted[1].came = append(p.counted[1].came, e.came)
+	if e.verdict.OK {
+		p.counted[0].came = append(p.counted[0].came, e.came)
+	}
+	p.see(e)
+}
+
 // take takes in an answer before whose request all have come that ever will.
 func (p *guesser) take(e event) {
-	p.history = append(p.history, e)
-	wrong := false
+	if !e.verdict.OK && !p.refused && p.told == "" {
+		p.double(0.25, func(k *kind) bool {
+			k.all = k.counts == "log" || k.counts == "cells" || k.counts == "estimate"
+			return k.all
+		})
+		if p.floors() {
+			p.double(0.5, func(k *kind) bool { k.floored = true; return true })
+		}
+	}
+	p.refused = p.refused || !e.verdict.OK
 	for i := range p.all {
-		p.learn(&p.all[i], &p.all[i].sure, e, 0)
-		wrong = wrong || !p.all[i].possible()
-	}
-	if p.sliding && (e.verdict.OK || p.refusedCount) {
-		p.counted = append(p.counted, e.came)
-		p.sure++
-	}
-	for range 4 {
-		left := slices.DeleteFunc(slices.Clone(p.all), func(g guess) bool { return !g.possible() })
-		if !wrong {
-			break
-		}
-		if len(left) == 0 { // the arithmetic is not fine enough: nothing is concluded
-			for i := range p.all {
-				p.all[i].sure.low, p.all[i].sure.high = p.limits(&p.all[i])
-			}
-			break
-		}
-		if p.all = left; len(left) >= guesses || !slices.ContainsFunc(left, func(g guess) bool { return g.width >= finest }) {
-			break
-		}
-		p.split()
-	}
-}
-
-// possible reports whether any limit is left.
-func (g *guess) possible() bool {
-	return g.sure.low <= g.sure.high && g.drawn[g.sure.high] > g.drawn[g.sure.low-1]
-}
-
-// split makes finer guesses.
-func (p *guesser) split() {
-	var parts []guess
-	into := min(max(2, 3*guesses/len(p.all)), 16)
-	for _, g := range p.all {
-		if g.width < finest {
-			parts = append(parts, g)
+		g := &p.all[i]
+		if !p.timely(g, e) {
+			g.sure.high = 0
 			continue
 		}
-		for part := range into {
-			h := g
-			for edge := range 2 {
-				at := float64(part+edge) / float64(into)
-				h.rate[edge] = g.rate[0] * math.Exp(at*g.width)
-				h.phase[edge] = g.phase[0] + time.Duration(at*float64(g.phase[1]-g.phase[0]))
+		p.pass(g, test{e.came, e.verdict.OK})
+		g.countIn(&g.sure, e)
+	}
+	p.append(e)
+	p.history = append(p.history, e)
+	wrong := !e.verdict.OK
+	for i := range p.all {
+		g := &p.all[i]
+		p.pass(g, p.hints(g.kind, e)...)
+		if g.sure.low <= g.sure.high && g.width > finest && (g.width < g.worked/2 || g.pointed && !g.sure.pointed()) {
+			p.work(g)
+		}
+		wrong = wrong || !g.possible()
+	}
+	for i := range p.counted {
+		p.counted[i].sure = len(p.counted[i].came)
+	}
+	if wrong {
+		p.refine()
+	}
+}
+
+// refine leaves out what is not possible, and splits what has much of the weight.
+func (p *guesser) refine() {
+	for range 8 {
+		left := slices.DeleteFunc(slices.Clone(p.all), func(g guess) bool { return !g.possible() })
+		if len(left) == 0 { // the arithmetic is not fine enough: nothing is concluded
+			for i := range p.all {
+				p.fresh(&p.all[i])
 			}
-			h.width, h.weight = g.width/float64(into), g.weight/float64(into)
-			p.fresh(&h)
-			for _, e := range p.history {
-				if p.learn(&h, &h.sure, e, 0); h.sure.low > h.sure.high {
-					break
-				}
+			return
+		}
+		var sum float64
+		for i := range left {
+			g := &left[i]
+			g.sure.mass, _ = g.mass(&g.sure, nil)
+			sum += g.sure.mass
+		}
+		p.all = nil
+		split := false
+		for _, g := range left {
+			into := min(int(g.sure.mass/sum*guesses)+1, 16)
+			if g.width < finest || into < 2 || len(left) > mostGuesses {
+				p.all = append(p.all, g)
+				continue
 			}
-			parts = append(parts, h)
+			split = true
+			for part := range into {
+				h := g
+				whole := g.left[1] - g.left[0]
+				h.left = [2]float64{g.left[0] + whole*float64(part)/float64(into), g.left[0] + whole*float64(part+1)/float64(into)}
+				h.width /= float64(into)
+				h.weight /= float64(into)
+				p.work(&h)
+				p.all = append(p.all, h)
+			}
+		}
+		if !split {
+			return
 		}
 	}
-	p.all = parts
 }
 
 // expect works out what all that was sent has used.
 func (p *guesser) expect() {
-	p.counted = p.counted[:p.sure]
-	for i := range p.all {
-		p.all[i].now = p.all[i].sure
-	}
-	for _, e := range p.recent {
-		more := 0
-		for more < len(p.flying) && p.flying[more]+p.latency/4 < e.came {
-			more++
-		}
-		for i := range p.all {
-			p.learn(&p.all[i], &p.all[i].now, e, more)
-		}
-		if p.sliding && (e.verdict.OK || p.refusedCount) {
-			p.counted = append(p.counted, e.came)
-		}
-	}
-	var sum float64
+	p.forget()
+	var all float64
 	for i := range p.all {
 		g := &p.all[i]
-		for edge := range g.now.edge {
-			e := &g.now.edge[edge]
-			if e.without = e.level; p.sliding {
-				e.without = float64(len(p.counted))
-			}
-		}
-		g.mean = math.Sqrt(g.rate[0] * g.rate[1])
-		if g.window > 0 {
-			g.mean = math.Sqrt(float64(g.now.low)*float64(g.now.high)) / g.window.Seconds()
-		}
-		g.now.mass = p.mass(g, g.now.high)
-		sum += g.now.mass
+		g.now = g.sure
+		g.now.mass, _ = g.mass(&g.now, nil)
+		all += g.now.mass
 	}
 	for i := range p.all {
-		if g := &p.all[i]; sum == 0 {
-			g.now.low, g.now.high = g.sure.low, g.sure.high
-			g.now.mass = p.mass(g, g.now.high)
-		}
+		p.all[i].asked = p.all[i].now.mass > all*hopeless
+	}
+	for n, e := range p.recent {
+		p.suppose(e, n == len(p.recent)-1)
+	}
+	p.weigh()
+	for i := range p.counted {
+		p.counted[i].landed = len(p.counted[i].came)
 	}
 	for i, sent := range p.flying {
 		if i == len(p.flying)-1 {
@@ -399,31 +273,74 @@ func (p *guesser) expect() {
 	p.expected = true
 }
 
-// mass is the weight of a guess with a limit of that at most.
-func (p *guesser) mass(g *guess, high int) float64 {
-	if high = min(high, g.now.high); high < g.now.low {
-		return 0
+// suppose takes in an answer before whose request others came, perhaps, of which nothing is heard. Of those
+// that were served the last one says nearly all.
+func (p *guesser) suppose(e event, last bool) {
+	more := 0
+	for more < len(p.flying) && p.flying[more]+p.latency/4 < e.came {
+		more++
 	}
-	return g.weight * (g.drawn[high] - g.drawn[g.now.low-1])
+	for i := range p.all {
+		g := &p.all[i]
+		if g.asked && (last || !e.verdict.OK) {
+			p.learn(g, &g.now, test{e.came, e.verdict.OK}, more)
+		}
+		g.countIn(&g.now, e)
+	}
+	p.append(e)
+	for i := range p.all {
+		g := &p.all[i]
+		if !g.asked {
+			continue
+		}
+		for _, t := range p.hints(g.kind, e) {
+			p.learn(g, &g.now, t, more)
+		}
+	}
+}
+
+// weigh gives guesses their weights. If none agrees with what is supposed, nothing is.
+func (p *guesser) weigh() {
+	var sum float64
+	for i := range p.all {
+		g := &p.all[i]
+		for edge := range g.now.edge {
+			g.now.edge[edge].without = g.now.edge[edge].level
+		}
+		if g.mean = math.Sqrt(g.rate[0] * g.rate[1]); g.window > 0 {
+			g.mean = math.Sqrt(float64(g.now.low)*float64(g.now.high)) / g.window.Seconds()
+		}
+		if g.now.mass = 0; g.asked {
+			g.now.mass, _ = g.mass(&g.now, nil)
+		}
+		sum += g.now.mass
+	}
+	for i := range p.all {
+		if g := &p.all[i]; sum == 0 {
+			g.now.limits, g.now.points = g.sure.limits, g.sure.points
+			g.now.mass, _ = g.mass(&g.now, nil)
+		}
+	}
 }
 
 // fly counts a request that is in flight.
 func (p *guesser) fly(sent time.Duration) {
 	came := sent + p.latency/2
-	if p.sliding {
-		if n := len(p.counted); n > 0 {
-			came = max(came, p.counted[n-1])
+	for i := range p.counted {
+		l := &p.counted[i]
+		at := came
+		if n := len(l.came); n > 0 {
+			at = max(at, l.came[n-1])
 		}
-		p.counted = append(p.counted, came)
-		return
+		l.came = append(l.came, at)
+		l.seen++
 	}
 	for i := range p.all {
 		g := &p.all[i]
-		for edge := range g.edges {
+		for edge := range g.now.edge {
 			e := &g.now.edge[edge]
-			p.roll(g, edge, e, came)
-			if e.level+1 <= max(float64(g.now.high), e.without) || p.refusedCount {
-				p.count(g, edge, e, came)
+			if g.roll(edge, e, came); e.level+1 <= max(float64(g.now.high), e.without) {
+				g.count(edge, e, came)
 			}
 		}
 	}
@@ -436,12 +353,10 @@ func (p *guesser) risk(t time.Duration) (risk, idle float64) {
 	var sum, refused float64
 	for i := range p.all {
 		g := &p.all[i]
-		all := g.now.mass
-		if all == 0 {
+		if g.now.mass == 0 {
 			continue
 		}
-		little, much := p.levels(g, &g.now, came)
-		no := (p.mass(g, most(little)) + p.mass(g, most(much))) / 2
+		all, no := g.mass(&g.now, func(way float64) float64 { return p.level(g, &g.now, way, came) })
 		sum += all
 		refused += no
 		idle += (all - no) * g.mean
