@@ -233,15 +233,16 @@ func (r *wordReader) values(key string, words []string) []string {
 // cutWord cuts a text after its first word. What is in quotes is part of one, and "39 / 40" is one.
 func cutWord(s string) (word, rest string) {
 	quoted, numeric := false, s != "" && value.IsDigit(s[0])
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == '"':
 			quoted = !quoted
 		case (s[i] == ' ' || s[i] == '\t') && !quoted:
 			rest = strings.TrimLeft(s[i:], " \t")
-			if !numeric || !strings.HasSuffix(strings.TrimRight(s[:i], " \t"), "/") && !strings.HasPrefix(rest, "/") {
+			if !numeric || s[i-1] != '/' && !strings.HasPrefix(rest, "/") {
 				return s[:i], rest
 			}
+			i = len(s) - len(rest) - 1 // all blanks at once: a server may send thousands
 		}
 	}
 	return s, ""
