@@ -175,7 +175,7 @@ func TestShareOneStockFarAway(t *testing.T) {
 		least, most float64 // used, refused
 	}{
 		{"three, two fifths of it", 100, 10, 3, 0.98, 3}, // 0.99 to 1, and 0.5 to 2, in 150 runs
-		{"ten, a quarter of it", 125, 20, 10, 0.96, 8}, // 0.98 to 1, and 1 to 5, in 100 runs: it depends on who goes first
+		{"ten, a quarter of it", 125, 20, 10, 0.96, 8},   // 0.98 to 1, and 1 to 5, in 100 runs: it depends on who goes first
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sharers := slices.Repeat([]sharer{{callers: 8}}, test.sharers)
