@@ -274,7 +274,7 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.Hold != nil && !adaptive.UsedUp(a.Statements, nil) && learner.entry.node.Named {
+	if a.Refused && a.Hold != nil && !adaptive.UsedUp(a.Statements) && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: a.Hold.For}}, luck)
@@ -312,7 +312,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	case a.Counter == "" || t.Split():
 		return g.counterFor(whole, t, r, a)
 	}
-	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, adaptive.UsedUp(a.Statements, nil))
+	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, adaptive.UsedUp(a.Statements))
 	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {
@@ -425,7 +425,7 @@ func (l *Limiter) quietAbove() bool {
 // time, or less than what the grant has claimed.
 func (a *Answer) usedUp(g *right) bool {
 	claimed := g.extra.Of(g.ticket.N).Demand
-	return adaptive.UsedUp(a.Statements, &claimed) || concurrency.UsedUp(&a.Concurrency)
+	return adaptive.UsedUp(a.Statements) || g.l.server.Short(a.Statements, &claimed) || concurrency.UsedUp(&a.Concurrency)
 }
 
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that

@@ -42,7 +42,7 @@ func TestDearRequestsKeepTheirPlace(t *testing.T) {
 			s.Learn(now, &tk, Kind{}, &Answer{Refused: true, Statements: said, Cost: &claim})
 			again = s.RefusedAgain(&tk)
 		}
-		if usedUp, paced := UsedUp(said, &claim), !s.pace.Fresh(); usedUp != test.usedUp || again != test.again || paced != test.paced {
+		if usedUp, paced := UsedUp(said) || s.Short(said, &claim), !s.pace.Fresh(); usedUp != test.usedUp || again != test.again || paced != test.paced {
 			t.Errorf("%+v: used up %v, refused again %v, counted for a pace %v", test, usedUp, again, paced)
 		}
 	}

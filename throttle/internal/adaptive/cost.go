@@ -134,6 +134,27 @@ func (w *window) tooDear(o *outcome, kind *Kind) bool {
 	return o.remaining < o.n
 }
 
+// noteDear takes in whether a request was refused that costs more than what remains. What is learned of a price
+// may be wrong, and says nothing of a dearth.
+func (w *window) noteDear(o *outcome, kind *Kind, a *Answer) {
+	switch {
+	case !o.refused && !a.Lost:
+		w.dearth.serve(o.n)
+		return
+	case !w.tooDear(o, kind):
+		return
+	}
+	if !o.unpriced {
+		w.dearth.refuse(o)
+	}
+	if w.dearth.over { // looks for as much have not shown that nothing is back
+		w.look.forget()
+		w.seek, w.vainLooks, o.look = seek{}, 0, false
+	}
+	a.dear = true
+	a.inTime = a.inTime || o.n > 1 && (o.limit == 0 || o.n <= o.limit) && !w.dearth.over
+}
+
 func isSaid(d *limit.Demand, unit string) bool {
 	if len(d.Costs) == 0 {
 		return false
@@ -151,11 +172,14 @@ type unitCost struct {
 
 // need returns how much of a window must remain, beside what is in flight, so that d may go. That is what d
 // costs; where the cost is learned, it is so much more that d rarely costs more.
-func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
-	if w.unit == "" {
-		return d.N
+func (s *Server) need(w *window, d *limit.Demand, kind *Kind) (n int) {
+	if n = d.N; w.unit != "" {
+		n = s.needIn(w, d, kind)
 	}
-	return s.needIn(w, d, kind)
+	if w.dearth.over { // nobody waits behind it
+		n = min(n, max(w.remaining, 1))
+	}
+	return n
 }
 
 // needIn is need in a unit other than requests.

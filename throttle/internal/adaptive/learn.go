@@ -54,7 +54,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 // explanation: one that says that nothing remains, and no more when it does, may be a refusal.
 func (s *Server) mayBeOver(a *Answer) bool {
 	if a.MayRefuse {
-		return UsedUp(a.Statements, nil)
+		return UsedUp(a.Statements)
 	}
 	return s.overload.Heeds()
 }
@@ -149,15 +149,17 @@ func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (expla
 	return explains
 }
 
-// UsedUp reports whether one of the statements says that nothing remains of a limit; or less than what was
-// claimed, if that is not nil, and no more than the limit.
-func UsedUp(statements []quota.Statement, claimed *limit.Demand) bool {
+// UsedUp reports whether one of the statements says that nothing remains of a limit.
+func UsedUp(statements []quota.Statement) bool {
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
+}
+
+// Short reports whether one of the statements says that less remains of a limit than was claimed, and as much
+// may remain later: see dearth.
+func (s *Server) Short(statements []quota.Statement, claimed *limit.Demand) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
-		if st.Remaining <= 0 || claimed == nil {
-			return st.Remaining <= 0
-		}
-		n := costIn(claimed, canonical(st.Unit))
-		return bounded(st.Remaining) < n && (st.Limit <= 0 || n <= bounded(st.Limit))
+		n, w := costIn(claimed, canonical(st.Unit)), s.find(nameOf(&st))
+		return bounded(st.Remaining) < n && (st.Limit <= 0 || n <= bounded(st.Limit)) && (w == nil || !w.dearth.over)
 	})
 }
 
@@ -278,5 +280,5 @@ func (s *Server) ServedBelow() {
 // MayRefuse reports whether a failure (Answer.MayRefuse) with these statements is taken for a refusal, on trial
 // or since a trial showed it (see overload): while a limit is stated, only one that says that nothing remains.
 func (s *Server) MayRefuse(statements []quota.Statement) bool {
-	return s.overload.Belief() != overload.MeanFailure && (len(s.windows) == 0 || UsedUp(statements, nil))
+	return s.overload.Belief() != overload.MeanFailure && (len(s.windows) == 0 || UsedUp(statements))
 }

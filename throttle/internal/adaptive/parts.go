@@ -20,6 +20,7 @@ type parts struct {
 	seen      spanSeen     // what was seen of the span
 	price     *price       // what requests cost that do not say it; nil if all said it
 	last      latest       // request that went
+	dearth    dearth       // what costs more than what remains
 	spread    limit.Spread // over the time to the reset
 	renewal   renewal
 	overtaken overtaken
@@ -42,6 +43,7 @@ func (p *parts) forget(o *outcome, before int) (looked bool) {
 	// behind, dropped, price, last, spread, overlap: have nothing of the limit's number, or are told by each
 	// answer.
 	// reset, seen: the statement says which reset it is of.
+	// dearth: ends with a request that is served.
 	// refill: heeds otherLimit itself.
 	// others: count only what was used since a limit of the same number was found, see used.
 	// ending: counts by resets.
@@ -61,6 +63,7 @@ func (p *parts) misread() {
 	// millis: has found that out.
 	// behind, dropped, price, others, ending: have nothing of how far away a reset is.
 	// last, spread: are told by each answer.
+	// dearth: has nothing of resets.
 	// seek, sought: are of resets that are not stated.
 	// overlap: hears of another reset.
 	// kept: is over with the first answer.
@@ -73,7 +76,7 @@ func (p *parts) misread() {
 // hear.
 func (p *parts) unshare() {
 	// look, millis, behind, dropped, reset, seen, last, spread, renewal, overtaken, refill: are values.
-	// others, ending, seek, contradictions: are values, too.
+	// others, ending, seek, contradictions, dearth: are values, too.
 	// kept: is only read.
 	p.price, p.sought = p.price.clone(), slices.Clone(p.sought)
 	p.overlap.users, p.overlap.comparisons = nil, nil
@@ -87,6 +90,7 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 	// millis, behind, dropped, seen, price, last, refill, ending, kept: the other's are lost, and learned
 	// again.
 	// contradictions: were about each counter by itself.
+	// dearth: the refusals of the other are forgotten.
 	// overlap: see Server.merge.
 	p.others.join(&other.others, remaining, inFlight)
 }
@@ -96,6 +100,7 @@ func (p *parts) join(other *parts, remaining, inFlight int) {
 func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 	// dropped, seen, last, spread, renewal, overtaken, others, ending, overlap, kept, contradictions: are about
 	// now.
+	// dearth: is about now.
 	// sought: a run begins with what seek has found of the limit that is stated now.
 	p.look.habits(&h)
 	h.Floors, h.Millis = p.reset.roundsDown, p.millis.found
@@ -111,6 +116,7 @@ func (p *parts) habits(heardAt monotime.Time) (h Habits) {
 // whether resets are in another unit than before, so that nothing is known of the reset.
 func (p *parts) adopt(m *WindowMemory, own Habits, unit string) (another bool) {
 	// dropped, seen, last, spread, renewal, others, ending, sought, overlap, contradictions: have no habits.
+	// dearth: has none, either.
 	// seek: see kept.
 	h := &m.Habits
 	if another = h.Millis && p.millis.believe(); another {
@@ -140,5 +146,5 @@ func (p *parts) steady() bool {
 	// between.
 	// overtaken: learns of looks.
 	// millis, dropped, contradictions: learn with an answer in between.
-	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady()
+	return p.look.steady() && p.behind.steady() && p.refill.steady() && p.overlap.steady() && p.dearth.n == 0
 }

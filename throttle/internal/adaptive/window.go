@@ -53,9 +53,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	o.limit = w.limit() // what has changed it was told before
 	w.hearOf(&o, t, st, answer)
 	w.learnPrice(&o, t, kind, a)
-	if w.tooDear(&o, &kind) {
-		a.dear, a.inTime = true, a.inTime || o.n > 1 && (o.limit == 0 || o.n <= o.limit)
-	}
+	w.noteDear(&o, &kind, a)
 	w.seeNext(&o, a.Instances)
 	if o.change == earlierReset || o.newest && o.rises() {
 		w.contradictions.note(answer)
