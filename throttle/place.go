@@ -61,21 +61,24 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 //     the rank of the eighth, as those do that have let others pass; or, if it waits out of line, those that
 //     come meanwhile. Else it would be refused again with nothing served in between, which tells nothing.
 //
+// It does not fall behind claims of Normal priority that come after the hold, whatever priority the eighth has.
+//
 // If another claim is to go at once, that one is chosen now.
 func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
 	if alone > 0 && l.server.TriesAnother() {
 		l.letAnotherAhead()
 	}
+	last := max(l.hold.Until(), now) + monotime.Time(l.line.Len())
 	switch {
 	case alone == 0 && l.server.RefusedAgain(t):
-		return max(l.hold.Until(), now) + monotime.Time(l.line.Len())
+		return last
 	case !l.server.OthersFirst():
 		return 0
 	case alone > 0:
 		return now.Add(alone)
 	}
 	if w, ok := l.line.Nth(8); ok { // as many show whether a server serves others, and go within four round trips of a slow start
-		return w.rank + 1
+		return min(w.rank+1, last)
 	}
 	return 0
 }

@@ -286,22 +286,7 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 func TestARefusedClaimFallsBehindThoseOfOneRank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter, Quotas: quotas(t, "1 in flight")}
-		bad := grant(t, l, Claim{})
-		for range 2 {
-			bad.Answered(Answer{Refused: true})
-			g, err := l.Acquire(t.Context(), Claim{After: bad})
-			if err != nil {
-				t.Fatal(err)
-			}
-			bad = g
-		}
-		bad.Answered(Answer{Refused: true})
-		first, err := l.Acquire(t.Context(), Claim{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		first.Answered(Answer{})
-
+		othersFirst(t, l)
 		refused := grant(t, l, Claim{})
 		var line []*Waiter
 		for range 10 {
@@ -328,6 +313,76 @@ func TestARefusedClaimFallsBehindThoseOfOneRank(t *testing.T) {
 			t.Errorf("the claims went as %v, want %v: the last is the one that was refused", went, want)
 		}
 	})
+}
+
+// TestARefusedClaimFallsBehindNoneThatComeLater: where claims that went first again were refused again, a claim
+// that is refused goes before the claims of its priority that are made after the hold,
+// also if the eighth of the line is of a lower one.
+func TestARefusedClaimFallsBehindNoneThatComeLater(t *testing.T) {
+	for name, aging := range map[string]time.Duration{"aging": 0, "no aging": -1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{SlowStart: true, Rand: noJitter, Aging: aging, Quotas: quotas(t, "1 in flight")}
+				othersFirst(t, l)
+				refused := grant(t, l, Claim{})
+				for range 10 {
+					_, w := join(t, l, Claim{Priority: Background})
+					go func() {
+						if g, err := w.Wait(t.Context()); err == nil {
+							time.Sleep(time.Second)
+							g.Answered(Answer{})
+						}
+					}()
+				}
+				o := refused.Answered(Answer{Refused: true})
+				_, again := join(t, l, Claim{After: refused})
+				time.Sleep(o.Held + time.Millisecond)
+				passed := 0
+				var all sync.WaitGroup
+				for range 20 {
+					_, w := join(t, l, Claim{})
+					all.Go(func() {
+						g, err := w.Wait(t.Context())
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						passed++ // one is in flight
+						g.Answered(Answer{})
+					})
+				}
+				g, err := again.Wait(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if passed > 0 {
+					t.Errorf("%d claims went before one that was refused, and were made after the hold, want none", passed)
+				}
+				g.Answered(Answer{})
+				all.Wait()
+			})
+		})
+	}
+}
+
+// othersFirst has claims of l that go first again be refused again, and one be served that came later.
+func othersFirst(t *testing.T, l *Limiter) {
+	t.Helper()
+	bad := grant(t, l, Claim{})
+	for range 2 {
+		bad.Answered(Answer{Refused: true})
+		g, err := l.Acquire(t.Context(), Claim{After: bad})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad = g
+	}
+	bad.Answered(Answer{Refused: true})
+	first, err := l.Acquire(t.Context(), Claim{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Answered(Answer{})
 }
 
 // TestUnheldBackoff: where nothing that a server says holds the bucket, a refusal that was told by something in
