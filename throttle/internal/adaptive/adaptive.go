@@ -35,8 +35,8 @@
 //     dropped.go: is the limit stated no more?
 //   - reset.go: when all is back. skew.go: by whose clock. span.go: how long windows last.
 //   - package concurrency: how many requests may be under way at a time, if the server states that.
-//   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it. dearth.go: if it is too
-//     much.
+//   - cost.go: what requests cost, and what is in flight. price.go: if they do not say it.
+//     dearth.go: if one costs more than ever remains.
 //     streaming.go: when is it charged, if answers stream?
 //   - renewal.go: does each refused request begin the window anew? overtaken.go: do others use it up before our
 //     look?
