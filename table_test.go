@@ -66,7 +66,7 @@ func TestTableValidate(t *testing.T) {
 		{
 			table: Table{"A.example/": {{N: -1}}, "": nil, "a.example": nil, "GET  a.example/{x": nil, "a.example/{x}/b": nil, "a.example/a/{y}": nil},
 			want: []string{
-				p + `[""]: want a pattern of http.ServeMux: http: invalid pattern`,
+				p + `[""]: want a pattern: "api.example.com/" is a host, and "/" each that is not named`,
 				p + `["A.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
 				p + `["A.example/"]: want the host in lower case: "a.example"`,
 				p + `["GET  a.example/{x"]: want a pattern of http.ServeMux: parsing "GET  a.example/{x": at offset 15: bad wildcard segment (must end with '}')`,

@@ -40,6 +40,8 @@ func Split(pattern string) (method, host, path string) {
 func Check(pattern string) error {
 	method, host, p := Split(pattern)
 	switch alone := strings.TrimSpace(pattern); {
+	case alone == "":
+		return errors.New(`want a pattern: "api.example.com/" is a host, and "/" each that is not named`)
 	case slices.Contains(methods, alone):
 		return fmt.Errorf("want a path after the method, such as %q", alone+" /")
 	case strings.Contains(pattern, "://"):
@@ -105,15 +107,18 @@ var methods = []string{
 	http.MethodTrace,
 }
 
-// eachMethod returns what is meant by a pattern with several methods, "GET|POST /": a pattern for each, quoted.
+// eachMethod returns what is meant by a pattern with several methods, "GET|POST /" or "GET POST /": a pattern
+// for each, quoted.
 func eachMethod(pattern string) (patterns []string) {
 	head, p, _ := strings.Cut(pattern, "/")
 	words := strings.FieldsFunc(head, func(c rune) bool { return strings.ContainsRune("|, \t", c) })
 	isMethod := func(word string) bool { return slices.Contains(methods, strings.ToUpper(word)) }
-	if !strings.ContainsAny(head, "|,") || !slices.ContainsFunc(words, isMethod) {
+	_, host, _ := Split(pattern)
+	blanks := len(words) > 1 && isMethod(words[0]) && isMethod(words[1]) && strings.ContainsAny(host, " \t") // "GET get/" has a host
+	if !blanks && (!strings.ContainsAny(head, "|,") || !slices.ContainsFunc(words, isMethod)) {
 		return nil
 	}
-	host := ""
+	host = ""
 	if last := len(words) - 1; !isMethod(words[last]) {
 		host, words = words[last], words[:last]
 	}

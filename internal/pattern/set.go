@@ -44,7 +44,7 @@ func New[T any](values map[string]T) (s *Set[T], mistakes map[string]error) {
 		err := Check(pattern)
 		_, host, _ := Split(withoutBrackets(pattern))
 		_, alone := HostOnly(pattern)
-		if accepted := alone && atHost[host] == 1 && pattern != "" && !strings.Contains(host, "{"); err == nil && !accepted {
+		if accepted := alone && atHost[host] == 1 && !strings.Contains(host, "{"); err == nil && !accepted {
 			if muxes[host] == nil {
 				muxes[host] = http.NewServeMux()
 			}

@@ -15,7 +15,7 @@ func TestNew(t *testing.T) {
 	})
 	for pattern, want := range map[string]string{
 		"a.example/{x}/b":  `conflicts with pattern "a.example/a/{y}"`,
-		"":                 "want a pattern of http.ServeMux: http: invalid pattern",
+		"":                 `want a pattern: "api.example.com/" is a host, and "/" each that is not named`,
 		"A.example/":       "want the host in lower case",
 		"a.example":        "want a path after the host",
 		"GET a.example/{x": "bad wildcard segment",
