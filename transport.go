@@ -181,11 +181,11 @@ type Transport struct {
 	// further away, because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it:
 	// requests fail at once with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned.
 	// Zero means two minutes, whatever MaxWait is, so that requests wait for limits per minute, the most common
-	// ones. With Forever, a server that does nothing but refuse is asked until MaxWait, Retry.MaxElapsed or the
-	// context ends that. If negative, it is zero: requests wait only for other requests, and for answers. (A
-	// throttle.Limiter has no such bound unless it is set: its caller knows the quotas, and passes a context. A
-	// Transport has one, since a server may hold it for as long as the server likes, and many requests have no
-	// deadline.)
+	// ones. With Forever, a server that does nothing but refuse is asked until MaxWait, Retry.MaxElapsed,
+	// Retry.MaxRefusals if it is set, or the context ends that. If negative, it is zero: requests wait only for
+	// other requests, and for answers. (A throttle.Limiter has no such bound unless it is set: its caller knows
+	// the quotas, and passes a context. A Transport has one, since a server may hold it for as long as the
+	// server likes, and many requests have no deadline.)
 	//
 	// If the reset of a limit is further away than MaxStandstill, or than a MaxWait that is set, the last fifth
 	// of the limit is spread over the time to the reset, unless MaxStandstill or MaxWait is negative; see
