@@ -16,7 +16,8 @@ import (
 // granted, which an [*Error] may prevent, as for Acquire: then the next Read tries again, and nothing is lost.
 // Readers and Writers of a Limiter have their turns, piece by piece. What buffers below R hold comes as fast as
 // before. Each piece counts as a request, too, and a quota of requests delays it: give Readers a Limiter for
-// bytes alone. Without R or Limiter, each Read returns an error that is ErrInvalid.
+// bytes alone. Without R or Limiter, each Read returns an error that is ErrInvalid. If R returns a number that
+// cannot be, negative or more than was asked for, Read returns an error in place of it.
 type Reader struct {
 	R       io.Reader       // must not be nil
 	Limiter *Limiter        // must not be nil. Without a quota in bytes, it delays pieces by its other quotas alone.

@@ -36,8 +36,12 @@ func (r *Reader) Read(source io.Reader, p []byte, payer Payer, wrong error) (n i
 		return 0, wrong
 	}
 	if r.left == nil {
-		if n, err = source.Read(p[:min(len(p), payer.Most())]); n <= 0 {
-			return n, err
+		room := min(len(p), payer.Most())
+		switch n, err = source.Read(p[:room]); {
+		case n < 0 || n > room: // nobody knows what it has read, if anything
+			return 0, fmt.Errorf("throttle: %T has read %d bytes, where there is room for %d", source, n, room)
+		case n == 0:
+			return 0, err
 		}
 		paid, payErr := pay(payer, n)
 		if paid < n { // or pieces have become smaller

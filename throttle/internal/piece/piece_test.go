@@ -94,3 +94,32 @@ func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 type writeFunc func([]byte) (int, error)
 
 func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
+
+// A source that returns a number of bytes that cannot be: neither that nor a panic goes to the caller, and
+// nothing is paid for.
+func TestReadImpossible(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		err  error
+		want string
+	}{
+		{n: -1, want: "throttle: piece.readFunc has read -1 bytes, where there is room for 3"},
+		{n: -1, err: io.EOF, want: "throttle: piece.readFunc has read -1 bytes, where there is room for 3"},
+		{n: 4, want: "throttle: piece.readFunc has read 4 bytes, where there is room for 3"},
+		{n: 6, err: io.EOF, want: "throttle: piece.readFunc has read 6 bytes, where there is room for 3"},
+	} {
+		var reader Reader
+		from := &three{}
+		n, err := reader.Read(readFunc(func([]byte) (int, error) { return tt.n, tt.err }), make([]byte, 5), from, nil)
+		if n != 0 || err == nil || err.Error() != tt.want || from.paid != 0 {
+			t.Errorf("Read of a source that returns %d and %v = %d, %v, and paid for %d", tt.n, tt.err, n, err, from.paid)
+		}
+	}
+}
+
+// three pays for pieces of three bytes.
+type three struct{ paid int }
+
+func (*three) Most() int         { return 3 }
+func (p *three) Pay(n int) error { p.paid += n; return nil }
+func (*three) Flown(int)         {}
