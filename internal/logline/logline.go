@@ -321,7 +321,8 @@ func refused(err error) []slog.Attr {
 	if e.Wait > 0 {
 		attrs = append(attrs, slog.Duration("could_go_in", e.Wait))
 	}
-	if e.Wait > 0 || e.Cause == throttle.CauseInFlight { // of which nobody knows when it ends
+	late := e.Wait > 0 || e.Cause == throttle.CauseInFlight // of which nobody knows when it ends
+	if late && !errors.Is(e.Err, throttle.ErrCanceled) {    // which no advice would have helped
 		attrs = append(attrs, text("advice", Advice(e.Cause, e.Quota)))
 	}
 	return attrs

@@ -63,6 +63,20 @@ func TestAdviceWhereARequestIsNotSentAgain(t *testing.T) {
 	}
 }
 
+// A caller who has canceled the request is not told to raise a quota.
+func TestNoAdviceToWhoCanceled(t *testing.T) {
+	var b bytes.Buffer
+	err := fmt.Errorf("pacer: %w", &throttle.Error{Cause: throttle.CausePace, Quota: "1/s", Wait: time.Minute, Err: throttle.ErrCanceled})
+	newLog(&b).NotSent(request(t, "a"), err, 0, nil)
+	newLog(&b).GaveUp(request(t, "a"), End{Reason: "canceled", Attempts: 1, Status: 503, Because: err})
+	want := `level=INFO msg="pacer: request not sent" method=GET bucket=a why=canceled refused_for=pace refused_by=1/s could_go_in=1m0s
+level=INFO msg="pacer: request not sent again" method=GET bucket=a reason=canceled attempts=1 status=503 why=canceled refused_for=pace refused_by=1/s could_go_in=1m0s
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
 // What a request waited for in several buckets of one label is told once, the longest first.
 func TestCausesOfOneLabelAreOne(t *testing.T) {
 	var b bytes.Buffer

@@ -271,7 +271,7 @@ func TestTraceOfGivingUp(t *testing.T) {
 		}{
 			{
 				4 * time.Second, "gave up: canceled after 3s, backed off for 1s 3s pace of a.example",
-				`why=canceled refused_for=pace refused_by="1/10s even" could_go_in=6s advice="a configured quota: raise it if the provider allows more" backoff=1s wait=3s cause=pace quota="1/10s even"`,
+				`why=canceled refused_for=pace refused_by="1/10s even" could_go_in=6s backoff=1s wait=3s cause=pace quota="1/10s even"`,
 				`"wait":4000,"for":[{"for":3000,"cause":"pace","quota":"1/10s even"},{"for":1000,"cause":"backoff"}]`,
 			},
 			{
