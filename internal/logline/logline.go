@@ -323,7 +323,11 @@ func refused(err error) []slog.Attr {
 	}
 	late := e.Wait > 0 || e.Cause == throttle.CauseInFlight // of which nobody knows when it ends
 	if late && !errors.Is(e.Err, throttle.ErrCanceled) {    // which no advice would have helped
-		attrs = append(attrs, text("advice", Advice(e.Cause, e.Quota)))
+		advice := Advice(e.Cause, e.Quota)
+		if errors.Is(e.Err, throttle.ErrStandstill) {
+			advice += "; a larger MaxStandstill has requests wait"
+		}
+		attrs = append(attrs, text("advice", advice))
 	}
 	return attrs
 }

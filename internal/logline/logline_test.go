@@ -146,7 +146,7 @@ level=WARN msg="pacer: request refused by the server" method=GET bucket=a status
 ` + window + ` left_out=3
 level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff status=503 advice="the attempt before failed: see Retry"
 level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff status=429 advice="this request alone was refused, and not others: see docs/learning.md"
-level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more"
+level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more; a larger MaxStandstill has requests wait"
 level=WARN msg="pacer: request not sent again" method=GET bucket=d reason=deadline attempts=1 error=EOF why="wait past the deadline" ` +
 			`backoff=1s wait=3s cause=window_used_up quota=core%0A causes="2s window used up \"core%0A\" of a; 1s slow start of b"
 level=INFO msg="pacer: request not sent again" method=GET bucket=e reason=canceled attempts=1 error=EOF why="context canceled" backoff=1s
