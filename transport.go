@@ -374,7 +374,7 @@ func (t *Transport) init() {
 	if degrade && t.Fallback == nil {
 		bad("Fallback is nil, want a function that answers in ModeDegrade")
 	}
-	if err := t.Learn.Headers.Validate(); err != nil {
+	for _, err := range fields.Each(t.Learn.Headers.Validate()) {
 		bad("Learn.Headers: %w", err)
 	}
 	if len(t.Modes) > 0 {

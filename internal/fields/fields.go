@@ -33,6 +33,19 @@ type invalid struct{ error }
 // Unwrap returns the error itself, and ErrInvalid.
 func (e *invalid) Unwrap() []error { return []error{e.error, ErrInvalid} }
 
+// Each returns the errors that errors.Join has joined in err, or err alone if it has joined none; nothing if
+// err is nil.
+func Each(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case ok:
+		return joined.Unwrap()
+	case err != nil:
+		return []error{err}
+	}
+	return nil
+}
+
 // BareNumbers returns a sentence for each exported field of a struct, or of one to which config points, and of
 // structs in it, that is a duration above zero and below least: a number without a unit is in nanoseconds.
 func BareNumbers(config any, least time.Duration) []string {

@@ -115,3 +115,15 @@ func TestOneOfAndShare(t *testing.T) {
 		t.Errorf("what is fine is answered with %q", got)
 	}
 }
+
+func TestEach(t *testing.T) {
+	a, b := errors.New("a"), fmt.Errorf("b: %w", errors.Join(io.EOF, io.ErrUnexpectedEOF))
+	for _, want := range [][]error{nil, {a, b}} {
+		if got := Each(errors.Join(want...)); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	if got := Each(b); !slices.Equal(got, []error{b}) {
+		t.Errorf("of an error that joins none: %v", got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -97,3 +98,16 @@ func TestNotInvalid(t *testing.T) {
 
 // twoAtOnce is a cost that a quota of one never grants.
 func twoAtOnce(*http.Request) quota.Costs { return quota.Costs{quota.Requests: 2} }
+
+// Each mistake of a Reader says in which field of the Transport that is.
+func TestMistakesOfLearnHeaders(t *testing.T) {
+	err := (&pacer.Transport{Learn: pacer.Learn{Headers: &headers.Reader{
+		Dialects: []headers.Dialect{{Limit: "A Limit"}, {Limit: "B-Limit", Remaining: "B-Limit"}}, Ignore: []string{"a:b"},
+	}}}).Validate()
+	want := `pacer: Learn.Headers: headers: Dialects[0].Limit: "A Limit" is no name of a header: ' ' is not allowed in it
+pacer: Learn.Headers: headers: Dialects[1].Remaining: B-Limit is Dialects[1].Limit already
+pacer: Learn.Headers: headers: Ignore[0]: "a:b" is no name of a header: ':' is not allowed in it`
+	if err == nil || err.Error() != want || !errors.Is(err, throttle.ErrInvalid) {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
