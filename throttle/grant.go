@@ -136,7 +136,9 @@ func (inner) Keep(g *Grant) *Grant {
 func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 
 // Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves
-// up. After Answered or Done, Cancel does nothing.
+// up. A quota that warms up counts what comes back at the price of later tokens, if its debt was paid meanwhile
+// and others were charged: see [github.com/gopacer/pacer/warmup.Ramp.Return]. After Answered or Done, Cancel
+// does nothing.
 func (g *Grant) Cancel() {
 	if g = g.current(); g.state.CompareAndSwap(underWay, canceled) {
 		g.l.alter(g.giveBack)
