@@ -75,8 +75,10 @@ type Wait struct {
 // wait ([CauseSlowStart], [CauseInFlight]), Wait is zero and At the present, since the answer may come any
 // moment: a caller that sleeps for Wait and tries again needs a least pause of its own.
 //
-// errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
-// also finds the context's error and its cause, and Timeout reports whether that was a deadline.
+// errors.Is finds the sentinel in Err. If the context ended the wait, errors.Is also finds the context's error
+// and its cause. If the wait would outlast the deadline of the context (ErrDeadline), errors.Is also finds
+// context.DeadlineExceeded, and no cause: a context has none before it ends. In both cases, Timeout reports
+// whether it is a deadline.
 type Error struct {
 	Bucket string        // name of the Limiter that delayed the claim
 	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
@@ -87,7 +89,7 @@ type Error struct {
 	Unit   string        // of Cost: for ErrTooLarge that of the quota, for ErrUnit as it was claimed; empty for requests, in which all others are
 	Err    error         // ErrWouldWait, ErrMaxWait, …
 
-	ctxErr, cause error  // Err and Cause of the context that ended, or would have ended, the wait
+	ctxErr, cause error  // Err of the context that ended, or would have ended, the wait; and its Cause, which it has when it has ended
 	detail        string // what the text says after that of Err
 
 	tooMuch string // what was claimed, if that is above what goes at once, of ErrTooLarge or in an outage of the Store; how much that is, and what to do

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func TestErrorsOfContexts(t *testing.T) {
 		},
 		{
 			"a deadline", func(parent context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(parent, time.Minute)
+				return context.WithTimeoutCause(parent, time.Minute, why) // which nobody can ask for before it ends
 			},
 			[]error{ErrDeadline, context.DeadlineExceeded},
 			true, true,
@@ -81,6 +82,9 @@ func TestErrorsOfContexts(t *testing.T) {
 					if !errors.Is(err, is) {
 						t.Errorf("%v is not %v", err, is)
 					}
+				}
+				if errors.Is(err, why) != slices.Contains(test.is, why) {
+					t.Errorf("%v is %v", err, why)
 				}
 				var e *Error
 				if !errors.As(err, &e) || e.Timeout() != test.timeout || e.Error() != test.text {
