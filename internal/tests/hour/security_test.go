@@ -1,10 +1,13 @@
 package hour
 
 import (
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +48,47 @@ func TestSecurityPage(t *testing.T) {
 	for name := range tests {
 		if strings.HasPrefix(name, "Fuzz") && !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("%s is not named", name)
+		}
+	}
+}
+
+// TestSecurityImports: which packages that users import use "unsafe", regular expressions, cgo, or start
+// programs, is what docs/security.md says.
+func TestSecurityImports(t *testing.T) {
+	want := map[string][]string{ // by what is imported
+		"unsafe": {"filequota", "internal/habit", "throttle/internal/monotime"},
+		"regexp": {"pacerdebug"},
+	}
+	got := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
+		if d.IsDir() && slices.Contains([]string{"bench", "cmd", "docs", "examples", "interop", "server", "soak", "tests"}, d.Name()) {
+			return fs.SkipDir // no user imports that
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			what, in := strings.Trim(spec.Path.Value, `"`), filepath.ToSlash(filepath.Dir(name))
+			if slices.Contains([]string{"unsafe", "regexp", "C", "os/exec"}, what) && !slices.Contains(got[what], in) {
+				got[what] = append(got[what], in)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"unsafe", "regexp", "C", "os/exec"} {
+		if slices.Sort(got[what]); !slices.Equal(got[what], want[what]) {
+			t.Errorf("%q is imported by %q, and docs/security.md says %q", what, got[what], want[what])
 		}
 	}
 }
