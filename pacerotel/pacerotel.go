@@ -1,5 +1,5 @@
-// Package pacerotel tells OpenTelemetry what a pacer.Transport does: why requests wait as metrics and spans,
-// and what is left of each quota.
+// Package pacerotel reports to OpenTelemetry what a pacer.Transport does: why requests wait, as metrics and as
+// spans, and what is left of each quota.
 //
 //	telemetry, err := pacerotel.New(nil) // with the global providers
 //	if err != nil {
@@ -14,57 +14,61 @@
 //
 // # Metrics
 //
-// All have the attribute pacer.bucket, a Label of pacer: the host, or the pattern of a quota. It has no other
-// part of a URL, no value of a wildcard, and nothing of what Key returns. There are at most MaxBuckets of them;
-// what is about further ones is under "other".
+// Each metric has the attribute pacer.bucket, a Label of pacer: the host, or the pattern of a quota. It has no
+// other part of a URL, no value of a wildcard, and nothing of what Key returns. It has at most MaxBuckets
+// values, and "other" for all further buckets.
 //
-//	pacer.wait.duration   histogram, s         whole waits in line, of requests that waited; error.type if in vain
+//	pacer.wait.duration   histogram, s         whole waits in line, of requests that waited; with error.type if the request was not sent
 //	pacer.wait.time       counter, s           the same time, by pacer.cause and the bucket that delayed the request
-//	pacer.backoff.time    counter, s           of requests that backed off, after a failure, or a refusal of one request alone, before the next attempt
+//	pacer.backoff.time    counter, s           for how long requests backed off before the next attempt, after a failure or a refusal of one request alone
 //	pacer.grants          counter, {request}   attempts that went
 //	pacer.refusals        counter, {request}   answers by which a server refused a request as too early
 //	pacer.retries         counter, {request}   attempts that were made again, by pacer.retry.cause: refusal or failure
 //	pacer.not_sent        counter, {request}   requests that pacer did not send, by error.type
 //	pacer.gave_up         counter, {request}   requests that were not sent again, by pacer.reason: see pacer.Reason
 //	pacer.store.events    counter, {event}     what happened to a Store, by pacer.store.event: down, back, slow, lost, others; see throttle.StoreEventKind
-//	pacer.store.down.time counter, s           how long outages of a Store were that are over
+//	pacer.store.down.time counter, s           how long outages of a Store lasted, counted when an outage is over
 //
-// The following are of the Transports given to Watch, as they are when a reader asks. Buckets of one label are
-// added up; of the last three, the one that has the least left is shown.
+// The following metrics are those of the Transports given to Watch, as they are when a reader collects the
+// metrics. Buckets of one label are added up; of the last three metrics, the bucket that has the least left is
+// shown.
 //
 //	pacer.queue.length    up-down counter, {request}   requests in line
 //	pacer.active_requests up-down counter, {request}   requests that were granted and have no answer yet
 //	pacer.held_buckets    up-down counter, {bucket}    buckets that are held, mostly since a server said so
 //	pacer.retry.budget    gauge, {request}             retries that are left, of buckets whose retry budget is not full
 //	pacer.quota.limit     gauge, {unit}                the limit of a quota
-//	pacer.quota.remaining gauge, {unit}                what may go now; of "server", as its latest answer said
+//	pacer.quota.remaining gauge, {unit}                how much may go now; of "server", how much its latest answer said remains
 //
-// The last two are told for each pacer.quota, the text of a configured quota ("other" in the bucket "other"),
-// or "server" for what the server states, and each pacer.unit. Of what a server states, units other than
-// requests, tokens and bytes are "other", and zero may remain after the reset, until the next answer: a bucket
-// that idles may go all the same.
+// The last two metrics have the attributes pacer.quota and pacer.unit. The value of pacer.quota is the text of
+// a configured quota ("other" in the bucket "other"), or "server" for a limit that the server states. Of a
+// limit that the server states, a unit other than requests, tokens and bytes is "other". Its
+// pacer.quota.remaining changes only with the next answer: after the reset it may show zero, although the next
+// request of the bucket may go.
 //
 // The values of pacer.cause are those of throttle.Cause: "pace", "window_used_up", "hold", …. An error.type is
-// named after the error of throttle that a request got: "max_wait", "deadline", "canceled", …; of another error
-// it is "_OTHER", and of a retry that is not made for another reason a pacer.Reason. In mode ModeObserve,
-// nothing waits, and the metrics tell what would have been, with an attribute pacer.mode "observe".
+// named after the error of package throttle that the request got: "max_wait", "deadline", "canceled", …; for
+// any other error it is "_OTHER". If a retry is not made for a reason without an error of throttle, it is the
+// pacer.Reason. In ModeObserve, nothing waits: the metrics tell what would have happened, with an attribute
+// pacer.mode "observe".
 //
 // # Spans
 //
 // A request that has waited in line, and whose context has a span, gets a child span "pacer wait" of kind
-// INTERNAL, from when it began to wait until it went, or did not. Its attributes are pacer.bucket;
-// pacer.wait.causes, a text for each cause, the longest first; and pacer.wait.time.CAUSE, the seconds of each
-// cause. Their sum is the wait. A retry has http.request.resend_count, and a wait in vain an error.type. The
-// span is made after the wait: a request that does not wait pays nothing.
+// INTERNAL. The span begins when the request began to wait, and ends when it went or was not sent. Its
+// attributes are pacer.bucket; pacer.wait.causes, a text for each cause, the longest wait first; and
+// pacer.wait.time.CAUSE, the seconds of each cause. Their sum is the wait. The span of a retry has
+// http.request.resend_count, and the span of a wait in vain an error.type. The span is made after the wait: for
+// a request that does not wait, none is made.
 //
-// Otelhttp is best placed below pacer, as in the example: then each attempt is a span of kind CLIENT, as the
-// semantic conventions ask, and ResendCount marks those that are sent again. Above pacer, it makes one span of
-// all attempts and waits, with the waits as its children.
+// Place otelhttp below pacer, as in the example: then each attempt is a span of kind CLIENT, as the semantic
+// conventions ask, and ResendCount marks the attempts after the first one. Above pacer, otelhttp makes one span
+// of all attempts and waits, with the waits as its children.
 //
 // # Cost
 //
-// A request that does not wait costs some atomic counters, which are read when a reader asks. There is no
-// goroutine.
+// A request that does not wait adds to some atomic counters, which are read when a reader collects the metrics.
+// There is no goroutine.
 package pacerotel
 
 import (
@@ -81,20 +85,20 @@ import (
 
 const scope = "github.com/gopacer/pacer/pacerotel"
 
-// Options are what New may be told. The zero Options are those of nil.
+// Options are optional arguments of New. Nil means the zero Options.
 type Options struct {
-	// MeterProvider makes the metrics. If nil, that of otel.GetMeterProvider.
+	// MeterProvider makes the metrics. If nil, otel.GetMeterProvider is called for it.
 	MeterProvider metric.MeterProvider
 
-	// TracerProvider makes the spans. If nil, that of otel.GetTracerProvider.
+	// TracerProvider makes the spans. If nil, otel.GetTracerProvider is called for it.
 	TracerProvider trace.TracerProvider
 
-	// MaxBuckets bounds how many values of pacer.bucket the metrics have, besides "other". The first ones
-	// count. Zero means 100. If negative, it is zero: all is under "other".
+	// MaxBuckets bounds how many values of pacer.bucket the metrics have, besides "other". The buckets that
+	// come first have one. Zero means 100. If negative, all buckets are "other".
 	MaxBuckets int
 }
 
-// Telemetry tells OpenTelemetry what Transports do. Make one by New. It is safe for concurrent use.
+// Telemetry reports to OpenTelemetry what Transports do. New makes one. It is safe for concurrent use.
 type Telemetry struct {
 	tracer  trace.Tracer
 	waits   metric.Float64Histogram
@@ -113,7 +117,8 @@ type watch struct{ transport *pacer.Transport }
 // with a minute, and above them what quotas of an hour may take.
 var bounds = []float64{.005, .025, .1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900, 3600}
 
-// New returns a Telemetry. Options may be nil. An error is one of the MeterProvider.
+// New returns a Telemetry. Options may be nil. If the MeterProvider cannot make an instrument, New returns its
+// error.
 func New(o *Options) (*Telemetry, error) {
 	if o == nil {
 		o = &Options{}
@@ -147,10 +152,10 @@ func New(o *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Watch adds the gauges of a Transport: its lines, and what is left of its quotas. It is called when all fields
-// of the Transport are set. The gauges end when stop is called, or Close: a program that drops the Transport
-// before its own end calls one of them, since a Transport that is watched stays in memory. One that is watched
-// twice is told once, until both are stopped. Of a nil Transport, there is nothing to tell.
+// Watch adds the gauges of a Transport: its lines, and what is left of its quotas. Call it when all fields of
+// the Transport are set. The gauges end when stop or Close is called. A watched Transport stays in memory, so a
+// program that drops a Transport before its own end calls one of the two. A Transport that is watched twice is
+// reported once, until both stop functions are called. For a nil Transport, Watch does nothing.
 func (t *Telemetry) Watch(transport *pacer.Transport) (stop func()) {
 	w := &watch{transport}
 	t.mu.Lock()
@@ -179,9 +184,10 @@ func (t *Telemetry) transports() (all []*pacer.Transport) {
 	return all
 }
 
-// Close ends the metrics that are read when a reader asks, and forgets the Transports: for a program that goes
-// on without them. One that ends need not call it, and must not before the MeterProvider's Shutdown: what was
-// counted since the last reading would be lost. Hooks of requests that are still under way do no harm then.
+// Close ends all metrics but pacer.wait.duration, and forgets the Transports: for a program that goes on
+// without them. A program that ends need not call Close, and must not call it before the Shutdown of the
+// MeterProvider: what was counted since the last reading would be lost. After Close, hooks of requests that are
+// still under way do no harm. An error is that of the MeterProvider.
 func (t *Telemetry) Close() error {
 	t.mu.Lock()
 	t.watched = nil

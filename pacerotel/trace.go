@@ -19,7 +19,7 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Trace returns hooks for the Transports that are to be told of. pacer.Traces joins them with others.
+// Trace returns hooks for the Transports that are to be reported. pacer.Traces joins them with other hooks.
 func (t *Telemetry) Trace() *pacer.Trace {
 	return &pacer.Trace{
 		Went: func(e pacer.Went) {
@@ -170,9 +170,9 @@ func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
 	return attributes
 }
 
-// ResendCount returns a RoundTripper that marks spans of attempts which are made again with
-// http.request.resend_count. It belongs below what makes the spans, and that below pacer. If base is nil, it is
-// http.DefaultTransport.
+// ResendCount returns a RoundTripper that marks the spans of attempts after the first one with
+// http.request.resend_count. Place it below the RoundTripper that makes the spans, and both below pacer. If
+// base is nil, it is http.DefaultTransport.
 //
 //	transport.Base = otelhttp.NewTransport(pacerotel.ResendCount(nil))
 func ResendCount(base http.RoundTripper) http.RoundTripper {
