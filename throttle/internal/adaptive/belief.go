@@ -104,15 +104,34 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 	say(len(w.overlap.users) > 1, "%d buckets draw on it", len(w.overlap.users))
 	say(w.others.perOurToken >= 0.05, "others use %s for each of ours", number(w.others.perOurToken))
 	if p := w.price; p != nil && p.known() {
-		say(true, "a request costs %s in the mean, seen %d times", number(p.mean), p.learned)
+		say(true, "a request costs %s in the mean, seen %s", number(p.mean), times(p.learned))
 	}
-	say(w.spread.Below > 0 && !r.refills, "the last %d are spread over the time to the reset", w.spread.Below)
+	say(w.spread.Below > 0 && !r.refills, "%s spread over the time to the reset", last(w.spread.Below))
 	say(w.behind.skip > 0, "states what remained before the request: one less counts")
 	say(w.seek.most > 0, "no reset is stated; it was back within %s", short(w.seek.most))
 	stated := w.reset.late != 0
-	say(stated && w.missedLooks > 0, "nothing came back at the reset, %d times", w.missedLooks)
-	say(!stated && w.missedLooks > 0, "nothing was back at a look, %d times", w.missedLooks)
+	say(stated && w.missedLooks > 0, "nothing came back at the reset, %s", times(w.missedLooks))
+	say(!stated && w.missedLooks > 0, "nothing was back at a look, %s", times(w.missedLooks))
 	return clauses
+}
+
+// times is how often something was.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// last is the last n of a limit, before what they are; math.MaxInt64 is all of it.
+func last(n int64) string {
+	switch n {
+	case 1:
+		return "the last one is"
+	case math.MaxInt64:
+		return "all of it is"
+	}
+	return "the last " + strconv.FormatInt(n, 10) + " are"
 }
 
 // at is an instant by the wall clock.

@@ -45,7 +45,10 @@ func TestBeliefs(t *testing.T) {
 			b.at(time.Second).exchange(says(quota.Statement{Limit: 10, Remaining: 9}))
 			b.at(2 * time.Second).exchange(says(quota.Statement{Limit: 10}))
 			b.at(3 * time.Second).exchange(refuses(quota.Statement{Limit: 10}))
-		}, []string{"the server's limit of 10: no reset is stated; it was back within 1s; nothing was back at a look, 1 times"}},
+		}, []string{"the server's limit of 10: no reset is stated; it was back within 1s; nothing was back at a look, once"}},
+		"the last one spread": {spreadOf(Auto, 5), []string{"the server's limit of 5: the last one is spread over the time to the reset"}},
+		"the last two spread": {spreadOf(Auto, 10), []string{"the server's limit of 10: the last 2 are spread over the time to the reset"}},
+		"all of it is spread": {spreadOf(Even, 10), []string{"the server's limit of 10: all of it is spread over the time to the reset"}},
 		"behind": {func(b *bucket) {
 			b.exchange(says(left(5, 10, time.Minute)))
 			b.window1().behind.fail(0)
@@ -85,6 +88,14 @@ func TestBeliefs(t *testing.T) {
 		if got := b.Beliefs(b.now, clock); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
+	}
+}
+
+// spreadOf has a server state a limit whose reset is further away than a claim may wait.
+func spreadOf(s Spend, n int) func(*bucket) {
+	return func(b *bucket) {
+		b.config.Spend = s
+		b.exchange(says(left(n-1, n, 2*time.Hour)))
 	}
 }
 
