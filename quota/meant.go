@@ -205,6 +205,8 @@ func (g *guess) phrase(words []string) (phrase, int) {
 	case g.last(0) == "/" && n > 0 && (p.to == "" || p.to == "log" || p.to == "window grid"):
 		g.late = cmp.Or(p.to, g.late)
 		return phrase{note: p.note}, n
+	case g.last(0) == "window" && p.to == "window grid":
+		return phrase{to: "grid", note: p.note}, n
 	case g.last(0) == "/", g.last(0) == "as", n == 1 && word == "in" && slices.Contains(g.words, "/"):
 	case n > 0:
 		return p, n
@@ -323,8 +325,9 @@ func (g *guess) add(word string) {
 // span returns a span as Parse reads it, if its unit is nearly a known one: "minute" for "minut".
 func (g *guess) span(number, word string) string {
 	word = strings.ToLower(word)
-	if p, n := known([]string{word}); n > 0 && strings.HasPrefix(p.to, "/ ") { // "weekly"
-		return number + p.to[len("/ "):]
+	p, _ := known([]string{word})
+	if s, ok := strings.CutPrefix(p.to, "/ "); ok && (number == "" || !isNumber(s)) { // "weekly"
+		return number + s
 	}
 	for _, span := range calendar {
 		if len(word) >= 3 && strings.HasPrefix(span.words[0], word) { // "mon" is no slip of "min"

@@ -25,7 +25,7 @@ func TestParseProposesNothingRefused(t *testing.T) {
 	pick := func(of string) string { all := strings.Split(of, "|"); return all[r.IntN(len(all))] }
 	quota := func() string {
 		return pick("5|0|-1|1.5|10k|10KB|10kB|5months|10tokens|5s|99999999999999999999|1,000|10KBps|10 KBps|10 MBPS|5 mo|2 input tokens|5 in|no limit|no|x|5 calls|5 \"a b\"|5 \"calls\"|10Mi|5 mb|1MB|7B|3 token") +
-			pick("|/s|/5|/0s|/-1s|/month|/5months|/200000d|/99999999999999999999|/fortnight|/w| in flight| unanswered| per minute|/1ns|/d| /h") +
+			pick("|/s|/5|/0s|/-1s|/month|/5months|/200000d|/99999999999999999999|/fortnight|/decade|/w| in flight| unanswered| per minute|/1ns|/d| /h") +
 			pick("||| burst| burst 5| burst 5KB| even| in Nowhere| in UTC| from noon| from 3| window grid| sliding 1.5| log| as my name| as| streamed| warm-up 5| warm-up 200000d| fast| queue 0| queue 5KB| cold x| debt| overall") +
 			pick("|||| even| log| window grid| streamed| in flight| as x")
 	}

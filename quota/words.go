@@ -47,6 +47,7 @@ var phrases = [...]phrase{
 	{to: "/ h", from: []string{"hourly"}},
 	{to: "/ d", from: []string{"daily"}},
 	{to: "/ week", from: []string{"weekly"}},
+	{to: "/ 2w", from: []string{"fortnight", "fortnightly"}},
 	{to: "/ month", from: []string{"monthly", "per calendar month", "per billing month"}},
 	{to: "/ quarter", from: []string{"quarterly"}},
 	{to: "/ year", from: []string{"yearly", "annually"}},
