@@ -131,7 +131,7 @@ type Retrying struct {
 type GaveUp struct {
 	Event
 	Attempts int    // how often the request was sent
-	Status   int    // of the last answer, which the caller gets; zero if there was no answer
+	Status   int    // of the last answer, which the caller gets unless its context has ended; zero if there was no answer
 	Reason   Reason // why the request is not sent again
 	Err      error  // of the last attempt; nil if there was an answer
 
