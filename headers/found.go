@@ -32,6 +32,11 @@ func newFound(m *name.Meaning, lines []string) found {
 	return found{m, values}
 }
 
+// hasParameters reports whether a member of a list has parameters.
+func (f *found) hasParameters() bool {
+	return slices.ContainsFunc(f.values, func(line string) bool { return strings.IndexByte(line, ';') >= 0 })
+}
+
 // sortFields brings the headers, which come in the order of a map, into an order of
 // their own. There are few of them.
 func sortFields(fields []found) {

@@ -263,7 +263,7 @@ func wholes(g []found) {
 // State, and of a Limit the list of draft 03.
 func isStructured(f *found) bool {
 	return f.Role == name.State && !value.ParseCount(f.values[0]).Known ||
-		f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0])
+		f.Role == name.Limit && f.hasParameters() && value.IsDigit(value.Trim(f.values[0])[0])
 }
 
 // isSimple reports whether a value is a number or a word, as nearly all are: nothing separates parts of it.

@@ -1,6 +1,8 @@
 package headers
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -43,6 +45,30 @@ func TestBlanksAndEmptyLinesSayNothing(t *testing.T) {
 				t.Errorf("%s, %s: %q\ngot  %s\nwant %s", rule, tt.source, h, got, tt.want)
 			}
 		}
+	}
+}
+
+// TestListsOnSeveralLines: a list says the same on one line and on several (RFC 9110, 5.3). What is no list has
+// commas in a number, a date, a string or an object.
+func TestListsOnSeveralLines(t *testing.T) {
+	none := regexp.MustCompile(`\d,\d\d\d|day,|Mon,|["{]`)
+	lists := 0
+	for rule, cases := range rules {
+		for _, tt := range cases {
+			h := fields(tt.in...)
+			for name, lines := range h {
+				if !none.MatchString(lines[0]) && strings.Contains(lines[0], ",") {
+					h[name] = strings.Split(lines[0], ",")
+					lists++
+				}
+			}
+			if got := summary(Parse(h, noon)); got != tt.want {
+				t.Errorf("%s, %s: %q\ngot  %s\nwant %s", rule, tt.source, h, got, tt.want)
+			}
+		}
+	}
+	if lists < 20 {
+		t.Errorf("only %d lists were tried", lists)
 	}
 }
 
@@ -365,7 +391,11 @@ var rules = map[string][]ruleCase{
 		{"EVE Online", []string{"X-Ratelimit-Group", "fittings", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148", "X-Ratelimit-Used", "2"}, `"fittings" 148/150 per 15m0s`},
 		{"per minute", []string{"X-RateLimit-Limit", "60/min", "X-RateLimit-Remaining", "12"}, `"" 12/60 per 1m0s`},
 		{"60 requests per hour", []string{"X-RateLimit-Limit", "60 requests per hour", "X-RateLimit-Remaining", "12"}, `"" 12/60 per 1h0m0s`},
+		{"in capitals", []string{"X-RateLimit-Limit", "5000 PER HOUR", "X-RateLimit-Remaining", "12"}, `"" 12/5000 per 1h0m0s`},
+		{"in capitals, of requests", []string{"X-RateLimit-Limit", "60 Requests Per Minute", "X-RateLimit-Remaining", "12"}, `"" 12/60 per 1m0s`},
 		{"none, 12 of 60", []string{"X-RateLimit-Remaining", "12 of 60"}, `"" 12/60`},
+		{"none, 12 OF 60", []string{"X-RateLimit-Remaining", "12 OF 60"}, `"" 12/60`},
+		{"none, 12 OF 60 with a key", []string{"X-RateLimit", "Remaining: 12 OF 60"}, `"" 12/60`},
 		{"none, 12 / 60", []string{"X-RateLimit-Remaining", "12 / 60"}, `"" 12/60`},
 		{"none, 12/ 60", []string{"X-RateLimit-Remaining", "12/ 60"}, `"" 12/60`},
 		{"none, used 12 /60", []string{"X-RateLimit-Used", "12 /60"}, `"" 48/60`},

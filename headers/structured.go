@@ -24,7 +24,7 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 		switch f := &g[i]; {
 		case f.Role == name.State:
 			limits = appendStates(limits, f, c)
-		case f.Role == name.Policy || f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0:
+		case f.Role == name.Policy || f.Role == name.Limit && f.hasParameters():
 			policies = appendPolicies(policies, f)
 		}
 	}
@@ -58,7 +58,7 @@ func wholeList(g []found, n int) []Limit {
 		switch f := &g[i]; {
 		case f.Role == name.Remaining:
 			remaining = value.Members(f.values) == n
-		case f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0:
+		case f.Role == name.Limit && f.hasParameters():
 			first := Limit{Unit: value.UnitOfLimit(f.Unit), Limit: Count(value.ParseCount(value.Member(f.values, 0)))}
 			if list = appendPolicies([]Limit{first}, f); len(list) != n {
 				return nil

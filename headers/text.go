@@ -120,7 +120,8 @@ func appendDelays(limits []Limit, f *found, text string) []Limit {
 func appendWindows(limits []Limit, g []found) []Limit {
 	lists := map[name.Role][]string{}
 	for i := range g {
-		lists[g[i].Role] = value.Split(g[i].values[0][:min(len(g[i].values[0]), value.MaxField)], ",")
+		list := strings.Join(g[i].values[:min(len(g[i].values), value.MaxMembers)], ",")
+		lists[g[i].Role] = value.Split(list[:min(len(list), value.MaxField)], ",")
 	}
 	for _, part := range lists[name.Limit] {
 		n, w, _ := strings.Cut(part, ":")

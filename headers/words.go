@@ -52,7 +52,7 @@ func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
 			continue
 		}
 		r.f = *f
-		r.count = 0
+		r.count, r.name, r.window, r.labels = 0, "", "", false
 		size := 0
 		for _, v := range f.values[:min(len(f.values), value.MaxMembers)] {
 			if size += len(v); size > value.MaxField {
@@ -107,9 +107,8 @@ type wordReader struct {
 	rated  bool   // the value says how much is added over time: it describes a bucket, and not limits of their own
 }
 
-// read reads one value.
+// read reads one line of a list, which goes on in the next one.
 func (r *wordReader) read(v string) {
-	r.name, r.window, r.labels = "", "", false
 	members := 0
 	for v != "" && members < value.MaxMembers {
 		var member string
@@ -266,7 +265,7 @@ func valueWords(words []string, keyed bool) int {
 	if len(words) == 0 || !keyed && !value.IsDigit(words[0][0]) {
 		return 0
 	}
-	if len(words) > 2 && words[1] == "of" {
+	if len(words) > 2 && strings.EqualFold(words[1], "of") {
 		return 3 // 3 of 2000
 	}
 	if len(words) > 1 {
@@ -394,7 +393,7 @@ func greater(first, second value.Number) (all value.Number, ok bool) {
 func ratio(v string) (first, second value.Number, ok bool) {
 	a, b, ok := strings.Cut(v, "/")
 	if !ok {
-		a, b, ok = strings.Cut(v, " of ")
+		a, b, ok = strings.Cut(strings.ToLower(v), " of ")
 	}
 	if !ok {
 		return first, second, false

@@ -17,7 +17,7 @@ func ParseRate(s string) (n Number, window time.Duration, ok bool) {
 	if !ok || rest == "" {
 		return Number{}, 0, false
 	}
-	rest = strings.TrimLeft(rest, " ")
+	rest = strings.ToLower(strings.TrimLeft(rest, " "))
 	what, in, found := strings.Cut(rest, "/")
 	if !found {
 		what, in, found = strings.Cut(" "+rest, " per ")
@@ -28,7 +28,7 @@ func ParseRate(s string) (n Number, window time.Duration, ok bool) {
 	if !found {
 		return n, 0, true
 	}
-	in = strings.ToLower(strings.TrimSpace(in))
+	in = strings.TrimSpace(in)
 	if _, isNumber := ParseNumber(in); isNumber {
 		return Number{}, 0, false
 	}
@@ -43,9 +43,9 @@ func ParseRate(s string) (n Number, window time.Duration, ok bool) {
 // shortWindows are windows of which the number one is left out.
 var shortWindows = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
-// isCounted reports whether a text is a word for requests, which is what a number is of.
+// isCounted reports whether a text in lower case is a word for requests, which is what a number is of.
 func isCounted(s string) bool {
-	switch strings.ToLower(s) {
+	switch s {
 	case "r", "req", "reqs", "request", "requests", "call", "calls":
 		return true
 	}
