@@ -31,6 +31,9 @@ func countLimits(g []found) int {
 // on one line or on several, are read in parallel.
 func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 	start := len(limits)
+	if n == 1 {
+		keepLeast(g)
+	}
 	for i := range n {
 		var l Limit
 		// Two hops may write the same, or a proxy folds lines.
@@ -39,6 +42,25 @@ func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 		}
 	}
 	return limits
+}
+
+// keepLeast keeps the least number of a header that says several times what is left of one limit: of two hops
+// that count, the one with less left refuses first.
+func keepLeast(g []found) {
+	for i := range g {
+		f := &g[i]
+		if f.Role != name.Remaining || f.Series != nil || !value.IsList(f.values) {
+			continue
+		}
+		least := value.Member(f.values, 0)
+		for k := range value.Members(f.values) {
+			m := value.Member(f.values, k)
+			if n := value.ParseCount(m); n.Known && n.N < value.ParseCount(least).N {
+				least = m
+			}
+		}
+		f.values = []string{least}
+	}
 }
 
 // plain reads what the members at position i of the headers of a group state, and
