@@ -54,7 +54,12 @@ func (t *Transport) acquire(ctx context.Context, answers bool, trip *trip, g *th
 		trip.observed(g, ofThrottle.Observe(trip.find(), trip.claim, g))
 		return g, nil
 	}
-	return ofThrottle.Acquire(ctx, answers, &t.buckets, trip.claim, g, trip.find, trip.waits, trip.waited())
+	var causes *[]throttle.Wait // nil if nobody is to know
+	if t.Trace != nil || trip.calls != nil {
+		causes = &trip.causes
+	}
+	search := ofThrottle.Search(&t.buckets, trip.find, trip.waits, causes)
+	return search.Acquire(ctx, answers, trip.claim, g)
 }
 
 // find returns the Limiter of the request.
@@ -80,14 +85,6 @@ func (trip *trip) tellQueued(f throttle.Forecast) {
 		e.Bucket = f.Bucket
 		hook(Queued{Event: e, Cause: f.Cause, Quota: f.Quota, Wait: f.Wait})
 	}
-}
-
-// waited returns what notes for which causes the request has waited; nil if nobody is to know.
-func (trip *trip) waited() func([]throttle.Wait) {
-	if trip.t.Trace == nil && trip.calls == nil {
-		return nil
-	}
-	return func(causes []throttle.Wait) { trip.causes = causes }
 }
 
 // observed tells Trace if the request, which has the grant g, should have waited, or would never go.

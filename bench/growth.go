@@ -111,7 +111,8 @@ func once(unit time.Duration, f func()) float64 {
 func joinThenLeave(l *throttle.Limiter) {
 	cancel := make(chan struct{})
 	find, told := func() *throttle.Limiter { return l }, func(throttle.Forecast) { close(cancel) }
-	_, err := throttle.Inside(inside.Key{}).Acquire(context.Background(), false, new(throttle.Group), throttle.Claim{Cancel: cancel}, new(throttle.Grant), find, told, nil)
+	search := throttle.Inside(inside.Key{}).Search(new(throttle.Group), find, told, nil)
+	_, err := search.Acquire(context.Background(), false, throttle.Claim{Cancel: cancel}, new(throttle.Grant))
 	<-cancel // it has joined
 	if !errors.Is(err, throttle.ErrCanceled) {
 		panic(err)

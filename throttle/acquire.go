@@ -61,8 +61,11 @@ type Claim struct {
 	// negative, a claim that cannot go at once fails with ErrWouldWait. Above zero and below 1 µs, it is
 	// ErrInvalid, as in a Limiter.
 	MaxWait time.Duration
-	answers bool // the context bounds the answer, too, and the request is sent at once
-	bare    bool // made by Wait or Allow: nobody will say when the request ends
+
+	answers bool  // the context bounds the answer, too, and the request is sent at once
+	asks    bool  // its caller is told afterwards what it has waited for
+	bare    bool  // made by Wait or Allow: nobody will say when the request ends
+	place   place // that of After, or in the line of a bucket that it has left; zero while it has none
 }
 
 // Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would
@@ -88,7 +91,7 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 func (l *Limiter) Allow(n int) bool {
 	c, g := Claim{N: n, MaxWait: -1, bare: true}, Grant{}
 	if ctx := context.Background(); !g.begin(l, &c) || g.grantAtOnce(ctx, check.N(c.N)) == nil {
-		if w, err := l.join(ctx, &c, place{}, &g, nil); err != nil || w != nil && !w.abandon(&g) {
+		if w, err := l.join(ctx, &c, &g, nil); err != nil || w != nil && !w.abandon(&g) {
 			return false
 		}
 	}
@@ -102,19 +105,18 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
 
-// acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the
+// acquire is Acquire, but fills g, which is zero, and returns g or an error. S is nil, or how to find the
 // bucket again.
-func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
+func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, s *search) (*Grant, error) {
 	if check.Context(ctx); g.begin(l, c) && g.grantAtOnce(ctx, check.N(c.N)) != nil {
 		return g, nil
 	}
-	var p place
 	if c.After != nil {
-		p = c.After.current().place
+		c.place = c.After.current().place
 	}
-	w, err := l.join(ctx, c, p, g, found)
+	w, err := l.join(ctx, c, g, s)
 	if w != nil || isDismissed(err) {
-		err = l.waitInLine(ctx, c, p, g, found, w)
+		err = l.waitInLine(ctx, c, g, s, w)
 	}
 	if err != nil {
 		return nil, err
@@ -167,10 +169,9 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 }
 
 // join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it
-// looks now, and puts the claim in line and returns the waiter, or returns an error. P is the place in line
-// that the claim has already, else zero. The error is errDismissed if the claim may belong in another bucket
-// now.
-func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
+// looks now, and puts the claim in line and returns the waiter, or returns an error. The error is errDismissed
+// if the claim may belong in another bucket now.
+func (l *Limiter) join(ctx context.Context, c *Claim, g *Grant, s *search) (*waiter, error) {
 	need := c.need(l)
 	if which, ended := bell.Over(ctx, c.Cancel); ended != nil {
 		return nil, &Error{Bucket: l.Name, Cost: int64(need.N), Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: ", since " + which}
@@ -179,7 +180,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	defer l.unlock()
 	need.To = &l.delays
 	switch _, err := l.unfit(&need); {
-	case found != nil && found.generation != found.group.generation.Load(): // it may belong in another bucket now
+	case s.isOver():
 		return nil, errDismissed
 	case !check.Fine(c.MaxWait, c.Costs):
 		return nil, check.Claim(c.MaxWait, c.Costs)
@@ -192,25 +193,27 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	for b != nil && l.tree.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.delays.Open(now, &need.Claim) {
 		b = b.Parent
 	}
-	hasPlace := p != place{}
-	if !hasPlace {
+	if need.place = c.place; c.isNew() {
 		l.tree.claimCount++
-		p = place{since: now, number: l.tree.claimCount}
+		need.place = place{since: now, number: l.tree.claimCount}
 	}
 	if b == nil {
-		l.chargeNow(&g.right, now, &need, p)
+		l.chargeNow(&g.right, now, &need)
 		return nil, nil
 	}
 	need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
-	return l.enqueue(ctx, now, c, p, &need, hasPlace, found != nil && found.waited != nil)
+	return l.enqueue(ctx, now, c, &need)
 }
 
 // kind is what kind of request the claim is for.
 func (c *Claim) kind() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path: c.Path} }
 
-// need returns what the claim needs of each bucket, which asks l. It panics if N is negative.
+// isNew reports whether the claim has no place in line yet.
+func (c *Claim) isNew() bool { return c.place == place{} }
+
+// need returns what the claim, which is made to l, needs of each bucket. It panics if N is negative.
 func (c *Claim) need(l *Limiter) (need need) {
-	need.Claims, need.N, need.bare, need.answers = 1, check.N(c.N), c.bare, c.answers
+	need.Claims, need.N, need.bare, need.answers, need.asks = 1, check.N(c.N), c.bare, c.answers, c.asks
 	need.priority, need.Urgent, need.Kind, need.flow = c.Priority, c.Priority >= Urgent, c.kind(), flow{c.Flow, c.Weight}
 	need.Haste = adaptive.Haste(1, min(check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), 0)) // of one that must not wait; of others, see newWaiter
 	if len(c.Costs) > 0 {
@@ -220,11 +223,10 @@ func (c *Claim) need(l *Limiter) (need need) {
 }
 
 // enqueue puts a claim in line and returns the waiter, which may have been granted; or returns an error if the
-// claim would miss a bound. HasPlace says that the claim was refused before, and p is its place; asks, that it
-// is to say what it has waited for. It requires that mu is held.
-func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
-	w := l.newWaiter(ctx, now, c, p, need, asks)
-	ahead, front := (*predecessors)(nil), hasPlace && p.past.PlacedAt() == 0
+// claim would miss a bound. It requires that mu is held.
+func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, need *need) (*waiter, error) {
+	w := l.newWaiter(ctx, now, c, need)
+	ahead, front := (*predecessors)(nil), !c.isNew() && w.place.past.PlacedAt() == 0
 	if front {
 		l.later()
 		ahead = alone
@@ -238,7 +240,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	w.asksStore = w.AtOnce && l.mustAskStore(now, d)
 	why := w.missedBound(now, &d, 0)
-	if why == nil && !hasPlace && (l.MaxQueue > 0 || l.tree.hasQueues) {
+	if why == nil && c.isNew() && (l.MaxQueue > 0 || l.tree.hasQueues) {
 		why = w.makeRoom(now, &d)
 	}
 	if why != nil {
@@ -247,32 +249,33 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 		return nil, w.refusal(now, d, why)
 	}
-	w.lineUp(now, &d, front, asks)
+	w.lineUp(now, &d, front)
 	return w, nil
 }
 
 // newWaiter returns a waiter for a claim, which stands in no line yet.
-func (l *Limiter) newWaiter(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, asks bool) *waiter {
+func (l *Limiter) newWaiter(ctx context.Context, now monotime.Time, c *Claim, need *need) *waiter {
 	w := l.spare.Get().(*waiter)
 	done := w.done
 	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
-	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, done
-	w.joined, w.from, w.left, w.MaxWait, w.remembered = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait), asks
-	w.Expires, w.AtOnce = check.Expires(l.clock.AwakeAt(p.since), w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
-	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), l.clock.AwakeAt(p.since), c.answers)
-	w.Haste = adaptive.Haste(p.since, w.Patience(l.clock.AwakeAt(p.since)))
+	since := l.clock.AwakeAt(need.place.since)
+	w.l, w.need, w.rank, w.cancel, w.done = l, *need, l.rankOf(&need.place, need.priority), c.Cancel, done
+	w.joined, w.from, w.left, w.MaxWait = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait)
+	w.Expires, w.AtOnce = check.Expires(since, w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
+	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), since, need.answers)
+	w.Haste = adaptive.Haste(need.place.since, w.Patience(since))
 	return w
 }
 
 // lineUp puts w, which must wait and misses no bound, in line: in front, or by its rank. D is its delay. It
 // refuses w after all if that must not wait, and no call of a Store may let it go.
-func (w *waiter) lineUp(now monotime.Time, d *delay, front, asks bool) {
+func (w *waiter) lineUp(now monotime.Time, d *delay, front bool) {
 	l := w.l
 	if d.Cause == "" { // the stack of one that waits is to stay small
 		w.waitsFor(now, d)
 	}
 	w.expected = *d
-	first := asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
+	first := w.asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
 	if w.enter(front); first || !w.changesNothing(now, l.tree) {
 		l.run(now)
 	}
@@ -333,19 +336,19 @@ func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in
 // another bucket, it joins the line there and waits on. If w is nil, that is the case from the start.
-func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, found *search, w *waiter) (err error) {
+func (l *Limiter) waitInLine(ctx context.Context, c *Claim, g *Grant, s *search, w *waiter) (err error) {
 	var waits []blame.Part
 	for {
 		moved := w
 		if w != nil {
-			if err, p = w.await(ctx, g, found), w.place; !isDismissed(err) {
-				if found.reportWaited(w.stay.AddTo(waits), g, err); err == nil && !w.remembered {
+			if err, c.place = w.await(ctx, g, s), w.place; !isDismissed(err) {
+				if s.reportWaited(w.stay.AddTo(waits)); err == nil && !w.remembered {
 					w.l.spare.Put(w)
 				}
 				return err
 			}
 		}
-		w, err = l.rejoin(ctx, c, p, g, found, moved)
+		w, err = l.rejoin(ctx, c, g, s, moved)
 		until := l.clock.Glance()
 		if w != nil {
 			until = w.joined
@@ -354,17 +357,17 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 			waits = moved.stay.Moved(waits, until)
 		}
 		if w == nil {
-			found.reportWaited(waits, g, err)
+			s.reportWaited(waits)
 			return err
 		}
 	}
 }
 
-// await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w
-// leaves the line.
-func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
+// await waits as w, and says so first, unless w was granted at once. If search.waits panics, or a method of
+// ctx, w leaves the line.
+func (w *waiter) await(ctx context.Context, g *Grant, s *search) (err error) {
 	undo.OnPanic(func() {
-		found.reportWait(w)
+		s.reportWait(w)
 		err = w.wait(ctx, g)
 	}, func() { _ = w.drop(nil, func() error { return nil }) })
 	return err
@@ -372,12 +375,12 @@ func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error)
 
 // rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was
 // dismissed; the tree that it froze is thawed.
-func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
+func (l *Limiter) rejoin(ctx context.Context, c *Claim, g *Grant, s *search, moved *waiter) (*waiter, error) {
 	if moved != nil {
 		defer moved.l.thaw() // also when search.find panics
 	}
 	for {
-		if w, err := found.refind(l).join(ctx, c, p, g, found); w != nil || !isDismissed(err) {
+		if w, err := s.refind(l).join(ctx, c, g, s); w != nil || !isDismissed(err) {
 			return w, err
 		}
 	}
@@ -409,7 +412,7 @@ func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	need.To = &l.delays
 	l.expect(&need, l.account.kinds.Of)
 	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait, c.Costs))
-	l.chargeNow(&g.right, now, &need, place{})
+	l.chargeNow(&g.right, now, &need)
 	g.early = l.hold.On(now)
 	return f
 }
@@ -422,7 +425,8 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	}
 	need.To = &l.delays
 	l.expect(&need, l.account.kinds.Like)
-	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}
+	need.place = place{since: now, number: math.MaxUint64}
+	w := waiter{l: l, need: need, Bounds: check.Bounds{MaxWait: maxWait, AtOnce: maxWait < 0, Expires: check.Expires(l.clock.Awake(now), maxWait)}}
 	w.rank = l.rankOf(&w.place, need.priority)
 	l.server.Hurry(now, w.Patience(l.clock.Awake(now)))
 	ahead := alone // it overtakes those who wait, unless it waits itself
@@ -445,50 +449,29 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits; it fills g, which is zero.
-// Answers says that ctx bounds the answer, too, and not the wait alone. Find returns the Limiter of the claim;
-// it is called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of
-// the wait. Waited, if not nil, is called after the wait, granted or not, with what the claim has waited for:
-// each cause once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
-func (inner) Acquire(ctx context.Context, answers bool, group *Group, c Claim, g *Grant, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
-	c.answers = answers
-	generation := group.generation.Load()
-	return find().acquire(ctx, &c, g, &search{group, find, waits, waited, generation})
-}
-
-// search finds the bucket of a claim. It is nil if the bucket cannot change.
+// search finds the bucket of a claim whose path may change while the claim waits, and says how it waits. It is
+// nil if the bucket cannot change, and nobody is told.
 type search struct {
 	group      *Group
-	find       func() *Limiter
-	onWait     func(Forecast) // may be nil
-	waited     func([]Wait)   // may be nil
-	generation uint64         // of the Group, when find was last called
+	generation uint64          // of the Group, when find was last called
+	find       func() *Limiter // returns the bucket of the claim
+	waits      func(Forecast)  // called before the claim waits, with a forecast of the wait; may be nil
+	waited     *[]Wait         // set after a wait; nil if nobody asks
 }
 
-// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that the
-// forecast does not lie on the stack for as long as the claim waits.
-//
-//go:noinline
-func (s *search) reportWait(w *waiter) {
-	if s != nil && !w.done.Rung() && s.onWait != nil {
-		s.onWait(w.expected.forecast(w.joined))
-	}
+// Search begins a claim whose path may change while it waits. Find returns the Limiter of the claim; it is
+// called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of the
+// wait. Waited, if not nil, is set after the wait, granted or not, to what the claim has waited for: each cause
+// once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
+func (inner) Search(group *Group, find func() *Limiter, waits func(Forecast), waited *[]Wait) search {
+	return search{group, 0, find, waits, waited}
 }
 
-// reportWaited says what the claim has waited for. If that panics, what was granted is given back.
-func (s *search) reportWaited(parts []blame.Part, g *Grant, err error) {
-	if s == nil || s.waited == nil || len(parts) == 0 {
-		return
-	}
-	waits := make([]Wait, len(parts))
-	for i, p := range parts {
-		waits[i] = Wait{p.Bucket, p.Label, Cause(p.Cause.Cause), p.Quota, p.For}
-	}
-	undo.OnPanic(func() { s.waited(waits) }, func() {
-		if err == nil {
-			g.Cancel()
-		}
-	})
+// Acquire is Limiter.Acquire for the claim of a Search; it fills g, which is zero. Answers says that ctx bounds
+// the answer, too, and not the wait alone.
+func (s *search) Acquire(ctx context.Context, answers bool, c Claim, g *Grant) (*Grant, error) {
+	c.answers, c.asks = answers, s.waited != nil
+	return s.refind(nil).acquire(ctx, &c, g, s)
 }
 
 // refind returns the bucket where the claim belongs now; l if that cannot change.
@@ -498,4 +481,28 @@ func (s *search) refind(l *Limiter) *Limiter {
 	}
 	s.generation = s.group.generation.Load()
 	return s.find()
+}
+
+// isOver reports whether there was an Update since the bucket was found: the claim may belong in another one.
+func (s *search) isOver() bool { return s != nil && s.generation != s.group.generation.Load() }
+
+// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that the
+// forecast does not lie on the stack for as long as the claim waits.
+//
+//go:noinline
+func (s *search) reportWait(w *waiter) {
+	if s != nil && !w.done.Rung() && s.waits != nil {
+		s.waits(w.expected.forecast(w.joined))
+	}
+}
+
+// reportWaited says what the claim has waited for, if its caller asks.
+func (s *search) reportWaited(parts []blame.Part) {
+	if len(parts) == 0 {
+		return
+	}
+	*s.waited = make([]Wait, len(parts))
+	for i, p := range parts {
+		(*s.waited)[i] = Wait{p.Bucket, p.Label, Cause(p.Cause.Cause), p.Quota, p.For}
+	}
 }

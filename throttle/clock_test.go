@@ -90,7 +90,8 @@ func TestSuspendedAnswer(t *testing.T) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
-			g, err := within.Acquire(ctx, true, new(Group), Claim{}, new(Grant), func() *Limiter { return l }, nil, nil)
+			search := within.Search(new(Group), func() *Limiter { return l }, nil, nil)
+			g, err := search.Acquire(ctx, true, Claim{}, new(Grant))
 			if err != nil {
 				t.Fatal(err)
 			}

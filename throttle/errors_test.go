@@ -216,10 +216,11 @@ func TestGrantedAndCanceledAtOnce(t *testing.T) {
 			g.New = func([]string) *Limiter { return &Limiter{Name: "a", Quotas: quotas(t, "1 in flight")} }
 			first := grant(t, find(), Claim{})
 			ctx, cancel := context.WithCancel(t.Context())
-			got, err := within.Acquire(ctx, false, &g, Claim{}, new(Grant), find, func(Forecast) {
+			search := within.Search(&g, find, func(Forecast) {
 				first.Cancel()
 				cancel()
 			}, nil)
+			got, err := search.Acquire(ctx, false, Claim{}, new(Grant))
 			var e *Error
 			switch {
 			case err == nil:

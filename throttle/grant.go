@@ -47,8 +47,8 @@ type right struct {
 }
 
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
-func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
-	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, kind: need.Kind, urgent: need.Urgent, answers: need.answers}
+func (l *Limiter) charge(g *right, at, now monotime.Time, need *need) {
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: need.place, kind: need.Kind, urgent: need.Urgent, answers: need.answers}
 	if need.Costs != nil || need.Like != nil {
 		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Said()}}
 	}
@@ -68,7 +68,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 		}
 	}
 	g.requestsOnly = g.extra == nil
-	l.server.Take(now, max(p.since, 1), &need.Demand, &need.Kind, l.delays.Share(need.Urgent), &g.ticket)
+	l.server.Take(now, max(g.place.since, 1), &need.Demand, &need.Kind, l.delays.Share(need.Urgent), &g.ticket)
 }
 
 // expect has the claim cost what others of its kind did, in units in which it does not say what it costs. Of

@@ -100,7 +100,8 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		}
 		defer grant.Cancel() // does no harm
 		grant.Answered(Answer{})
-		if grant, err = within.Acquire(ctx, false, g, Claim{}, new(Grant), find, nil, nil); err != nil {
+		search := within.Search(g, find, nil, nil)
+		if grant, err = search.Acquire(ctx, false, Claim{}, new(Grant)); err != nil {
 			t.Error(err)
 			return
 		}

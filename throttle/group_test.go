@@ -95,7 +95,8 @@ func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, func(Forecast) { panic("waits") }, nil)
+			search := within.Search(g, find, func(Forecast) { panic("waits") }, nil)
+			search.Acquire(t.Context(), false, Claim{}, new(Grant))
 		}()
 		if n := find().State().Waiting; n != 0 {
 			t.Errorf("%d wait, want none", n)
@@ -143,32 +144,14 @@ func TestGroupAcquireMovedWait(t *testing.T) {
 				})
 				start := time.Now()
 				var got []Wait
-				_, err := within.Acquire(t.Context(), false, &g, Claim{}, new(Grant), find, nil, func(w []Wait) { got = append(got, w...) })
+				search := within.Search(&g, find, nil, &got)
+				_, err := search.Acquire(t.Context(), false, Claim{}, new(Grant))
 				if !errors.Is(err, test.err) || !slices.Equal(got, test.want) || sumOf(got) != time.Since(start) {
 					t.Errorf("%v, waited %v for %+v, want %+v", err, time.Since(start), got, test.want)
 				}
 			})
 		})
 	}
-}
-
-// If the function that is told of a wait panics, what was granted goes to the next in line.
-func TestGroupAcquireWhoseReportPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := Group{New: func([]string) *Limiter { return &Limiter{Quotas: quotas(t, "1 in flight")} }}
-		find := func() *Limiter { return g.Limiter("a") }
-		first := grant(t, find(), Claim{})
-		time.AfterFunc(time.Second, first.Cancel)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			within.Acquire(t.Context(), false, &g, Claim{}, new(Grant), find, nil, func([]Wait) { panic("waited") })
-		}()
-		grant(t, find(), Claim{MaxWait: -1})
-	})
 }
 
 // Waits is not told of a claim that overtakes others and goes at once.
@@ -180,7 +163,8 @@ func TestGroupAcquireThatDoesNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 1, func(int) error { return find().Wait(t.Context(), 1) })
-		if _, err := within.Acquire(t.Context(), false, g, Claim{Priority: Urgent}, new(Grant), find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil); err != nil {
+		search := within.Search(g, find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil)
+		if _, err := search.Acquire(t.Context(), false, Claim{Priority: Urgent}, new(Grant)); err != nil {
 			t.Error(err)
 		}
 		order()
@@ -282,7 +266,7 @@ func TestGroupPanics(t *testing.T) {
 		done := make(chan any)
 		go func() {
 			defer func() { done <- recover() }()
-			within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
+			acquireIn(t.Context(), g, find, Claim{})
 		}()
 		synctest.Wait()
 		if err := within.Update(g, func() bool { moved = true; return true }); err != nil {
@@ -337,7 +321,8 @@ func TestGroupRace(t *testing.T) {
 						return g.Limiter(fmt.Sprint(k%5), fmt.Sprint(k))
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Millisecond)
-					grant, err := within.Acquire(ctx, false, g, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, new(Grant), find, func(Forecast) {}, nil)
+					search := within.Search(g, find, func(Forecast) {}, nil)
+					grant, err := search.Acquire(ctx, false, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, new(Grant))
 					if err == nil {
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 						switch random.IntN(5) {
@@ -417,7 +402,8 @@ func TestGroupAllocates(t *testing.T) {
 	}{
 		"Limiter": {func() { g.Limiter("a", "b") }, 0},
 		"Acquire and Answered": {func() {
-			grant, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
+			search := within.Search(g, find, nil, nil)
+			grant, err := search.Acquire(t.Context(), false, Claim{}, new(Grant))
 			if err != nil {
 				t.Error(err)
 				return

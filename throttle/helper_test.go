@@ -84,15 +84,20 @@ type Place = place
 // Join is Acquire in two steps.
 func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 	g := new(Grant)
-	var p place
 	if c.After != nil {
-		p = c.After.place
+		c.place = c.After.place
 	}
-	w, err := l.join(ctx, &c, p, g, nil)
+	w, err := l.join(ctx, &c, g, nil)
 	if w != nil || err != nil {
 		g = nil
 	}
 	return g, w, err
+}
+
+// acquireIn is Acquire of a claim in the bucket that find finds, again after each Update of g.
+func acquireIn(ctx context.Context, g *Group, find func() *Limiter, c Claim) (*Grant, error) {
+	search := within.Search(g, find, nil, nil)
+	return search.Acquire(ctx, false, c, new(Grant))
 }
 
 // Wait is the second step. What was received from Ready does not count: who has been granted, or refused, by

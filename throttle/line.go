@@ -394,9 +394,10 @@ func ofOneAlone(w *waiter) string { return "\x00" + strconv.FormatUint(w.place.n
 // need is what a claim needs of each bucket, and how it stands in line.
 type need struct {
 	due.Claim
-	priority      Priority
-	flow          flow
-	bare, answers bool // see Claim
+	place               place // zero if it never stands in line, as one that is observed
+	priority            Priority
+	flow                flow
+	bare, answers, asks bool // see Claim
 }
 
 // flow is Claim.Flow and Claim.Weight.

@@ -359,7 +359,7 @@ func TestGoneAsItCame(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			c, g := Claim{MaxWait: -1}, new(Grant)
 			g.begin(l, &c)
-			w, err := l.join(t.Context(), &c, place{}, g, nil)
+			w, err := l.join(t.Context(), &c, g, nil)
 			if err != nil || w == nil || w.entries != nil {
 				t.Fatalf("waits as %v: %v", w, err)
 			}

@@ -145,7 +145,7 @@ func TestMemoryOfOddNames(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			core, search := before+"core", before+"search"
 			answer := func(g *Group, path, name string, remaining int) {
-				granted, err := within.Acquire(t.Context(), true, g, Claim{Verb: "GET", Path: path}, new(Grant), func() *Limiter { return g.Limiter("api") }, nil, nil)
+				granted, err := acquireIn(t.Context(), g, func() *Limiter { return g.Limiter("api") }, Claim{Verb: "GET", Path: path})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -359,7 +359,8 @@ func (p *program) claim(patient context.Context, r *rand.Rand, start time.Time) 
 		case 0:
 			granted, err = g.Limiter(path()...).Acquire(ctx, c)
 		default:
-			granted, err = within.Acquire(ctx, r.IntN(2) == 0, g, c, new(Grant), func() *Limiter { return g.Limiter(path()...) }, nil, nil)
+			search := within.Search(g, func() *Limiter { return g.Limiter(path()...) }, nil, nil)
+			granted, err = search.Acquire(ctx, r.IntN(2) == 0, c, new(Grant))
 		}
 		if took := time.Since(began); mostly > 0 && took > mostly {
 			p.t.Errorf("%+v took %v, want %v: %v", c, took, mostly, err)

@@ -78,13 +78,13 @@ func (l *Limiter) advance(now monotime.Time) {
 
 // chargeNow is charge for a claim that does not stand in line. Those in line may have to wait for longer then:
 // run looks at them.
-func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
+func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need) {
 	t, at := l.tree, now
 	if from := max(t.credit.From(now), t.lastChange, t.root.lastCharged); from < now {
 		at = l.dueOnPath(new(delay), now, from, need)
 	}
 	t.credit.Note(at, now)
-	l.charge(g, at, now, need, p)
+	l.charge(g, at, now, need)
 	l.restock(now)
 	if t.root.line.waiting > 0 {
 		l.later()
@@ -188,7 +188,7 @@ func (t *scheduler) release(now monotime.Time, w *waiter, d *delay, at monotime.
 			b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
 		}
 		t.credit.Note(at, now)
-		asked.charge(&w.grant, at, now, &w.need, w.place)
+		asked.charge(&w.grant, at, now, &w.need)
 		w.grant.requestsOnly = w.grant.requestsOnly && (w.Deadline == 0 || !w.answers) // else Answered is to see how long the answer took
 		if !asked.server.Heard() {                                                     // unlock of another bucket does not say so
 			asked.gate.Hear()

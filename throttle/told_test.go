@@ -272,7 +272,8 @@ func TestTheFirstToAskIsToldWhatOthersWaitFor(t *testing.T) {
 			cancel := make(chan struct{})
 			time.AfterFunc(time.Second/2, func() { close(cancel) })
 			var told []Wait
-			_, err := within.Acquire(t.Context(), false, new(Group), Claim{Cancel: cancel}, new(Grant), func() *Limiter { return in }, nil, func(all []Wait) { told = all })
+			search := within.Search(new(Group), func() *Limiter { return in }, nil, &told)
+			_, err := search.Acquire(t.Context(), false, Claim{Cancel: cancel}, new(Grant))
 			if want := (Wait{Bucket: "root", Cause: CausePace, Quota: "1/m even", For: time.Second / 2}); !errors.Is(err, ErrCanceled) || len(told) != 1 || told[0] != want {
 				t.Errorf("%s: told %+v, want %+v: %v", in.Name, told, want, err)
 			}

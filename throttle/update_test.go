@@ -77,7 +77,7 @@ func TestGroupUpdateIsAheadOfItsClaims(t *testing.T) {
 			var wait sync.WaitGroup
 			claim := func(name string, maxWait time.Duration) {
 				wait.Go(func() {
-					_, err := within.Acquire(t.Context(), false, g, Claim{MaxWait: maxWait}, new(Grant), find, nil, nil)
+					_, err := acquireIn(t.Context(), g, find, Claim{MaxWait: maxWait})
 					mu.Lock()
 					defer mu.Unlock()
 					went = append(went, fmt.Sprint(name, " ", time.Since(start), " ", err))
@@ -147,7 +147,7 @@ func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
 		find := func() *Limiter { return g.Limiter("a", "x") }
 		grant(t, find(), Claim{})
 		order := follows(t, 2, func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
+			_, err := acquireIn(t.Context(), g, find, Claim{})
 			return err
 		})
 		if err := within.Update(g, func() bool { shared = new(store.Memory); return false }); err != nil {
@@ -186,7 +186,7 @@ func TestGroupUpdateClosesNobodyWhoWaits(t *testing.T) {
 		for i := range claims {
 			find := func() *Limiter { return g.Limiter("a", "x", fmt.Sprint(i)) }
 			wg.Go(func() {
-				if _, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil); err != nil {
+				if _, err := acquireIn(t.Context(), g, find, Claim{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -326,11 +326,12 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 		}
 		var waits []string
 		order := follows(t, 4, func(i int) error {
-			grant, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find(i), func(f Forecast) {
+			search := within.Search(g, find(i), func(f Forecast) {
 				mu.Lock()
 				defer mu.Unlock()
 				waits = append(waits, fmt.Sprint(i, " ", f.Bucket))
 			}, nil)
+			grant, err := search.Acquire(t.Context(), false, Claim{}, new(Grant))
 			if err == nil {
 				if name := grant.l.Name; name != "c" {
 					t.Errorf("%d was granted by %s, want c", i, name)
@@ -371,7 +372,7 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 5, func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
+			_, err := acquireIn(t.Context(), g, find, Claim{})
 			return err
 		})
 		if err := within.Update(g, func() bool { shared = memory; return true }); err != nil {
@@ -438,7 +439,7 @@ func TestGroupTwoUpdatesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		acquire := func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil)
+			_, err := acquireIn(t.Context(), g, find, Claim{})
 			return err
 		}
 		early := follows(t, 5, acquire)
@@ -504,7 +505,7 @@ func TestGroupCanceledWhileMoved(t *testing.T) {
 			find := func() *Limiter { return g.Limiter("a") }
 			done := make(chan error)
 			go func() {
-				_, err := within.Acquire(ctx, false, g, Claim{}, new(Grant), find, nil, nil)
+				_, err := acquireIn(ctx, g, find, Claim{})
 				done <- err
 			}()
 			synctest.Wait()
@@ -547,7 +548,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 				find := func() *Limiter { return g.Limiter(path...) }
 				go func() {
 					defer func() { _ = recover() }()
-					if _, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), find, nil, nil); err != nil {
+					if _, err := acquireIn(t.Context(), g, find, Claim{}); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()
@@ -605,7 +606,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 2, func(int) error {
-			_, err := within.Acquire(t.Context(), false, g, Claim{}, new(Grant), func() *Limiter { return g.Limiter("a") }, nil, nil)
+			_, err := acquireIn(t.Context(), g, func() *Limiter { return g.Limiter("a") }, Claim{})
 			return err
 		})
 		if err := within.Update(g, func() bool { shared = memory; return false }); err != nil {

@@ -25,7 +25,6 @@ type waiter struct {
 
 	l *Limiter // the bucket that was asked
 	need
-	place        place
 	rank         monotime.Time   // see Limiter.rankOf; pass and place.go, while w is in no line, which may change its flow, too
 	joined       monotime.Time   // when w joined the line of l
 	from         monotime.Time   // from when w may count
@@ -37,7 +36,7 @@ type waiter struct {
 	beyond       bool            // it came where only a slow start delayed it, whatever MaxQueue says; makeRoom
 	abandoned    bool            // nobody waits for w: it only makes the store hand out what w needs; abandon
 
-	remembered bool                     // somebody may look at w after it has left: who asks what it has waited for, or a call to a Store, which sets it
+	remembered bool                     // a call to a Store, which sets it, may look at w after it has left
 	stay       blame.Stay               // what w waits for, if its claim asks
 	entry      [1]*order.Entry[*waiter] // room for entries
 	entries    []*order.Entry[*waiter]  // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside; line.go, as aside and unsure

@@ -251,9 +251,8 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 
 // acquireTold is Acquire, and what the claim has waited for.
 func acquireTold(ctx context.Context, l *Limiter, c Claim) (g *Grant, waits []Wait, err error) {
-	g, err = l.acquire(ctx, &c, new(Grant), &search{
-		group: &Group{}, find: func() *Limiter { return l }, waited: func(w []Wait) { waits = append(waits, w...) },
-	})
+	search := within.Search(new(Group), func() *Limiter { return l }, nil, &waits)
+	g, err = search.Acquire(ctx, false, c, new(Grant))
 	return g, waits, err
 }
 
@@ -408,9 +407,6 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 	for _, l := range tree {
 		l.Quotas, l.Reserve = quotas(t, some[r.IntN(len(some))]), reserve
 	}
-	found := func(l *Limiter) *search {
-		return &search{group: &Group{}, find: func() *Limiter { return l }, waited: func([]Wait) {}}
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 1000*tick)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -426,7 +422,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 			}
 			defer cancel()
 			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": int64(5 * r.IntN(5))}, Flow: someFlow(r)}
-			g, err := l.acquire(ctx, &c, new(Grant), found(l))
+			g, _, err := acquireTold(ctx, l, c)
 			if err != nil {
 				return
 			}
@@ -459,7 +455,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 					continue
 				}
 				if want[w] == nil {
-					want[w] = map[Wait]time.Duration{}
+					w.remembered, want[w] = true, map[Wait]time.Duration{}
 				}
 				want[w][l.waitsFor(now, w.Row())] += tick
 			}
