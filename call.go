@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
@@ -290,6 +291,7 @@ type trip struct {
 	sentAt  time.Time         // when it was sent after Acquire; else zero, and the grant has the time
 	ends    time.Time         // when the AttemptTimeout of the attempt ends; zero if there is none
 	latency time.Duration     // until its answer began; only if there is a Trace
+	sent    *atomic.Int64     // bytes that were read of the body of the attempt; nil if their number is known, or nobody counts them
 	resp    *http.Response    // the answer; nil if there is none
 	holds   bool              // the answer holds a slot, or is still to be charged, until it ends
 	resends int               // how often it was sent before this attempt

@@ -15,9 +15,9 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// judge says whether the request is sent again after an answer that is a refusal or has a status of 400 and
+// judge says whether the request is sent again after its answer, which is a refusal or has a status of 400 and
 // above.
-func (t *Transport) judge(trip *trip, resp *http.Response, refusal bool, hint headers.Retry) verdict.Verdict {
+func (t *Transport) judge(trip *trip, refusal bool, hint headers.Retry) verdict.Verdict {
 	var v verdict.Verdict
 	if hint.Known {
 		v.After = hint.After
@@ -27,9 +27,9 @@ func (t *Transport) judge(trip *trip, resp *http.Response, refusal bool, hint he
 	}
 	switch {
 	case t.Retry.CheckRetry == nil:
-		v.Kind = verdict.Answered(resp, hint, refusal, idempotent(trip.req))
-	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, trip.req, resp, nil):
-		v.Kind = verdict.Checked(resp, hint, refusal, idempotent(trip.req))
+		v.Kind = verdict.Answered(trip.resp, hint, refusal, idempotent(trip.req))
+	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, trip.req, trip.resp, nil):
+		v.Kind = verdict.Checked(trip.resp, hint, refusal, idempotent(trip.req))
 	}
 	if v.Kind.Again() && !body.Replayable(trip.req) {
 		v.Kind = verdict.Unrepeatable

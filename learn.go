@@ -3,7 +3,6 @@ package pacer
 import (
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
@@ -22,9 +21,9 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read
 // closely.
-func (t *Transport) saysNothing(trip *trip, g *throttle.Grant, resp *http.Response) bool {
-	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !trip.countsBytes &&
-		!bucketOf(ofThrottle.Granter(g)).habit.Reads(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
+func (t *Transport) saysNothing(trip *trip, g *throttle.Grant) bool {
+	return trip.resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !trip.countsBytes &&
+		!bucketOf(ofThrottle.Granter(g)).habit.Reads(t.Learn.Headers, trip.resp.Header, ofThrottle.Elapsed(g))
 }
 
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that
@@ -58,8 +57,8 @@ func (t *Transport) endUnanswered(g *throttle.Grant, err error) {
 
 // read appends to limits what an answer says of limits, in its headers and in its body. It also returns
 // whether and when the request may be sent again.
-func (t *Transport) read(trip *trip, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
-	at := trip.firstSent(g)
+func (t *Transport) read(trip *trip, g *throttle.Grant, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
+	resp, at := trip.resp, trip.firstSent(g)
 	var hint headers.Retry
 	if resp.StatusCode < 400 {
 		limits, hint = bucketOf(ofThrottle.Granter(g)).habit.Append(t.Learn.Headers, limits, resp.Header, at, ofThrottle.Elapsed(g))
@@ -80,13 +79,14 @@ func (t *Transport) read(trip *trip, g *throttle.Grant, resp *http.Response, lim
 
 // learn handles an answer that says something about limits, costs or errors, in three steps: it reads the
 // answer, ends the grant so that the bucket learns, and judges whether the request is sent again.
-func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict.Verdict) {
+func (t *Transport) learn(trip *trip, g *throttle.Grant) (v verdict.Verdict) {
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
-	limits, hint := t.read(trip, g, resp, few[:0])
+	resp := trip.resp
+	limits, hint := t.read(trip, g, few[:0])
 	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Counter: stated.Counter(limits), Concurrency: stated.Concurrency(limits), Reading: t.countsReading() && body.Has(trip.req, resp)}
 	stated.Refusal(&a, resp, limits, hint)
-	a.Spent, a.Unsettled = t.costOf(trip, resp, sent)
+	a.Spent, a.Unsettled = t.costOf(trip)
 	l, b := ofThrottle.Granter(g), bucketOf(ofThrottle.Granter(g))
 	var next *habit.Repeat
 	if t.short.Load() == t && t.Trace == nil && resp.StatusCode < 400 && l.Parent == nil { // below others, none is counted
@@ -95,7 +95,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 	o, mark := ofThrottle.Answered(g, a, next != nil)
 	b.repeats.Note(next, mark)
 	if resp.StatusCode >= 400 || a.Refused {
-		v = t.judge(trip, resp, a.Refused || o.Refused && idempotent(trip.req), hint)
+		v = t.judge(trip, a.Refused || o.Refused && idempotent(trip.req), hint)
 		if v.Kind == verdict.Refused {
 			v.After, v.Vain = o.Backoff, o.Vain
 		}
@@ -104,7 +104,7 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 		t.counts.refused.Add(1)
 	}
 	if trip.holds = o.Open; o.Open {
-		resp.Body = t.watch(trip.req, resp, g, a.Unsettled, sent)
+		resp.Body = t.watch(trip, g, a.Unsettled)
 	}
 	if !a.Refused && v.Success(resp, hint) {
 		b.budget.Deposit()
@@ -118,9 +118,9 @@ func (t *Transport) learn(trip *trip, g *throttle.Grant, resp *http.Response, se
 
 // costOf returns what the request has cost as far as that is known now. unsettled means that the bytes of
 // the answer are known only when its body was read.
-func (t *Transport) costOf(trip *trip, resp *http.Response, sent *atomic.Int64) (spent quota.Costs, unsettled bool) {
+func (t *Transport) costOf(trip *trip) (spent quota.Costs, unsettled bool) {
 	if t.Spent != nil {
-		spent = t.Spent(resp)
+		spent = t.Spent(trip.resp)
 	}
 	if !trip.countsBytes {
 		return spent, false
@@ -129,21 +129,21 @@ func (t *Transport) costOf(trip *trip, resp *http.Response, sent *atomic.Int64) 
 		return spent, false
 	}
 	var answer int64
-	if unsettled = body.Has(trip.req, resp); unsettled {
-		answer = resp.ContentLength
+	if unsettled = body.Has(trip.req, trip.resp); unsettled {
+		answer = trip.resp.ContentLength
 	}
-	return waits.Over(spent, quota.Costs{quota.Bytes: body.Cost(body.Sent(trip.req, sent), answer)}), unsettled
+	return waits.Over(spent, quota.Costs{quota.Bytes: body.Cost(body.Sent(trip.req, trip.sent), answer)}), unsettled
 }
 
 // countsReading reports whether answers count as in flight while they are read.
 func (t *Transport) countsReading() bool { return t.Line.MaxUnread >= 0 }
 
-// watch returns the body of resp, wrapped so that its end ends g: until then, the answer holds a slot of a
-// quota in flight, its bytes are counted, or the server is still to charge it.
-func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
-	kept := ofThrottle.Keep(g)
-	return body.Watch(req.Context(), resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {
-		if counts {
+// watch returns the body of the answer, wrapped so that its end ends g: until then, the answer holds a slot of
+// a quota in flight, its bytes are to be charged (unsettled), or the server is still to charge it.
+func (t *Transport) watch(trip *trip, g *throttle.Grant, unsettled bool) io.ReadCloser {
+	kept, req, sent := ofThrottle.Keep(g), trip.req, trip.sent
+	return body.Watch(req.Context(), trip.resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {
+		if unsettled {
 			kept.Settle(quota.Costs{quota.Bytes: body.Cost(body.Sent(req, sent), read)})
 		}
 		kept.Done()

@@ -2,7 +2,6 @@ package pacer
 
 import (
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/internal/attempt"
@@ -55,7 +54,7 @@ func (t *Transport) goneAtOnce(req *http.Request, g *throttle.Grant, resp *http.
 		}
 	}()
 	t.terms(req, nil, &trip)
-	v, err := t.outcome(req, &trip, g, resp, err, nil)
+	v, err := t.outcome(req, &trip, g, err)
 	err, ended = t.again(&trip, g, v, err), true
 	return trip.resp, err
 }
@@ -104,35 +103,35 @@ func (t *Transport) roundTrip(req *http.Request, info *requestInfo) (_ *http.Res
 // attempt sends next once. next is req itself or a copy of it. The outcome ends the grant, and the bucket
 // learns from the outcome. The answer, if there is one, is in the trip.
 func (t *Transport) attempt(next *http.Request, trip *trip, g *throttle.Grant) (v verdict.Verdict, err error) {
-	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
 	if t.isAbove() || trip.countsBytes {
-		next, sent = t.prepareSend(next, trip)
+		next = t.prepareSend(next, trip)
 	}
-	resp, err := t.send(next, trip) //nolint:bodyclose // outcome keeps it
+	trip.resp, err = t.send(next, trip) //nolint:bodyclose // whoever has the trip closes it
 	if t.Trace != nil {
 		trip.latency = time.Since(trip.firstSent(g))
 	}
-	return t.outcome(next, trip, g, resp, err, sent)
+	return t.outcome(next, trip, g, err)
 }
 
-// outcome takes in what became of next.
-func (t *Transport) outcome(next *http.Request, trip *trip, g *throttle.Grant, resp *http.Response, err error, sent *atomic.Int64) (verdict.Verdict, error) {
-	if trip.resp = resp; err != nil {
+// outcome takes in what became of next: the answer in the trip, or err.
+func (t *Transport) outcome(next *http.Request, trip *trip, g *throttle.Grant, err error) (verdict.Verdict, error) {
+	if err != nil {
 		t.endUnanswered(g, err)
 		t.tellAnswered(trip, g, err, nil, throttle.Outcome{})
 		return t.judgeError(trip, err), err
 	}
+	resp := trip.resp
 	switch r := resp.Request; {
 	case r == nil || r == next:
 		resp.Request = trip.req
 	case t.isAbove():
 		resp.Request = r.WithContext(trip.req.Context()) // without the mark of prepareSend
 	}
-	if !t.saysNothing(trip, g, resp) {
-		return t.learn(trip, g, resp, sent), nil
+	if !t.saysNothing(trip, g) {
+		return t.learn(trip, g), nil
 	}
 	if g.Answered(throttle.Answer{Reading: t.countsReading() && body.Has(trip.req, resp)}).Open {
-		resp.Body = t.watch(trip.req, resp, g, false, sent)
+		resp.Body = t.watch(trip, g, false)
 	}
 	bucketOf(ofThrottle.Granter(g)).budget.Deposit()
 	if t.Trace != nil {

@@ -62,20 +62,21 @@ func RandomIdempotencyKey(*http.Request) string {
 // errBodyTooLong means that a body is longer than BufferBody.
 var errBodyTooLong = errors.New("pacer: the body is longer than BufferBody")
 
-// prepareSend returns the request that is sent in place of next, which is req or a copy of it. If a
-// Transport below may retry, the returned request says that t does. If bytes are counted and the length of
-// the body is unknown, the body adds to sent what is read of it.
-func (t *Transport) prepareSend(next *http.Request, trip *trip) (out *http.Request, sent *atomic.Int64) {
+// prepareSend returns the request that is sent in place of next. If a Transport below may retry, the returned
+// request says that t does. If bytes are counted and the length of the body is unknown, the body adds to
+// trip.sent what is read of it.
+func (t *Transport) prepareSend(next *http.Request, trip *trip) *http.Request {
 	if t.retries(trip) {
 		next = t.mark(next)
 	}
+	trip.sent = nil
 	unknown := trip.req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody // 0 may mean unknown, too
 	if trip.countsBytes && unknown {
-		sent = new(atomic.Int64)
+		trip.sent = new(atomic.Int64)
 		next = next.WithContext(next.Context())
-		next.Body = body.Count(next.Body, sent)
+		next.Body = body.Count(next.Body, trip.sent)
 	}
-	return next, sent
+	return next
 }
 
 // retries reports whether t may send a request again that passes through another Transport below. Then only t
