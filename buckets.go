@@ -70,7 +70,7 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 		copied[p] = slices.Clone(qs)
 		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes && !q.Streamed })
 		rs.boundsFlight = rs.boundsFlight || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
-		rs.hasStreams = rs.hasStreams || len(table.Flowing(qs, true)) > 0
+		rs.hasStreams = rs.hasStreams || len(table.OfBodies(qs)) > 0
 	}
 	var err error
 	rs.Set, err = table.Check(copied)
@@ -90,9 +90,9 @@ func (t *Transport) checkShared(quotas Table) error {
 	for _, p := range slices.Sorted(maps.Keys(quotas)) {
 		var l [2]*throttle.Limiter
 		for _, level := range table.Levels(quotas, p, t.Key != nil) {
-			for i, streamed := range [...]bool{false, true} {
+			for i, qs := range [...]quota.Quotas{table.OfRequests(level.Quotas), table.OfBodies(level.Quotas)} {
 				l[i] = &throttle.Limiter{Name: level.Name, Shared: throttle.Shared{Store: t.Shared.Store, SlotLife: t.Shared.SlotLife}, Parent: l[i]}
-				if err := l[i].SetQuotas(table.Flowing(level.Quotas, streamed)); err != nil && level.Own {
+				if err := l[i].SetQuotas(qs); err != nil && level.Own {
 					all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
 				}
 			}
@@ -101,17 +101,22 @@ func (t *Transport) checkShared(quotas Table) error {
 	return errors.Join(all...)
 }
 
-// quotasOf returns the quotas of a bucket: of what flows, or of requests.
-func (rs *routes) quotasOf(b route.Bucket, streamed bool) quota.Quotas {
-	if b.Pattern != "" {
-		return table.Flowing(rs.Value(b.Pattern), streamed)
+// quotasOf returns the quotas of a bucket: of its requests, and of their bodies.
+func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
+	switch {
+	case b.Pattern != "":
+		return rs.Value(b.Pattern)
+	case b.Scope == route.Overall:
+		return table.Overall(rs.OfHost(b.Hostname()))
+	case b.Scope == route.OfTenant:
+		return table.OfTenant(rs.OfHost(b.Hostname()))
 	}
-	return table.Flowing(table.Of(rs.OfHost(b.Hostname()), b.Scope != route.OfTenant, b.Scope != route.Overall), streamed)
+	return rs.OfHost(b.Hostname())
 }
 
 // streams reports whether a quota of the request is Streamed.
 func (rs *routes) streams(req *http.Request) bool {
-	return rs.hasStreams && len(table.Flowing(rs.OfHost(pattern.Hostname(req.URL)), true))+len(table.Flowing(rs.Match(req).Value, true)) > 0
+	return rs.hasStreams && len(table.OfBodies(rs.OfHost(pattern.Hostname(req.URL))))+len(table.OfBodies(rs.Match(req).Value)) > 0
 }
 
 // limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
@@ -166,7 +171,7 @@ func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
-		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, false), SlowStart: true, Rand: t.Rand,
+		Name: b.Label(), Label: b.Public(), Quotas: table.OfRequests(t.routes.Load().quotasOf(b)), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
 		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Aging: t.Line.Aging, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
@@ -190,7 +195,7 @@ const bodies = " (bodies)"
 func (t *Transport) newStream(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	return t.share(&throttle.Limiter{
-		Name: b.Label() + bodies, Label: b.Public() + bodies, Quotas: t.routes.Load().quotasOf(b, true), Aging: t.Line.Aging, Reserve: t.Line.Reserve, Rand: t.Rand,
+		Name: b.Label() + bodies, Label: b.Public() + bodies, Quotas: table.OfBodies(t.routes.Load().quotasOf(b)), Aging: t.Line.Aging, Reserve: t.Line.Reserve, Rand: t.Rand,
 	}, b.Shared()+bodies)
 }
 

@@ -102,14 +102,24 @@ func OfHost(t map[string]quota.Quotas, p string) (string, quota.Quotas) {
 	return "/", t["/"]
 }
 
-// Of returns those quotas of a host that are Overall, and those that are not, as asked for.
-func Of(qs quota.Quotas, overall, others bool) quota.Quotas {
-	return some(qs, func(q *quota.Quota) bool { return q.Overall && overall || !q.Overall && others })
+// Overall returns those quotas of a host that all of its tenants share.
+func Overall(qs quota.Quotas) quota.Quotas {
+	return some(qs, func(q *quota.Quota) bool { return q.Overall })
 }
 
-// Flowing returns the quotas that are Streamed, or those that are not.
-func Flowing(qs quota.Quotas, streamed bool) quota.Quotas {
-	return some(qs, func(q *quota.Quota) bool { return q.Streamed == streamed })
+// OfTenant returns those quotas of a host that each of its tenants has alone.
+func OfTenant(qs quota.Quotas) quota.Quotas {
+	return some(qs, func(q *quota.Quota) bool { return !q.Overall })
+}
+
+// OfBodies returns the quotas on which bodies draw as they flow.
+func OfBodies(qs quota.Quotas) quota.Quotas {
+	return some(qs, func(q *quota.Quota) bool { return q.Streamed })
+}
+
+// OfRequests returns the quotas on which requests draw before they are sent.
+func OfRequests(qs quota.Quotas) quota.Quotas {
+	return some(qs, func(q *quota.Quota) bool { return !q.Streamed })
 }
 
 func some(qs quota.Quotas, are func(*quota.Quota) bool) (of quota.Quotas) {
@@ -132,11 +142,12 @@ type Level struct {
 // tenants.
 func Levels(t map[string]quota.Quotas, p string, keyed bool) (levels []Level) {
 	add := func(name string, qs quota.Quotas, own bool) {
-		if overall := Of(qs, keyed, false); len(overall) > 0 {
+		if overall := Overall(qs); keyed && len(overall) > 0 {
 			levels = append(levels, Level{name + " overall", overall, own})
+			qs = OfTenant(qs)
 		}
-		if others := Of(qs, !keyed, true); len(others) > 0 || own {
-			levels = append(levels, Level{name, others, own})
+		if len(qs) > 0 || own {
+			levels = append(levels, Level{name, qs, own})
 		}
 	}
 	host, above := OfHost(t, p)
