@@ -104,7 +104,7 @@ func (l *Ledger) appendRuns(b []byte, got []run) []byte {
 	b = varint.Append(b, len(of))
 	before := int64(0)
 	for _, o := range of {
-		b = varint.Append(varint.Append(varint.Append(varint.Append(b, o.ID-before), o.Ask), o.Count), o.Bound)
+		b = varint.Append(b, o.ID-before, int64(o.Ask), int64(o.Count), int64(o.Bound))
 		if b = varint.Append(b, o.n); o.n > 1 {
 			b = varint.Append(b, o.step)
 		}

@@ -22,37 +22,39 @@ const version = 16
 func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, version)
 	b = varint.Append(b, l.Epoch.UnixNano())
-	b = varint.AppendBool(varint.AppendBool(varint.AppendBool(b, l.known), l.lost), l.fresh)
-	b = varint.Append(varint.Append(varint.Append(b, l.slotLife), l.rose), l.horizon)
-	b = varint.Append(varint.Append(varint.Append(b, l.asked.longest), l.asked.second), l.asked.at)
-	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.told), l.heldUntil), l.lastUsed)
-	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
-	b = varint.Append(varint.Append(varint.Append(b, l.loss.had), l.loss.told), l.parted)
+	b = varint.AppendBool(b, l.known, l.lost, l.fresh)
+	b = varint.Append(b, int64(l.slotLife), int64(l.rose), int64(l.horizon))
+	b = varint.Append(b, int64(l.asked.longest), int64(l.asked.second), int64(l.asked.at))
+	b = varint.Append(b, l.lastSlot, l.told, l.heldUntil, l.lastUsed)
+	b = varint.Append(b, int64(l.served), int64(l.born), int64(l.learnsUntil), int64(l.unheard))
+	b = varint.AppendBool(b, l.cut)
+	b = varint.Append(b, int64(l.loss.had), int64(l.loss.told), int64(l.parted))
 	b = varint.Append(b, len(l.loss.parts))
 	for _, o := range l.loss.parts {
-		b = varint.Append(varint.AppendString(varint.Append(b, o.at), o.unit), o.n)
+		b = varint.Append(b, o.at)
+		b = varint.AppendString(b, o.unit)
+		b = varint.Append(b, o.n)
 	}
 	b = varint.Append(b, len(l.places))
 	for p := range l.places {
 		o := &l.places[p]
-		b = varint.Append(varint.Append(varint.Append(varint.Append(appendQuota(b, &o.quota), o.noneBefore), o.asked), o.spare), o.part)
-		b = varint.Append(varint.Append(varint.Append(b, o.slotLife.slotLife), o.slotLife.falls), o.slotLife.to)
-		b = varint.Append(varint.Append(b, o.larger.n), o.larger.till)
+		b = appendQuota(b, &o.quota)
+		b = varint.Append(b, int64(o.noneBefore), int64(o.asked), o.spare, o.part)
+		b = varint.Append(b, int64(o.slotLife.slotLife), int64(o.slotLife.falls), int64(o.slotLife.to))
+		b = varint.Append(b, o.larger.n, int64(o.larger.till))
 		b = o.ledger.Append(b)
 	}
 	b = varint.Append(b, len(l.returned))
 	for _, o := range l.returned {
-		b = varint.Append(varint.Append(b, o.at), len(o.cost))
-		for _, n := range o.cost {
-			b = varint.Append(b, n)
-		}
+		b = varint.Append(b, int64(o.at), int64(len(o.cost)))
+		b = varint.Append(b, o.cost...)
 	}
 	b = varint.Append(b, len(l.members))
 	for _, name := range slices.Sorted(maps.Keys(l.members)) {
 		m := l.members[name]
-		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
-		b = varint.Append(b, m.slotLife)
-		b = varint.AppendBool(varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.goesOn), m.had)
+		b = varint.AppendString(b, name)
+		b = varint.Append(b, m.serial, m.lost, int64(m.at), int64(m.slotLife), int64(m.activeTill), int64(m.knownTill))
+		b = varint.AppendBool(b, m.goesOn, m.had)
 		b = l.appendRuns(b, m.got)
 	}
 	b = varint.Append(b, len(l.statements))
@@ -61,13 +63,16 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = varint.Append(b, len(l.lists))
 	for _, o := range l.lists {
-		b = varint.Append(varint.AppendString(varint.Append(b, o.at), o.by), len(o.quotas))
+		b = varint.Append(b, o.at)
+		b = varint.AppendString(b, o.by)
+		b = varint.Append(b, len(o.quotas))
 		for i := range o.quotas {
 			b = appendQuota(b, &o.quotas[i])
 		}
 	}
 	if l.learned != "" { // a Ledger without it is read by those that do not know of it
-		b = varint.AppendString(varint.Append(b, l.learnedAt), l.learned)
+		b = varint.Append(b, l.learnedAt)
+		b = varint.AppendString(b, l.learned)
 	}
 	return b, nil
 }
@@ -141,9 +146,9 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 var kinds = [...]quota.Kind{1: quota.TokenBucket, quota.FixedWindow, quota.ClockWindow, quota.SlidingWindow, quota.SlidingLog, quota.EstimatedWindow}
 
 func appendQuota(b []byte, q *quota.Quota) []byte {
-	b = varint.Append(varint.Append(varint.Append(b, slices.Index(kinds[:], q.Kind)), q.N), q.Per)
-	b = varint.Append(varint.Append(b, q.Burst), q.Cells)
-	return varint.AppendString(varint.AppendBool(b, q.Debt), q.Unit)
+	b = varint.Append(b, int64(slices.Index(kinds[:], q.Kind)), q.N, int64(q.Per), q.Burst, int64(q.Cells))
+	b = varint.AppendBool(b, q.Debt)
+	return varint.AppendString(b, q.Unit)
 }
 
 // readQuota reads a quota.
@@ -175,11 +180,12 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 }
 
 func appendStatement(b []byte, s *statement) []byte {
-	b = varint.AppendString(varint.AppendString(varint.AppendString(b, s.Name), s.Counter), s.Unit)
-	b = varint.Append(varint.Append(b, s.Limit), s.Remaining)
-	b = varint.AppendBool(varint.Append(b, s.Reset), s.ResetKnown)
-	b = varint.AppendBool(varint.Append(b, s.Resolution), s.Absolute)
-	return varint.Append(varint.Append(varint.Append(b, s.Skew), s.Window), s.reset)
+	b = varint.AppendString(b, s.Name, s.Counter, s.Unit)
+	b = varint.Append(b, s.Limit, s.Remaining, int64(s.Reset))
+	b = varint.AppendBool(b, s.ResetKnown)
+	b = varint.Append(b, s.Resolution)
+	b = varint.AppendBool(b, s.Absolute)
+	return varint.Append(b, int64(s.Skew), int64(s.Window), int64(s.reset))
 }
 
 func (l *Ledger) readStatement(r *varint.Reader) {

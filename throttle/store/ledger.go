@@ -127,6 +127,22 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 	return reply, news, nil
 }
 
+// look returns what Exchange would, of a copy.
+func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
+	state, err := l.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	var c Ledger
+	if err := c.UnmarshalBinary(state); err != nil {
+		return nil, err
+	}
+	acts := *r
+	acts.Look = false
+	reply, _, err := c.Exchange(now, &acts)
+	return reply, err
+}
+
 // serve is Exchange for a request that was checked, by a clock that cannot be set.
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
@@ -335,6 +351,20 @@ func (l *Ledger) putOff(r *Request, now monotime.Time) {
 	}
 	if r.Hold > 0 {
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
+	}
+}
+
+// release ends what a person may end: see Request.Release. Members hear of it, and return what they have beyond
+// the horizon for what is sooner now.
+func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
+	l.heldUntil, l.statements = min(l.heldUntil, now), nil
+	at := max(now, l.learnsUntil)
+	l.lastSlot = min(l.lastSlot, at.Add(horizon))
+	l.told = min(l.told, l.lastSlot)
+	for p := range l.places {
+		o := &l.places[p]
+		o.ledger.Release(at, o.larger.most(o.quota.N, now))
+		o.noneBefore = min(o.noneBefore, at)
 	}
 }
 

@@ -392,17 +392,17 @@ func (b *Bucket) Owes(now monotime.Time) int64 {
 
 // Append implements Ledger.
 func (b *Bucket) Append(to []byte) []byte {
-	to = varint.Append(varint.Append(varint.Append(to, b.assumed), b.full), b.lastNear)
+	to = varint.Append(to, b.assumed, b.full, b.lastNear)
 	to = varint.Append(to, b.peaks.Len())
 	for at, room := range b.peaks.All() {
-		to = varint.Append(varint.Append(to, at), room)
+		to = varint.Append(to, int64(at), int64(room))
 	}
 	to = varint.Append(to, len(b.far))
 	for _, f := range b.far {
-		to = varint.Append(varint.Append(varint.Append(to, f.first), f.last.Sub(f.first)), f.n)
+		to = varint.Append(to, int64(f.first), int64(f.last.Sub(f.first)), f.n)
 		to = varint.AppendBool(to, f.several)
 		if f.several {
-			to = varint.Append(varint.Append(varint.Append(to, f.at), f.work), f.bears)
+			to = varint.Append(to, int64(f.at), int64(f.work), int64(f.bears))
 		}
 	}
 	return to

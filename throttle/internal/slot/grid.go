@@ -292,14 +292,14 @@ func (g *grid) Append(to []byte) []byte {
 	to = appendCounts(appendCounts(to, &g.near.Counts), &g.assumed)
 	to = varint.Append(to, len(g.far))
 	for _, f := range g.far {
-		to = varint.Append(varint.Append(varint.Append(to, f.first), f.last.Sub(f.first)), f.n)
+		to = varint.Append(to, int64(f.first), int64(f.last.Sub(f.first)), f.n)
 	}
 	return to
 }
 
 func appendCounts(to []byte, c *limit.Counts) []byte {
-	to = varint.Append(varint.Append(to, c.Start), c.Last)
-	return varint.Append(varint.Append(to, c.Current), c.Previous)
+	to = varint.Append(to, c.Start, c.Last)
+	return varint.Append(to, c.Current, c.Previous)
 }
 
 // Restore implements Ledger.

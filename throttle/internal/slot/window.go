@@ -209,13 +209,13 @@ func (w *window) Left(now monotime.Time) int64 {
 // Append implements Ledger.
 func (w *window) Append(to []byte) []byte {
 	live := w.log.Live()
-	to = varint.Append(varint.Append(to, w.lastNear), len(w.assumed))
+	to = varint.Append(to, int64(w.lastNear), int64(len(w.assumed)))
 	for _, a := range w.assumed {
-		to = varint.Append(varint.Append(to, a.at), a.n)
+		to = varint.Append(to, int64(a.at), a.n)
 	}
-	to = varint.Append(varint.Append(to, w.log.Before(0)), len(live))
+	to = varint.Append(to, w.log.Before(0), int64(len(live)))
 	for _, e := range live {
-		to = varint.Append(varint.Append(varint.Append(to, e.First), e.Last.Sub(e.First)), e.Number)
+		to = varint.Append(to, int64(e.First), int64(e.Last.Sub(e.First)), e.Number)
 	}
 	return to
 }

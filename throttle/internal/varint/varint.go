@@ -13,19 +13,32 @@ import (
 // ErrMalformed is the error of a Reader that found something else than was written.
 var ErrMalformed = errors.New("malformed")
 
-// Append appends a number.
-func Append[N ~int | ~int64](b []byte, n N) []byte { return binary.AppendVarint(b, int64(n)) }
-
-// AppendBool appends a truth value.
-func AppendBool(b []byte, v bool) []byte {
-	if v {
-		return append(b, 1)
+// Append appends numbers.
+func Append[N ~int | ~int64](b []byte, numbers ...N) []byte {
+	for _, n := range numbers {
+		b = binary.AppendVarint(b, int64(n))
 	}
-	return append(b, 0)
+	return b
 }
 
-// AppendString appends a text.
-func AppendString(b []byte, s string) []byte { return append(Append(b, len(s)), s...) }
+// AppendBool appends truth values.
+func AppendBool(b []byte, values ...bool) []byte {
+	for _, v := range values {
+		b = append(b, 0)
+		if v {
+			b[len(b)-1] = 1
+		}
+	}
+	return b
+}
+
+// AppendString appends texts.
+func AppendString(b []byte, texts ...string) []byte {
+	for _, s := range texts {
+		b = append(Append(b, len(s)), s...)
+	}
+	return b
+}
 
 // Reader reads what was appended, in the same order. After an error all it returns is zero.
 type Reader struct {

@@ -9,13 +9,14 @@ import (
 )
 
 func TestReader(t *testing.T) {
-	b := Append(nil, int64(math.MinInt64))
-	b = AppendBool(AppendString(b, "a\x00b"), true)
-	b = Append(AppendBool(b, false), monotime.Time(7))
+	b := Append(nil, math.MinInt64, int64(-1))
+	b = AppendString(b, "a\x00b", "")
+	b = AppendBool(b, true, false)
+	b = Append(b, monotime.Time(7))
 	r := NewReader(b)
-	n, s, yes, no, at := r.Int(math.MinInt64, 0), r.String(), r.Bool(), r.Bool(), r.Time()
-	if n != math.MinInt64 || s != "a\x00b" || !yes || no || at != 7 || r.Err() != nil || !r.Empty() {
-		t.Errorf("read %d, %q, %v, %v, %d; error %v, all: %v", n, s, yes, no, at, r.Err(), r.Empty())
+	n, m, s, none, yes, no, at := r.Int(math.MinInt64, 0), r.Int(-1, 0), r.String(), r.String(), r.Bool(), r.Bool(), r.Time()
+	if n != math.MinInt64 || m != -1 || s != "a\x00b" || none != "" || !yes || no || at != 7 || r.Err() != nil || !r.Empty() {
+		t.Errorf("read %d, %d, %q, %q, %v, %v, %d; error %v, all: %v", n, m, s, none, yes, no, at, r.Err(), r.Empty())
 	}
 }
 

@@ -64,33 +64,3 @@ func unnamed(qs quota.Quotas) quota.Quotas {
 	}
 	return qs
 }
-
-// look returns what Exchange would, of a copy.
-func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
-	state, err := l.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	var c Ledger
-	if err := c.UnmarshalBinary(state); err != nil {
-		return nil, err
-	}
-	acts := *r
-	acts.Look = false
-	reply, _, err := c.Exchange(now, &acts)
-	return reply, err
-}
-
-// release ends what a person may end: see Request.Release. Members hear of it, and return what they have beyond
-// the horizon for what is sooner now.
-func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
-	l.heldUntil, l.statements = min(l.heldUntil, now), nil
-	at := max(now, l.learnsUntil)
-	l.lastSlot = min(l.lastSlot, at.Add(horizon))
-	l.told = min(l.told, l.lastSlot)
-	for p := range l.places {
-		o := &l.places[p]
-		o.ledger.Release(at, o.larger.most(o.quota.N, now))
-		o.noneBefore = min(o.noneBefore, at)
-	}
-}
