@@ -139,8 +139,8 @@ type Limiter struct {
 	MaxWait time.Duration
 
 	// MaxStandstill ends a wait if not even one token comes within it, with nobody ahead. The cause may be a
-	// hold, the reset of a server's limit, a quota, a Store that cannot be reached, or a Store that has had
-	// nothing for MaxStandstill, whatever it says. It is looked at when a claim is made and whenever something
+	// hold, the reset of a server's limit, a quota, or a Store that for MaxStandstill could not be reached or
+	// has had nothing, whatever it says. It is looked at when a claim is made and whenever something
 	// is learned. It does not end the wait in a line that moves, however long the line is, nor the wait for
 	// what only an answer can end: requests in flight, and a slow start. A line of which a Store alone tells is
 	// waited for up to a day, or for as long as the claims of 512 processes may take, but a year at most.
