@@ -11,9 +11,9 @@
 // ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]). [Quotas.Validate] says what
 // is wrong with them, and [Quotas.Redundant] which of them never delay anything.
 //
-// The package depends on the standard library alone. It has no clock, no lock and no state, but that it
-// remembers which time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers;
-// [Statement] is only the form in which other packages hand on what a server said about a limit of its own.
+// The package depends on the standard library alone. It has no clock and no lock, and remembers nothing except
+// which time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers. [Statement]
+// is only the form in which other packages hand on what a server said about a limit of its own.
 //
 // # What a quota means
 //
@@ -48,8 +48,8 @@
 //	"1 MB per second", for files of any size                        1MB/s debt
 //	"1 MB per second of traffic", while files are transferred       1MB/s streamed
 //
-// Where one program has several tokens or tenants, the quotas are of each of them, but for those that are
-// "overall": 5000/h, 100 in flight overall.
+// If one program has several credentials or tenants, each of them has the quotas for itself, except for quotas
+// that are "overall": 5000/h, 100 in flight overall.
 //
 // The first form suits every provider that does not say how it counts. Tokens are counted only of requests
 // whose [Costs] say how many they take. [Kind] says which services
@@ -57,9 +57,8 @@
 //
 // # Zero, negative, and errors
 //
-// Each field of a Quota says what its zero means: a second, a bucket that holds N, no bound. A negative
-// number or duration is an error: the package takes no bound for another one. Tokens are counted in
-// whole numbers, and spans in nanoseconds.
+// Each field of a Quota says what its zero means: a second, a bucket that holds N, no bound. A negative number
+// or duration is an error. Tokens are counted in whole numbers, and spans in nanoseconds.
 //
 // Every error begins with "quota: ". An error of [Quota.Validate] names the quota, the field, its
 // value and what is valid; an error of [Parse] also says at which column which word stands. A
@@ -82,62 +81,61 @@ type Quota struct {
 	// "5/s burst 10". At most 100 bytes that can be printed.
 	Name string
 
-	// N is how many tokens are granted in Per. Zero means no limit, and is an error beside a Per and any other
-	// field but Name and Unit, since it was forgotten then. A negative number is an error, as is one above MaxN
-	// for what is no TokenBucket.
+	// N is how many tokens are granted in Per. Zero means no limit. If any field other than Name and Unit is
+	// set, a zero N is an error: it was forgotten. A negative number is an error, as is one above MaxN for a
+	// Kind other than TokenBucket.
 	N int64
 
 	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
-	// [Requests]. A request takes as many tokens as its [Costs] say for the unit. If its Costs do
-	// not have the unit, it takes none, but where package throttle learns what requests turn out to cost.
+	// [Requests]. A request takes as many tokens as its [Costs] say for the unit. If its Costs do not have the
+	// unit, it takes none, unless package throttle has learned what such requests turn out to cost.
 	Unit string
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
 	// error, as is one below 1 µs (in a pacer.Table, 1 ms), which is a number without a unit, and one above 50
-	// years for a quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no
-	// span, and beside Months.
+	// years for a Kind other than TokenBucket. Per must be zero for InFlight and Unanswered, which have no
+	// span, and if Months is set.
 	Per time.Duration
 
 	// Months, if not zero, is the span in months of the calendar: N in each month (1), quarter (3) or year
-	// (12), of which each begins at midnight. Windows of several months follow one another from January on,
-	// so that 1, 2, 3, 4, 6 and 12 are valid, and any other number is an error. Kind must be Plain, of which
-	// what is left may be spread and the server's own count is believed, or ClockWindow.
+	// (12). Each begins at midnight. Windows of several months follow one another from January on, so that 1,
+	// 2, 3, 4, 6 and 12 are valid; any other number is an error. Kind must be Plain (what is left may be
+	// spread, and the server's own count is believed) or ClockWindow. Zero means that Per is the span.
 	Months int
 
-	// From is the day of the month on which windows of Months begin, from 1 to 31: that of the bill, say. In a
-	// month that has no such day, they begin on its last day. Zero means 1. Of a ClockWindow with a Per of
-	// a week, From is the day on which weeks begin, from 1 for Monday to 7 for Sunday; zero is Thursday, since
-	// 1970 began with one. Of any other quota, From must be zero.
+	// From is the day of the month on which windows of Months begin, from 1 to 31, such as the day of the bill.
+	// In a month that has no such day, they begin on its last day. Zero means 1. For a ClockWindow with a Per
+	// of a week, From is the day on which weeks begin, from 1 for Monday to 7 for Sunday; zero is Thursday,
+	// since 1970 began with one. Any other number is an error, as is a From of any other quota.
 	From int
 
-	// Zone is where the days begin at midnight on which windows of Months, or a ClockWindow with a Per of whole
-	// days, begin: the name of a time zone in the IANA database, such as "America/Los_Angeles". Where clocks
-	// are changed, such a day has 23 or 25 hours. Empty means UTC; of any other quota, Zone must be empty. A
-	// name that the database of the machine does not have is an error. A program that is to run where there is
-	// none imports time/tzdata.
+	// Zone is the time zone of the calendar, for windows of Months and for a ClockWindow with a Per of whole
+	// days: they begin at midnight there. It is a name of the IANA database, such as "America/Los_Angeles". On
+	// a day on which clocks are changed, the day has 23 or 25 hours. Empty means UTC; for any other quota, Zone
+	// must be empty. A name that the database of the machine does not have is an error. A program that runs on
+	// machines without a database imports time/tzdata.
 	Zone string
 
 	// Kind is how the provider counts. Zero, the empty text, is Plain: N in any Per. Burst, Debt, WarmUp,
-	// ColdFactor and Streamed are for a TokenBucket. A quota that has one of them is one without a Kind
-	// too; with another Kind they are an error.
+	// ColdFactor and Streamed are for a TokenBucket: a quota that has one of them and no Kind is a TokenBucket,
+	// and with another Kind they are an error.
 	Kind Kind
 
 	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero means N,
-	// or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst
-	// of 1, tokens are spaced evenly, one every Per/N. That is the only Burst with which hardly any window of
-	// the length Per ever sees more than N. A machine of 32 bits has no bucket of more than 2147483647 tokens,
-	// and takes a larger Burst for that, and a cost of more than 1024 times as many for 1024 times as many.
+	// or, if the quota is Streamed, what comes in a twentieth of a second. A negative number is an error. With
+	// a Burst of 1, tokens are spaced evenly, one every Per/N. That is the only Burst with which hardly any
+	// window of the length Per ever sees more than N. On a machine of 32 bits, a Burst above 2147483647 counts
+	// as 2147483647, and a cost above 1024 times that as 1024 times that.
 	//
-	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With another Kind, a
-	// cost above N is. That is of costs that are known before a request goes. What a request turns out to cost
-	// beyond that is charged all the same: a TokenBucket owes it, and the windows of another Kind forget it:
-	// see Kind.
+	// A request whose cost is known to be above Burst is refused with throttle.ErrTooLarge, since no wait would
+	// help. With another Kind, a cost above N is refused. What a request turns out to cost after it was granted
+	// is charged all the same: a TokenBucket owes it, and the windows of another Kind forget it, see Kind.
 	Burst int64
 
 	// Debt admits a cost above Burst when the bucket is full. The bucket owes the missing tokens,
 	// and later requests wait until they are refilled, as in Guava's RateLimiter. It is for
-	// transfers that cannot be divided. In any span t, no more than t·N/Per tokens, Burst, and one
-	// such cost are granted.
+	// transfers that cannot be divided. In any span t, no more than t·N/Per + Burst tokens are granted, and one
+	// such cost.
 	Debt bool
 
 	// Queue bounds the line of requests that wait for this quota, of any Kind: a new request is
@@ -150,9 +148,9 @@ type Quota struct {
 	// and delays nothing, is a TokenBucket with a Burst.
 	Queue int64
 
-	// Cells is the number of equal parts into which a SlidingWindow divides Per. Zero means 10. A
-	// negative number is an error, and with another Kind any number but zero, or the 64 that Explicit fills in
-	// for Plain.
+	// Cells is the number of equal parts into which a SlidingWindow divides Per. Zero means 10. A negative
+	// number is an error. With another Kind, Cells must be zero; for Plain it may be 64, which Explicit fills
+	// in.
 	Cells int
 
 	// WarmUp, if positive, makes a bucket that starts slowly after idling and after the server
@@ -164,24 +162,21 @@ type Quota struct {
 	// burst. Debt must be false, since a request of any cost goes and the next one pays.
 	WarmUp time.Duration
 
-	// ColdFactor is how many times slower a cold bucket grants. Zero means 3, the value that is
-	// fixed in Guava. Anything else below 1 or above 1<<31 - 1 is an error, and without a WarmUp
-	// any number but zero.
+	// ColdFactor is how many times slower a cold bucket grants. Zero means 3, the value that is fixed in Guava.
+	// Anything else below 1 or above 1<<31 - 1 is an error. Without a WarmUp, ColdFactor must be zero.
 	ColdFactor float64
 
 	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a
 	// pacer.Transport reads and writes the bodies of both directions no faster than N in Per, in pieces of a
-	// fortieth of a second at most. Unit must be Bytes, and the quota is a TokenBucket: for a Burst of zero, it
-	// holds what comes in a twentieth of a second. A Burst of 1 would make pieces of a byte, and is an error
-	// where more than 40 bytes come in a second; and so are a Debt, a Queue and a WarmUp. Who does not speak
-	// HTTP has throttle.Reader and throttle.Writer.
+	// fortieth of a second at most. Unit must be Bytes, and the quota is a TokenBucket. A Debt, a Queue or a
+	// WarmUp is an error, and so is a Burst of 1, which would make pieces of a byte, if more than 40 bytes come
+	// in a second. For streams that are not HTTP, see throttle.Reader and throttle.Writer.
 	Streamed bool
 
-	// Overall says that the quota is of all who use the program's address or application together, where others
-	// are of each tenant or credential: "5000/h per token, 100 at a time per application". A pacer.Transport
-	// does not split it by Key, and takes it under the pattern of a host alone. Who has buckets of a
-	// throttle.Group puts it into the Parent of those of the tenants; a throttle.Limiter enforces it as any
-	// other.
+	// Overall says that all tenants or credentials of the program share the quota, while each has the other
+	// quotas for itself: "5000/h per token, 100 at a time per application". A pacer.Transport does not split it
+	// by Key, and takes it only under the pattern of a host. In a throttle.Group, put it into the Parent of the
+	// tenants' buckets. A throttle.Limiter enforces it as any other quota.
 	Overall bool
 }
 
@@ -189,8 +184,8 @@ type Quota struct {
 // charged to none. No Quotas are no limit.
 type Quotas []Quota
 
-// MaxN is the largest N of a Kind other than TokenBucket, and the largest number that anybody
-// counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows.
+// MaxN is the largest N of a Kind other than TokenBucket. A cost above MaxN counts as MaxN, so that no sum of
+// costs overflows.
 const MaxN int64 = 1 << 50
 
 // What zero stands for.

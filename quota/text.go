@@ -94,8 +94,9 @@ func (qs *Quotas) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText implements encoding.TextMarshaler with String, but that no quotas are "no limit": a pacer.Table
-// takes an empty text for one that was forgotten. It returns an error if a quota is invalid.
+// MarshalText implements encoding.TextMarshaler with String. If there are no quotas, the text is "no limit",
+// since a pacer.Table takes an empty text for one that was forgotten. It returns an error if a quota is
+// invalid.
 func (qs Quotas) MarshalText() ([]byte, error) {
 	if err := qs.Validate(); err != nil {
 		return nil, err
