@@ -1,9 +1,9 @@
 // Package filequota keeps the quotas of pacer in a directory, so that the processes of one machine share them
-// without a server: a [store.Store].
+// without a server. Its Store is a [store.Store].
 //
 //	shared, err := filequota.Open(dir, nil)
 //	if err != nil {
-//		return err // which path, and why
+//		return err // names the path, and says why
 //	}
 //	transport := &pacer.Transport{Shared: pacer.Shared{Store: shared}, Quotas: quotas}
 //	defer transport.Close()
@@ -14,57 +14,58 @@
 //
 // # Which directory
 //
-// One on a local disk or in a volume of containers, for one user: $XDG_RUNTIME_DIR, or one in os.UserCacheDir.
-// Open makes it with mode 0700, and files with 0600; files that root makes in the directory of a user are the
-// user's. For a group of users, make it yourself, with that group and mode 0770; files then have the group and
-// 0660. Each user must be of the group. Not /tmp itself, in which systems keep users from the files of others,
-// and remove what was idle for days: Open refuses a directory that is for files of everybody (mode 1777). Nor
-// one that another user can make before, since Open uses a directory whoever's it is. Not a file system of a
-// network: see [Options]. The directory has the files of quotas alone.
+// For one user, take a directory on a local disk, in $XDG_RUNTIME_DIR or in os.UserCacheDir; for containers, a
+// directory in a volume. Open makes it with mode 0700, and files with mode 0600; files that root makes in the
+// directory of a user belong to the user. For a group of users, make the directory yourself, with that group
+// and mode 0770; files then have the group and mode 0660. Each user must be in the group.
+//
+// Do not take /tmp itself: systems keep users from the files of others there, and remove files that were idle
+// for days. Open refuses a directory that is for files of everybody (mode 1777). Do not take a directory that
+// another user can make before you: Open uses it, whoever its owner is. Do not take a file system of a network:
+// see [Options]. Keep nothing else in the directory.
 //
 // On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host,
-// nor between them and the host, and no system call tells: use a named volume there.
+// nor between them and the host, and no error says so: use a named volume there.
 //
 // # What was learned
 //
-// Quotas are what a program knows. What it learns from the answers of servers, a directory can keep as well,
-// for programs that run for a moment: [Store.Load] before the first request, and [Store.Save] after the last
-// one.
+// A directory can also keep what programs learn from the answers of servers, for programs that run for a
+// moment: call [Store.Load] before the first request, and [Store.Save] after the last one.
 //
 // # How
 //
-// A bucket is a file. A step takes the lock of the file (flock, LockFileEx), reads it, has a [store.Ledger] do
-// the arithmetic, and writes the file in place, in one of two slots by turns, each with a sequence and a
-// checksum. So a process that is killed at any instant leaves the newest step whole, and its lock is free.
-// There is no fsync in a step, hence a step takes some ten microseconds. Time is that of the machine since it
-// was started, which all processes read alike.
+// Each bucket has a file. A step takes the lock of the file (flock, LockFileEx), reads it, has a [store.Ledger]
+// do the arithmetic, and writes the result to one of two places in the file, by turns, each with a sequence
+// number and a checksum. So if a process is killed at any instant, the newest whole step stays, and its lock is
+// free. There is no fsync in a step, hence a step takes some ten microseconds. Time is the time since the
+// machine was started, which all processes read alike.
 //
-// Where a server pushed back, other processes hear of it by inotify on Linux; elsewhere they look each 50 ms
-// while they are in use. A Store has 128 files open at most, and fewer where the process may not have more. It
+// If a server pushes back, other processes hear of it by inotify on Linux; elsewhere they look every 50 ms
+// while they are in use. A Store has 128 files open at most, and fewer if the process may not have more. It
 // keeps a goroutine while it listens for news, and no other.
 //
-// A bucket takes 16 kB on disk, and a file 264 kB where there are no sparse files. Once a day and two of its
-// longest Per have passed since it was used last, whoever makes the file of another bucket removes it; but not
+// A bucket takes 16 kB on disk; on a file system without sparse files, 264 kB. When a day and twice its longest
+// Per have passed since it was last used, a process that makes the file of another bucket removes it; but not
 // on Windows, nor if it is damaged. A log or window of more than 1000 tokens is counted by 1000 cells, each of
 // a thousandth of its Per.
 //
 // # Failures
 //
-// What fails is an error of [Store.Exchange] that names the path; what a Limiter does then is its Outage. A
-// full disk, or a directory that became read-only, is such an error, and nothing is handed out that was not
-// written. So is a state of more than 256 kB: of a log of which some 30000 slots were handed out that are still
-// to come, as to processes that were killed. A process that is stopped while it holds a lock (some microseconds
-// of each step) is an outage for the others until it goes on or ends: its lock is never broken.
+// A failure is an error of [Store.Exchange] that names the path; what a Limiter does then is its Outage. These
+// are such errors, and what was not written is not handed out: a full disk, a directory that became read-only,
+// and a state of more than 256 kB, as that of a log with 30000 slots ahead of processes that were killed. A
+// process that is stopped while it holds a lock (some microseconds of each step) is an outage for the others
+// until it goes on or ends: its lock is never broken.
 //
-// A file that is truncated, or which somebody else has written, is a lost bucket: a drained one, not a new one.
-// So is a bucket after a clock went back. A file of a later version of this package is an error while that is
-// in use, and lost ten seconds later. If the directory is removed or renamed, processes that run notice within
-// milliseconds by inotify, take along what was in it, and hand out nothing for half a second; for a process
-// that begins before they have noticed, it is a new one. So that this is rare, [Open] waits until a directory
-// is a tenth of a second old.
+// If a file is truncated, or somebody else has written it, the bucket is lost: it counts as used up, not as
+// new. A bucket is lost, too, after a clock went back. A file of a later version of this package is an error
+// while that version uses it; ten seconds later the bucket is lost. If the directory is removed or renamed,
+// running processes notice within milliseconds by inotify, make it again with what was in it, and hand out
+// nothing for half a second. A process that begins before they have noticed takes the directory for a new one.
+// To make that rare, [Open] waits until a directory is a tenth of a second old.
 //
-// When the machine was started anew, buckets go on as of before: what was not on disk yet is taken to have gone
-// at the full rate, for 40 seconds. A bucket whose longest Per is a minute or less is a lost one.
+// When the machine was started anew, buckets go on as before: what was not on disk yet is taken to have gone at
+// the full rate, for 40 seconds. A bucket whose longest Per is a minute or less is lost.
 package filequota
 
 import (
@@ -81,11 +82,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Options are what Open may be told.
+// Options are optional arguments of Open. Nil means the zero Options.
 type Options struct {
-	// AnyFileSystem has Open take a directory on a file system of which it knows that locks or the order of
-	// writes do not hold for all who may share it: of a network, or FUSE. That is right where one machine alone
-	// uses the directory, and its locks hold among the processes of that machine.
+	// AnyFileSystem has Open accept a directory on a network file system or on FUSE, where locks or the order
+	// of writes may not hold for all who share it. Set it only if one machine alone uses the directory, and
+	// locks hold among the processes of that machine. If false, Open returns an error for such a file system.
 	AnyFileSystem bool
 }
 
@@ -116,12 +117,12 @@ var _ store.Store = (*Store)(nil)
 // errZero is the error of a Store that Open has not made: a zero one has no directory.
 var errZero = errors.New("filequota: a zero Store, want one that Open has returned")
 
-// Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it:
-// that it cannot be made or written, that it is for files of everybody, as /tmp is, or has those of another
-// program, that locks are known not to hold there, or that it begins with "~/", which only a shell expands. A
-// relative directory is one for each directory in which programs are started: such programs share nothing. In
-// the first tenth of a second of a directory Open waits for the end of that: processes that have used it, if
-// somebody has removed it, come in that time. With nil Options, the zero Options are used.
+// Open returns a Store in a directory, and makes the directory unless it exists. The error names the directory
+// and says what is wrong with it: it cannot be made or written; it is for files of everybody, as /tmp is; it
+// has files of another program; locks are known not to hold there; or its name begins with "~/", which only a
+// shell expands. A relative name stands for another directory in each directory in which a program is started:
+// such programs share nothing. If the directory is less than a tenth of a second old, Open waits until it is:
+// if somebody has removed an earlier one, the processes that used it come back in that time.
 func Open(dir string, o *Options) (*Store, error) {
 	path, err := open(dir, o)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"path/filepath"
 )
 
-// SaveLoader is what Load and Save take: a *pacer.Transport, or a *throttle.Group.
+// SaveLoader has something to save and to load: it is a *pacer.Transport or a *throttle.Group.
 type SaveLoader interface {
 	Save(w io.Writer) error
 	Load(r io.Reader) error
 }
 
-// Load has l know what other programs that use the directory have learned from servers, and saved: best before
-// the first request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved
-// anything, Load does nothing. If another process holds the lock, Load waits for it until ctx ends. After an
-// error, which names the path, l is as it was, and can be used. If a later version of pacer has saved what is
+// Load tells l what other programs that use the directory have learned from servers and saved. Call it before
+// the first request: then a tool that runs for a moment need not find that out by being refused. If nobody has
+// saved anything, Load does nothing. If another process holds the lock, Load waits for it until ctx ends. An
+// error names the path; l is then as it was, and can be used. If a later version of pacer has saved what is
 // there, errors.Is finds errors.ErrUnsupported in the error.
 func (s *Store) Load(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error { return s.load(l, nil) })
 }
 
-// Save saves what l has learned, for Load, together with what others have saved meanwhile of what it did not
-// use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is
-// written. If another process holds the lock, Save waits for it until ctx ends. What is damaged is replaced,
-// and what a program with a later version of pacer has saved, which this one cannot read, is not: the error of
-// Load, and then that of Save, says so.
+// Save saves what l has learned, for Load. What others have saved meanwhile about buckets that l did not use is
+// kept. If a process is killed while it saves, nothing changes. If nothing has been learned, nothing is
+// written. If another process holds the lock, Save waits for it until ctx ends. A damaged file is replaced. A
+// file that a program with a later version of pacer has saved, and that this version cannot read, is not: Load
+// and Save return an error that says so.
 func (s *Store) Save(ctx context.Context, l SaveLoader) error {
 	return s.learned(ctx, func() error {
 		var was, is bytes.Buffer
