@@ -39,6 +39,7 @@ func TestWaitingPageReasons(t *testing.T) {
 
 // reasons are all Reasons that there are, each of which has the name of its text.
 func reasons(t *testing.T) (all []pacer.Reason) {
+	t.Helper()
 	api, err := os.ReadFile("../../../api/pacer.txt")
 	if err != nil {
 		t.Fatal(err)
