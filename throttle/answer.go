@@ -274,8 +274,8 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.Hold != nil && !adaptive.UsedUp(a.Statements) && learner.entry.node.Named {
-		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
+	if a.Refused && a.Hold != nil && !a.tooLittle(g) && learner.entry.node.Named {
+		// The limit that is named was not the reason, since enough remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: a.Hold.For}}, luck)
 	}
@@ -312,7 +312,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	case a.Counter == "" || t.Split():
 		return g.counterFor(whole, t, r, a)
 	}
-	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, adaptive.UsedUp(a.Statements))
+	name, own := t.Named(r.kind.Verb, r.kind.Path, a.Counter, a.tooLittle(r))
 	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {
@@ -419,6 +419,13 @@ func (l *Limiter) contradicts(sent monotime.Time) bool {
 // know nothing either.
 func (l *Limiter) quietAbove() bool {
 	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
+}
+
+// tooLittle reports whether the server says that nothing remains of a limit, or refuses a request that has
+// claimed more than what remains.
+func (a *Answer) tooLittle(g *right) bool {
+	claimed := g.extra.Of(g.ticket.N).Demand
+	return adaptive.UsedUp(a.Statements) || a.Refused && adaptive.TooLittle(a.Statements, &claimed)
 }
 
 // usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
 )
 
 // resources is a server that counts requests by the first part of their path, each in
@@ -230,6 +231,50 @@ func TestNamedSecondaryLimit(t *testing.T) {
 		}
 		search.Wait()
 	})
+}
+
+// TestNamedTooDear: a limit that the server names refuses a request that costs more than what remains of it.
+// That is no matter of what others draw on: these do not wait, be it that the server asks for a while of its
+// own, or that it names the limit for the first time.
+func TestNamedTooDear(t *testing.T) {
+	for name, before := range map[string][]string{
+		"of a limit that has a bucket": {"/repos/1", "/search/a", "/search/b"}, "of a limit that is named first": {"/repos/1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					status, resource, remaining, more := http.StatusOK, "core", "999", []string{}
+					if strings.HasPrefix(req.URL.Path, "/search/") {
+						resource, remaining = "search", "500"
+					}
+					if req.URL.Path == "/search/dear" && time.Since(start) < 30*time.Second { // another client has taken some
+						status, remaining, more = http.StatusTooManyRequests, "361", []string{"Retry-After", "30"}
+					}
+					return lab.Answer(req, status, "", append(more, "X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", remaining,
+						"X-RateLimit-Reset-After", "30", "X-RateLimit-Resource", resource)...), nil
+				})
+				c := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero, Cost: func(req *http.Request) quota.Costs {
+					if req.URL.Path == "/search/dear" {
+						return quota.Costs{quota.Requests: 400}
+					}
+					return quota.Costs{quota.Requests: 1}
+				}}}
+				for _, path := range before {
+					lab.Get(t, c, "http://api.test"+path)
+				}
+				var dear sync.WaitGroup
+				dear.Go(func() { lab.Get(t, c, "http://api.test/search/dear") })
+				synctest.Wait()
+				if lab.Get(t, c, "http://api.test/repos/2"); time.Since(start) != 0 {
+					t.Errorf("a request for another limit waited for %v, want 0s", time.Since(start))
+				}
+				if dear.Wait(); time.Since(start) != 30*time.Second {
+					t.Errorf("the dear request was served after %v, want 30s", time.Since(start))
+				}
+			})
+		})
+	}
 }
 
 // TestNamesOfOneAnswer: an answer that names two counters does not say which of them its request drew on alone;

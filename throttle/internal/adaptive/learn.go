@@ -154,6 +154,13 @@ func UsedUp(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
 }
 
+// TooLittle reports whether one of the statements says that less remains of a limit than was claimed.
+func TooLittle(statements []quota.Statement, claimed *limit.Demand) bool {
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
+		return bounded(st.Remaining) < costIn(claimed, canonical(st.Unit))
+	})
+}
+
 // Short reports whether one of the statements says that less remains of a limit than was claimed, and as much
 // may remain later: see dearth.
 func (s *Server) Short(statements []quota.Statement, claimed *limit.Demand) bool {

@@ -84,9 +84,9 @@ func newNames(name string) *names {
 // First returns the name of the first answer.
 func (n *names) First() string { return n.first }
 
-// Note takes in that a request drew on name; usedUp says that nothing remains of that limit. It
-// returns the name under which such requests count from now on, and whether they need a bucket of
-// their own:
+// Note takes in that a request drew on name; usedUp says that nothing remains of that limit, or too
+// little for the request. It returns the name under which such requests count from now on, and whether they
+// need a bucket of their own:
 //
 //   - The first name does not, before there are others that do.
 //   - The second name does when it is seen again, if no third was seen in between; or at once, if

@@ -43,8 +43,9 @@ func (t *Table) Of(verb, path string) string {
 // own.
 func (t *Table) Look(verb, path string) string { return t.counters.Look(verb, path) }
 
-// Named takes in that an answer names what its request drew on, of which nothing is left if it is used up. It
-// returns the name under which such requests count, and whether they need a bucket of their own.
+// Named takes in that an answer names what its request drew on, of which nothing is left if it is used up, or
+// too little for the request. It returns the name under which such requests count, and whether they need a
+// bucket of their own.
 func (t *Table) Named(verb, path, name string, usedUp bool) (of string, own bool) {
 	if t.names == nil {
 		t.names, t.counters = newNames(name), nil
