@@ -302,7 +302,8 @@ func (w *waiter) grantNow(front bool) bool {
 //     which quota.
 //   - MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead.
 //
-// While w waits for nothing but a slow start, there is room.
+// While w waits for nothing but a slow start, there is room, and none is refused because of MaxQueue while
+// requests may be kept back for others that are not seen yet.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	more, only := w.onlyStarts(now)
 	if w.beyond = only; only {
@@ -318,6 +319,9 @@ func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 		}
 	}
 	if w.l.MaxQueue <= 0 || w.l.line.direct < w.l.MaxQueue {
+		return nil
+	}
+	if w.beyond = w.l.checkWhenSeen(now); w.beyond {
 		return nil
 	}
 	last, aside := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l }), w.l.line.aside.Last()

@@ -124,6 +124,20 @@ func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 	return ended
 }
 
+// checkWhenSeen reports whether requests to l may be kept back for others that are not seen yet. Then bounds
+// are looked at again when that is over.
+func (l *Limiter) checkWhenSeen(now monotime.Time) (later bool) {
+	var in time.Duration
+	for b := l; b != nil; b = b.Parent {
+		in = max(in, b.server.Unseen(now))
+	}
+	if in > 0 {
+		l.line.later = true
+		l.line.nextCheck.Set(l.clock.Awake(now), in, (*Limiter).tick, l)
+	}
+	return in > 0
+}
+
 // nobody is a bucket that has heard nothing of its server. alone is what goes before a claim that goes first:
 // nothing. Both are never changed. All share one alone, since a second one would lie on the stack of each
 // goroutine that waits.

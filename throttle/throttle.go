@@ -156,7 +156,8 @@ type Limiter struct {
 	// priority or its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit
 	// mean no bound. If negative, nobody waits. Claims that wait only for a SlowStart at a server that has
 	// refused nothing do not count. When such claims come to wait for anything else, all but MaxQueue are
-	// refused.
+	// refused; where what remains of a limit is kept back for others that may use it too, as soon as it is not,
+	// a second later at most.
 	MaxQueue int
 
 	// Aging makes claims more urgent while they wait: for every Aging that a claim has waited, it counts as

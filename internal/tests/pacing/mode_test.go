@@ -645,6 +645,80 @@ func TestWhoMustNotWaitGoesByQuotas(t *testing.T) {
 	}
 }
 
+// TestMaxQueueAndOthersNotSeenYet: of 50 that come at once to a new host, as many go as its first answer
+// leaves, MaxQueue wait for the reset, and the rest fails: not sooner than what is kept back for others has
+// gone.
+func TestMaxQueueAndOthersNotSeenYet(t *testing.T) {
+	for _, test := range []struct {
+		limit, left int
+		late        int           // of the 50, so many come after the first answer
+		slow        time.Duration // how long all answers take but the first
+		want        string
+	}{
+		{30, 10, 0, 80 * time.Millisecond, "10 at once, 10 at the reset, 30 fail after 320ms"},
+		{30, 30, 0, 80 * time.Millisecond, "30 at once, 10 at the reset, 10 fail after 320ms"},
+		{10, 10, 0, 80 * time.Millisecond, "10 at once, 10 at the reset, 30 fail after 80ms"},
+		{30, 10, 45, 80 * time.Millisecond, "10 at once, 10 at the reset, 30 fail after 320ms"},
+		{30, 10, 0, 5 * time.Second, "10 at once, 10 at the reset, 30 fail after 400ms"},
+		{30, 2, 0, 5 * time.Second, "2 at once, 10 at the reset, 38 fail after 400ms"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex // protects what follows
+			sent, left, reset := 0, test.left, 20*time.Second
+			start := time.Now()
+			tr := &pacer.Transport{Rand: lab.Zero, Line: pacer.Line{MaxQueue: 10}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				mu.Lock()
+				sent++
+				if time.Since(start) >= reset {
+					left, reset = test.limit, time.Hour
+				}
+				left--
+				in := (reset - time.Since(start) + time.Second - 1) / time.Second
+				headers := []string{"X-RateLimit-Limit", fmt.Sprint(test.limit), "X-RateLimit-Remaining", fmt.Sprint(left), "X-RateLimit-Reset", fmt.Sprint(int(in))}
+				takes := 80*time.Millisecond + time.Duration(sent-1)*time.Microsecond // one answer after the other
+				if sent > 1 {
+					takes += test.slow - 80*time.Millisecond
+				}
+				mu.Unlock()
+				time.Sleep(takes)
+				return lab.Answer(req, http.StatusOK, "", headers...), nil
+			})}
+			early, atReset, failed := 0, 0, 0
+			var failedAt time.Duration
+			get := func() {
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case errors.Is(err, throttle.ErrQueueFull):
+					failed, failedAt = failed+1, time.Since(start)
+				case err != nil:
+					t.Error(err)
+				default:
+					resp.Body.Close()
+					if time.Since(start) < 20*time.Second {
+						early++
+					} else {
+						atReset++
+					}
+				}
+			}
+			var wait sync.WaitGroup
+			for i := range 50 {
+				if i == 50-test.late {
+					time.Sleep(100 * time.Millisecond)
+				}
+				wait.Go(get)
+				synctest.Wait()
+			}
+			wait.Wait()
+			if got := fmt.Sprintf("%d at once, %d at the reset, %d fail after %v", early, atReset, failed, failedAt.Round(time.Millisecond)); got != test.want {
+				t.Errorf("%d of %d left: %s, want %s", test.left, test.limit, got, test.want)
+			}
+		})
+	}
+}
+
 // TestNobodyWithAQuotaFailsForASlowStart: of 50 that come at once to a new host with a quota, all are sent,
 // whatever bounds their waits.
 func TestNobodyWithAQuotaFailsForASlowStart(t *testing.T) {

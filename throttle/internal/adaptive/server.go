@@ -198,6 +198,14 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 	return hurried
 }
 
+// Unseen is for how long requests may be kept back for others that are not seen yet.
+func (s *Server) Unseen(now monotime.Time) (in time.Duration) {
+	for _, w := range s.windows {
+		in = max(in, w.others.unseenUntil.Sub(now))
+	}
+	return in
+}
+
 // Due puts due off until the server allows d, if due is earlier than that. Ahead goes before d, and a share of
 // each limit is reserved for others. D is for a kind of request, or for several if kind is nil.
 //
