@@ -10,61 +10,77 @@ import (
 )
 
 // grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends where the
-// member has its share of the Horizon, or as many runs as a call gets; an ask that cannot wait long enough is
-// passed over. A request that came again gets nothing but what is in the reply already.
+// allowance of the call does; an ask that cannot wait long enough is passed over. Next is for the first slot
+// that was not handed out. A request that came again gets nothing but what is in the reply already.
 func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) (last monotime.Time) {
-	members := max(l.active(now), 1)
-	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(members)
-	most, got := max(mostRuns/members, fewestRuns), runs{}
-	next := func(cost []int64) {
-		at, bound, _ := l.earliest(cost, now)
-		reply.Next, reply.Bound = at.Sub(now), bound
+	allowed := l.allowance(r, now)
+	told := false // reply has Next
+	tell := func(in time.Duration, bound int) {
+		if !told {
+			told, reply.Next, reply.Bound = true, in, bound
+		}
 	}
-	missed := false // an ask was passed over: Next is for it
-	var one []int64 // the cost of the last ask
+	var cost []int64 // of the last ask
 	for i, ask := range r.Asks {
 		if !l.fits(r.Quotas, ask.Cost) {
 			continue
 		}
-		cost := l.spread(ask.Cost)
-		one = cost
-		within := monotime.Longest // what is beyond cannot be reckoned with
-		if ask.Within >= 0 {
-			within = min(within, ask.Within)
-		}
+		cost = l.spread(ask.Cost)
 		for range ask.Count - had(reply.Slots, i) {
 			at, bound, hole := l.earliest(cost, now)
 			in := at.Sub(now)
-			if in > within {
-				if !missed {
-					missed, reply.Next, reply.Bound = true, in, bound
-				}
+			if in > monotime.Longest || 0 <= ask.Within && ask.Within < in { // what is beyond Longest cannot be reckoned with
+				tell(in, bound)
 				break
 			}
-			if again || len(got.list) == most || in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+			if again || allowed.isUsedUp(in) || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
 				if l.unheard > 0 && now < l.learnsUntil {
 					in, l.cut = min(in, l.learnsUntil.Sub(now)), true // then all is known, and more may be there
 				}
-				if !missed {
-					reply.Next, reply.Bound = in, bound
-				}
+				tell(in, bound)
 				return last
 			}
 			l.take(now, cost, at, hole)
-			work += l.work(cost)
 			last = max(last, at)
 			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: l.indexOf(bound)})
-			got.note(reply.Slots[:len(reply.Slots)-1]) // of the last one there may be more
+			allowed.use(l.work(cost), reply.Slots)
 		}
 	}
 	switch {
-	case missed:
-	case one != nil:
-		next(one)
+	case told:
+	case cost != nil:
+		at, bound, _ := l.earliest(cost, now)
+		tell(at.Sub(now), bound)
 	default:
 		reply.Next = max(l.lastSlot.Sub(now), 0)
 	}
 	return last
+}
+
+// allowance is what a call gets: slots until the member has its share of the Horizon, but those that are near
+// all the same; and so many runs.
+type allowance struct {
+	work, share time.Duration // of what the member has, and what it may have
+	near        time.Duration
+	got         runs
+	most        int // runs
+}
+
+// allowance returns what the call of a request gets.
+func (l *Ledger) allowance(r *Request, now monotime.Time) allowance {
+	members := max(l.active(now), 1)
+	return allowance{work: l.work(l.spread(r.Hand)), share: r.Horizon / time.Duration(members), near: r.Horizon / 4, most: max(mostRuns/members, fewestRuns)}
+}
+
+// isUsedUp reports whether the call does not get a slot so long from now.
+func (a *allowance) isUsedUp(in time.Duration) bool {
+	return len(a.got.list) == a.most || in > a.near && a.work >= a.share
+}
+
+// use notes that the call has got a slot, the last of these.
+func (a *allowance) use(work time.Duration, slots []Slot) {
+	a.work += work
+	a.got.note(slots[:len(slots)-1]) // of the last one there may be more
 }
 
 // had is how many slots an ask has.
