@@ -111,19 +111,20 @@
 // If all members that had the bucket have told what they sent, which is as many as any of them says
 // ([Request.Sharing]), nothing is unknown of a window of at most a minute (SharingFor; of an estimate, half of
 // it): nothing is assumed of it any more, slots of it are handed out when a quarter of the Horizon is over, and
-// those who listen are told, by News.Lost. Who has not asked for longer than SharingFor had none that counts.
-// Who tells is one that says another Life first, and this one then. It is not known if others ask by other
-// quotas.
+// those who listen are told, by News.Lost. A member that has not asked for longer than SharingFor sent nothing
+// that still counts. A member tells by two requests: the first names another Life, the second names this one.
+// If some members ask by other quotas, the store cannot know that all have told.
 //
-// A quota that comes within SharingFor after the loss, since others ask by it, is charged with what was told
-// before it came: all of one second counts with the last of it.
+// If other members ask by another quota within SharingFor after the loss, that quota is charged with what was
+// told before it came; what was sent within one second counts as sent with the last of it.
 //
-// If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋
-// in all at twice, four times that d and so on, so that nobody waits for hours at the first use of 1000 a day.
-// Of a window of the clock, one token is left over.
+// If no token has come by [Request.Standstill], one is there then. If that is before Per/10, ⌊N·d/Per⌋ tokens
+// in all are there at each d that is twice the Standstill, four times the Standstill and so on, so that nobody
+// waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
 //
-// A clock that was set is a loss of the bucket, too: see [Request.Since]. So is what the store has answered and
-// does not know: see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.Fresh].
+// A clock that was set is a loss of the bucket, too: see [Request.Since]. So is an answer of the store that it
+// does not know any more: see [Request.Answered]. A member that knows that a bucket is new may say so: see
+// [Request.Fresh].
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one. A store
 // should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should
@@ -149,9 +150,9 @@
 // Costs are whole tokens. Durations have nanoseconds; a store that counts more coarsely rounds slots up. Each
 // field says what zero and negative numbers mean; a value that no Limiter sends is an error. Errors of the
 // package begin with "store: ". A Limiter takes any error as an outage of the store: its field Outage says
-// which requests go meanwhile. So it does with a panic, or runtime.Goexit, of a method: nobody could recover
-// from it, since methods are called in goroutines that the caller of the Limiter does not know of. The error
-// has the value of the panic, and where it was.
+// which requests go meanwhile. A panic or a runtime.Goexit of a method is an outage, too: the caller of the
+// Limiter could not recover from it, since methods are called in goroutines of the Limiter. The error has the
+// value of the panic, and where it was.
 //
 // The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims, of
 // lines and timers, and of what a server's statements mean.

@@ -65,23 +65,24 @@ type Request struct {
 
 	// Quotas are those of the bucket, valid and in their canonical form: units of requests are empty, Per and
 	// Cells are set, Burst is at least 1 for a TokenBucket, and Queue is zero. A Plain quota comes as a
-	// SlidingLog, or as a SlidingWindow of 64 Cells. None is of what is in flight, has a WarmUp, Months, a From
-	// or a Zone, or is without an N. What Limiter.Reserve leaves to claims that are not urgent follows as
+	// SlidingLog, or as a SlidingWindow of 64 Cells. No quota is InFlight or Unanswered, has a WarmUp, Months,
+	// a From or a Zone, or lacks an N. What Limiter.Reserve leaves to claims that are not urgent follows as
 	// further quotas. All costs in requests and replies are slices of the same length: so much of each quota.
 	//
 	// Processes may differ in their quotas, while a new version is rolled out: see Reply.Others. A quota of the
-	// same Kind, Unit and Per is the same one in all lists, wherever it stands: the first such of one list is
-	// the first such of another. A list is about until ten seconds after a member asked by it last; a Limiter
-	// whose claims wait for slots calls every five seconds. All quotas of all lists that are about hold, with
-	// the tightest numbers that a quota has in any of them: the smallest N, Burst and Cells, and no Debt unless
-	// all have it. What costs more than these goes once all of them is there. A quota that the member does not
-	// have costs what the request costs of those of its Unit, the most of them. Once its lists are about no
-	// more, it holds nobody, and is charged for its Per, a minute at least, and 16 of these at most; so
-	// charged, a TokenBucket is never deeper in debt than empty.
+	// same Kind, Unit and Per is the same one in all lists, wherever it stands: the first such quota of one
+	// list is the first such quota of another. A list is in use until ten seconds after a member last asked by
+	// it; a Limiter whose claims wait for slots calls every five seconds. All quotas of all lists in use hold,
+	// with the tightest numbers that a quota has in any of them: the smallest N, Burst and Cells, and no Debt
+	// unless all have it. A cost above these numbers goes once the whole quota is there. Of a quota that the
+	// member does not have, a request costs what it costs of the member's quotas of that Unit, the most of
+	// them. A quota of which no list is in use any more delays nobody. It is still charged for its Per, or for
+	// a minute if that is longer; 16 such quotas at most are. So charged, a TokenBucket is never deeper in debt
+	// than empty.
 	//
-	// A quota that is new to the bucket takes over the instants and counts of one of the same Kind and Unit,
-	// and, where windows are on the clock, Per, if no list that has that is about. Else it is lost: see the
-	// documentation of the package, "What a store forgets".
+	// A quota that is new to the bucket takes over the instants and counts of a quota of the same Kind and Unit
+	// (in windows of the clock, of the same Per, too) of which no list is in use. If there is none, the new
+	// quota is lost: see the documentation of the package, "What a store forgets".
 	Quotas quota.Quotas
 
 	// SlotLife is how long after its instant a slot may be used, as the member needs it: not negative, and less
@@ -108,25 +109,25 @@ type Request struct {
 	// shares the bucket for SharingFor longer. Leave ends both.
 	Member string
 
-	// Serial counts the requests of a member from 1. A request which failed may have been done. So the next has
-	// the same Serial, Quotas, Back, More, Own and Asks, also if quotas were replaced meanwhile: what it gets
-	// then comes back with the request after it, of the quotas that took over. If ten such ones fail as well,
-	// maybe because of these quotas, the next has the ones of now, no Asks, and Back, More and Own of the
-	// quotas that took over. If the failed one had none of these, or only Asks while there is something for Own
-	// since, the next has a later Serial.
+	// Serial counts the requests of a member from 1. A request that failed may have been done. So the next
+	// request repeats it, with the same Serial, Quotas, Back, More, Own and Asks, also if the Limiter has new
+	// quotas meanwhile: then the slots that it gets come back with the request after it, as parts of the new
+	// quotas. If ten repetitions fail as well, maybe because of these quotas, the next request has the new
+	// quotas, no Asks, and Back, More and Own in the new quotas. If the failed request had no Back, More, Own
+	// and Asks, or only Asks and there has come something for Own since, the next request has a later Serial.
 	//
-	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing: the
-	// reply has the slots that the request got then, as far as their SlotLife has not passed, also if SlotLife
-	// or a quota has changed since: they are charged. So a request costs no more than what it got once, however
-	// often its reply comes late or is lost. If the store has seen a later Serial of the member, the reply has
-	// no slots. If it does not know the member, or no longer, and the Serial is above 1, it does not do Back,
-	// which may have been done before.
+	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing new: the
+	// reply has the slots that the request got before, unless their SlotLife has passed. It has them also if
+	// SlotLife or a quota has changed since, as they are charged. So a request costs no more than what it got
+	// once, however often its reply comes late or is lost. If the store has seen a later Serial of the member,
+	// the reply has no slots. If the store does not know the member (any more), and the Serial is above 1, it
+	// does not do Back, which may have been done before.
 	Serial int64
 
-	// Answered is the Serial of the latest request that the store has answered, which is before that of this
-	// one; zero if none was. A store that knows the member, and no request of it with that Serial or a later
-	// one, has lost what it did since, unless Life says that another life of the bucket answered, as a replica
-	// does that took over too early: the bucket is lost.
+	// Answered is the Serial of the latest request that the store has answered. It is below the Serial of this
+	// request; zero if none was answered. If the store knows the member, but no request of it with that Serial
+	// or a later one, the store has lost what it did since, as a replica has that took over too early: the
+	// bucket is lost, unless Life says that another life of the bucket answered.
 	Answered int64
 
 	// Life is the latest [Reply.Life] for which the member has told all that it had and sent before, with this
@@ -292,7 +293,7 @@ type Part struct {
 type Ask struct {
 	Cost   []int64       // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
 	Count  int           // how many slots of that cost; zero or negative: none
-	Within time.Duration // a later slot is of no use: it is not handed out, and the next ask follows; negative if there is no bound
+	Within time.Duration // a slot later than that from now is of no use: it is not handed out, and the next ask follows; negative if there is no bound
 }
 
 // Reply is what a Store answers.
@@ -300,22 +301,22 @@ type Reply struct {
 	// Slots are handed out in the order of asks.
 	Slots []Slot
 
-	// Next is in how long there is a slot for the first ask that got too few; if all got what they
-	// asked for, in how long there is one more for the last ask. It is exact if nobody else asks
-	// before. If nothing was asked for, Next is how far ahead of now the last slot is.
+	// Next is the time until a slot for the first ask that got too few; if all asks got what they asked for,
+	// the time until one more slot for the last ask. It is exact if nobody else asks before. If nothing was
+	// asked for, Next is how far ahead of now the last slot is.
 	Next time.Duration
 
-	// Bound is the index of the quota which Next waits for; of one that the member does not have, that of the
-	// first of its Unit; -1 if it is none, or the hold.
+	// Bound is the index of the quota for which Next waits. If the member does not have that quota, it is the
+	// index of the member's first quota of that Unit; it is -1 if Next waits for no quota, or for the hold.
 	Bound int
 
-	// Ahead is how far ahead of now the last slot is that was handed out, to any member, or the end of the debt
-	// of a TokenBucket, if that is later; zero if it is in the past. Slots more than half a second beyond it
-	// are none: a Limiter returns them, unless the reply says Lost.
+	// Ahead is how far ahead of now the last slot is that was handed out to any member, or the end of the debt
+	// of a TokenBucket, if that is later; zero if it is in the past. A Limiter returns slots that are more than
+	// half a second beyond it, unless the reply says Lost.
 	Ahead time.Duration
 
-	// SlotLife is E, of which the store reckons that these slots may be used so long after their instants: no
-	// less than that of the request.
+	// SlotLife is E: for how long after their instants the store reckons that these slots may be used. It is no
+	// less than the SlotLife of the request.
 	SlotLife time.Duration
 
 	// Members is how many members are active, with the one that asked: at least 1.
@@ -340,19 +341,19 @@ type Reply struct {
 	// heard of a loss.
 	Life int64
 
-	// Parted says that a member left within the last minute (SharingFor): what it sent, nobody will tell. So it
-	// does after the store has lost the bucket, until all that had it have told: Sharing counts those alone
-	// that came since.
+	// Parted says that a member left within the last minute (SharingFor): nobody will tell what it sent. Parted
+	// is also true after the store has lost the bucket, until all members that had it have told: Sharing counts
+	// only members that came since.
 	Parted bool
 
-	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and
-	// slots from before, are what the member tells as Own. Zero if the store does not know that; then it takes
-	// no Own.
+	// Known is for how long the store has known the bucket. If the reply says Lost, the member tells as Own
+	// what it sent before that time, and slots from before it. Zero if the store does not know that; then it
+	// takes no Own.
 	Known time.Duration
 
-	// Left is how much of each window is left now, all slots counted; nothing of a TokenBucket, and of a window
-	// of the clock of which there are slots in a later one. While others may have something to tell (see
-	// Request.GoesOn), no more than what is spare. Nil if the store does not say.
+	// Left is how much of each window is left now, all slots counted. It is zero for a TokenBucket, and for a
+	// window of the clock if there are slots in a later window. While others may have something to tell (see
+	// Request.GoesOn), it is no more than what is spare. Nil if the store does not say.
 	Left []int64
 
 	// Statements are all that are known, with Reset from now.
@@ -362,10 +363,10 @@ type Reply struct {
 	// empty.
 	Learned string
 
-	// Others are other Quotas by which members asked in the last ten seconds, the latest first and four at
-	// most: two versions of a program are about. Of the only member that asked by some, and asks by others now,
-	// those do not count. The reply to a Look without Quotas has the latest ones, however long ago they came.
-	// An instant counts as the one of its second.
+	// Others are other Quotas by which members asked in the last ten seconds, as while two versions of a
+	// program run: the latest first, and four at most. Quotas by which one member alone asked, which asks by
+	// others now, do not count. The reply to a Look without Quotas has the latest ones, however long ago they
+	// came. Instants are cut to whole seconds for that.
 	Others []quota.Quotas
 }
 
@@ -376,31 +377,31 @@ const SharingFor = time.Minute
 // MaxLearned is how many bytes of Request.Learned a store keeps.
 const MaxLearned = 8 << 10
 
-// Slot is the right to send so much, at an instant.
+// Slot is the right to send requests of one cost, at an instant.
 type Slot struct {
 	ID    int64         // names the slot to the store; Redis's own microseconds, say, and means nothing to others
-	In    time.Duration // in how long its instant is, from when the reply was made; negative only where a request came again: it has begun
+	In    time.Duration // the time from the making of the reply to the instant; negative only in the reply to a repeated request, if the slot has begun
 	Ask   int           // index of the ask that it is for
 	Count int           // how many slots at that instant
 	Bound int           // index of the quota that the slot had to wait for; -1 if it is none
 }
 
-// News is what listeners are told. There is room if something came back whose instant has passed, and slots are
-// more than the Horizon ahead; or if it was work (see [Ask]) of an eighth of the Horizon in one request, and
-// slots are ahead that are not near. Who waits for such a slot returns it then, and asks again.
+// News is what listeners are told. There is Room in two cases: something came back whose instant has passed,
+// and slots are more than the Horizon ahead; or work (see [Ask]) of an eighth of the Horizon came back in one
+// request, and slots are ahead that are not near. A Limiter with claims that wait for such slots returns them
+// then, and asks again.
 type News struct {
 	Hold     time.Duration // for how long from now nothing is to be sent; zero if it is not news
-	Room     bool          // something came back, while slots were handed out ahead: see below
-	Lost     bool          // the store has lost the bucket, or news of it, or somebody waits for what others may have to tell: see Request.GoesOn. Who has slots, or has sent, asks now
+	Room     bool          // something came back, while slots were handed out ahead: see above
+	Lost     bool          // the store has lost the bucket, or news of it, or a member waits for what others may have to tell: see Request.GoesOn. A member that has slots, or has sent, asks now
 	Released bool          // a person has ended the hold, and a debt: see Request.Release
 
-	// Sharing is how many members share the bucket now (see Reply.Sharing), if one came that did not before.
-	// Zero if it is not news. A member that asks seldom hears of the others by it.
+	// Sharing is how many members share the bucket now (see Reply.Sharing), if a new member came. Zero if it is
+	// not news. It tells members that ask seldom of the others.
 	Sharing int
 
-	// Ahead is how far from now the last slot is, where that is more than the Horizon, and more by a quarter
-	// than the last slot of which such news told. Zero if it is not news, and where no other member has said
-	// GoesOn. A member that asks seldom knows by it what others have got, should the store be out of reach
-	// next.
+	// Ahead is how far from now the last slot is, if that is more than the Horizon, and more by a quarter than
+	// the last slot of which such news told. Zero if it is not news, and if no other member has said GoesOn. It
+	// tells members that ask seldom what others have got, in case the store is out of reach next.
 	Ahead time.Duration
 }
