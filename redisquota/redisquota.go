@@ -1,5 +1,5 @@
-// Package redisquota keeps the quotas of pacer on Redis or Valkey, so that any number of processes share
-// them: a [store.Store].
+// Package redisquota keeps the quotas of pacer on Redis or Valkey, so that any number of processes share them.
+// Its Store is a [store.Store].
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 //	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Shared: throttle.Shared{Store: goredis.New(client), Fresh: true}}
@@ -11,70 +11,71 @@
 // waits for up to two minutes.
 //
 // All processes whose Limiters have the same Name, and whose Stores have the same Prefix, draw on the same
-// quotas. What an API grants holds for all of them together, and what a server says to one of them reaches
-// all. A pacer.Transport takes the same Store.
+// quotas: together they send no more than an API grants, and what an API says to one of them reaches all. A
+// pacer.Transport takes the same Store.
 //
 // # How
 //
-// A Limiter asks for slots, instants of one schedule, for all who wait in it at once, and each of
-// them sleeps until its own. One [Script] does that in one atomic step, with what came back and what the
-// server said; package [store] has the arithmetic. Nobody polls.
+// A Limiter asks for slots, instants of one schedule, for all claims that wait in it, and each claim sleeps
+// until its slot. One [Script] hands out slots, takes in what came back and what an API said, in one atomic
+// step; package [store] has the arithmetic. Nobody polls.
 //
-// Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the processes
-// do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's clock is set
-// by more than two seconds, back or forward, a bucket counts as lost; if it is set back by less, time stands
-// still in the bucket until the clock has caught up. Processes say how long ago they asked, by their own
-// clocks. A request that has waited for the server for so long is told from that: it does nothing, and is sent
-// again.
+// Time is that of Redis (TIME). Only durations are sent and received, so the clocks of the processes do not
+// matter. Spans are whole microseconds, and slots are rounded up to them. If the clock of Redis is set by more
+// than two seconds, back or forward, a bucket counts as lost. If it is set back by less, time stands still in
+// the bucket until the clock has caught up. Processes say how long ago they asked, by their own clocks: that
+// tells a clock that was set from a request that has waited for Redis for so long. Such a request does nothing,
+// and is sent again.
 //
 // # Keys
 //
-// A bucket has five keys, and one more for each quota that is a log or a window of the past, of each version of
-// a program that is about. They begin with "{prefix:name}", so that they are on one node of a cluster, and all
-// are declared; colons of a name, and braces of a prefix, are escaped as in a URL. What somebody else writes
-// into them counts as lost. News of servers that pushed back are on the channel "prefix:news". Keys expire a
-// day, or twice the longest Per, after their last use.
+// A bucket has five keys, and one more for each quota that is a log or a window of the past (of each list of
+// quotas, if versions of a program differ). The keys begin with "{prefix:name}", so that they are on one node
+// of a cluster, and all are declared; colons of a name, and braces of a prefix, are escaped as in a URL. If
+// somebody else writes into them, the bucket counts as lost. News of APIs that pushed back are on the channel
+// "prefix:news". Keys expire a day, or twice the longest Per, after their last use.
 //
 // # What each kind of quota costs
 //
-// A bucket of one quota takes 1000 bytes, and 200 for each further member. A TokenBucket needs no more; a
-// ClockWindow and an EstimatedWindow take 150 more, whatever their N, and up to 1200 while many slots are
-// ahead; a SlidingWindow takes 500 for its 10 cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second,
-// 400 kB for 10000 an hour and 6 MB for 100000 a day: a cell for each [store.Request.SlotLife] in Per, but no
-// more cells than slots. README.md has the tables, the time that a call takes, and the command that made them.
+// A bucket with one quota and one member takes 1 to 2 kB if the quota is a TokenBucket, a ClockWindow or an
+// EstimatedWindow, whatever its N, and 3 to 6 kB if it is a SlidingWindow. A SlidingLog and a FixedWindow take
+// 5 kB for 100 a second, 400 kB for 10000 an hour and 6 MB for 100000 a day: a cell for each
+// [store.Request.SlotLife] in Per, but no more cells than slots. Each further member takes 200 to 300 bytes.
+// README.md has the tables, the time that a call takes, and the command that made them.
 //
-// Prefer a TokenBucket, unless the server is known to count otherwise; a SlidingWindow for "N in any Per"; a
-// SlidingLog if the cells of that waste too much, and Per is minutes at the most.
+// Prefer a TokenBucket, unless the API is known to count otherwise. Take a SlidingWindow for "N in any Per",
+// and a SlidingLog if the cells of a SlidingWindow waste too much, and Per is minutes at the most.
 //
-// One call holds the server for 4 ms at the most, if a bucket has no more than eight quotas: what a call looks
-// at is counted, and beyond a bound nothing more comes back, no more slots are handed out, and the next call
-// goes on. Of slots that come back to be handed out again, 256 are remembered. A call looks at some 800 cells
-// of a SlidingLog: if a cost of thousands of tokens has to wait until more of them have left,
-// [store.Reply.Next] is when those have left, earlier than the slot. Until the last of such calls no slot is
-// kept for that cost, so that smaller ones of other processes may go before it.
+// One call holds Redis for 4 ms at the most, if a bucket has no more than eight quotas. What a call looks at is
+// counted. Beyond a bound nothing more comes back, no more slots are handed out, and the next call goes on. Of
+// slots that come back to be handed out again, 256 are remembered. A call looks at some 800 cells of a
+// SlidingLog. A claim that costs thousands of tokens may have to wait until more cells have left: then
+// [store.Reply.Next] is when those cells have left, which is earlier than the slot. Until the last of such
+// calls no slot is kept for that claim, so smaller claims of other processes may go before it.
 //
 // # Failures
 //
-// A call that fails, for whatever reason, is an error of [Store.Exchange]; what a Limiter does then is its
-// Outage. Errors of this package begin with "redisquota: " and the bucket, say what is wrong where that is
-// known (the server wants a password, connection refused, what answers is no Redis), and wrap what the client
-// library returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is
-// half done: what the server may refuse (it is read-only or out of memory) is refused before anything is
-// written; if a permission is missing for what comes later, the bucket is lost.
+// If a call fails, for whatever reason, [Store.Exchange] returns an error; what a Limiter does then is its
+// Outage. Errors of this package begin with "redisquota: " and the bucket, say what is wrong if that is known
+// (the server wants a password, connection refused, what answers is no Redis), and wrap what the client library
+// returned. They are a [slog.LogValuer], which says the same without the text of others. No call is half done:
+// if Redis is read-only or out of memory, it refuses before anything is written; if a permission is missing for
+// what comes later, the bucket is lost.
 //
 // Releases may write what they remember in different ways. Then a bucket of an earlier release is lost for a
-// later one, and calls of the earlier one fail while the later one uses the bucket, and for ten seconds more.
-// With OutageShare, processes of the earlier one send their parts meanwhile, beyond what the later one hands
-// out.
+// later release, and calls of the earlier release fail while the later release uses the bucket, and for ten
+// seconds more. With OutageShare, processes of the earlier release send their parts meanwhile, beyond what the
+// later release hands out.
 //
-// A bucket that is lost, evicted or flushed is a drained one, never a full one. Of a log whose own key alone is
+// A bucket that is lost, evicted or flushed counts as used up, and never as full. If only the key of a log is
 // gone, what went comes back later, by half of its Per at the most. Processes hear of a loss, and say what they
-// still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no
-// reply came in time, by the Limiter or the client library: it gets the slots that it got then, as far as they
-// have not passed, and no others. Where a server lacks what it has answered, since a replica took over too
-// early or a file was not written, the bucket is lost as soon as a process asks that was answered since; until
-// then slots of these moments may be handed out again. Where costs are large, a claim may go beyond the quota
-// then.
+// still have and what they sent. A flushed script cache is loaded again. If no reply comes in time, the Limiter
+// or the client library repeats the call: it gets the slots that it got before, unless they have passed, and no
+// others.
+//
+// Redis may lack what it has answered, if a replica took over too early or a file was not written. Then the
+// bucket is lost as soon as a process asks that was answered since. Until then, slots of these moments may be
+// handed out again; if costs are large, a claim may go beyond the quota.
 package redisquota
 
 import (
@@ -90,8 +91,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Client runs [Script] on Redis or Valkey. Package goredis has one for go-redis; for other libraries it
-// takes a few lines: see README.md. It is used by several goroutines at once. The interface does not grow.
+// Client runs [Script] on Redis or Valkey. Package goredis has one for go-redis; README.md has Clients of a few
+// lines for other libraries. A Client is used by several goroutines at once. The interface does not grow.
 type Client interface {
 	// Run runs [Script], by EVALSHA, and by EVAL if the server does not have it (NOSCRIPT). All
 	// keys are in one slot of a cluster. The reply is an array of strings. Run returns when ctx
