@@ -73,11 +73,15 @@ func ExampleClient() {
 		Name: "api.example.com", Quotas: quota.MustParse("1000/s burst 100"),
 		Shared: throttle.Shared{Store: &redisquota.Store{Client: calls, Prefix: "crawler"}},
 	}
-	for range 100 {
-		if err := limiter.Wait(context.Background(), 1); err != nil {
-			fmt.Println(err)
-		}
+	var requests sync.WaitGroup
+	for range 100 { // one call asks for all that wait
+		requests.Go(func() {
+			if err := limiter.Wait(context.Background(), 1); err != nil {
+				fmt.Println(err)
+			}
+		})
 	}
+	requests.Wait()
 	fmt.Println(limiter.Close())
 	fmt.Println("fewer calls than requests:", calls.calls.Load() < 100)
 	// Output:
