@@ -15,18 +15,18 @@ type Reading struct {
 	Name   string   // of the header, as the response has it
 	Values []string // its lines, as the response has them
 
-	// Says is what the values stand for, in words: `what is left, of "search", per 1m0s`. It is empty
-	// if nothing is read in them, be it that the name says nothing or that the values make no sense.
+	// Says is what the values stand for, in words: `what is left, of "search", per 1m0s`. It is empty if
+	// nothing is read in them, because the name says nothing or because the values make no sense.
 	Says string
 
-	// By is what knows the name: the words that it is made of, a standard, or a dialect, by its
-	// source. It is empty if nothing does.
+	// By is the rule that knows the name: the words that the name is made of, a standard, or a dialect, by its
+	// source. It is empty if no rule does.
 	By string
 }
 
-// Explain returns how each header is read that is about limits, or whose name looks as if, be it by
-// that of another one from which only its last word differs, in the order of their names, 64 at most.
-// It is for people: [Reader.Parse] says the same as facts.
+// Explain returns how each header is read that is about limits, or whose name looks as if it were: also one
+// whose name differs only in the last word from the name of a header that is about limits. The headers are in
+// the order of their names, 64 at most. Explain is for people: [Reader.Parse] says the same as facts.
 func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
 	e := explainer{dates: h["Date"], received: received}
 	var all []Reading

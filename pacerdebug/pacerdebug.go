@@ -5,38 +5,37 @@
 //	mux.Handle("GET /debug/pacer", page)
 //
 // The page has a row for each bucket: the levels of its quotas and of the limits that the server states, with
-// their resets, the line, the hold and its cause, the retry budget, and charts of the last minute. What hurts
-// first is on top; a search finds the others. A click on a bucket shows who waits there and why, and what the
-// requests before them waited for. The page updates itself each second, by server-sent events, or by polling
-// where these do not come through. Its parts have the URL of the page with another query, so it works under any
-// path, also behind http.StripPrefix.
+// their resets, the line, the hold and its cause, the retry budget, and charts of the last minute. The buckets
+// in which requests lose the most time are on top; a search finds the others. A click on a bucket shows which
+// requests wait there and why, and what the requests before them waited for. The page updates itself each
+// second, by server-sent events, or by polling if these do not come through. Its parts have the URL of the page
+// with another query, so it works under any path, also behind http.StripPrefix.
 //
 // # Where not to put it
 //
-// The page changes nothing, but it tells to which hosts the program talks, how much, and how near to its limits
-// it is. It asks for no password. So serve it where only those who run the program come: on a port of its own
-// that listens on localhost, or behind a handler that asks who is there. Do not put it on the port, or into the
-// ServeMux, that serves the public; nor on http.DefaultServeMux if something else serves that. Nothing is
-// registered by importing the package.
+// The page changes nothing, but it shows which hosts the program calls, how often, and how near to its limits
+// it is. It asks for no password. So serve it where only those who run the program can reach it: on a port of
+// its own that listens on localhost, or behind a handler that checks who asks. Do not put it on the port, or
+// into the ServeMux, that serves the public; nor on http.DefaultServeMux if anything public serves that.
+// Importing the package registers nothing.
 //
-// On a loopback address, the Page answers only requests for localhost or an IP address, since another name may
-// be that of a page in your browser that was made to lead to your machine (DNS rebinding). See AnyHost for a
-// proxy.
+// On a loopback address, the Page answers only requests for localhost or an IP address, so that no web page in
+// your browser can read it under another name (DNS rebinding). See AnyHost for a proxy.
 //
-// What comes from servers is shown as text and never as HTML. The page has no URL, no header and no body of a
-// request; of an error of others it has the kind. Buckets are called by their labels, without the values of
-// wildcards, which may be secret; see Names. What Transport.Key returned is there as a pacer.KeyDigest. The
-// page loads nothing from elsewhere, which its Content-Security-Policy makes sure of.
+// Texts of servers are shown as text and never as HTML. The page has no URL, no header and no body of a
+// request; of an error that is not pacer's own it has the kind. It shows the labels of buckets, without the
+// values of wildcards, which may be secret; see Names. What Transport.Key returned is shown as a
+// pacer.KeyDigest. The page loads nothing from elsewhere; its Content-Security-Policy makes sure of that.
 //
 // # What it costs
 //
 // The hooks cost a request a fraction of a microsecond, and no allocation if it does not wait. They remember
-// the last minute of 2000 buckets at most, 2 kB for each, up to 10 kB where requests wait, and up to 10,000
-// requests in line. While nobody looks, nothing else is done. While somebody does, Transport.State and Stats
-// are read at most once a second, for all viewers together, and less often if that takes long: the foot of the
-// page says how long. There is no goroutine but those of http.Server. A stream of events ends after 10 seconds,
-// and the browser asks for the next one: so http.Server.Shutdown waits no longer than that for a page that is
-// open.
+// the last minute of 2000 buckets at most (2 kB each, up to 10 kB if requests wait) and up to 10,000 requests
+// in line. While nobody looks, nothing else is done. While somebody looks, Transport.State, Stats and
+// RetryBudgets are read at most once a second, for all viewers together, and less often if that takes more than
+// a twentieth of the time: the foot of the page says how long it takes. The Page has no goroutine of its own. A
+// stream of events ends after 10 seconds, and the browser asks for the next one: so http.Server.Shutdown waits
+// no longer than that for an open page.
 package pacerdebug
 
 import (
@@ -53,10 +52,11 @@ import (
 )
 
 // Page is an http.Handler for a live page of a Transport. It answers GET and HEAD. With "?as=json" it answers
-// with what the page shows, as JSON, whose names may change between versions. A Page must not be copied, nor
-// its fields be changed, after its first use. It is safe for concurrent use.
+// with what the page shows, as JSON; the names in it may change between versions. With "&open=" and the id of a
+// row, that has the requests that wait in the bucket. A Page must not be copied, nor its fields be changed,
+// after its first use. It is safe for concurrent use.
 type Page struct {
-	// Transport is what the page shows. It must be set.
+	// Transport is what the page shows. If it is nil, the Page answers with status 500.
 	Transport *pacer.Transport
 
 	// Names says that buckets are shown by their names, with the values of wildcards: the channel in
@@ -64,9 +64,9 @@ type Page struct {
 	// have one label are told apart by a digest. Leave it false if a wildcard stands for something secret.
 	Names bool
 
-	// AnyHost says that requests over a loopback address are answered whatever host they ask for. Set it behind
-	// a proxy on the same machine that passes on the name by which it is asked, and have the proxy say who may
-	// ask.
+	// AnyHost says that requests over a loopback address are answered whatever host they ask for. If false,
+	// they are answered only for localhost and IP addresses. Set AnyHost behind a proxy on the same machine
+	// that passes on the name by which it is asked, and have the proxy check who asks.
 	AnyHost bool
 
 	traced  atomic.Bool  // Trace was called
