@@ -112,8 +112,8 @@ func (c *Call) Waited() time.Duration {
 	return waits.Sum(c.Waits())
 }
 
-// Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum
-// is what Waited returns, exactly.
+// Waits returns what the requests of the call waited for in line: each bucket, cause and quota once, the
+// longest first. Their sum is what Waited returns, exactly.
 func (c *Call) Waits() []throttle.Wait { return cmp.Or(c, &noCall).account.Waits() }
 
 // BackedOff returns for how long the requests of the call backed off, in total: out of line, after failures

@@ -31,8 +31,8 @@ type Trace struct {
 	// NotSent is called when pacer does not send a request, unless the configuration or the request is invalid:
 	// then only the caller is told. In ModeObserve it is called, before the request is sent, for one that would
 	// not have been: it would wait for longer than MaxWait, or must not wait (a negative MaxWait or MaxQueue);
-	// nothing can go within MaxStandstill; or its cost is too large, or in the wrong unit. Deadlines and the
-	// number of those that wait do not count.
+	// nothing can go within MaxStandstill; its cost is too large; or a unit of its cost is nearly that of a
+	// quota, as "token" beside "tokens". Deadlines and the number of those that wait do not count.
 	NotSent func(NotSent)
 
 	// Answered is called at the end of each attempt, when its answer begins or there is none, and after
@@ -87,7 +87,7 @@ type Went struct {
 	Event
 	Attempt int             // the number of the attempt, from 1
 	Wait    time.Duration   // how long the request waited in line for this attempt: the sum of Waits, exactly
-	Waits   []throttle.Wait // what it waited for, each cause once, the longest first; nil if it did not wait
+	Waits   []throttle.Wait // what it waited for: each bucket, cause and quota once, the longest first; nil if it did not wait
 }
 
 // NotSent describes a request that pacer did not send.
@@ -166,11 +166,13 @@ const (
 	ReasonPrepare  Reason = "prepare"  // GetBody or PrepareRetry has returned an error, or GetBody no body; Because says why
 )
 
-// Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a
-// refusal by a server, a request that is not sent, or not sent again (at Info if its context has ended), and a
-// store that cannot be reached. For each Label, there is at most one line of a kind in a second, with a count
-// of those that were left out. A line shows the method and the Label, but nothing else of a request, and of an
-// error of others the kind and not the text. If logger is nil, it is slog.Default().
+// Log returns a Trace that writes a log. A line at level Info is for a wait of over a second, and for a store
+// that can be reached again. A line at level Warn is for a refusal by a server; for a request that is not sent,
+// or not sent again (at Info if its context was canceled); and for a store that cannot be reached, is too slow,
+// has lost a bucket, or has it with other quotas, too. For each Label, there is at most one line of a kind in a
+// second, with a count of those that were left out. A line shows the method and the Label, but nothing else of
+// a request; of an error that is not pacer's own it shows the kind and not the text. If logger is nil, it is
+// slog.Default().
 //
 //	transport := &pacer.Transport{Trace: pacer.Log(slog.Default())}
 func Log(logger *slog.Logger) *Trace {
