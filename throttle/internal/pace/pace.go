@@ -234,7 +234,7 @@ func (r *Rate) Take(now, asked monotime.Time, n int) {
 		by := r.catchUp.behind(now, paced >= lag, burst, r.rate)
 		if !first { // else it is a hold that has kept something back
 			idle := lag.Sub(paced) - max(now.Sub(max(asked, latest)), 0)
-			by = max(by, r.spare.behind(now, idle, burst, r.rateAt(now)))
+			by = max(by, r.spare.behind(now, idle, n, burst, r.rateAt(now)))
 		}
 		r.pacedTo = max(paced, lag.Add(-by))
 	}

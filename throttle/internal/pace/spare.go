@@ -32,9 +32,11 @@ type spare struct {
 // where it was used, one bucket of two was found to be far slower than it is (internal/tests/matrix/tried.md).
 const leastSpare = 2
 
-// behind returns by how much the pace may be behind when a request goes now. For so long nobody asked and the
-// pace would have let something go; the server serves so many at once, beyond the rate.
-func (s *spare) behind(now monotime.Time, idle time.Duration, burst int, rate float64) time.Duration {
+// behind returns by how much the pace may be behind when a request for n tokens goes now. For so long nobody
+// asked and the pace would have let something go; the server serves so many at once, beyond the rate. That all
+// of them went shows in that nothing is left for another such request. What is left after limit.Lag goes first,
+// so that at a high rate they go in that time.
+func (s *spare) behind(now monotime.Time, idle time.Duration, n, burst int, rate float64) time.Duration {
 	if burst < leastSpare {
 		return 0
 	}
@@ -50,12 +52,13 @@ func (s *spare) behind(now monotime.Time, idle time.Duration, burst int, rate fl
 	if idle >= by {
 		s.full = now
 	}
-	if s.full != 0 && now.Sub(s.full) <= by {
+	another := monotime.Seconds(float64(max(n, 1)) / rate)
+	if s.full != 0 && now.Sub(s.full) <= max(by, limit.Lag) {
 		s.back = now.Add(by)
-		s.tried = s.tried || min(idle, by)+limit.Lag < monotime.Seconds(1/rate) // nothing is left for the next one
+		s.tried = s.tried || min(idle, by)+limit.Lag < another
 	}
 	idle = min(by, max(idle, 0))
-	if idle >= monotime.Seconds(1/rate) { // a part of them goes
+	if idle >= another { // a part of them goes
 		s.back = max(s.back, now.Add(idle))
 	}
 	return idle

@@ -49,6 +49,43 @@ func TestSpare(t *testing.T) {
 	}
 }
 
+// TestSpareOfDearAndOfManyRequests: so it is where requests cost more than one, of which no other goes while
+// less has come back than it costs; and where what limit.Lag lets go, of which there is more at a high rate,
+// goes first.
+func TestSpareOfDearAndOfManyRequests(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		rate  float64
+		cost  int
+		gap   time.Duration // between the requests of a burst
+		burst int
+		want  []int // go in each of the bursts, one of which comes each second
+	}{
+		{"of three", 30, 3, 0, 60, []int{1, 1, 2, 3, 6, 10, 10}},
+		{"of ten", 100, 10, 0, 200, []int{1, 1, 1, 1, 2, 4, 7, 10, 10}},
+		{"of ten, a small burst", 100, 10, 0, 15, []int{1, 1, 1, 1, 2, 2, 2}},
+		{"many", 5000, 1, 20 * time.Microsecond, 1000, []int{41, 44, 48, 56, 72, 104, 168, 296}},
+	} {
+		r, now := steady(test.burst), start
+		r.rate = test.rate
+		var got []int
+		for range test.want {
+			now = now.Add(time.Second)
+			n, at := 0, now
+			for range 300 {
+				if at = at.Add(test.gap); r.Due(at, 0, test.cost, 0, false) == at {
+					r.Take(at, at, test.cost)
+					n++
+				}
+			}
+			got = append(got, n)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %d go, want %d", test.name, got, test.want)
+		}
+	}
+}
+
 // TestSpareIsRefused: half as much goes at once after a refusal, unless the pace had risen, or all was back;
 // and one more after many bursts that went well.
 func TestSpareIsRefused(t *testing.T) {
