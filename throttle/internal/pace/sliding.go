@@ -35,6 +35,7 @@ type sliding struct {
 	size    int           // tokens in any span; zero if no such limit is known
 	top     int           // size when it was found
 	former  int           // size before more went; zero once that is proven, or if it never was
+	scaled  [3]float64    // these, as the latest scale has made them before they were rounded
 	span    time.Duration // until a token comes back
 	longest time.Duration // after so long one was served
 	back    int           // tokens served since size is known
@@ -186,12 +187,19 @@ func (s *sliding) begin(now monotime.Time, size int, shorter, longer time.Durati
 	}
 }
 
-// scale makes the limit such a part of itself.
+// scale makes the limit such a part of itself, and not less than one token. What is rounded is there again when
+// the others have gone.
 func (s *sliding) scale(part float64) {
-	for _, size := range []*int{&s.size, &s.top, &s.former} {
-		if *size > 0 {
-			*size = max(int(min(part*float64(*size), mostCounted)), 1)
+	rounded := func(n float64) int { return max(int(min(n*(1+rounding), mostCounted)), 1) }
+	for i, size := range [...]*int{&s.size, &s.top, &s.former} {
+		if *size == 0 {
+			continue
 		}
+		if scaled := &s.scaled[i]; *scaled == 0 || *size != rounded(*scaled) { // it is another one since
+			*scaled = float64(*size)
+		}
+		s.scaled[i] *= part
+		*size = rounded(s.scaled[i])
 	}
 }
 

@@ -210,6 +210,26 @@ func TestSlidingScaled(t *testing.T) {
 	if r.Scale(0.001); r.sliding.size != 1 || r.sliding.former != 1 {
 		t.Errorf("%d and %d for very many processes, want 1", r.sliding.size, r.sliding.former)
 	}
+	if r.Scale(1000); r.sliding.size != 40 || r.sliding.top != 40 || r.sliding.former != 30 {
+		t.Errorf("%d and %d when these have gone, want 40 and 30", r.sliding.size, r.sliding.former)
+	}
+	for members := 1.0; members < 100; members++ {
+		r.Scale(members / (members + 1))
+	}
+	if r.Scale(50); r.sliding.size != 20 || r.sliding.former != 15 {
+		t.Errorf("%d and %d for two processes, after 98 came one by one and went, want 20 and 15", r.sliding.size, r.sliding.former)
+	}
+	r.sliding.size = 7 // was found meanwhile
+	for _, part := range []float64{1. / 2, 2. / 3, 3} {
+		r.Scale(part)
+	}
+	if r.sliding.size != 7 || r.sliding.former != 15 {
+		t.Errorf("%d and %d for two processes again, want 7 and 15", r.sliding.size, r.sliding.former)
+	}
+	one := Rate{sliding: sliding{size: 1}}
+	if one.Scale(2); one.sliding.size != 2 {
+		t.Errorf("%d of one for twice as much, want 2", one.sliding.size)
+	}
 	var none Rate
 	if none.Scale(0.5); none.sliding.on() {
 		t.Error("a log is known that was none before")
