@@ -356,7 +356,8 @@ type Reply struct {
 	// Request.GoesOn), it is no more than what is spare. Nil if the store does not say.
 	Left []int64
 
-	// Statements are all that are known, with Reset from now.
+	// Statements are all that are known, with Reset from now. A Limiter believes 16, and none whose Name,
+	// Counter or Unit is longer than 256 bytes.
 	Statements []quota.Statement
 
 	// Learned is the latest that a member has told, if the store does not know the member that asks; else

@@ -41,12 +41,17 @@ func (l *Lease) HeldByStore(now, hold monotime.Time, waiting int) monotime.Time 
 }
 
 // Overheard returns those statements of a server that are believed of which the store tells: none, or all that
-// a store keeps. Each takes time under the owner's lock.
+// a store keeps, but for those with names that no server has. Each takes time under the owner's lock.
 func (l *Lease) Overheard(now monotime.Time, all []quota.Statement, waiting int) []quota.Statement {
 	if len(all) > 0 && now >= l.believedUntil(now, waiting) {
 		return nil
 	}
-	return all[:min(len(all), maxStatements)]
+	all = all[:min(len(all), maxStatements)]
+	tooLong := func(st quota.Statement) bool { return max(len(st.Name), len(st.Counter), len(st.Unit)) > longestName }
+	if slices.ContainsFunc(all, tooLong) {
+		all = slices.DeleteFunc(slices.Clone(all), tooLong)
+	}
+	return all
 }
 
 // believedUntil is until when the store is believed that says of the server to wait: for config.Believed since

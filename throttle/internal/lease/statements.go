@@ -12,6 +12,10 @@ import (
 // no more, see store.Ledger.
 const maxStatements = 16
 
+// longestName is how long the names of a limit are at most of which a store is believed. Package headers reads
+// 64 bytes of a name.
+const longestName = 256
+
 // statements is what the server said of its limits, and the store is to be told: of each limit
 // the latest.
 type statements struct {

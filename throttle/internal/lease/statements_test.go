@@ -2,6 +2,8 @@ package lease
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,29 @@ func TestToldThroughOutage(t *testing.T) {
 	if len(got) != 3 || got[0].Remaining != 401 || got[1].Remaining != 901 || got[2].Reset != 59*time.Second {
 		t.Errorf("told %+v", got)
 	}
+}
+
+// TestOverheardNamesAreBounded: nothing is taken in of a limit with a name that no server has, which would be
+// read whole, and shown, again and again. What the store has handed over stays as it is.
+func TestOverheardNamesAreBounded(t *testing.T) {
+	l := newLease(t, "1/s", 0)
+	longest, longer := strings.Repeat("x", longestName), strings.Repeat("x", longestName+1)
+	all := []quota.Statement{
+		{Name: longer, Limit: 1},
+		{Name: longest, Limit: 2},
+		{Counter: longer, Limit: 3},
+		{Counter: longest, Limit: 4},
+		{Unit: longer, Limit: 5},
+		{Unit: longest, Limit: 6},
+		{Limit: 7},
+	}
+	before := slices.Clone(all)
+	var got []int64
+	for _, st := range l.Overheard(at(0), all, 0) {
+		got = append(got, st.Limit)
+	}
+	equal(t, "limits", got, []int64{2, 4, 6, 7})
+	equal(t, "what the store has", all, before)
 }
 
 // TestOverheardIsBounded: however much a store tells of a server, no more is taken in than a store keeps.
