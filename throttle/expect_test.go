@@ -14,6 +14,25 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
+// TestForecastOfAMeanCost: a State, and a Forecast of a kind of which nothing is known, reckon with the mean of
+// all claims, and with how much they vary; another Forecast with those of its kind.
+func TestForecastOfAMeanCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "60 tokens/m burst 1000")}
+		for _, path := range []string{"/small", "/large"} {
+			g := grant(t, l, Claim{Path: path})
+			g.Settle(quota.Costs{"tokens": map[string]int64{"/small": 10, "/large": 70}[path]})
+			g.Done()
+			time.Sleep(2 * time.Minute)
+		}
+		grant(t, l, Claim{Costs: quota.Costs{"tokens": 1000}}).Done()
+		got := fmt.Sprint(l.State().Next.Wait, l.Forecast(Claim{}).Wait, l.Forecast(Claim{Path: "/new"}).Wait, l.Forecast(Claim{Path: "/small"}).Wait, l.Forecast(Claim{Path: "/large"}).Wait)
+		if want := "3m10s 3m10s 3m10s 54s 6m12s"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
 // spending is a program whose requests cost a quota of tokens, of which nobody says how many.
 type spending struct {
 	quotas  string

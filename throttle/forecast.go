@@ -12,6 +12,8 @@ import (
 // claim below and lets others pass, or a quota warms up, and those ahead have waited for something else for a
 // while: that is taken to have cooled it, which it has not. It may be longer:
 //   - Of a limit that the server states, only the next reset is known.
+//   - What a claim costs that does not say it is guessed: by what those of its kind have cost in the mean, and
+//     by how much they vary; by all claims, if its kind is not known.
 //   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another
 //     begin later.
 //   - Claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are taken to go

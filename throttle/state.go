@@ -20,7 +20,7 @@ type State struct {
 	InFlight  int           // cost, in requests, of the grants of which no answer is known; of what is still read, see Limits of a quota.InFlight
 	Held      time.Duration // how long the bucket is still held; zero if it is not
 	SlowStart int           // how many requests may be in flight in the slow start; zero if there is none now
-	Next      Forecast      // for a claim of 1 that is made now
+	Next      Forecast      // for a claim of 1 that is made now, and costs in other units what is guessed by all claims
 	Limits    []Level       // the Quotas in their order, then the limits that the server states
 	Beliefs   []string      // what is believed of the server and why, in words for people to read: of its pace, then of each limit
 	Store     *StoreState   // nil without a Store
