@@ -198,7 +198,9 @@ func TestTableJSONErrors(t *testing.T) {
 func TestTableYAML(t *testing.T) {
 	library := func(values map[string]any, err error) func(any) error {
 		return func(into any) error {
-			*into.(*map[string]any) = values
+			if m, ok := into.(*map[string]any); ok {
+				*m = values
+			}
 			return err
 		}
 	}
@@ -220,6 +222,17 @@ func TestTableYAML(t *testing.T) {
 		if len(table) != 2 {
 			t.Errorf("an error changed the table to %v", table)
 		}
+	}
+	seq := errors.New("line 1: cannot unmarshal !!seq into map[string]interface {}")
+	list := func(into any) error {
+		if other, ok := into.(*any); ok {
+			*other = []any{"5/s", strings.Repeat("x", 100)}
+			return nil
+		}
+		return seq
+	}
+	if err, want := table.UnmarshalYAML(list), `pacer: Quotas: ["5/s","`+strings.Repeat("x", 32)+`…, want an object of patterns such as {"api.example.com/": "5/s"}: `+seq.Error(); !errors.Is(err, seq) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := table.UnmarshalYAML(library(nil, old)); !errors.Is(err, old) {
 		t.Errorf("got %v, want the error of the library in it", err)

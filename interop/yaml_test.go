@@ -74,6 +74,8 @@ quotas:
 				"a/: 5\n":                     `Quotas["a/"]: 5, want a text`,
 				"a/:\n":                       `Quotas["a/"]: null, want a text`,
 				"a/: [5/s, 5/x]\n":            `Quotas["a/"][1]: quota: column 3: "x"`,
+				"[a/, 5/s]\n":                 `Quotas: ["a/","5/s"], want an object of patterns such as {"api.example.com/": "5/s"}`,
+				"5/s\n":                       `Quotas: "5/s", want an object of patterns`,
 			} {
 				err := lib.unmarshal([]byte(text), &back)
 				if err == nil || !strings.Contains(err.Error(), want) {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	case first == nil:
 		return nil, nil
 	case first != json.Delim('{'):
-		return nil, fmt.Errorf(`pacer: Quotas: %s, want an object of patterns such as {"api.example.com/": "5/s"}`, beginning(data))
+		return nil, fmt.Errorf(noObject, beginning(data))
 	}
 	read := map[string]quota.Quotas{}
 	var errs []error
@@ -57,11 +58,18 @@ func JSON(data []byte) (map[string]quota.Quotas, error) {
 	return read, errors.Join(errs...)
 }
 
+// noObject says that something else stands in place of a table.
+const noObject = `pacer: Quotas: %s, want an object of patterns such as {"api.example.com/": "5/s"}`
+
 // YAML reads a mapping as JSON reads an object. unmarshal is what the libraries for YAML give to a
 // yaml.Unmarshaler.
 func YAML(unmarshal func(any) error) (map[string]quota.Quotas, error) {
 	var values map[string]any
 	if err := unmarshal(&values); err != nil {
+		var other any // a list, which libraries call a !!seq that cannot be unmarshaled
+		if unmarshal(&other) == nil && other != nil && reflect.TypeOf(other).Kind() != reflect.Map {
+			return nil, fmt.Errorf(noObject+": %w", beginning([]byte(written(other))), err)
+		}
 		return nil, fmt.Errorf("pacer: Quotas: %w", err)
 	}
 	read := map[string]quota.Quotas{}
