@@ -278,6 +278,8 @@ func TestTurnLook(t *testing.T) {
 	unknown := func(w window) window { w.alike = 0; return w }
 	bucket := unknown(ofTen(refused))
 	bucket.sudden = false
+	near := bucket
+	near.turn.near = true
 	more, less, nearly := unknown(ofTen(refused)), unknown(ofTen(refused)), unknown(ofTen(refused))
 	more.turn.served, less.turn.granted, nearly.turn.served, nearly.turn.granted = 22, 18, 21, 19
 	late, stumbled, first := ofTen(refused), ofTen(refused), unknown(ofTen(refused))
@@ -299,7 +301,9 @@ func TestTurnLook(t *testing.T) {
 		{"one that has less", less, s, 1, 0, false},
 		{"no turn before it", first, s, 1, 0, false},
 		{"nothing was refused", ofTen(turn{granted: 20, served: 20}), s, 1, 0, false},
-		{"soon", ofTen(turn{granted: 20, served: 20, refused: at(s), near: true}), s, 9, 0, true},
+		{"soon", near, s, 9, 0, true},
+		{"soon, and it is known when", ofTen(turn{granted: 20, served: 20, refused: at(s), near: true}), s, 1, 9 * s, true},
+		{"soon, and it was to have begun", ofTen(turn{granted: 20, served: 20, refused: at(s), near: true}), 20 * s, 1, 0, true},
 		{"refused too soon", ofTen(turn{granted: 20, served: 10, refused: at(s)}), s, shortLooks, 0, true},
 		{"refused too soon, for the third time", ofTen(turn{granted: 20, served: 10, refused: at(s)}), s, shortLooks + 1, 9 * s, true},
 		{"long over", ofTen(refused), 20 * s, 1, 0, false},

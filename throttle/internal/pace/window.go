@@ -341,22 +341,23 @@ func (w *window) fits() bool {
 }
 
 // look returns for how long nothing goes after the n-th refusal in a row; zero if looks are to come soon and
-// ever more rarely. Ok says that the window, or a hint, shows it.
+// ever more rarely. Ok says that the window, or a hint, shows it. A window that is known, or expected, says
+// when it is back, and a hint that is near only that this is soon.
 func (w *window) look(now monotime.Time, n int) (hold time.Duration, ok bool) {
 	t := &w.turn
 	known := w.known()
 	switch lasted := now.Sub(t.from); {
-	case t.near, known && w.early() && n <= shortLooks:
+	case known && w.early() && n <= shortLooks:
 		return 0, true
 	case t.refused == 0 || !known && !w.fits():
-		return 0, false
+		return 0, t.near
 	case max(w.least, lasted) < w.most:
 		return w.lasts(max(w.least, lasted)) + w.slack - lasted, true
 	}
 	if known && n <= nearLooks && max(w.least, now.Sub(t.from)) < w.most+time.Second {
 		return nearLook, true
 	}
-	return 0, known && w.stumbles > 0
+	return 0, t.near || known && w.stumbles > 0
 }
 
 // memory is what is kept for a later run. A turn that is over, as far as is known, has nothing left.
