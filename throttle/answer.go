@@ -159,14 +159,14 @@ func (g *right) answered(a *Answer, luck float64) (o Outcome) {
 		}
 	}
 	told := a
-	if l.entry.group != nil && (a.Counter != "" || l.contradicted.Load()) {
+	if l.group != nil && (a.Counter != "" || l.contradicted.Load()) {
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Concurrency: a.Concurrency}
 		}
 	}
 	o.Refused, o.Backoff = o.Refused || refused, alone
 	var now monotime.Time
-	if local && !l.entry.node.Named { // learnerFor has locked it
+	if local && !l.node.Named { // learnerFor has locked it
 		now = l.now()
 	} else {
 		now = l.lock()
@@ -268,13 +268,13 @@ func (a *Answer) informative() bool {
 // that granted the request. Local reports whether it is: then that bucket is still to learn from the answer.
 func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 	l := g.l
-	learner, hold := l.entry.group.learnerFor(g, a)
+	learner, hold := l.group.learnerFor(g, a)
 	if hold > 0 {
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: hold}}, luck)
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.Hold != nil && !a.tooLittle(g) && learner.entry.node.Named {
+	if a.Refused && a.Hold != nil && !a.tooLittle(g) && learner.node.Named {
 		// The limit that is named was not the reason, since enough remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: &quota.Hold{For: a.Hold.For}}, luck)
@@ -296,16 +296,16 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	g.mu.Lock()
 	defer func() {
-		if learner == r.l && !learner.entry.node.Named {
+		if learner == r.l && !learner.node.Named {
 			learner.lock()
 		}
 		g.mu.Unlock()
 	}()
 	whole := r.l
-	if whole.entry.node.Named {
+	if whole.node.Named {
 		whole = whole.Parent
 	}
-	t := &whole.entry.table
+	t := &whole.table
 	switch {
 	case whole.forgotten.Load():
 		return r.l, 0
@@ -366,7 +366,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	e := l.server.Learn(now, t, kind, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: hold.For, HoldKnown: a.Hold != nil, HoldResolution: hold.Resolution, HoldAbsolute: hold.Absolute, HoldSkew: hold.Skew, Statements: a.Statements, Concurrency: a.Concurrency, Cost: cost, Instances: a.instances, Waiting: l.line.Len(), Reading: a.Reading,
 	})
-	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
+	if e.Contradicted && l.group != nil && !l.node.Named {
 		l.contradicted.Store(true)
 	}
 	if l.Parent != nil || l.isParent {

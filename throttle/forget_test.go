@@ -326,7 +326,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 		},
 		"below it": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
-			l = l.entry.group.Limiter("a", "x")
+			l = l.group.Limiter("a", "x")
 			g, _ := l.Acquire(t.Context(), Claim{})
 			time.Sleep(time.Minute)
 			return func() { g.Answered(Answer{}) }
@@ -369,7 +369,7 @@ func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
 			t.Errorf("the parent %p was forgotten; the bucket of its path is %p", a, got)
 		}
 		g.mu.Lock()
-		g.sweep(x.entry.node)
+		g.sweep(x.node)
 		g.mu.Unlock()
 		if n := len(g.State()); n != 2 || a.forgotten.Load() {
 			t.Errorf("%d buckets are left, want a and a/x", n)

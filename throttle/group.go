@@ -16,7 +16,6 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/shelf"
-	"github.com/gopacer/pacer/throttle/internal/together"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 )
 
@@ -56,19 +55,11 @@ type Group struct {
 	calls      atomic.Int64   // of Stores that are under way
 	clock      monotime.Clock // of all trees; started before the first bucket is made
 
-	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
+	mu      sync.Mutex // protects the fields below, and the table of each Limiter; locked before any tree
 	buckets tree.Tree[*Limiter]
 	movedAt uint64      // generation of the latest update by which claims belong under other paths
 	loaded  shelf.Shelf // by digest: what Load read for buckets that are not made yet
 	closed  bool        // Close was called
-}
-
-// entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group. Group and node are set by
-// enroll, before anybody else has the Limiter, and stay. Group.mu protects the table.
-type entry struct {
-	group *Group
-	node  *bucketNode    // Named if the bucket is for what a server counts on its own; its key is the server's name for that
-	table together.Table // which claims the server counts together
 }
 
 type bucketNode = tree.Node[*Limiter]
@@ -85,12 +76,12 @@ func (g *Group) Limiter(path ...string) *Limiter {
 func (g *Group) current(l *Limiter) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := l.entry.node
+	n := l.node
 	if !n.Named {
 		return g.find(n.Path())
 	}
 	whole := g.find(n.Parent.Path())
-	if l.contradicted.Load() && !whole.entry.table.Has(n.Key) {
+	if l.contradicted.Load() && !whole.table.Has(n.Key) {
 		return whole // the counter is one with another
 	}
 	return g.namedBucket(whole, n.Key)
@@ -120,8 +111,8 @@ func (g *Group) newLimiter(path []string) *Limiter {
 
 // enroll makes l the bucket of a node. It requires that g.mu is held.
 func (g *Group) enroll(n *bucketNode, l *Limiter) {
-	check.Unused(l.entry.group == nil)
-	n.Value, l.entry.node, l.entry.group, l.generation = l, n, g, g.generation.Load()
+	check.Unused(l.group == nil)
+	n.Value, l.node, l.group, l.generation = l, n, g, g.generation.Load()
 	if n.Parent != nil {
 		l.Parent, l.generation = n.Parent.Value, n.Parent.Value.generation
 	}
@@ -211,7 +202,7 @@ func (g *Group) renew(l *Limiter) error {
 	}
 	l.lock()
 	root := l.tree.root
-	n, moved, lines := l.entry.node, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
+	n, moved, lines := l.node, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
 	l.generation = current
 	root.unlock()
 	if lines {
@@ -267,7 +258,7 @@ func (g *Group) remake(root *Limiter) {
 	root.unlock()
 	defer root.thaw() // and that of the new tree
 	learned := map[string]adaptive.Memory{}
-	old := root.entry.node
+	old := root.node
 	successor := g.newLimiter(old.Path()) // New may panic: then nothing has changed
 	for l := range old.All() {
 		l.saveTo(learned)
@@ -324,14 +315,14 @@ func (g *Group) kindBucket(l *Limiter, of adaptive.Kind) *Limiter {
 	if l.forgotten.Load() {
 		return l
 	}
-	return g.namedBucket(l, l.entry.table.Of(of.Verb, of.Path))
+	return g.namedBucket(l, l.table.Of(of.Verb, of.Path))
 }
 
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over
 // what whole knows of the limits of that name. It requires that g.mu is held.
 func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
-	return g.buckets.FindName(whole.entry.node, name, func(n *bucketNode) {
-		n.Saved = whole.entry.table.Key(n.Key)
+	return g.buckets.FindName(whole.node, name, func(n *bucketNode) {
+		n.Saved = whole.table.Key(n.Key)
 		g.enroll(n, whole.part(n.Key))
 		whole.splitOff(n.Key, n.Value)
 	}).Value
@@ -354,11 +345,11 @@ func (g *Group) wouldBe(l *Limiter, of adaptive.Kind) *Limiter {
 	switch {
 	case l.forgotten.Load():
 		return l
-	case !l.entry.table.HasCounters():
-		return g.namedBucket(l, l.entry.table.Of(of.Verb, of.Path))
+	case !l.table.HasCounters():
+		return g.namedBucket(l, l.table.Of(of.Verb, of.Path))
 	}
-	name := l.entry.table.Look(of.Verb, of.Path)
-	if n := l.entry.node.Name(name); n != nil {
+	name := l.table.Look(of.Verb, of.Path)
+	if n := l.node.Name(name); n != nil {
 		return n.Value
 	}
 	to := l.part(name)
@@ -380,12 +371,12 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 	now := whole.lock()
 	defer whole.unlock()
-	if whole.isSplit = true; whole.entry.table.HasCounters() {
+	if whole.isSplit = true; whole.table.HasCounters() {
 		whole.account.sharers.Leave(&whole.server) // what it knows is of several counters
 	}
 	for _, l := range regrouped {
-		if l != whole && slices.Contains(gone, l.entry.node.Key) {
-			g.buckets.Cut(l.entry.node)
+		if l != whole && slices.Contains(gone, l.node.Key) {
+			g.buckets.Cut(l.node)
 			l.forgotten.Store(true)
 			l.account.sharers.Leave(&l.server)
 		}
@@ -401,10 +392,10 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	defer to.unlock()
 	l.server.Add(l.gate.Take())
 	l.change(now, func() {
-		if r := l.entry.table.Counters(); r != nil {
+		if r := l.table.Counters(); r != nil {
 			to.contradicted.Store(true)
 			st := r.Stated(bucket)
-			if to.entry.node == nil { // of wouldBe
+			if to.node == nil { // of wouldBe
 				to.server.WouldCountApart(now, &l.server, r.Name(), st)
 				return
 			}
@@ -439,7 +430,7 @@ func (l *Limiter) loss(now monotime.Time) tree.Loss {
 func (g *Group) restore(l *Limiter) {
 	if len(g.loaded) > 0 {
 		luck := check.Draw(l.Rand)
-		if m, ok := g.loaded.Take(l.entry.node.Digest()); ok {
+		if m, ok := g.loaded.Take(l.node.Digest()); ok {
 			l.remember(m, luck, (*adaptive.Server).Remember)
 			g.reunite(l, m.Together)
 		}
@@ -448,8 +439,8 @@ func (g *Group) restore(l *Limiter) {
 
 // reunite has claims be counted together as an earlier run has found. It requires that g.mu is held.
 func (g *Group) reunite(l *Limiter, text json.RawMessage) {
-	if !l.entry.node.Named && !l.isSplit && len(text) > 0 {
-		split, contradicted := l.entry.table.Load(text, g.clock.Now(), &g.clock)
+	if !l.node.Named && !l.isSplit && len(text) > 0 {
+		split, contradicted := l.table.Load(text, g.clock.Now(), &g.clock)
 		if l.contradicted.Store(contradicted); split {
 			g.regroup(l, nil, nil)
 		}
@@ -477,8 +468,8 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.
 
 // saveTo adds what l has learned, if that is anything. It requires that g.mu is held.
 func (l *Limiter) saveTo(buckets map[string]adaptive.Memory) {
-	m, n := l.memory(), l.entry.node
-	m.Together = l.entry.table.Save(l.clock.Now(), &l.clock, n.DigestOf)
+	m, n := l.memory(), l.node
+	m.Together = l.table.Save(l.clock.Now(), &l.clock, n.DigestOf)
 	if m.Any() {
 		buckets[n.Digest()] = m
 	}

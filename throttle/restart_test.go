@@ -211,7 +211,7 @@ func (p *restart) check(at time.Time, was []State, two *Group, learned map[strin
 				}
 			}
 		}
-		for _, w := range learned[two.Limiter(path...).entry.node.Digest()].Windows {
+		for _, w := range learned[two.Limiter(path...).node.Digest()].Windows {
 			if w.Early.IsZero() {
 				continue
 			}

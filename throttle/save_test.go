@@ -228,10 +228,10 @@ func TestGroupSavesEachPathByItself(t *testing.T) {
 		}
 		for _, n := range g.snapshot() {
 			l := n.Value
-			if other, ok := seen[l.entry.node.Digest()]; ok {
-				t.Errorf("%q and %s have one digest", l.entry.node.Path(), other)
+			if other, ok := seen[l.node.Digest()]; ok {
+				t.Errorf("%q and %s have one digest", l.node.Path(), other)
 			}
-			seen[l.entry.node.Digest()] = fmt.Sprintf("%q", l.entry.node.Path())
+			seen[l.node.Digest()] = fmt.Sprintf("%q", l.node.Path())
 		}
 		if want := len(paths) + 2; len(seen) != want {
 			t.Errorf("%d buckets, want %d", len(seen), want)

@@ -97,7 +97,7 @@ func (s *storeLink) call(c *storeCall) {
 			s.inherit(reply)
 		}
 	}()
-	if g := s.l.entry.group; g != nil {
+	if g := s.l.group; g != nil {
 		defer g.calls.Add(-1)
 		if g.calls.Add(1) > mostCalls {
 			err = errMostCalls
@@ -122,10 +122,10 @@ func (s *storeLink) teach() string {
 	if !s.learned.Due(s.l.now()) {
 		return ""
 	}
-	m, g := s.l.memory(), s.l.entry.group
+	m, g := s.l.memory(), s.l.group
 	if g != nil {
 		g.mu.Lock()
-		m.Together = s.l.entry.table.Save(g.clock.Now(), &g.clock, s.l.entry.node.DigestOf)
+		m.Together = s.l.table.Save(g.clock.Now(), &g.clock, s.l.node.DigestOf)
 		g.mu.Unlock()
 	}
 	return s.learned.Tell(m.Lesson(store.MaxLearned))
@@ -134,10 +134,10 @@ func (s *storeLink) teach() string {
 // inherit takes over what another process has learned of the server.
 func (s *storeLink) inherit(reply *store.Reply) {
 	m, ok := adaptive.ReadLesson(reply.Learned, reply.Members, time.Now())
-	if s.l.remember(m, 0, (*adaptive.Server).Inherit); ok && s.l.entry.group != nil {
-		s.l.entry.group.mu.Lock()
-		defer s.l.entry.group.mu.Unlock()
-		s.l.entry.group.reunite(s.l, m.Together)
+	if s.l.remember(m, 0, (*adaptive.Server).Inherit); ok && s.l.group != nil {
+		s.l.group.mu.Lock()
+		defer s.l.group.mu.Unlock()
+		s.l.group.reunite(s.l, m.Together)
 	}
 }
 
@@ -327,7 +327,7 @@ func (s *storeLink) sayFarewell() error {
 	switch {
 	case s.overdue:
 		cannot = link.Overdue(timeout)
-	case s.l.entry.group != nil && s.l.entry.group.calls.Load() >= mostCalls:
+	case s.l.group != nil && s.l.group.calls.Load() >= mostCalls:
 		cannot = errMostCalls
 	}
 	s.l.unlock()

@@ -92,6 +92,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/together"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -210,7 +211,12 @@ type Limiter struct {
 	// server counts on its own gets the Value of its Parent.
 	Value any
 
-	entry entry     // what the Group knows of the Limiter; see there for its lock
+	// What the Group knows of l, if l is in one. Enroll sets group and node, before anybody else has l.
+	// Group.mu protects the table.
+	group *Group
+	node  *bucketNode    // Named if l is for what a server counts on its own; its key is the server's name for that
+	table together.Table // which claims the server counts together
+
 	spare sync.Pool // waiters that were granted or refused, as they were left: the next claims use them again
 
 	gate         atonce.Gate // how claims go that nothing delays; set by unlock, and shut where something comes that may delay them
@@ -397,7 +403,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 // outdated reports whether the Group of l has forgotten it, or an Update has not come to it yet. It requires
 // that mu is held.
 func (l *Limiter) outdated() bool {
-	return l.entry.group != nil && (l.forgotten.Load() || l.generation != l.entry.group.generation.Load())
+	return l.group != nil && (l.forgotten.Load() || l.generation != l.group.generation.Load())
 }
 
 // redirect finds the bucket of a claim that was made to l, if l is outdated, or split by kind; it locks the
@@ -409,13 +415,13 @@ func (l *Limiter) redirect(of adaptive.Kind, find func(*Group, *Limiter, adaptiv
 		l.tree.mu.Unlock()
 		switch {
 		case !outdated:
-			l = find(l.entry.group, l, of)
+			l = find(l.group, l, of)
 		case !forgotten:
-			_ = l.entry.group.renewOne(l) // Update says what is wrong with the quotas
-		case l.entry.node.Named:
+			_ = l.group.renewOne(l) // Update says what is wrong with the quotas
+		case l.node.Named:
 			l = l.Parent
 		default:
-			l = l.entry.group.current(l)
+			l = l.group.current(l)
 		}
 	}
 	return l, now
@@ -426,7 +432,7 @@ func (l *Limiter) redirect(of adaptive.Kind, find func(*Group, *Limiter, adaptiv
 func (l *Limiter) lockCurrent() (at *Limiter, now monotime.Time) {
 	for now = l.lock(); l.forgotten.Load(); now = l.lock() {
 		l.tree.mu.Unlock()
-		l = l.entry.group.current(l)
+		l = l.group.current(l)
 	}
 	return l, now
 }
@@ -494,7 +500,7 @@ func (l *Limiter) init() {
 		l.tree, l.clock, l.line.book.Above = l.Parent.tree, l.Parent.clock, &l.Parent.line.book
 	} else {
 		l.tree, l.asRoot.root, l.asRoot.standstill = &l.asRoot, l, monotime.Unbounded
-		if g := l.entry.group; g != nil {
+		if g := l.group; g != nil {
 			l.clock = g.clock
 		}
 		l.clock.Start()
