@@ -323,154 +323,206 @@ func TestInFlightAgainstModel(t *testing.T) {
 	}
 }
 
+// flightModel is a host that bounds what is in flight, and what is unanswered, with two routes below it; and who
+// is under way in each by definition.
+type flightModel struct {
+	r      *rand.Rand
+	ls     [3]*Limiter // the host and the routes
+	most   [3]int      // in flight, of each
+	units  int         // unanswered, of the host
+	claims []*flight   // in the order in which they asked
+}
+
+// flight is a claim of a flightModel.
+type flight struct {
+	in, n  int // the bucket, and the cost in units
+	state  flightState
+	waiter *Waiter
+	grant  *Grant
+}
+
+type flightState int
+
+const (
+	inLine flightState = iota
+	isUnanswered
+	isRead
+	isOver
+)
+
+func newFlightModel(r *rand.Rand) *flightModel {
+	m := &flightModel{r: r, units: 4 + r.IntN(4)}
+	for i := range m.ls {
+		m.most[i] = 1 + r.IntN(4)
+		m.ls[i] = &Limiter{Quotas: m.quotas(i)}
+		if i > 0 {
+			m.ls[i].Parent = m.ls[0]
+		}
+	}
+	return m
+}
+
+func (m *flightModel) quotas(i int) quota.Quotas {
+	if i > 0 {
+		return quota.Quotas{{Kind: quota.InFlight, N: int64(m.most[i])}}
+	}
+	return quota.Quotas{{Kind: quota.InFlight, N: int64(m.most[i])}, {Kind: quota.Unanswered, N: int64(m.units), Unit: "units"}}
+}
+
+// fits reports whether there is room for a claim in bucket i.
+func (m *flightModel) fits(c *flight, i int) bool {
+	used, unanswered := 0, 0
+	for _, o := range m.claims {
+		if (o.state == isUnanswered || o.state == isRead) && (i == 0 || o.in == i) {
+			used++
+		}
+		if o.state == isUnanswered {
+			unanswered += o.n
+		}
+	}
+	return used < m.most[i] && (i > 0 || unanswered+c.n <= m.units)
+}
+
+// serve has those go who may: the first of each route competes at the host, where nobody passes another.
+func (m *flightModel) serve() {
+	for again := true; again; {
+		again = false
+		var seen [3]bool
+		for _, c := range m.claims {
+			if c.state != inLine || seen[c.in] {
+				continue
+			}
+			seen[c.in] = true
+			if c.in > 0 && !m.fits(c, c.in) {
+				continue // waits below
+			}
+			if again = m.fits(c, 0); again {
+				c.state = isUnanswered
+			}
+			break
+		}
+	}
+}
+
+func (m *flightModel) check(t *testing.T, what string) {
+	t.Helper()
+	checkSettled(t, m.ls[:]...)
+	m.serve()
+	for i, c := range m.claims {
+		went := c.waiter == nil || gone(c.waiter)
+		if went != (c.state != inLine) {
+			t.Fatalf("after %s, claim %d of %d in %d went: %v; in the model: %v", what, i, c.n, c.in, went, !went)
+		}
+	}
+	m.fetch()
+}
+
+// fetch has those that went have their grants.
+func (m *flightModel) fetch() {
+	for _, c := range m.claims {
+		if c.state == isUnanswered && c.grant == nil {
+			c.grant = c.waiter.Granted()
+		}
+	}
+}
+
+// some returns a claim in a state, nil if there is none.
+func (m *flightModel) some(state flightState) *flight {
+	var of []*flight
+	for _, c := range m.claims {
+		if c.state == state {
+			of = append(of, c)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return of[m.r.IntN(len(of))]
+}
+
+// ask makes a claim in some bucket.
+func (m *flightModel) ask(t *testing.T) {
+	t.Helper()
+	c := &flight{in: m.r.IntN(3), n: m.r.IntN(5)}
+	m.claims = append(m.claims, c)
+	c.grant, c.waiter = join(t, m.ls[c.in], Claim{Costs: quota.Costs{"units": int64(c.n)}})
+	m.check(t, "a claim")
+}
+
+// drop has a claim leave the line.
+func (m *flightModel) drop(t *testing.T, leave func(*Waiter)) {
+	t.Helper()
+	c := m.some(inLine)
+	if c == nil {
+		return
+	}
+	m.claims = slices.DeleteFunc(m.claims, func(o *flight) bool { return o == c })
+	leave(c.waiter)
+	m.check(t, "one that left")
+}
+
+// end ends all, in order. Those that wait leave, and so others go.
+func (m *flightModel) end() {
+	for _, c := range m.claims {
+		was := c.state
+		c.state = isOver
+		switch was {
+		case inLine:
+			c.waiter.Leave()
+		case isUnanswered:
+			c.grant.Answered(Answer{})
+		case isRead:
+			c.grant.Done()
+		}
+		m.serve()
+		m.fetch()
+	}
+}
+
 func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	type claim struct {
-		in, n  int // the bucket, and the cost in units
-		state  int // 0 waits, 1 is unanswered, 2 is read, 3 is over
-		waiter *Waiter
-		grant  *Grant
-	}
-	var ns [3]int // in flight, of the host and of the routes
-	units := 4 + r.IntN(4)
-	var ls [3]*Limiter
-	both := func(i int) quota.Quotas {
-		if i > 0 {
-			return quota.Quotas{{Kind: quota.InFlight, N: int64(ns[i])}}
-		}
-		return quota.Quotas{{Kind: quota.InFlight, N: int64(ns[i])}, {Kind: quota.Unanswered, N: int64(units), Unit: "units"}}
-	}
-	for i := range ls {
-		ns[i] = 1 + r.IntN(4)
-		ls[i] = &Limiter{Quotas: both(i)}
-		if i > 0 {
-			ls[i].Parent = ls[0]
-		}
-	}
-	var claims []*claim // in the order in which they asked
-	fits := func(c *claim, i int) bool {
-		used, unanswered := 0, 0
-		for _, o := range claims {
-			if (o.state == 1 || o.state == 2) && (i == 0 || o.in == i) {
-				used++
-			}
-			if o.state == 1 {
-				unanswered += o.n
-			}
-		}
-		return used < ns[i] && (i > 0 || unanswered+c.n <= units)
-	}
-	serve := func() {
-		for again := true; again; {
-			again = false
-			var seen [3]bool
-			for _, c := range claims {
-				if c.state != 0 || seen[c.in] {
-					continue
-				}
-				seen[c.in] = true
-				if c.in > 0 && !fits(c, c.in) {
-					continue // waits below
-				}
-				if again = fits(c, 0); again {
-					c.state = 1
-				}
-				break // nobody passes it
-			}
-		}
-	}
-	check := func(what string) {
-		t.Helper()
-		checkSettled(t, ls[:]...)
-		serve()
-		for i, c := range claims {
-			went := c.waiter == nil || gone(c.waiter)
-			if went != (c.state > 0) {
-				t.Fatalf("after %s, claim %d of %d in %d went: %v; in the model: %v", what, i, c.n, c.in, went, !went)
-			}
-			if went && c.waiter != nil && c.grant == nil {
-				c.grant = c.waiter.Granted()
-			}
-		}
-	}
-	pick := func(state int) *claim {
-		var of []*claim
-		for _, c := range claims {
-			if c.state == state {
-				of = append(of, c)
-			}
-		}
-		if len(of) == 0 {
-			return nil
-		}
-		return of[r.IntN(len(of))]
-	}
+	m := newFlightModel(r)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 300 {
 		switch k := r.IntN(14); k {
 		case 0, 1, 2, 3, 4:
-			c := &claim{in: r.IntN(3), n: r.IntN(5)}
-			claims = append(claims, c)
-			c.grant, c.waiter = join(t, ls[c.in], Claim{Costs: quota.Costs{"units": int64(c.n)}})
-			check("a claim")
+			m.ask(t)
 		case 5, 6, 7:
-			if c := pick(1); c != nil {
-				c.state = 2 + k%2
-				c.grant.Answered(Answer{Reading: c.state == 2})
-				check("an answer")
+			if c := m.some(isUnanswered); c != nil {
+				if c.state = isOver; k%2 == 0 {
+					c.state = isRead
+				}
+				c.grant.Answered(Answer{Reading: c.state == isRead})
+				m.check(t, "an answer")
 			}
 		case 8, 9:
-			if c := pick(2); c != nil {
-				c.state = 3
+			if c := m.some(isRead); c != nil {
+				c.state = isOver
 				c.grant.Done()
-				check("what was read")
+				m.check(t, "what was read")
 				c.grant.Done()
-				check("that it was ended twice")
+				m.check(t, "that it was ended twice")
 			}
 		case 10:
-			if c := pick(1); c != nil {
-				c.state = 3
+			if c := m.some(isUnanswered); c != nil {
+				c.state = isOver
 				c.grant.Cancel()
-				check("a cancel")
+				m.check(t, "a cancel")
 			}
-		case 11, 12:
-			if c := pick(0); c != nil {
-				claims = slices.DeleteFunc(claims, func(o *claim) bool { return o == c })
-				if k == 11 {
-					c.waiter.Wait(canceled)
-				} else {
-					c.waiter.Leave()
-				}
-				check("one that left")
-			}
+		case 11:
+			m.drop(t, func(w *Waiter) { w.Wait(canceled) })
+		case 12:
+			m.drop(t, func(w *Waiter) { w.Leave() })
 		case 13:
 			i := r.IntN(3)
-			ns[i] = 1 + r.IntN(5)
-			ls[i].SetQuotas(both(i))
-			check("SetQuotas")
+			m.most[i] = 1 + r.IntN(5)
+			m.ls[i].SetQuotas(m.quotas(i))
+			m.check(t, "SetQuotas")
 		}
 	}
-	for _, c := range claims {
-		switch c.state {
-		case 0:
-			c.state = 3
-			c.waiter.Leave()
-		case 1:
-			c.state = 3
-			c.grant.Answered(Answer{})
-		case 2:
-			c.state = 3
-			c.grant.Done()
-		}
-		serve()
-		for _, c := range claims {
-			if c.state == 1 && c.grant == nil {
-				c.grant = c.waiter.Granted()
-			}
-		}
-	}
-	for i, l := range ls {
+	m.end()
+	for i, l := range m.ls {
 		if s := l.State(); !l.Idle() || s.InFlight != 0 || s.Waiting != 0 {
 			t.Errorf("bucket %d in the end: idle %v, %+v", i, l.Idle(), s)
 		}
