@@ -224,150 +224,191 @@ func TestSettleAgainstModel(t *testing.T) {
 	}
 }
 
-// settleAgainstModel: a grant costs up to more than was claimed.
-func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
-	t.Helper()
-	type charged struct {
-		at int // ms
-		n  [2]int
-	}
-	type claim struct {
-		asked, cost [2]int    // requests, tokens
-		parts       []charged // what was charged when
-		went        bool
-		waiter      *Waiter
-		grant       *Grant
-	}
+// settleModel is a bucket with quotas in requests and in tokens, the two units of all pairs here, and what is
+// left of each quota by definition.
+type settleModel struct {
+	l       *Limiter
+	qs      []quota.Quota
+	unit    []int // of each quota
+	level   []int // of each quota, in thousandths
+	spills  []spill
+	now     int        // ms
+	line    []*settled // who has not gone by definition
+	waiting []*settled // who has not gone
+	open    []*settled // who was granted, and may be settled
+}
+
+// settled is a claim of a settleModel.
+type settled struct {
+	asked, cost [2]int
+	parts       []charged // what was charged when
+	went        bool
+	waiter      *Waiter
+	grant       *Grant
+}
+
+type charged struct {
+	at int // ms
+	n  [2]int
+}
+
+func newSettleModel(r *rand.Rand) *settleModel {
 	qs := []quota.Quota{{N: 200, Burst: 1}, {N: 100, Burst: 1}, {N: 200, Burst: 1, Unit: "tokens"}, {N: 50, Burst: 1, Unit: "tokens"}}
 	r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
 	qs = qs[:2+r.IntN(3)]
-	unit := make([]int, len(qs))  // of each quota
-	level := make([]int, len(qs)) // thousandths
+	m := &settleModel{qs: qs, unit: make([]int, len(qs)), level: make([]int, len(qs)), spills: make([]spill, len(qs))}
 	for i := range qs {
 		qs[i].Burst = int64(6 + r.IntN(8))
-		level[i] = int(qs[i].Burst * 1000)
+		m.level[i] = int(qs[i].Burst * 1000)
 		if qs[i].Unit != "" {
-			unit[i] = 1
+			m.unit[i] = 1
 		}
 	}
-	l := &Limiter{Quotas: qs}
-	var line, open []*claim // open are granted and may be settled
-	now, spills := 0, make([]spill, len(qs))
-	charge := func(c *claim, n [2]int) {
-		for i := range qs {
-			level[i] -= 1000 * n[unit[i]]
-		}
-		c.parts = append(c.parts, charged{now, n})
+	m.l = &Limiter{Quotas: qs}
+	return m
+}
+
+// room is what a quota may still get back.
+func (m *settleModel) room(i int) int { return int(1000*m.qs[i].Burst) - m.level[i] }
+
+func (m *settleModel) charge(c *settled, n [2]int) {
+	for i := range m.qs {
+		m.level[i] -= 1000 * n[m.unit[i]]
 	}
-	// back gives n back, of the latest charges first.
-	back := func(c *claim, n [2]int) {
-		for u := range n {
-			for i := len(c.parts) - 1; i >= 0; i-- {
-				p := &c.parts[i]
-				k := min(n[u], p.n[u])
-				n[u], p.n[u] = n[u]-k, p.n[u]-k
-				for j, q := range qs {
-					if unit[j] == u {
-						level[j] += spills[j].back(p.at, 1000*k, int(1000*q.Burst-int64(level[j])))
-					}
+	c.parts = append(c.parts, charged{m.now, n})
+}
+
+// back gives n back, of the latest charges first.
+func (m *settleModel) back(c *settled, n [2]int) {
+	for u := range n {
+		for i := len(c.parts) - 1; i >= 0; i-- {
+			p := &c.parts[i]
+			k := min(n[u], p.n[u])
+			n[u], p.n[u] = n[u]-k, p.n[u]-k
+			for j := range m.qs {
+				if m.unit[j] == u {
+					m.level[j] += m.spills[j].back(p.at, 1000*k, m.room(j))
 				}
 			}
 		}
 	}
-	serve := func() {
-		for len(line) > 0 {
-			for i := range qs {
-				if n := line[0].asked[unit[i]]; n > 0 && level[i] < 1000*n {
-					return
-				}
+}
+
+// serve has the first in line go, as long as there is enough for it.
+func (m *settleModel) serve() {
+	for len(m.line) > 0 {
+		c := m.line[0]
+		for i := range m.qs {
+			if n := c.asked[m.unit[i]]; n > 0 && m.level[i] < 1000*n {
+				return
 			}
-			charge(line[0], line[0].asked)
-			line[0].went = true
-			line = line[1:]
 		}
+		m.charge(c, c.asked)
+		c.went, m.line = true, m.line[1:]
 	}
-	var waiting []*claim
-	check := func(what string) {
-		t.Helper()
-		checkTree(t, l)
-		serve()
-		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
-			went := c.waiter == nil || gone(c.waiter)
-			if went != c.went {
-				t.Fatalf("after %s at %v, %v went: %v; in the model: %v", what, l.now()-1, c.asked, went, c.went)
+}
+
+func (m *settleModel) check(t *testing.T, what string) {
+	t.Helper()
+	checkTree(t, m.l)
+	m.serve()
+	m.waiting = slices.DeleteFunc(m.waiting, func(c *settled) bool {
+		went := c.waiter == nil || gone(c.waiter)
+		if went != c.went {
+			t.Fatalf("after %s at %v, %v went: %v; in the model: %v", what, m.l.now()-1, c.asked, went, c.went)
+		}
+		if went {
+			if c.waiter != nil {
+				c.grant = c.waiter.Granted()
 			}
-			if went {
-				if c.waiter != nil {
-					c.grant = c.waiter.Granted()
-				}
-				open = append(open, c)
-			}
-			return went
-		})
+			m.open = append(m.open, c)
+		}
+		return went
+	})
+}
+
+// tick has a millisecond pass.
+func (m *settleModel) tick(t *testing.T) {
+	t.Helper()
+	time.Sleep(time.Millisecond)
+	synctest.Wait()
+	m.now++
+	for i, q := range m.qs {
+		m.level[i] = int(min(int64(m.level[i])+q.N, 1000*q.Burst))
+		m.spills[i].tick(m.now, m.room(i))
 	}
+	checkSettled(t, m.l)
+	m.check(t, "a millisecond")
+}
+
+func (m *settleModel) ask(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	c := &settled{asked: [2]int{1 + r.IntN(2), r.IntN(5)}}
+	c.cost = c.asked
+	c.grant, c.waiter = join(t, m.l, Claim{N: c.asked[0], Costs: quota.Costs{"tokens": int64(c.asked[1])}})
+	m.line, m.waiting = append(m.line, c), append(m.waiting, c)
+	m.check(t, "a claim")
+}
+
+// settle settles a claim to a cost of up to more than was claimed; if more is zero, never to more than before.
+func (m *settleModel) settle(t *testing.T, r *rand.Rand, more int) {
+	t.Helper()
+	c := m.open[r.IntN(len(m.open))]
+	cost, spent := c.cost, quota.Costs{}
+	if r.IntN(2) == 0 {
+		cost[0] = r.IntN(c.asked[0] + more + 1)
+		spent[quota.Requests] = int64(cost[0])
+	}
+	cost[1] = r.IntN(c.asked[1] + more + 1)
+	spent["tokens"] = int64(cost[1])
+	var up, down [2]int
+	for i, was := range c.cost {
+		up[i], down[i] = max(cost[i]-was, 0), max(was-cost[i], 0)
+	}
+	if more == 0 && up != ([2]int{}) {
+		return
+	}
+	c.cost = cost
+	m.back(c, down)
+	m.charge(c, up)
+	c.grant.Settle(spent)
+	m.check(t, "a settlement")
+}
+
+// settleAgainstModel: a grant costs up to more than was claimed.
+func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
+	t.Helper()
+	m := newSettleModel(r)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 300 {
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
-		for i, q := range qs {
-			level[i] = int(min(int64(level[i])+q.N, 1000*q.Burst))
-			spills[i].tick(now+1, int(1000*q.Burst-int64(level[i])))
-		}
-		now++
-		checkSettled(t, l)
-		check("a millisecond")
+		m.tick(t)
 		switch k := r.IntN(10); {
 		case k < 5:
-			c := &claim{asked: [2]int{1 + r.IntN(2), r.IntN(5)}}
-			c.cost = c.asked
-			g, w := join(t, l, Claim{N: c.asked[0], Costs: quota.Costs{"tokens": int64(c.asked[1])}})
-			c.grant, c.waiter = g, w
-			line, waiting = append(line, c), append(waiting, c)
-			check("a claim")
-		case k < 6 && len(waiting) > 0:
-			i := r.IntN(len(waiting))
-			c := waiting[i]
-			waiting = slices.Delete(waiting, i, i+1)
-			line = slices.DeleteFunc(line, func(o *claim) bool { return o == c })
+			m.ask(t, r)
+		case k < 6 && len(m.waiting) > 0:
+			i := r.IntN(len(m.waiting))
+			c := m.waiting[i]
+			m.waiting = slices.Delete(m.waiting, i, i+1)
+			m.line = slices.DeleteFunc(m.line, func(o *settled) bool { return o == c })
 			c.waiter.Wait(canceled)
-			check("a cancel in line")
-		case k < 9 && len(open) > 0:
-			c := open[r.IntN(len(open))]
-			was := c.cost
-			spent := quota.Costs{}
+			m.check(t, "a cancel in line")
+		case k < 9 && len(m.open) > 0:
+			m.settle(t, r, more)
+		case len(m.open) > 0:
+			i := r.IntN(len(m.open))
+			c := m.open[i]
+			m.open = slices.Delete(m.open, i, i+1)
 			if r.IntN(2) == 0 {
-				c.cost[0] = r.IntN(c.asked[0] + more + 1)
-				spent[quota.Requests] = int64(c.cost[0])
-			}
-			c.cost[1] = r.IntN(c.asked[1] + more + 1)
-			spent["tokens"] = int64(c.cost[1])
-			var up, down [2]int
-			for i := range was {
-				up[i], down[i] = max(c.cost[i]-was[i], 0), max(was[i]-c.cost[i], 0)
-			}
-			if more == 0 && up != ([2]int{}) {
-				c.cost = was // only ever less
-				continue
-			}
-			back(c, down)
-			charge(c, up)
-			c.grant.Settle(spent)
-			check("a settlement")
-		case len(open) > 0:
-			i := r.IntN(len(open))
-			c := open[i]
-			open = slices.Delete(open, i, i+1)
-			if r.IntN(2) == 0 {
-				back(c, c.cost)
+				m.back(c, c.cost)
 				c.grant.Cancel()
-				check("a cancel")
+				m.check(t, "a cancel")
 			} else {
 				c.grant.Answered(Answer{})
 			}
 		}
 	}
-	for _, c := range waiting {
+	for _, c := range m.waiting {
 		c.waiter.Leave()
 	}
 }
