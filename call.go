@@ -59,7 +59,8 @@ type Call struct {
 	// attempt, whatever Retry.CheckRetry says. With MaxAttempts of 1, no failure is.
 	Once bool
 
-	// Idempotent says that the request may be repeated like one whose method is idempotent.
+	// Idempotent says that the request may be repeated like one whose method is idempotent. If false, its
+	// method and its Idempotency-Key say so.
 	Idempotent bool
 
 	account waits.Account

@@ -79,7 +79,7 @@ type Queued struct {
 	Event
 	Cause throttle.Cause // what the request waits for
 	Quota string         // the quota or limit that the request waits for; empty if it waits for something else
-	Wait  time.Duration  // how long the request will wait, as projected now
+	Wait  time.Duration  // how long the request will wait, as projected now; zero if an answer ends the wait, or while buckets are being changed
 }
 
 // Went describes a request that goes.
@@ -94,7 +94,7 @@ type Went struct {
 type NotSent struct {
 	Event
 	Err   error           // a *throttle.Error
-	Wait  time.Duration   // how long it waited in vain
+	Wait  time.Duration   // how long it waited in vain: the sum of Waits, exactly
 	Waits []throttle.Wait // and what for; see Went
 }
 
@@ -103,7 +103,7 @@ type Answered struct {
 	Event
 	Attempt int           // the number of the attempt, from 1
 	Status  int           // of the answer; zero if there is none
-	Err     error         // why there is no answer
+	Err     error         // why there is no answer; nil if there is one
 	Latency time.Duration // from when the request went until the answer began, or what Learn.Bodies has selected of it was read
 	Costs   quota.Costs   // what it was charged, as far as is known: as claimed, or what Spent said. Bytes of bodies come later
 	Refused bool          // the server refused the request as too early
@@ -124,7 +124,7 @@ type Retrying struct {
 	Refused bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
 	Err     error         // of the last attempt; nil if there was an answer
-	Delay   time.Duration // how long it has backed off, out of line: after a failure, or a refusal of this request alone
+	Delay   time.Duration // how long it has backed off, out of line: after a failure, or a refusal of this request alone; else zero
 }
 
 // GaveUp describes a request that is not sent again.
@@ -142,7 +142,7 @@ type GaveUp struct {
 
 	Wait  time.Duration   // how long it waited in line since the last attempt
 	Waits []throttle.Wait // and what for; see Went
-	Delay time.Duration   // how long it has backed off since then, out of line; see Retrying
+	Delay time.Duration   // how long it has backed off since then, out of line; zero if it has not; see Retrying
 }
 
 // Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and

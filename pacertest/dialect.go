@@ -31,7 +31,7 @@ type Dialect struct {
 	Prefix string
 
 	// Suffix ends the names of the fields of a LayoutTrio, as in OpenAI's
-	// "X-RateLimit-Limit-Requests".
+	// "X-RateLimit-Limit-Requests". If empty, nothing is added.
 	Suffix string
 
 	// Policy adds a field "RateLimit-Policy: 50;w=2" to a LayoutTrio. The other layouts

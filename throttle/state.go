@@ -28,8 +28,8 @@ type State struct {
 
 // Level is how much is left of one limit: of a configured quota, or of what the server states.
 type Level struct {
-	Quota     string        // the quota by its name or as text; or the server's name for it, if any
-	Counter   string        // which of several limits of that name, if the server says so
+	Quota     string        // the quota by its name or as text; or the server's name for it, empty if it has none
+	Counter   string        // which of several limits of that name, if the server says so; else empty
 	Unit      string        // empty for requests
 	Limit     int64         // tokens that are there when all are back; zero if the server does not say
 	Available int64         `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later; if Stated, as the latest answer said, also when the reset has come

@@ -36,9 +36,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 // piece when that is granted, and gives back what W does not write.
 type Writer struct {
 	W       io.Writer       // must not be nil
-	Limiter *Limiter        // as of a Reader
-	Context context.Context // of all that is written
-	Claim   Claim
+	Limiter *Limiter        // must not be nil; see Reader
+	Context context.Context // of all that is written. It ends waits; nil never does.
+	Claim   Claim           // of each piece, as in a Reader
 }
 
 // Write implements io.Writer.

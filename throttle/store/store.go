@@ -293,7 +293,7 @@ type Part struct {
 type Ask struct {
 	Cost   []int64       // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
 	Count  int           // how many slots of that cost; zero or negative: none
-	Within time.Duration // a slot later than that from now is of no use: it is not handed out, and the next ask follows; negative if there is no bound
+	Within time.Duration // a slot later than that from now is of no use: it is not handed out, and the next ask follows; zero: only a slot of now is of use; negative: there is no bound
 }
 
 // Reply is what a Store answers.
