@@ -45,8 +45,9 @@ func (t Table) Validate() error {
 }
 
 // Redundant returns a sentence for each limit that never binds, in the order of the patterns: because another
-// limit under the same pattern or under the pattern of the host is stricter (see [quota.Quotas.Redundant]). A
-// table with such limits works, but probably not as its author thought.
+// limit under the same pattern or under the pattern of the host is stricter (see [quota.Quotas.Redundant]), or
+// because the method of the pattern is nearly one of net/http: GETT. A table with such limits works, but
+// probably not as its author thought.
 func (t Table) Redundant() (why []string) { return table.Redundant(t) }
 
 // UnmarshalJSON reads an object whose keys are patterns, none of them twice. It replaces the whole table by

@@ -92,6 +92,14 @@ func TestTableValidate(t *testing.T) {
 				`Quotas["g/x"] beside those of "/": 9/s never binds: 7/s above admits at most 7 in each window of 1s`,
 			},
 		},
+		{ // methods are free tokens: SEARCH and REPORT are registered, and PURGE is not
+			table: Table{"GETT h/": nil, "POTS h/x": q("5/s, 9/s"), "SEARCH h/": nil, "REPORT h/": nil, "PURGE h/": nil, "G h/": nil, "GET h/": nil},
+			redundant: []string{
+				`Quotas["GETT h/"]: never binds, unless requests have the method GETT: did you mean "GET h/"?`,
+				`Quotas["POTS h/x"]: never binds, unless requests have the method POTS: did you mean "POST h/x"?`,
+				`Quotas["POTS h/x"]: 9/s never binds: 5/s admits at most 5 in each window of 1s`,
+			},
+		},
 		{
 			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
 			want:      []string{p + `["https://h/"]: want a pattern without a scheme, since it is for all of them: "h/"`},

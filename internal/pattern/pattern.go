@@ -42,7 +42,7 @@ func Check(pattern string) error {
 	switch alone := strings.TrimSpace(pattern); {
 	case alone == "":
 		return errors.New(`want a pattern: "api.example.com/" is a host, and "/" each that is not named`)
-	case slices.Contains(methods, alone):
+	case slices.Contains(Methods, alone):
 		return fmt.Errorf("want a path after the method, such as %q", alone+" /")
 	case strings.Contains(pattern, "://"):
 		return errors.New("want a pattern without a scheme, since it is for all of them" + instead(pattern))
@@ -101,8 +101,8 @@ func checkPath(method, host, p string) error {
 	return nil
 }
 
-// methods are those of net/http.
-var methods = []string{
+// Methods are those of net/http.
+var Methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodOptions,
 	http.MethodTrace,
 }
@@ -112,7 +112,7 @@ var methods = []string{
 func eachMethod(pattern string) (patterns []string) {
 	head, p, _ := strings.Cut(pattern, "/")
 	words := strings.FieldsFunc(head, func(c rune) bool { return strings.ContainsRune("|, \t", c) })
-	isMethod := func(word string) bool { return slices.Contains(methods, strings.ToUpper(word)) }
+	isMethod := func(word string) bool { return slices.Contains(Methods, strings.ToUpper(word)) }
 	_, host, _ := Split(pattern)
 	blanks := len(words) > 1 && isMethod(words[0]) && isMethod(words[1]) && strings.ContainsAny(host, " \t") // "GET get/" has a host
 	if !blanks && (!strings.ContainsAny(head, "|,") || !slices.ContainsFunc(words, isMethod)) {

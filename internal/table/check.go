@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/internal/spelling"
 	"github.com/gopacer/pacer/quota"
 )
 
@@ -71,9 +73,14 @@ func CheckCosts(t map[string]quota.Quotas) error {
 	return fields.Invalid(errors.Join(all...))
 }
 
-// Redundant returns a sentence for each limit that never binds, in the order of the patterns.
+// Redundant returns a sentence for each limit, and for each pattern by its method, that never binds, in the
+// order of the patterns.
 func Redundant(t map[string]quota.Quotas) (why []string) {
 	for _, p := range slices.Sorted(maps.Keys(t)) {
+		method, _, _ := pattern.Split(p)
+		if meant := meantBy(method); meant != "" {
+			why = append(why, fmt.Sprintf("Quotas[%q]: never binds, unless requests have the method %s: did you mean %q?", p, method, meant+strings.TrimPrefix(p, method)))
+		}
 		host, above := OfHost(t, p)
 		alone := t[p].Redundant()
 		for i, sentence := range t[p].Redundant(above...) {
@@ -87,6 +94,16 @@ func Redundant(t map[string]quota.Quotas) (why []string) {
 		}
 	}
 	return why
+}
+
+// meantBy returns the method of net/http that was probably meant by one that is nearly the same. It returns
+// nothing of others, since any word may be a method (RFC 9110, 9.1).
+func meantBy(method string) string {
+	i := slices.IndexFunc(pattern.Methods, func(known string) bool { return spelling.OneSlip(method, known) })
+	if i < 0 || slices.Contains(pattern.Methods, method) {
+		return ""
+	}
+	return pattern.Methods[i]
 }
 
 // OfHost returns the pattern of a host, and its quotas, on which all requests that match p draw as
