@@ -338,7 +338,7 @@ func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
 }
 
 // A MaxQueue does not count those who wait for nothing but a slow start. When that turns out to be more, all
-// but as many are refused.
+// but as many are refused; where others may use what remains, when it is kept back for them no longer.
 func TestPromiseSlowStartBesideMaxQueue(t *testing.T) {
 	const second = time.Second
 	for _, test := range []struct {
@@ -352,7 +352,7 @@ func TestPromiseSlowStartBesideMaxQueue(t *testing.T) {
 		{"a quota is not", reply(200), "20/s", map[time.Duration]int{0: 30}},
 		{"nor one in flight", reply(200), "20 in flight", map[time.Duration]int{0: 30}},
 		{"the server states less", reply(200, trio(11, 10, second)...), "", map[time.Duration]int{100 * time.Millisecond: 29}},
-		{"others use it", reply(200, trio(30, 10, second)...), "", map[time.Duration]int{100 * time.Millisecond: 38}}, // 1 + 8·1 = 9 of 10
+		{"others use it", reply(200, trio(30, 10, second)...), "", map[time.Duration]int{500 * time.Millisecond: 29}}, // after four round trips, the rest goes
 		{"it refuses", reply(429, "Retry-After", "1"), "", map[time.Duration]int{100 * time.Millisecond: 40}},
 	} {
 		visit(t, func(n int) *http.Response {
