@@ -114,13 +114,19 @@ func (w *window) lasts(least time.Duration) time.Duration {
 // period is the time from the beginning of a turn to that of the next one.
 func (w *window) period() time.Duration { return w.lasts(w.least) + w.slack }
 
-// due returns when the last of so many tokens may go, not before t.
+// due returns when the last of so many tokens may go, not before t. One that goes beyond the turn waits for the
+// answers to all of the turn, or until half of the window is over: else the server may serve it and refuse
+// another one of the turn, which it overtook, and more would go beyond.
 func (w *window) due(t monotime.Time, tokens int) monotime.Time {
 	tokens -= w.size - w.turn.granted
-	if tokens <= 0 || w.turn.refused != 0 || w.turn.beyond || t >= w.next {
+	beyond := t >= w.next
+	if tokens <= 0 || w.turn.refused != 0 || w.turn.beyond || beyond && w.turn.served >= w.turn.granted {
 		return t
 	}
 	turns := float64((tokens-1)/w.size + 1)
+	if beyond {
+		turns = 0.5
+	}
 	return max(t, w.turn.from.Add(monotime.Seconds(turns*w.period().Seconds())))
 }
 
