@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -841,6 +842,17 @@ func TestNews(t *testing.T) {
 			}
 		}
 		tell(a, store.News{Sharing: 3})
+		r = p.request(0)
+		r.Hold = time.Minute
+		if _, err := a.Exchange(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		r = p.request(0)
+		r.Release = true
+		if _, err := a.Exchange(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		tell(a, store.News{Released: true}) // and not of the hold before it
 		stop()
 		stop()
 		r = p.request(0)
@@ -882,6 +894,34 @@ func TestLookAndRelease(t *testing.T) {
 	if got := a.ask(20); got != 4 {
 		t.Errorf("a second after the release %d are to be had, want 4: a burst of 5, but for SlotLife", got)
 	}
+}
+
+// TestReleaseOfAHold: a hold that a person ends has ended for a process that runs, too, when that has looked.
+func TestReleaseOfAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, start := t.TempDir(), time.Now()
+		quotas := quota.MustParse("10/s log")
+		l := &throttle.Limiter{Name: "api", Quotas: quotas, Shared: throttle.Shared{Store: opened(t, dir, start)}, MaxStandstill: time.Minute}
+		defer l.Close()
+		g, err := l.Acquire(t.Context(), throttle.Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Answered(throttle.Answer{Refused: true, Hold: &quota.Hold{For: 10 * time.Minute}})
+		time.Sleep(time.Second)
+		if err := l.Wait(t.Context(), 1); !errors.Is(err, throttle.ErrStandstill) {
+			t.Fatalf("%v, want a hold of ten minutes", err)
+		}
+		ask := &store.Request{Version: 1, Bucket: "api", Member: "a person", Serial: 1, Quotas: quotas.Explicit(), Horizon: time.Second, Release: true, Leave: true}
+		if _, err := opened(t, dir, start).Exchange(t.Context(), ask); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lookSeldom)
+		synctest.Wait()
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestFiftyYears: costs that take 50 years and more get slots no further ahead than that; then none, and

@@ -106,6 +106,8 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		return req
 	case 5:
 		req.Ahead = time.Duration(r.IntN(2000)) * time.Millisecond
+	case 8:
+		req.Release = true
 	case 6, 7:
 		req.Outage = r.IntN(2) == 0
 		for range r.IntN(6) {
@@ -194,8 +196,8 @@ func against(t *testing.T, r *rand.Rand, dir string, quotas quota.Quotas, lost b
 		}
 		// What the header tells those who listen.
 		h := peek(filepath.Join(dir, fileName("api")))
-		tells := store.News{Room: h.room != before.room, Lost: h.lost != before.lost}
-		if h.hold != before.hold {
+		tells := store.News{Room: h.room != before.room, Lost: h.lost != before.lost, Released: h.released != before.released}
+		if h.hold != before.hold && h.hold > h.now {
 			tells.Hold = told.Hold
 		}
 		if h.came != before.came {

@@ -18,9 +18,9 @@ import (
 
 // What there is to tell those who listen is in the header of a bucket: until when it is held, which step was
 // the latest to find room, or a loss, or slots far ahead, and how far, or a member that came, and how many
-// members there were then. A step that has news writes a byte into the file of news, which wakes those who
-// listen; they read the headers, without a lock. They also look now and then by themselves, so that nothing
-// depends on being woken.
+// members there were then, or to end a hold for a person. A step that has news writes a byte into the file of
+// news, which wakes those who listen; they read the headers, without a lock. They also look now and then by
+// themselves, so that nothing depends on being woken.
 
 // watcher waits for a change of a file.
 type watcher interface {
@@ -64,7 +64,10 @@ func (e *ear) news(h *header, now time.Duration) store.News {
 	if h.lineage == 0 {
 		return store.News{Lost: known && !e.gone}
 	}
-	news := store.News{Room: h.room != e.heard.room, Lost: h.lost != e.heard.lost || known && h.lineage != e.heard.lineage}
+	news := store.News{
+		Room: h.room != e.heard.room, Released: h.released != e.heard.released,
+		Lost: h.lost != e.heard.lost || known && h.lineage != e.heard.lineage,
+	}
 	now += h.shift
 	if h.hold != e.heard.hold && h.hold > now {
 		news.Hold = h.hold - now
@@ -80,6 +83,9 @@ func (e *ear) news(h *header, now time.Duration) store.News {
 
 // tell has the header say the news of its step, for news to tell those who listen.
 func (h *header) tell(n store.News) {
+	if n.Released {
+		h.released, h.hold = h.lineage^h.seq, 0
+	}
 	if n.Hold > 0 {
 		h.hold = min(h.now+n.Hold, 2*longest)
 	}

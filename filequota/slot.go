@@ -55,6 +55,8 @@ type header struct {
 
 	far uint64        // and the one with those of slots far ahead
 	end time.Duration // the ledger's instant of the last slot then
+
+	released uint64 // names the step with the latest news of a person who ended a hold
 }
 
 // before reports whether a header was written before another one that this process knows. A new lineage begins
@@ -86,7 +88,7 @@ func (h *header) put(b []byte) {
 	n += copy(b[n:], h.former[:])
 	for _, v := range [...]uint64{
 		h.seq, h.lineage, uint64(h.turned), uint64(h.now), uint64(h.shift), uint64(h.asleep), uint64(h.wall), uint64(h.until),
-		uint64(h.hold), h.room, h.lost, h.came, h.sharing, h.far, uint64(h.end),
+		uint64(h.hold), h.room, h.lost, h.came, h.sharing, h.far, uint64(h.end), h.released,
 	} {
 		le.PutUint64(b[n:], v)
 		n += 8
@@ -120,6 +122,7 @@ func readHeader(b []byte) (h header, ok, later bool) {
 	h.now, h.shift, h.asleep = time.Duration(next()), time.Duration(next()), time.Duration(next())
 	h.wall, h.until, h.hold = int64(next()), time.Duration(next()), time.Duration(next())
 	h.room, h.lost, h.came, h.sharing, h.far, h.end = next(), next(), next(), next(), next(), time.Duration(next())
+	h.released = next()
 	return h, h.length <= mostState && h.sane(), false
 }
 

@@ -89,6 +89,7 @@ func TestFactsOfAStoreAreEverywhere(t *testing.T) {
 	}{
 		{reflect.TypeFor[store.Request](), []string{"throttle/store/*.go", "redisquota/*.go"}},
 		{reflect.TypeFor[store.Reply](), []string{"throttle/store/*.go", "redisquota/reply.go", "throttle/internal/lease/*.go throttle/storelink.go"}},
+		{reflect.TypeFor[store.News](), []string{"throttle/store/*.go", "redisquota/news.go", "filequota/news.go", "throttle/internal/lease/*.go throttle/storelink.go"}},
 	} {
 		for _, place := range side.places {
 			code := ""
