@@ -290,10 +290,11 @@ type Learn struct {
 	// negative, only new buckets, and buckets whose hold has ended, start slowly.
 	IdleAfter time.Duration
 
-	// MaxBuckets bounds how many buckets are remembered, of Quotas too. Idle buckets are forgotten in any case.
-	// Beyond MaxBuckets, a new bucket makes the Transport forget those that are indebted, and then those that
-	// are held; their quotas start anew with the next request. A bucket in which requests wait or are in flight
-	// is never forgotten. See throttle.Group. Zero means 100,000. If negative, only buckets in use are kept.
+	// MaxBuckets bounds how many buckets are remembered, of Quotas too. If there are more than 1024 buckets,
+	// idle ones are forgotten in any case, since nothing is lost by that. Beyond MaxBuckets, a new bucket makes
+	// the Transport forget those that are indebted, and then those that are held; their quotas start anew with
+	// the next request. A bucket in which requests wait or are in flight is never forgotten. See
+	// throttle.Group. Zero means 100,000. If negative, only buckets in use are kept.
 	MaxBuckets int
 }
 

@@ -42,13 +42,13 @@ type Group struct {
 	// Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
-	// MaxBuckets bounds how many buckets there are, held ones too. Idle buckets are forgotten when there are
-	// many, since nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten, a few for each bucket
-	// that is asked for. First go idle buckets, then those that are only indebted (what was charged has not
-	// come back), then those that are held or of which the server says that nothing remains. Within each of
-	// these kinds, the bucket that was used the longest ago goes first. A bucket in which claims wait, or whose
-	// requests are under way, is never forgotten. Zero means 100,000, and NoLimit no bound. If negative, it is
-	// zero: only buckets in use are kept.
+	// MaxBuckets bounds how many buckets there are, held ones too. If there are more than 1024 buckets, idle
+	// ones are forgotten in any case, since nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten,
+	// a few for each bucket that is asked for. First go idle buckets, then those that are only indebted (what
+	// was charged has not come back), then those that are held or of which the server says that nothing
+	// remains. Within each of these kinds, the bucket that was used the longest ago goes first. A bucket in
+	// which claims wait, or whose requests are under way, is never forgotten. Zero means 100,000, and NoLimit
+	// no bound. If negative, it is zero: only buckets in use are kept.
 	MaxBuckets int
 
 	generation atomic.Uint64  // counts updates
