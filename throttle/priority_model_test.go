@@ -227,73 +227,141 @@ func TestPriorityModel(t *testing.T) {
 	}
 }
 
-func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
-	t.Helper()
-	m := &ranked{aging: []int{0, 5, 30, 200}[r.IntN(4)], half: h.half}
-	aging := time.Duration(m.aging) * time.Millisecond
-	if m.aging == 0 {
-		aging, m.aging = -1, 1_000_000
+// rankedPlay is a history that is played, with Limiters and with their definition.
+type rankedPlay struct {
+	rankedHistory
+	r                *rand.Rand
+	m                *ranked
+	ls               [3]*Limiter
+	waiting, granted []*rankedClaim
+	number, went     int // how many claims were made, and how many went
+}
+
+type rankedClaim struct {
+	*rankedWaiter
+	waiter *Waiter
+	grant  *Grant
+}
+
+func (h rankedHistory) begin(r *rand.Rand) *rankedPlay {
+	p := &rankedPlay{rankedHistory: h, r: r, m: &ranked{aging: []int{0, 5, 30, 200}[r.IntN(4)], half: h.half}}
+	aging := time.Duration(p.m.aging) * time.Millisecond
+	if p.m.aging == 0 {
+		aging, p.m.aging = -1, 1_000_000
 	}
-	var ls [3]*Limiter
-	for i := range ls {
-		b := &m.buckets[i]
+	for i := range p.ls {
+		b := &p.m.buckets[i]
 		b.rate, b.burst = []int{200, 100, 50}[r.IntN(3)], 2*h.heaviest+r.IntN(4)
 		b.tokens, b.spare = b.burst*1000, b.burst/2*1000
-		ls[i] = &Limiter{Quotas: quota.Quotas{{N: int64(b.rate), Burst: int64(b.burst)}}, Aging: aging}
+		l := &Limiter{Quotas: quota.Quotas{{N: int64(b.rate), Burst: int64(b.burst)}}, Aging: aging}
 		if i > 0 && !h.rates {
 			b.rate = 0
-			ls[i].Quotas = quota.Quotas{{N: int64(b.burst), Kind: quota.InFlight, Unit: "slots"}}
+			l.Quotas = quota.Quotas{{N: int64(b.burst), Kind: quota.InFlight, Unit: "slots"}}
 		}
 		if h.half {
-			ls[i].Reserve = 0.5
+			l.Reserve = 0.5
 		}
 		if i > 0 {
-			ls[i].Parent = ls[0]
+			l.Parent = p.ls[0]
 		}
+		p.ls[i] = l
 	}
-	type claim struct {
-		*rankedWaiter
-		waiter *Waiter
-		grant  *Grant
-	}
-	var waiting, granted []*claim
-	went := 0
-	check := func() {
-		t.Helper()
-		checkTree(t, ls[:]...)
-		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
-			gone := c.waiter == nil || gone(c.waiter)
-			if gone != (c.went >= 0) {
-				t.Fatalf("at %d ms, %+v went: %v; by definition: %v", m.now, *c.rankedWaiter, gone, !gone)
-			}
-			if !gone {
-				return false
-			}
-			if c.waiter != nil {
-				if c.grant = c.waiter.Granted(); c.waiter.err != nil {
-					t.Fatal(c.waiter.err)
-				}
-			}
-			granted = append(granted, c)
-			went++
-			return true
-		})
-	}
-	number := 0
-	ask := func(c *claim, at Place) {
-		t.Helper()
-		if at == (Place{}) {
-			number++
-			c.number, c.since = number, m.now
+	return p
+}
+
+// check compares who went with who went by definition.
+func (p *rankedPlay) check(t *testing.T) {
+	t.Helper()
+	checkTree(t, p.ls[:]...)
+	p.waiting = slices.DeleteFunc(p.waiting, func(c *rankedClaim) bool {
+		gone := c.waiter == nil || gone(c.waiter)
+		if gone != (c.went >= 0) {
+			t.Fatalf("at %d ms, %+v went: %v; by definition: %v", p.m.now, *c.rankedWaiter, gone, !gone)
 		}
-		c.went = -1
-		b := &m.buckets[c.in]
-		b.waiting = append(b.waiting, c.rankedWaiter)
-		m.serve()
-		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: quota.Costs{"slots": int64(c.n)}, Priority: c.priority, Flow: c.flow, Weight: flowWeights[c.flow], After: placed(at)})
-		waiting = append(waiting, c)
-		check()
+		if !gone {
+			return false
+		}
+		if c.waiter != nil {
+			if c.grant = c.waiter.Granted(); c.waiter.err != nil {
+				t.Fatal(c.waiter.err)
+			}
+		}
+		p.granted = append(p.granted, c)
+		p.went++
+		return true
+	})
+}
+
+// claim makes a claim, at a place if it has one.
+func (p *rankedPlay) claim(t *testing.T, w *rankedWaiter, at Place) {
+	t.Helper()
+	if at == (Place{}) {
+		p.number++
+		w.number, w.since = p.number, p.m.now
 	}
+	w.went = -1
+	b := &p.m.buckets[w.in]
+	b.waiting = append(b.waiting, w)
+	p.m.serve()
+	c := &rankedClaim{rankedWaiter: w}
+	c.grant, c.waiter = join(t, p.ls[w.in], Claim{N: w.n, Costs: quota.Costs{"slots": int64(w.n)}, Priority: w.priority, Flow: w.flow, Weight: flowWeights[w.flow], After: placed(at)})
+	p.waiting = append(p.waiting, c)
+	p.check(t)
+}
+
+// someone is a new claim.
+func (p *rankedPlay) someone() *rankedWaiter {
+	w := &rankedWaiter{n: 1 + p.r.IntN(p.heaviest), priority: byIndex[p.r.IntN(3)]}
+	if p.tree {
+		w.in = p.r.IntN(3)
+	}
+	if p.flows {
+		w.flow = []string{"", "a", "b", "c"}[p.r.IntN(4)]
+	}
+	return w
+}
+
+// leave has some claim leave the line.
+func (p *rankedPlay) leave(t *testing.T, by func(*Waiter)) *rankedClaim {
+	t.Helper()
+	i := p.r.IntN(len(p.waiting))
+	c := p.waiting[i]
+	p.waiting = slices.Delete(p.waiting, i, i+1)
+	p.m.leave(c.rankedWaiter)
+	p.m.serve()
+	by(c.waiter)
+	p.check(t)
+	return c
+}
+
+// end ends the request of one of the latest grants: it was not sent, or was refused and is made again, or was
+// served.
+func (p *rankedPlay) end(t *testing.T) {
+	t.Helper()
+	i := len(p.granted) - 1 - p.r.IntN(min(len(p.granted), 5))
+	c := p.granted[i]
+	p.granted = slices.Delete(p.granted, i, i+1)
+	if p.m.buckets[c.in].rate == 0 {
+		p.m.buckets[c.in].give(c.rankedWaiter, c.n)
+	}
+	what := p.r.IntN(3)
+	if what == 0 {
+		p.m.back(c.rankedWaiter)
+	}
+	p.m.serve()
+	if what == 0 {
+		c.grant.Cancel()
+	} else {
+		c.grant.Answered(Answer{})
+	}
+	if p.check(t); what == 1 {
+		p.claim(t, c.rankedWaiter, c.grant.place)
+	}
+}
+
+func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	p := h.begin(r)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	busy := 0
@@ -301,9 +369,9 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		if now > 0 {
 			time.Sleep(time.Millisecond)
 			synctest.Wait()
-			m.step()
-			checkSettled(t, ls[:]...)
-			check()
+			p.m.step()
+			checkSettled(t, p.ls[:]...)
+			p.check(t)
 		}
 		if now%40 == 0 {
 			busy = r.IntN(3)
@@ -311,84 +379,54 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		for range r.IntN(1 + busy) {
 			switch k := r.IntN(20); {
 			case k < 10:
-				w := &rankedWaiter{n: 1 + r.IntN(h.heaviest), priority: byIndex[r.IntN(3)]}
-				if h.tree {
-					w.in = r.IntN(3)
-				}
-				if h.flows {
-					w.flow = []string{"", "a", "b", "c"}[r.IntN(4)]
-				}
-				ask(&claim{rankedWaiter: w}, Place{})
-			case k < 12 && len(waiting) > 0: // no longer wants it
-				i := r.IntN(len(waiting))
-				c := waiting[i]
-				waiting = slices.Delete(waiting, i, i+1)
-				m.leave(c.rankedWaiter)
-				m.serve()
-				if _, err := c.waiter.Wait(canceled); err == nil {
-					t.Fatal("canceled, and granted")
-				}
-				check()
-			case k < 14 && len(waiting) > 0: // leaves and comes back
-				i := r.IntN(len(waiting))
-				c := waiting[i]
-				waiting = slices.Delete(waiting, i, i+1)
-				m.leave(c.rankedWaiter)
-				m.serve()
-				if !c.waiter.Leave() {
-					t.Fatal("it had gone")
-				}
-				check()
+				p.claim(t, p.someone(), Place{})
+			case k < 12 && len(p.waiting) > 0: // no longer wants it
+				p.leave(t, func(w *Waiter) {
+					if _, err := w.Wait(canceled); err == nil {
+						t.Fatal("canceled, and granted")
+					}
+				})
+			case k < 14 && len(p.waiting) > 0: // comes back
+				c := p.leave(t, func(w *Waiter) {
+					if !w.Leave() {
+						t.Fatal("it had gone")
+					}
+				})
 				c.priority = byIndex[r.IntN(3)]
-				ask(c, c.waiter.place)
-			case k < 18 && len(granted) > 0:
-				i := len(granted) - 1 - r.IntN(min(len(granted), 5))
-				c := granted[i]
-				granted = slices.Delete(granted, i, i+1)
-				if m.buckets[c.in].rate == 0 {
-					m.buckets[c.in].give(c.rankedWaiter, c.n)
-				}
-				switch r.IntN(3) {
-				case 0: // was not sent
-					m.back(c.rankedWaiter)
-					m.serve()
-					c.grant.Cancel()
-					check()
-				case 1: // was refused, and asks again
-					m.serve()
-					c.grant.Answered(Answer{})
-					check()
-					ask(&claim{rankedWaiter: c.rankedWaiter}, c.grant.place)
-				default:
-					m.serve()
-					c.grant.Answered(Answer{})
-					check()
-				}
+				p.claim(t, c.rankedWaiter, c.waiter.place)
+			case k < 18 && len(p.granted) > 0:
+				p.end(t)
 			case k == 18:
 				d := r.IntN(20)
-				ls[0].Pause(time.Duration(d) * time.Millisecond)
-				m.buckets[0].held = max(m.buckets[0].held, m.now+d)
+				p.ls[0].Pause(time.Duration(d) * time.Millisecond)
+				p.m.buckets[0].held = max(p.m.buckets[0].held, p.m.now+d)
 			}
 		}
 	}
-	if went < 5 {
-		t.Errorf("only %d went", went)
+	if p.went < 5 {
+		t.Errorf("only %d went", p.went)
 	}
-	for _, c := range waiting {
+	for _, c := range p.waiting {
 		c.waiter.Leave()
 	}
-	for i, l := range ls {
-		if l.line.waiting != 0 || l.line.Len() != 0 || l.line.direct != 0 {
-			t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.Len(), l.line.direct)
+	for i, l := range p.ls {
+		checkCountsNothing(t, i, l)
+	}
+}
+
+// checkCountsNothing reports what bucket i counts although nobody waits.
+func checkCountsNothing(t *testing.T, i int, l *Limiter) {
+	t.Helper()
+	if l.line.waiting != 0 || l.line.Len() != 0 || l.line.direct != 0 {
+		t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.Len(), l.line.direct)
+	}
+	for _, sum := range l.line.sure.Sum {
+		if sum.Claims != 0 || sum.N != 0 || len(sum.Costs) != 0 {
+			t.Errorf("bucket %d: %+v are counted, want none", i, sum)
 		}
-		for _, sum := range l.line.sure.Sum {
-			if sum.Claims != 0 || sum.N != 0 || len(sum.Costs) != 0 {
-				t.Errorf("bucket %d: %+v are counted, want none", i, sum)
-			}
-		}
-		if l.line.sure.Flows != nil || l.root().asRoot.flows != nil {
-			t.Errorf("bucket %d: flows %v, and %v in the tree, want none", i, l.line.sure.Flows, l.root().asRoot.flows)
-		}
+	}
+	if l.line.sure.Flows != nil || l.root().asRoot.flows != nil {
+		t.Errorf("bucket %d: flows %v, and %v in the tree, want none", i, l.line.sure.Flows, l.root().asRoot.flows)
 	}
 }
 
