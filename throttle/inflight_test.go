@@ -323,8 +323,8 @@ func TestInFlightAgainstModel(t *testing.T) {
 	}
 }
 
-// flightModel is a host that bounds what is in flight, and what is unanswered, with two routes below it; and who
-// is under way in each by definition.
+// flightModel is a host that bounds what is in flight, and what is unanswered, with two routes below it; and
+// who is under way in each by definition.
 type flightModel struct {
 	r      *rand.Rand
 	ls     [3]*Limiter // the host and the routes
