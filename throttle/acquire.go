@@ -226,7 +226,7 @@ func (c *Claim) need(l *Limiter) (need need) {
 // claim would miss a bound. It requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, need *need) (*waiter, error) {
 	w := l.newWaiter(ctx, now, c, need)
-	ahead, front := (*predecessors)(nil), !c.isNew() && w.place.past.PlacedAt() == 0
+	ahead, front := (*predecessors)(nil), !c.isNew() && !w.place.past.Fell()
 	if front {
 		l.later()
 		ahead = alone

@@ -198,7 +198,7 @@ func (g *right) endWith(now monotime.Time, o *Outcome, a, told *Answer, alone ti
 	}
 	l.answers.Note(l.clock.AwakeAt(g.ticket.Sent), l.clock.Awake(now), g.answers, o.Refused, void)
 	if p := g.place.past; p != nil && (a.Refused || alone > 0) {
-		p.Behind = max(p.Behind, l.fallBack(now, &g.ticket, alone))
+		l.fallBack(now, &g.ticket, p, alone)
 	}
 	if !o.Refused && !a.Lost {
 		g.served(now)

@@ -347,7 +347,7 @@ func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum 
 
 // turn is what w costs its flow in the line of l.
 func (l *Limiter) turn(w *waiter) float64 {
-	return w.Turn(l.quotas, w.flow.weight, w.place.past.PlacedAt() != 0)
+	return w.Turn(l.quotas, w.flow.weight, w.place.past.Fell())
 }
 
 // mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket

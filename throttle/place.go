@@ -53,32 +53,35 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 	}
 }
 
-// fallBack returns the rank behind which the claim falls that the server refused now; zero if it keeps its
-// place. Alone is for how long it waits out of line; zero if it does not.
+// fallBack has the claim with a past fall behind others, which the server refused now, if others are to go
+// before it. Alone is for how long it waits out of line; zero if it does not.
 //   - After two refusals in a row, of whichever claims, all who wait go before it, also those that were
 //     refused.
 //   - Where claims that went first again were refused again, the next eight go before it, and all that share
 //     the rank of the eighth, as those do that have let others pass; or, if it waits out of line, those that
 //     come meanwhile. Else it would be refused again with nothing served in between, which tells nothing.
 //
-// It does not fall behind claims of Normal priority that come after the hold, whatever priority the eighth has.
+// All go before it, whatever their priority: else Urgent claims that the server never takes would keep all
+// others waiting. Behind Normal ones, an Urgent one is behind the Urgent ones, too, that come within Aging: as
+// these go before the others. So it falls behind Urgent ones alone if no others wait.
 //
 // If another claim is to go at once, that one is chosen now.
-func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
+func (l *Limiter) fallBack(now monotime.Time, t *adaptive.Ticket, p *adaptive.Past, alone time.Duration) {
 	if alone > 0 && l.server.TriesAnother() {
 		l.letAnotherAhead()
 	}
 	last := max(l.hold.Until(), now) + monotime.Time(l.line.Len())
-	switch {
+	switch n := l.line.LenOf(Urgent.index()); {
+	case alone == 0 && l.server.RefusedAgain(t) && n > 0 && n == l.line.Len():
+		p.FallBack(l.rankAt(last, Urgent), last)
 	case alone == 0 && l.server.RefusedAgain(t):
-		return last
+		p.FallBack(adaptive.BehindAll, last)
 	case !l.server.OthersFirst():
-		return 0
 	case alone > 0:
-		return now.Add(alone)
+		p.FallBack(adaptive.BehindAll, now.Add(alone))
+	default:
+		if w, ok := l.line.Nth(8); ok { // as many show whether a server serves others, and go within four round trips of a slow start
+			p.FallBack(w.rank+1, last)
+		}
 	}
-	if w, ok := l.line.Nth(8); ok { // as many show whether a server serves others, and go within four round trips of a slow start
-		return min(w.rank+1, last)
-	}
-	return 0
 }

@@ -284,85 +284,108 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 // that is refused lets those that share the rank of the eighth go before it, though it stood before them.
 // Claims that came at one instant share one, and so do those that have let others pass.
 func TestARefusedClaimFallsBehindThoseOfOneRank(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{SlowStart: true, Rand: noJitter, Quotas: quotas(t, "1 in flight")}
-		othersFirst(t, l)
-		refused := grant(t, l, Claim{})
-		var line []*Waiter
-		for range 10 {
-			_, w := join(t, l, Claim{})
-			line = append(line, w)
-		}
-		refused.Answered(Answer{Refused: true})
-		_, again := join(t, l, Claim{After: refused})
-		var went []int
-		var all sync.WaitGroup
-		for i, w := range append(line, again) {
-			all.Go(func() {
-				g, err := w.Wait(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				went = append(went, i) // one is in flight
-				g.Answered(Answer{})
-			})
-		}
-		all.Wait()
-		if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; !slices.Equal(went, want) {
-			t.Errorf("the claims went as %v, want %v: the last is the one that was refused", went, want)
-		}
-	})
-}
-
-// TestARefusedClaimFallsBehindNoneThatComeLater: where claims that went first again were refused again, a claim
-// that is refused goes before the claims of its priority that are made after the hold,
-// also if the eighth of the line is of a lower one.
-func TestARefusedClaimFallsBehindNoneThatComeLater(t *testing.T) {
-	for name, aging := range map[string]time.Duration{"aging": 0, "no aging": -1} {
-		t.Run(name, func(t *testing.T) {
+	for _, priority := range byIndex {
+		t.Run(priority.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &Limiter{SlowStart: true, Rand: noJitter, Aging: aging, Quotas: quotas(t, "1 in flight")}
+				l := &Limiter{SlowStart: true, Rand: noJitter, Quotas: quotas(t, "1 in flight")}
 				othersFirst(t, l)
-				refused := grant(t, l, Claim{})
+				refused := grant(t, l, Claim{Priority: priority})
+				var line []*Waiter
 				for range 10 {
-					_, w := join(t, l, Claim{Priority: Background})
-					go func() {
-						if g, err := w.Wait(t.Context()); err == nil {
-							time.Sleep(time.Second)
-							g.Answered(Answer{})
-						}
-					}()
+					_, w := join(t, l, Claim{Priority: priority})
+					line = append(line, w)
 				}
-				o := refused.Answered(Answer{Refused: true})
-				_, again := join(t, l, Claim{After: refused})
-				time.Sleep(o.Held + time.Millisecond)
-				passed := 0
+				refused.Answered(Answer{Refused: true})
+				_, again := join(t, l, Claim{After: refused, Priority: priority})
+				var went []int
 				var all sync.WaitGroup
-				for range 20 {
-					_, w := join(t, l, Claim{})
+				for i, w := range append(line, again) {
 					all.Go(func() {
 						g, err := w.Wait(t.Context())
 						if err != nil {
 							t.Error(err)
 							return
 						}
-						passed++ // one is in flight
+						went = append(went, i) // one is in flight
 						g.Answered(Answer{})
 					})
 				}
-				g, err := again.Wait(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if passed > 0 {
-					t.Errorf("%d claims went before one that was refused, and were made after the hold, want none", passed)
-				}
-				g.Answered(Answer{})
 				all.Wait()
+				if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; !slices.Equal(went, want) {
+					t.Errorf("the claims went as %v, want %v: the last is the one that was refused", went, want)
+				}
 			})
 		})
 	}
+}
+
+// TestARefusedClaimFallsBehindNoneThatComeLater: a claim that is refused goes before the claims of its priority
+// that are made after the hold, whatever waits in the line: be it that claims that went first again were
+// refused again, or that this one was refused twice in a row.
+func TestARefusedClaimFallsBehindNoneThatComeLater(t *testing.T) {
+	for name, aging := range map[string]time.Duration{"aging": 0, "no aging": -1} {
+		for _, inARow := range []bool{false, true} {
+			for _, waits := range byIndex {
+				for _, priority := range byIndex {
+					if priority == Urgent && waits != Urgent {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s/in a row %v/%v behind %v", name, inARow, priority, waits), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { testFallsBehind(t, aging, inARow, waits, priority) })
+					})
+				}
+			}
+		}
+	}
+}
+
+func testFallsBehind(t *testing.T, aging time.Duration, inARow bool, waits, priority Priority) {
+	t.Helper()
+	l := &Limiter{SlowStart: true, Rand: noJitter, Aging: aging, Quotas: quotas(t, "1 in flight")}
+	var all sync.WaitGroup
+	went := func(w *Waiter, then func(*Grant)) {
+		all.Go(func() {
+			if g, err := w.Wait(t.Context()); err != nil {
+				t.Error(err)
+			} else {
+				then(g)
+				g.Answered(Answer{})
+			}
+		})
+	}
+	if !inARow {
+		othersFirst(t, l)
+	}
+	refused := grant(t, l, Claim{Priority: priority})
+	for range 10 {
+		_, w := join(t, l, Claim{Priority: waits})
+		went(w, func(*Grant) { time.Sleep(time.Second) })
+	}
+	o := refused.Answered(Answer{Refused: true})
+	_, again := join(t, l, Claim{After: refused, Priority: priority})
+	if inARow {
+		g, err := again.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o = g.Answered(Answer{Refused: true})
+		_, again = join(t, l, Claim{After: g, Priority: priority})
+	}
+	time.Sleep(o.Held + time.Millisecond)
+	passed := 0
+	for range 20 {
+		_, w := join(t, l, Claim{Priority: priority})
+		went(w, func(*Grant) { passed++ }) // one is in flight
+	}
+	g, err := again.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if passed > 0 {
+		t.Errorf("%d claims went before one that was refused, and were made after the hold, want none", passed)
+	}
+	g.Answered(Answer{})
+	all.Wait()
 }
 
 // othersFirst has claims of l that go first again be refused again, and one be served that came later.

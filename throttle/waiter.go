@@ -47,10 +47,20 @@ type waiter struct {
 	err        error                    // depart, giveUp
 }
 
-// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused
-// others or it again, comes after those who came before the end of the hold, whatever its priority.
+// rankOf is the rank of a claim, the smallest goes first. One that the server has refused may have fallen
+// behind others, whatever their priority: but not behind Normal claims that come after the hold, nor those of
+// its own priority if that is lower.
 func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
-	return max(order.Rank(p.since, of.index()-Normal.index(), check.Aging(l.Aging)), p.past.PlacedAt())
+	rank := l.rankAt(p.since, of)
+	if behind, last := p.past.Placed(); last != 0 {
+		rank = max(rank, min(behind, max(last, l.rankAt(last, of))))
+	}
+	return rank
+}
+
+// rankAt is the rank of a claim of a priority that is made at an instant.
+func (l *Limiter) rankAt(t monotime.Time, of Priority) monotime.Time {
+	return order.Rank(t, of.index()-Normal.index(), check.Aging(l.Aging))
 }
 
 // Before reports whether w goes before o.
@@ -106,6 +116,9 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 // knows while the tree is frozen.
 func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart || t.frozen > 0 }
 
+// foremost is a rank before that of all claims: an Urgent one may count as made monotime.Longest ago.
+const foremost = -2 * monotime.Time(monotime.Longest)
+
 // pass gives w, which is in no line, the rank before all others if these wait for a slow start, and w is hasty.
 // It reports whether it does. Not while the tree is frozen, when others have yet to come back to their places:
 // then w is looked at again when it is not.
@@ -114,7 +127,7 @@ func (w *waiter) pass(now monotime.Time) (passes bool) {
 		return false
 	}
 	if _, passes = w.onlyStarts(now); passes {
-		w.rank, w.flow.name = 0, ofOneAlone(w)
+		w.rank, w.flow.name = foremost, ofOneAlone(w)
 	}
 	return passes
 }

@@ -176,6 +176,28 @@ func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
 	}
 }
 
+// Nor does one that is urgent, also where nobody ages: it falls behind others whatever their priority, or all
+// of these would wait until the server has refused it as often as it may.
+func TestAnUrgentPoisonRequestDoesNotShutItsHost(t *testing.T) {
+	for _, aging := range []time.Duration{0, -1} {
+		for _, header := range [][]string{nil, {"Retry-After", "5"}} {
+			t.Run(fmt.Sprint(aging, header), func(t *testing.T) {
+				p := poisoned{every: time.Second, header: header, poison: func(i int) string { return "/" + word(i) + "/" + word(i+7) }, seed: 1}
+				p.configure = func(t *pacer.Transport) {
+					t.Line.Aging, t.Line.Priority = aging, func(r *http.Request) throttle.Priority {
+						if r.Header.Get("Poison") != "" {
+							return throttle.Urgent
+						}
+						return throttle.Normal
+					}
+				}
+				got := p.run(t)
+				got.enough(t)
+			})
+		}
+	}
+}
+
 // Nor does it shut the routes of its host that have quotas of their own: what is served there counts for the
 // host as well.
 func TestAPoisonRequestOfAHostDoesNotShutItsRoutes(t *testing.T) {

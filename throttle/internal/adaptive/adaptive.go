@@ -102,6 +102,9 @@ type Kind = whose.Kind
 // Past is what became of a claim that the server has refused.
 type Past = whose.Past
 
+// BehindAll is a rank behind those of all claims.
+const BehindAll = whose.All
+
 // Tenants tells a server that refuses all tenants from one that refuses each for itself.
 type Tenants = whose.Tenants
 

@@ -18,7 +18,8 @@ import (
 
 // Past is what became of a claim so far, where the server has refused it.
 type Past struct {
-	Behind  monotime.Time // others that came before that go first; zero if the claim has its place
+	behind  monotime.Time // a rank: claims that have it, or a better one, go first
+	last    monotime.Time // but none of its priority that come after this instant; zero if the claim has its place
 	yielded bool          // it went behind others, after refusals in a row, since it was refused itself; see Judge.Yields
 	strays  int           // how often it was refused by something in front of the server, or where no refusal holds the bucket
 	granted uint64        // the latest attempt, if the server refused it
@@ -26,13 +27,29 @@ type Past struct {
 	evidence
 }
 
-// PlacedAt is Behind of a claim with this past; zero if it has none.
-func (p *Past) PlacedAt() monotime.Time {
+// Placed is the rank behind which a claim with this past fell, but not behind those of its priority that come
+// after the instant last; that is zero if the claim has its place.
+func (p *Past) Placed() (behind, last monotime.Time) {
 	if p == nil {
-		return 0
+		return 0, 0
 	}
-	return p.Behind
+	return p.behind, p.last
 }
+
+// Fell reports whether a claim with this past fell behind others.
+func (p *Past) Fell() bool { return p != nil && p.last != 0 }
+
+// FallBack has the claim fall behind a rank, but not behind those of its priority that come after an instant;
+// not if it fell farther before.
+func (p *Past) FallBack(behind, last monotime.Time) {
+	if p.last != 0 {
+		behind = max(behind, min(p.behind, p.last))
+	}
+	p.behind, p.last = behind, max(p.last, last)
+}
+
+// All is a rank behind those of all claims.
+const All = monotime.Time(math.MaxInt64)
 
 // Latest is the latest attempt that was refused of a claim with this past, the larger the later; zero if none
 // was.
@@ -146,7 +163,8 @@ func (j *Judge) Yields(p *Past, before monotime.Time) bool {
 	if p == nil || p.yielded && !j.persistence.trying() {
 		return false
 	}
-	p.Behind, p.yielded = max(p.Behind, before), true
+	p.FallBack(All, before)
+	p.yielded = true
 	return true
 }
 
