@@ -45,6 +45,9 @@ const (
 	// longEpisode is how long an episode lasts, from the latest refusal on, that counts as one whatever was
 	// served.
 	longEpisode = 20 * time.Second
+	// tookFor is for how long after a refused trial what the trial took beyond the rate may be missing. With 8
+	// s, more are refused where a limit was halved, and no more adapt: see internal/tests/matrix/tried.md.
+	tookFor = 4 * time.Second
 	// provenServed is how many tokens served show that a pace was right when it was set.
 	provenServed = 16
 )
@@ -160,6 +163,12 @@ func (s *episodes) rates(now monotime.Time) (latest, all float64, over time.Dura
 // each: what is refused at random differs.
 func (s *episodes) alike(now monotime.Time) bool {
 	return s.count > 1 && s.list[s.count-2].served == s.latest().served && now.Sub(s.latest().start) >= longEpisode
+}
+
+// followsTrial reports whether the latest episode, which ends now, is the first one after a trial that was
+// refused with a hint, tookFor long at most: then it says too little, as what the trial took is missing in it.
+func (s *episodes) followsTrial(now monotime.Time) bool {
+	return s.count == 1 && s.list[0].hinted && now.Sub(s.list[0].start) < tookFor
 }
 
 // isServedFirst reports whether the first episode did not begin with a refusal: the server may have had a

@@ -481,6 +481,8 @@ func (r *Rate) measure(end monotime.Time) {
 	}
 	rate *= paceShare
 	switch {
+	case rate < r.rate && !r.provisional && r.episodes.followsTrial(end):
+		rate = r.rate
 	case r.episodes.servedSince >= provenServed:
 		r.useless = 0
 	case rate >= r.rate || r.provisional:

@@ -260,9 +260,38 @@ func TestRateIsCutInVain(t *testing.T) {
 		{provenServed - 1, maxUseless, true},
 	} {
 		r := Rate{rate: 100, setAt: start, growth: minGrowth, episodes: episodes{servedSince: test.served, count: 1}, useless: test.useless}
-		r.episodes.list[0] = episode{start: start, lastRefusal: start, hinted: true, served: test.served}
+		r.episodes.list[0] = episode{start: start, lastRefusal: start, served: test.served}
 		if r.measure(start.Add(time.Second)); (r.rate < 100) != test.want || r.useless != min(test.useless+1, maxUseless) {
 			t.Errorf("%d served, lowered %d times in vain: %v/s, %d times, want it lowered: %v", test.served, test.useless, r.rate, r.useless, test.want)
+		}
+	}
+}
+
+// TestRateAfterTrial: what is measured first after a trial that was refused with a hint does not lower the
+// pace, if it is measured soon: what the trial took is missing. It may raise it.
+func TestRateAfterTrial(t *testing.T) {
+	first := episode{start: start, lastRefusal: start, hinted: true, served: 20}
+	for _, test := range []struct {
+		name  string
+		first episode
+		count int
+		rate  float64
+		after time.Duration
+		want  float64
+	}{
+		{"soon", first, 1, 100, tookFor - 1, 100},
+		{"soon, and more was served", first, 1, 3, time.Second, paceShare * 20},
+		{"later", first, 1, 100, tookFor, paceShare * 5},
+		{"no hint says when the next one is back", episode{start: start, lastRefusal: start, served: 20}, 1, 100, time.Second, paceShare * 20},
+		{"a rate was measured in between", first, 2, 100, time.Second, paceShare * 20},
+	} {
+		r := Rate{rate: test.rate, setAt: start, growth: minGrowth, episodes: episodes{servedSince: sameEpisode, count: test.count}}
+		for i := range test.count {
+			r.episodes.list[i] = test.first
+			r.episodes.list[i].start = start.Add(time.Duration(i+1-test.count) * time.Second)
+		}
+		if r.measure(start.Add(test.after)); r.rate != test.want {
+			t.Errorf("%s: %v/s, want %v/s", test.name, r.rate, test.want)
 		}
 	}
 }
@@ -484,7 +513,7 @@ func TestRateAfterTwiceThePaceInVain(t *testing.T) {
 func TestRateCutsAreForgotten(t *testing.T) {
 	measured := func(served int, provisional bool) Rate {
 		r := Rate{rate: 100, setAt: start, growth: minGrowth, provisional: provisional, episodes: episodes{servedSince: served, count: 1}, useless: maxUseless}
-		r.episodes.list[0] = episode{start: start, lastRefusal: start, hinted: true, served: served}
+		r.episodes.list[0] = episode{start: start, lastRefusal: start, served: served}
 		r.measure(start.Add(time.Second))
 		return r
 	}
