@@ -47,6 +47,7 @@ func TestBurstsThatMustNotWait(t *testing.T) {
 		{"", pacertest.NoHeaders, -1, 420, 540, 60},
 		{"", pacertest.NoHeaders, 300 * time.Millisecond, 510, 600, 70},
 		{"", pacertest.RetryAfterOnly, -1, 400, 540, 60},
+		{"", pacertest.XRateLimit, 200 * time.Millisecond, 590, 610, 40},
 		{"10/s", pacertest.NoHeaders, -1, 600, 600, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -46,7 +46,11 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	left := w.remaining - inFlight - reserve
 	switch {
 	case w.refill.refills:
-		return w.others.unseen(t, max(t, w.dueAtRate(ahead, n, left, reserve, optimist, crowded)), crowded)
+		at := w.dueAtRate(ahead, n, left, reserve, optimist, crowded)
+		if optimist && !w.refill.crowd.on() {
+			at = min(at, w.backAt(t, ahead+n, left))
+		}
+		return w.others.unseen(t, max(t, at), crowded)
 	case crowded && optimist:
 		return t
 	case w.looking && t >= w.nextLook && !optimist:
@@ -83,6 +87,16 @@ func (w *window) dueAtRate(ahead, n, left, reserve int, optimist, crowded bool) 
 		in = w.patient(in, since)
 	}
 	return since.Add(in)
+}
+
+// backAt returns when n may be back, of which so much is left by the latest answer, and no sooner than the
+// limit allows. The next answer will show that, and then they go: so those who line up may expect it.
+func (w *window) backAt(t monotime.Time, n, left int) monotime.Time {
+	at := w.heardAt.Add(w.refill.timeFor(max(n-left, 1), true))
+	if over := n - left + w.remaining - w.limit(); over > 0 {
+		at = max(at, t.Add(w.refill.timeFor(over, true)))
+	}
+	return at
 }
 
 // unanswered returns when one more may go before a look is answered, with which so much is in flight: a look

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -114,6 +115,41 @@ func TestRefillPaces(t *testing.T) {
 	b.exchange(refuses(left(0, 10, 10*time.Second)))
 	if w.refill.refills || w.refill.doubtRefills.failures != 1 || w.refill.doubtRefills.skip != 0 {
 		t.Errorf("refills %v, doubt %+v", w.refill.refills, w.refill.doubtRefills)
+	}
+}
+
+// TestRefillForecast: one request goes at the rate, but those who line up behind it may expect all that has
+// come back since the latest answer, since its answer will show that; not beside others, who may have taken it.
+func TestRefillForecast(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		others bool
+		idle   time.Duration    // since the latest answer
+		went   int              // requests, since then
+		want   [6]time.Duration // expected by one behind none, one, two …
+	}{
+		{"all is back", false, 10 * time.Second, 1, [6]time.Duration{}},
+		{"three are back, and one of them went", false, 3 * time.Second, 1, [6]time.Duration{0, 0, 1 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second}},
+		{"no more than the limit is back", false, time.Hour, 6, [6]time.Duration{4: 1 * time.Second, 5: 2 * time.Second}},
+		{"others are likely", true, 10 * time.Second, 1, [6]time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second}},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(1, 10, 9*time.Second)))
+		b.exchange(says(left(0, 10, 10*time.Second)))
+		w := b.window1()
+		if w.refill.rate, w.refill.atMost = 1, 1; test.others {
+			w.refill.crowd.begin(1)
+		}
+		b.at(test.idle)
+		for range test.went {
+			b.send()
+		}
+		b.wantDue(time.Second)
+		for ahead, want := range test.want {
+			if got := b.DueFrom(limit.Due{At: b.now}, of(ahead), of(1), nil, 0, true).At.Sub(b.now); got != want {
+				t.Errorf("%s: behind %d, in %v, want %v", test.name, ahead, got, want)
+			}
+		}
 	}
 }
 
