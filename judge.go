@@ -25,11 +25,12 @@ func (t *Transport) judge(trip *trip, refusal bool, hint headers.Retry) verdict.
 	if trip.mode == ModeObserve || trip.once {
 		return v
 	}
+	answer := verdict.Case{Response: trip.resp, Hint: hint, Refusal: refusal, Idempotent: idempotent(trip.req)}
 	switch {
 	case t.Retry.CheckRetry == nil:
-		v.Kind = verdict.Answered(trip.resp, hint, refusal, idempotent(trip.req))
+		v.Kind = answer.Kind()
 	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, trip.req, trip.resp, nil):
-		v.Kind = verdict.Checked(trip.resp, hint, refusal, idempotent(trip.req))
+		v.Kind = answer.Checked()
 	}
 	if v.Kind.Again() && !body.Replayable(trip.req) {
 		v.Kind = verdict.Unrepeatable
@@ -96,9 +97,9 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	if hint.Known && !t.mayWait(t.MaxWait, 0, hint.After) {
 		return false, nil
 	}
-	refusal := verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(facts.Limits))
-	safe := resp.Request != nil && idempotent(resp.Request)
-	return (refusal || resp.StatusCode >= 400) && verdict.Answered(resp, hint, refusal, safe).Again(), nil
+	answer := verdict.Case{Response: resp, Hint: hint, Idempotent: resp.Request != nil && idempotent(resp.Request)}
+	answer.Refusal = verdict.Refusal(resp.StatusCode, hint, stated.UsedUp(facts.Limits))
+	return (answer.Refusal || resp.StatusCode >= 400) && answer.Kind().Again(), nil
 }
 
 // RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of

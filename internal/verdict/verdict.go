@@ -57,37 +57,43 @@ const (
 // Again reports whether the request is sent again.
 func (k Kind) Again() bool { return k == Refused || k == Failed }
 
-// Answered is the table of what answers mean. refusal says whether the answer is a refusal; idempotent says
-// whether the request may be sent twice.
-func Answered(resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
+// Case is an answer, and what of its request matters for the verdict.
+type Case struct {
+	Response   *http.Response
+	Hint       headers.Retry
+	Refusal    bool // the answer is a refusal
+	Idempotent bool // the request may be sent twice
+}
+
+// Kind is the table of what answers mean.
+func (c *Case) Kind() Kind {
 	switch {
-	case LastWord(hint):
+	case LastWord(c.Hint):
 		return Final
-	case refusal:
+	case c.Refusal:
 		return Refused
-	case hint.Advice == headers.AdviceRetry || notProcessed(resp, hint):
+	case c.Hint.Advice == headers.AdviceRetry || notProcessed(c.Response, c.Hint):
 		return Failed
-	case hint.Refusal == headers.RefusalBusy || transient(resp):
-		return repeated(idempotent)
+	case c.Hint.Refusal == headers.RefusalBusy || transient(c.Response):
+		return c.repeated()
 	}
 	return Final
 }
 
 // repeated is the Kind of what is sent again if it may be sent twice.
-func repeated(idempotent bool) Kind {
-	if idempotent {
+func (c *Case) repeated() Kind {
+	if c.Idempotent {
 		return Failed
 	}
 	return Unsafe
 }
 
-// Checked is Answered for a request that a CheckRetry of go-retryablehttp wants to be sent again. Such a
-// request is sent again after every status, if it may be sent twice. The server has the last word all the
-// same.
-func Checked(resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
-	kind := Answered(resp, hint, refusal, idempotent)
-	if kind == Final && !LastWord(hint) {
-		return repeated(idempotent)
+// Checked is Kind for a request that a CheckRetry of go-retryablehttp wants to be sent again. Such a request is
+// sent again after every status, if it may be sent twice. The server has the last word all the same.
+func (c *Case) Checked() Kind {
+	kind := c.Kind()
+	if kind == Final && !LastWord(c.Hint) {
+		return c.repeated()
 	}
 	return kind
 }

@@ -32,7 +32,7 @@ var hints = map[string]headers.Retry{
 	"spent":      {Refusal: headers.RefusalSpent, Known: true},
 }
 
-func TestAnswered(t *testing.T) {
+func TestKind(t *testing.T) {
 	for _, test := range []struct {
 		status     int
 		hint       string
@@ -66,9 +66,9 @@ func TestAnswered(t *testing.T) {
 		{0, "", false, Failed, Unsafe},
 		{-1, "", false, Final, Final},
 	} {
-		resp := &http.Response{StatusCode: test.status}
 		for idempotent, want := range map[bool]Kind{true: test.safe, false: test.sure} {
-			if got := Answered(resp, hints[test.hint], test.refusal, idempotent); got != want {
+			c := Case{Response: &http.Response{StatusCode: test.status}, Hint: hints[test.hint], Refusal: test.refusal, Idempotent: idempotent}
+			if got := c.Kind(); got != want {
 				t.Errorf("%d %q, refusal %v, idempotent %v: got %v, want %v", test.status, test.hint, test.refusal, idempotent, got, want)
 			}
 		}
@@ -79,20 +79,21 @@ func TestAnswered(t *testing.T) {
 // what is final.
 func TestChecked(t *testing.T) {
 	for status := 100; status < 600; status++ {
-		resp := &http.Response{StatusCode: status}
 		for name, hint := range hints {
 			for _, refusal := range []bool{true, false} {
-				want := Answered(resp, hint, refusal, false)
+				c := Case{Response: &http.Response{StatusCode: status}, Hint: hint, Refusal: refusal}
+				want := c.Kind()
 				if want == Final && !LastWord(hint) {
 					want = Unsafe
 				}
-				if got := Checked(resp, hint, refusal, false); got != want {
+				if got := c.Checked(); got != want {
 					t.Errorf("%d %q, refusal %v, not idempotent: got %v, want %v", status, name, refusal, got, want)
 				}
 				if want == Unsafe {
 					want = Failed
 				}
-				if got := Checked(resp, hint, refusal, true); got != want {
+				c.Idempotent = true
+				if got := c.Checked(); got != want {
 					t.Errorf("%d %q, refusal %v, idempotent: got %v, want %v", status, name, refusal, got, want)
 				}
 			}
