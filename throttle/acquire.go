@@ -260,7 +260,7 @@ func (l *Limiter) newWaiter(ctx context.Context, now monotime.Time, c *Claim, ne
 	*w = waiter{} // field by field: a literal is another waiter on the stack of each that waits
 	since := l.clock.AwakeAt(need.place.since)
 	w.l, w.need, w.rank, w.cancel, w.done = l, *need, l.rankOf(&need.place, need.priority), c.Cancel, done
-	w.joined, w.from, w.left, w.MaxWait = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait)
+	w.joined, w.from, w.wakesIn, w.MaxWait = now, l.tree.credit.From(now), bell.Never, check.ClaimsOr(c.MaxWait, l.MaxWait)
 	w.Expires, w.AtOnce = check.Expires(since, w.MaxWait), w.MaxWait < 0 || l.MaxQueue < 0
 	w.Deadline, w.Answer = l.answers.Before(l.clock.Deadline(ctx), since, need.answers)
 	w.Haste = adaptive.Haste(need.place.since, w.Patience(since))
@@ -281,7 +281,7 @@ func (w *waiter) lineUp(now monotime.Time, d *delay, front bool) {
 	}
 	l.restock(now)
 	w.refuseUncalled(now)
-	w.left = w.Wakes(l.clock.Awake(now), l.server.Hasty(w.Haste).Sub(now), l.tree.mayStart(d.Cause))
+	w.wakesIn = w.Wakes(l.clock.Awake(now), l.server.Hasty(w.Haste).Sub(now), l.tree.mayStart(d.Cause))
 }
 
 // grantNow grants w if it may go now, and reports whether it did; if not, w stands in no line. It goes before
@@ -395,7 +395,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need(l)
 	l, now := l.redirect(c.kind(), (*Group).wouldBe)
 	defer l.unlock()
-	return l.project(now, need, 0, check.Claim(c.MaxWait, c.Costs))
+	return l.forecast(now, need, 0, check.Claim(c.MaxWait, c.Costs))
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
@@ -415,15 +415,15 @@ func (inner) Observe(l *Limiter, c Claim, g *Grant) Forecast {
 	l.prepare(now)
 	need.To = &l.delays
 	l.expect(&need, l.account.kinds.Of)
-	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait, c.Costs))
+	f := l.forecast(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait, c.Costs))
 	l.chargeNow(&g.right, now, &need)
 	g.early = l.hold.On(now)
 	return f
 }
 
-// project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait,
+// forecast returns how long a claim that is made now would wait. It tells also if that is longer than maxWait,
 // unless that is zero. Wrong, if not nil, is what is wrong with the claim itself.
-func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, wrong error) Forecast {
+func (l *Limiter) forecast(now monotime.Time, need need, maxWait time.Duration, wrong error) Forecast {
 	if b, err := l.unfit(&need); cmp.Or(wrong, err) != nil {
 		return Forecast{Bucket: b.Name, Label: b.Label, Never: true, Err: cmp.Or(wrong, err)}
 	}

@@ -44,7 +44,7 @@ func (l *Limiter) State() State {
 	defer l.unlock()
 	s := State{
 		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
-		Held: l.hold.Left(now), Next: l.project(now, need{Claim: due.Claim{Demand: limit.Demand{Claims: 1, N: 1}}}, 0, nil), Beliefs: l.server.Beliefs(now, &l.clock),
+		Held: l.hold.Left(now), Next: l.forecast(now, need{Claim: due.Claim{Demand: limit.Demand{Claims: 1, N: 1}}}, 0, nil), Beliefs: l.server.Beliefs(now, &l.clock),
 	}
 	var shared *lease.Lease // nil without a Store
 	if l.link != nil {

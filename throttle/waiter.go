@@ -21,7 +21,7 @@ import (
 // waiter is a claim that stands in line. The fields that change after newWaiter name who writes them.
 type waiter struct {
 	expected delay         // when w joined; lineUp
-	left     time.Duration // until w wakes by itself: at its end, or when it comes to be hasty; zero if it has ended then; the goroutine of the claim alone
+	wakesIn  time.Duration // how long until w wakes by itself: at its end, or when it comes to be hasty; zero if it has ended then; the goroutine of the claim alone
 
 	l *Limiter // the bucket that was asked
 	need
@@ -78,9 +78,9 @@ func (w *waiter) Row() int { return w.priority.index() }
 // end it; or until its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	for {
-		switch w.done.WaitOr(w.left, ctx.Done(), w.cancel) {
+		switch w.done.WaitOr(w.wakesIn, ctx.Done(), w.cancel) {
 		case bell.Expired:
-			if w.l.alter(func(now monotime.Time) { w.left = w.expire(now) }); w.left > 0 {
+			if w.l.alter(func(now monotime.Time) { w.wakesIn = w.expire(now) }); w.wakesIn > 0 {
 				continue
 			}
 			<-w.done.C
@@ -98,7 +98,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 // come to end later, if less time is kept for its answer. If w is hasty by now, and only a slow start delays
 // it, it goes before those who may wait for that longer. If w is still in line then, expire returns in how long
 // w is to wake again.
-func (w *waiter) expire(now monotime.Time) (left time.Duration) {
+func (w *waiter) expire(now monotime.Time) (wakesIn time.Duration) {
 	switch end, awake := w.Ends(), w.l.clock.Awake(now); {
 	case w.waits() && end != 0 && end <= awake:
 		w.end(now, w.refusal(now, w.remaining(now), w.Ended(awake, ErrMaxWait, ErrDeadline)))
@@ -107,9 +107,9 @@ func (w *waiter) expire(now monotime.Time) (left time.Duration) {
 		w.enter(w.pass(now))
 	}
 	if w.waits() {
-		left = w.Wakes(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
+		wakesIn = w.Wakes(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
 	}
-	return left
+	return wakesIn
 }
 
 // mayStart reports whether a claim whose delay has a cause waits for a slow start; or may do so, as nobody
