@@ -12,8 +12,9 @@ import (
 // grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends where the
 // allowance of the call does; an ask that cannot wait long enough is passed over. Next is for the first slot
 // that was not handed out. A request that came again gets nothing but what is in the reply already.
-func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) (last monotime.Time) {
-	allowed := l.allowance(r, now)
+func (l *Ledger) grant(v *visit) (last monotime.Time) {
+	reply, now := v.reply, v.now
+	allowed := l.allowance(v.Request, now)
 	told := false // reply has Next
 	tell := func(in time.Duration, bound int) {
 		if !told {
@@ -21,8 +22,8 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 		}
 	}
 	var cost []int64 // of the last ask
-	for i, ask := range r.Asks {
-		if !l.fits(r.Quotas, ask.Cost) {
+	for i, ask := range v.Asks {
+		if !l.fits(v.Quotas, ask.Cost) {
 			continue
 		}
 		cost = l.spread(ask.Cost)
@@ -33,7 +34,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 				tell(in, bound)
 				break
 			}
-			if again || allowed.isUsedUp(in) || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+			if v.again || allowed.isUsedUp(in) || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
 				if l.unheard > 0 && now < l.learnsUntil {
 					in, l.cut = min(in, l.learnsUntil.Sub(now)), true // then all is known, and more may be there
 				}

@@ -286,56 +286,71 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	return lost
 }
 
+// visit is a request that is served.
+type visit struct {
+	*Request
+	now   monotime.Time
+	by    *member // who makes the request; a new one if it was not known
+	known bool    // the member was known before
+	again bool    // the latest request of the member has come again
+	reply *Reply
+}
+
+func (l *Ledger) visit(r *Request, now monotime.Time) *visit {
+	v := &visit{Request: r, now: now, by: l.members[r.Member], reply: &Reply{Bound: -1}}
+	if v.known = v.by != nil; !v.known {
+		v.by = &member{}
+	}
+	v.again = v.known && r.Serial == v.by.serial
+	v.reply.Lost = v.unaware() || l.otherLife(r)
+	return v
+}
+
 // exchange does what a request says. Room reports whether so much came back that a member which has a slot
 // ahead may want to ask again.
 func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room bool) {
-	m := l.members[r.Member]
-	known := m != nil
-	again := known && r.Serial == m.serial
-	if !known {
-		m = &member{}
-	}
-	reply = &Reply{Bound: -1, Lost: m.unaware(r, known) || l.otherLife(r)}
-	if known && r.Serial < m.serial {
-		return reply, false
+	v := l.visit(r, now)
+	m := v.by
+	if v.known && r.Serial < m.serial {
+		return v.reply, false
 	}
 	l.hearLost(r, m)
-	if !again {
+	if !v.again {
 		l.wake(r, m, now)
 	}
-	if !known {
+	if !v.known {
 		l.forgetMembers(now)
 	}
-	back := l.correct(r, m, reply.Lost, now)
+	back := l.correct(v)
 	l.tell(r, m)
 	l.trust(r, now)
 	l.hearOutage(r, now)
 	l.putOff(r, now)
 	l.remember(r, now)
-	l.teach(r, reply, known, now)
+	l.teach(v)
 	room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
 		l.parted = now
-		if known {
+		if v.known {
 			*m = member{serial: r.Serial, at: now, knownTill: now.Add(activeFor)} // what comes again finds it
 		}
-		return reply, room
+		return v.reply, room
 	}
-	l.count(r, m, now)
-	l.handOut(r, reply, m, again, now)
+	l.count(v)
+	l.handOut(v)
 	m.knownTill = max(m.activeTill.Add(SharingFor), now.Add(l.matters()))
-	return reply, room
+	return v.reply, room
 }
 
 // correct makes what is charged what went: what comes back is free again, and what went without a slot, or cost
 // more, is charged. It does so once for a Serial. Back is that of takeBack.
-func (l *Ledger) correct(r *Request, m *member, lost bool, now monotime.Time) (back time.Duration) {
-	if r.Serial > m.serial {
-		if !lost {
-			back = l.takeBack(r.Back, now, r.Horizon)
+func (l *Ledger) correct(v *visit) (back time.Duration) {
+	if v.Serial > v.by.serial {
+		if !v.reply.Lost {
+			back = l.takeBack(v.Back, v.now, v.Horizon)
 		}
-		l.own(r, now)
-		l.overdraw(r.More, now) // also what is owed beyond what Own charges
+		l.own(v.Request, v.now)
+		l.overdraw(v.More, v.now) // also what is owed beyond what Own charges
 	}
 	return back
 }
@@ -369,33 +384,35 @@ func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
 }
 
 // count counts the member among those that are active.
-func (l *Ledger) count(r *Request, m *member, now monotime.Time) {
-	m.serial, m.at, m.slotLife, m.goesOn = r.Serial, now, r.SlotLife, r.GoesOn
-	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
+func (l *Ledger) count(v *visit) {
+	m := v.by
+	m.serial, m.at, m.slotLife, m.goesOn = v.Serial, v.now, v.SlotLife, v.GoesOn
+	m.activeTill = max(m.activeTill, v.now.Add(max(activeFor, 2*v.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}
 	}
-	l.members[r.Member] = m
+	l.members[v.Member] = m
 }
 
 // handOut hands out what a member asks for; if its request came again, what it got then.
-func (l *Ledger) handOut(r *Request, reply *Reply, m *member, again bool, now monotime.Time) {
-	if again {
-		reply.Slots = l.usable(m.got, r, now)
-	} else if len(r.Asks) > 0 {
-		l.served = max(l.served, now)
+func (l *Ledger) handOut(v *visit) {
+	m := v.by
+	if v.again {
+		v.reply.Slots = l.usable(m.got, v.Request, v.now)
+	} else if len(v.Asks) > 0 {
+		l.served = max(l.served, v.now)
 	}
-	if last := l.grant(r, reply, again, now); last != 0 {
+	if last := l.grant(v); last != 0 {
 		m.activeTill = max(m.activeTill, last.Add(l.slotLife))
 	}
-	if !again {
-		m.got = inRuns(reply.Slots)
+	if !v.again {
+		m.got = inRuns(v.reply.Slots)
 	}
 }
 
-// unaware reports whether what a member had is lost, and the member has not heard of it.
-func (m *member) unaware(r *Request, known bool) bool {
-	return !known && r.Serial > 1 || 0 < r.Answered && r.Answered < m.lost
+// unaware reports whether what the member had is lost, and the member has not heard of it.
+func (v *visit) unaware() bool {
+	return !v.known && v.Serial > 1 || 0 < v.Answered && v.Answered < v.by.lost
 }
 
 // otherLife reports whether the latest answer of which a member has told all was of another life of the bucket.
@@ -411,12 +428,12 @@ func (l *Ledger) comesBack(r *Request, now monotime.Time) bool {
 
 // teach tells a member that is not known what another one has learned of the server, and notes what it tells
 // itself.
-func (l *Ledger) teach(r *Request, reply *Reply, known bool, now monotime.Time) {
-	if !known && now.Sub(l.learnedAt) < learnedFor {
-		reply.Learned = l.learned
+func (l *Ledger) teach(v *visit) {
+	if !v.known && v.now.Sub(l.learnedAt) < learnedFor {
+		v.reply.Learned = l.learned
 	}
-	if n := len(r.Learned); n > 0 && n <= MaxLearned {
-		l.learned, l.learnedAt = r.Learned, now
+	if n := len(v.Learned); n > 0 && n <= MaxLearned {
+		l.learned, l.learnedAt = v.Learned, v.now
 	}
 }
 
