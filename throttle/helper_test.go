@@ -46,12 +46,8 @@ func seeds(n uint64) uint64 {
 	return n * *times
 }
 
-// A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that
-// takes a sixth of the time of a test. Tests of 100,000 buckets or waiters keep more.
-func init() {
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(512 << 20)
-}
+// Tests of 100,000 buckets or waiters keep much, and package whole has garbage collected seldom.
+func init() { debug.SetMemoryLimit(512 << 20) }
 
 func quotas(t *testing.T, text string) quota.Quotas {
 	t.Helper()

@@ -12,18 +12,14 @@ package lab
 import (
 	"io"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	_ "github.com/gopacer/pacer/internal/tests/whole" // collects garbage less often
 	"github.com/gopacer/pacer/throttle"
 )
-
-// A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that
-// takes a sixth of the time of a test.
-func init() { debug.SetGCPercent(400) }
 
 // Request makes a request with the context of the test. If text is empty, it has no body.
 func Request(t *testing.T, method, url, text string) *http.Request {

@@ -16,7 +16,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
+
+	_ "github.com/gopacer/pacer/internal/tests/whole" // collects garbage less often
 )
 
 // Target is a system that packages are compiled for. The zero value is this one.
@@ -72,9 +73,6 @@ type place struct {
 	Target
 	dir string
 }
-
-// What is loaded is kept.
-func init() { debug.SetGCPercent(400) }
 
 // NewLoader returns a Loader.
 func NewLoader() *Loader {

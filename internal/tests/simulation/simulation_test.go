@@ -12,7 +12,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,9 +33,6 @@ var (
 	simulations = flag.Int("simulations", usual, "how many simulations to run")
 	first       = flag.Uint64("seed", 0, "seed of the first simulation; of the only one, which is then traced, if -simulations is 1")
 )
-
-// As in package lab: a bubble makes much garbage and keeps little.
-func init() { debug.SetGCPercent(400) }
 
 // result is how a simulation went.
 type result struct {
