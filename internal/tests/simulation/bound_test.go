@@ -138,10 +138,13 @@ func TestCellGuess(t *testing.T) {
 	for _, class := range []string{classHint, classSilent} {
 		for _, member := range []string{memberUntold, "untold-any"} {
 			var refused, first []float64
-			for i := range whole.Or(4, 48) {
+			for i := range whole.Or(6, 48) {
 				c, err := drawCell(100, fmt.Sprintf("%s/1-short/%d", class, i))
 				if err != nil {
 					t.Fatal(err)
+				}
+				if c.requests > 1000 && !whole.Wanted() {
+					continue // each request of thousands makes every guess look at all that were before it
 				}
 				s := &seekers{cell: &c, start: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), server: c.algorithm(), attempts: map[int]int{}}
 				s.hunt(member)
