@@ -139,7 +139,7 @@ func (w *window) tooDear(o *outcome, kind *Kind) bool {
 func (w *window) noteDear(o *outcome, kind *Kind, a *Answer) {
 	switch {
 	case !o.refused && !a.Lost:
-		w.dearth.serve(o.n)
+		w.dearth.serve(o)
 		return
 	case !w.tooDear(o, kind):
 		return

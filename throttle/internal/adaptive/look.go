@@ -178,7 +178,7 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	case w.usedUpSince != 0 && w.overtaken.knows(&w.reset):
 		until, w.guess = w.overtaken.next(now), guessNext
 	case until == 0, missed > 0 && w.seek.from != 0:
-		until = w.seek.next(said, missed, w.span)
+		until = w.dearth.next(now, w.seek.next(said, missed, w.span))
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.usedUpSince != 0 && !w.instances:
