@@ -263,9 +263,7 @@ func TestAsideNewcomer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
 		w := aside(t, l, 0, Claim{})[0]
-		l.lock()
-		l.line.timer.Stop() // it is late
-		l.unlock()
+		stopTimer(l)
 		time.Sleep(5 * time.Second)
 		if g, v, err := l.Join(t.Context(), Claim{Path: "/new"}); g != nil || v == nil || w.Granted().l != l {
 			t.Errorf("the newcomer got %v, %v", g, err)

@@ -90,6 +90,13 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 	return g, w, err
 }
 
+// stopTimer has the timer of l be late, as on a busy machine: until tick, or until something else looks at l.
+func stopTimer(l *Limiter) {
+	l.lock()
+	defer l.unlock()
+	l.line.timer.Stop()
+}
+
 // acquireIn is Acquire of a claim in the bucket that find finds, again after each Update of g.
 func acquireIn(ctx context.Context, g *Group, find func() *Limiter, c Claim) (*Grant, error) {
 	search := within.Search(g, find, nil, nil)

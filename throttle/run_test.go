@@ -161,9 +161,7 @@ func TestWhoComesWhenAHoldIsOver(t *testing.T) {
 			l := &Limiter{Quotas: quotas(t, "20/s even")}
 			l.Pause(time.Second)
 			_, first := join(t, l, Claim{})
-			l.lock()
-			l.line.timer.Stop() // it is late
-			l.unlock()
+			stopTimer(l)
 			time.Sleep(time.Second + late)
 			_, second := join(t, l, Claim{})
 			if f, want := second.expected.forecast(second.joined), from+50*time.Millisecond-late; !gone(first) || f.Wait != want {
@@ -192,9 +190,7 @@ func TestWhoComesWhenAnotherIsDue(t *testing.T) {
 				grant(t, child, Claim{})
 				first, _ := beside.Observe(Claim{})
 				_, w := join(t, child, Claim{})
-				child.lock()
-				child.line.timer.Stop() // it is late
-				child.unlock()
+				stopTimer(child)
 				time.Sleep(time.Second)
 				come(host, first)
 				if !gone(w) {

@@ -435,12 +435,9 @@ func TestLateTimersLoseNoQuota(t *testing.T) {
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
 		}
-		// The timer of 1 ms fires 1.5 ms late: as if the machine was busy.
-		l.asRoot.mu.Lock()
-		l.line.timer.Stop()
-		l.asRoot.mu.Unlock()
+		stopTimer(&l)
 		time.Sleep(2500 * time.Microsecond)
-		l.tick()
+		l.tick() // the timer of 1 ms fires 1.5 ms late
 		c.check(t, "0 0s", "1 2.5ms", "2 2.5ms", "3 3ms", "4 4ms", "5 5ms")
 	})
 }
@@ -452,9 +449,7 @@ func TestLagCreditIsBounded(t *testing.T) {
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
 		}
-		l.asRoot.mu.Lock()
-		l.line.timer.Stop()
-		l.asRoot.mu.Unlock()
+		stopTimer(&l)
 		time.Sleep(10 * time.Millisecond)
 		l.tick() // of 9 ms lateness, 2 ms count
 		c.check(t, "0 0s", "1 10ms", "2 10ms", "3 10ms", "4 11ms", "5 12ms")
