@@ -152,8 +152,7 @@ func TestNamesAreVisible(t *testing.T) {
 // TestErrorNamesItsBucket: the bucket of an Error is the one that delays or refuses the claim, which may be
 // above the one that was asked.
 func TestErrorNamesItsBucket(t *testing.T) {
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
+	over := canceledContext(t)
 	now := Claim{MaxWait: -1}
 	for name, test := range map[string]struct {
 		below, above string // quotas

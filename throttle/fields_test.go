@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -127,8 +126,7 @@ func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
 
 // What can never work is told from what may work later.
 func TestErrInvalid(t *testing.T) {
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	canceled := canceledContext(t)
 	closed := &Limiter{Name: "a", Shared: Shared{Store: &store.Memory{}}}
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)

@@ -90,6 +90,14 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 	return g, w, err
 }
 
+// canceledContext is a context that was canceled.
+func canceledContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
 // stopTimer has the timer of l be late, as on a busy machine: until tick, or until something else looks at l.
 func stopTimer(l *Limiter) {
 	l.lock()

@@ -482,8 +482,7 @@ func (m *flightModel) end() {
 func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	m := newFlightModel(r)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	canceled := canceledContext(t)
 	for range 300 {
 		switch k := r.IntN(14); k {
 		case 0, 1, 2, 3, 4:

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -83,8 +82,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 			t.Fatalf("at %d ms, one of %d went: %v; by definition: %v", now, c.n, went, !went)
 		}
 	}
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	canceled := canceledContext(t)
 	busy := 0
 	for now := range 600 {
 		if now > 0 {

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -160,8 +159,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 	}
 	drop := func(i int) { claims = append(claims[:i], claims[i+1:]...) }
 
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	canceled := canceledContext(t)
 	for id := range 400 {
 		time.Sleep(time.Millisecond)
 		synctest.Wait()

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -362,8 +361,7 @@ func (p *rankedPlay) end(t *testing.T) {
 func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	p := h.begin(r)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	canceled := canceledContext(t)
 	busy := 0
 	for now := range 300 {
 		if now > 0 {

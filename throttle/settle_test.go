@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -379,8 +378,7 @@ func (m *settleModel) settle(t *testing.T, r *rand.Rand, more int) {
 func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 	t.Helper()
 	m := newSettleModel(r)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	canceled := canceledContext(t)
 	for range 300 {
 		m.tick(t)
 		switch k := r.IntN(10); {
