@@ -71,7 +71,7 @@ var tests = []struct{ what, files string }{
 	{"a Group: its buckets, Update, forgetting, Save and Load, what a server counts apart", "group update forget save memory restart split"},
 	{"bodies that flow", "stream stream_example stream_store"},
 	{"a Store", "store lease lease_atonce lease_back lease_estimate lease_fleet lease_forget lease_load lease_outage lease_room lease_share lease_standstill"},
-	{"random histories beside a definition; programs that do everything", "model priority_model lease_model kind_simulation program"},
+	{"random histories beside a definition; programs that do everything", "model priority_model tree_model lease_model kind_simulation program"},
 	{"examples and benchmarks", "example bench group_bench stream_bench unit_bench"},
 	{"what must always hold: checkTree, checkSettled, checkGroup", "invariants"},
 	{"what several tests need; those of a Store", "helper lease_helper"},
