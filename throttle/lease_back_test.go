@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -32,7 +33,11 @@ func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 	for _, text := range []string{"100/s log", "60/10s log", "60/10s window", "60/10s sliding"} {
 		for _, mode := range []Outage{OutageShare, OutageClosed, OutageOpen} {
 			for _, slept := range []bool{false, true} {
-				t.Run(fmt.Sprint(text, ", ", mode, ", slept ", slept), func(t *testing.T) {
+				name := fmt.Sprint(text, ", ", mode, ", slept ", slept)
+				if !whole.Part(3, name) {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						start := time.Now()
 						down, back := 40*time.Second, 75*time.Second
@@ -76,7 +81,11 @@ func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 	for _, text := range []string{"6/s burst 60", "5/s burst 5", "20/s burst 20", "2/s burst 9"} {
 		for _, away := range []time.Duration{3 * time.Second, 35 * time.Second} {
 			for _, phase := range []time.Duration{1, 100 * time.Millisecond, 190 * time.Millisecond} {
-				t.Run(text, func(t *testing.T) {
+				name := fmt.Sprint(text, ", ", away, ", ", phase)
+				if !whole.Part(3, name) {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						start := time.Now()
 						const down = 40 * time.Second
@@ -112,7 +121,11 @@ func TestBackForAMoment(t *testing.T) {
 			n    int
 			away time.Duration
 		}{{2, 600 * time.Millisecond}, {4, 600 * time.Millisecond}, {2, 3 * time.Second}, {4, 3 * time.Second}} {
-			t.Run(fmt.Sprint(text, ", ", c.n, ", ", c.away), func(t *testing.T) {
+			name := fmt.Sprint(text, ", ", c.n, ", ", c.away)
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const down, back = 5 * time.Second, 25 * time.Second
 					shared := nearStore()
@@ -153,7 +166,11 @@ func TestBackForAMoment(t *testing.T) {
 func TestFirstBackAfterAWindowWasUsedUp(t *testing.T) {
 	for _, text := range []string{"100/10s log", "100/10s sliding", "100/10s window grid", "10/5s log"} {
 		for _, away := range []float64{0.9, 1.1, 1.5, 1.9, 2.1, 2.9, 3.3} { // times Per
-			t.Run(fmt.Sprint(text, ", ", away), func(t *testing.T) {
+			name := fmt.Sprint(text, ", ", away)
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const down = 25 * time.Second
 					q := quotas(t, text)[0]
@@ -273,7 +290,11 @@ func TestSetQuotasInAnOutage(t *testing.T) {
 		{"100/s log", "100/s window", 100},
 	} {
 		for _, then := range []string{"away", "rested", "back", "lost"} {
-			t.Run(c.before+" to "+c.after+", "+then, func(t *testing.T) {
+			name := c.before + " to " + c.after + ", " + then
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
 					back := map[string]time.Duration{"away": 40 * time.Second, "rested": 40 * time.Second, "back": 29 * time.Second, "lost": 0}[then]

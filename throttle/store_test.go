@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/internal/tests/whole"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
@@ -21,7 +22,7 @@ func TestStoreAgainstDefinition(t *testing.T) {
 		"20/s window", "20/s window grid", "20/s estimate", "20/s log", "20/s sliding", "30/2s sliding 4",
 		"30/s burst 10, 40/2s log", "20/s window grid, 60 tokens/s burst 30", "10/500ms even, 40 points/2s estimate", "12/s burst 6, 20/3s log", "9/s estimate, 20/3s window grid", "20 points/s burst 20, 30/3s estimate", "15/s burst 3, 3/s window grid", "4/s burst 8", "5/s burst 6, 9/2s log",
 	} {
-		for seed := range uint64(20) {
+		for seed := range whole.Or[uint64](10, 20) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					againstDefinition(t, rand.New(rand.NewPCG(seed, 5)), quotas(t, text))
