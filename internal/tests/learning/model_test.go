@@ -367,7 +367,7 @@ func TestModels(t *testing.T) {
 	}
 	for _, r := range runs {
 		name := fmt.Sprintf("%+v", r)
-		if *modelsFlag == "" && !whole.Part(4, name) {
+		if *modelsFlag == "" && !whole.Part(8, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

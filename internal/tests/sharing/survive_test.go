@@ -349,7 +349,11 @@ func TestNothingIsOverWhileAStoreHangs(t *testing.T) {
 func TestASlowStoreIsOutOfReach(t *testing.T) {
 	for _, takes := range []time.Duration{400 * time.Millisecond, 500 * time.Millisecond, 700 * time.Millisecond} {
 		for _, c := range survivors[1:] {
-			t.Run(fmt.Sprint(takes, " ", c.text), func(t *testing.T) {
+			name := fmt.Sprint(takes, " ", c.text)
+			if !whole.Part(2, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := new(store.Memory)
 					var stores []store.Store
@@ -564,7 +568,11 @@ func TestAStoreThatIsNearAgainIsSeenSoon(t *testing.T) {
 		{"100/s burst 20", 125 * time.Millisecond, time.Second, 0.98},
 	} {
 		for begin := 6 * time.Second; begin < 7*time.Second; begin += 110 * time.Millisecond {
-			t.Run(fmt.Sprint(c.text, c.slow, begin), func(t *testing.T) {
+			name := fmt.Sprint(c.text, c.slow, begin)
+			if !whole.Part(3, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := &away{Memory: new(store.Memory)}
 					end := begin + 2*time.Second
