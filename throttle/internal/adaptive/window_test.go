@@ -264,6 +264,8 @@ func TestResetNarrows(t *testing.T) {
 		{"clocks agree", []said{{0, s, dated(9*s, s/2)}}, 7*s + s/2, 8*s + s/2, 1, false},
 		{"clocks differ", []said{{0, s, dated(9*s, time.Hour)}}, 7 * s, 10 * s, 1, false},
 		{"clocks turn out to differ", []said{{0, 0, dated(9*s, 0)}, {s / 2, s / 2, dated(8*s, -s/2)}}, 7 * s, 8*s + s/2, 1, false},
+		{"the next one touches it", []said{{0, 0, dated(2*s, 0)}, {s + s/2, s + s/2, dated(2*s, s/2)}}, 2 * s, 3 * s, 2, false},
+		{"touched where it has not come", []said{{0, 0, dated(2*s, 0)}, {s / 2, s / 2, dated(3*s, s/2)}}, 2 * s, 2 * s, 1, false},
 		{"far", []said{{0, 0, in(monotime.Longest+1, 0)}}, monotime.Longest, monotime.Longest, 1, false},
 	} {
 		var r reset
