@@ -853,6 +853,13 @@ func TestNews(t *testing.T) {
 			t.Fatal(err)
 		}
 		tell(a, store.News{Released: true}) // and not of the hold before it
+		if err := os.Truncate(filepath.Join(dir, fileName("api")), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Exchange(t.Context(), p.request(0)); err != nil {
+			t.Fatal(err)
+		}
+		tell(a, store.News{Lost: true, Sharing: 1}) // and not of another release
 		stop()
 		stop()
 		r = p.request(0)

@@ -65,8 +65,9 @@ func (e *ear) news(h *header, now time.Duration) store.News {
 		return store.News{Lost: known && !e.gone}
 	}
 	news := store.News{
-		Room: h.room != e.heard.room, Released: h.released != e.heard.released,
-		Lost: h.lost != e.heard.lost || known && h.lineage != e.heard.lineage,
+		Room:     h.room != e.heard.room,
+		Released: h.released != 0 && h.released != e.heard.released, // zero: the file is new, or an older filequota has written it
+		Lost:     h.lost != e.heard.lost || known && h.lineage != e.heard.lineage,
 	}
 	now += h.shift
 	if h.hold != e.heard.hold && h.hold > now {
