@@ -44,23 +44,38 @@ func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 	return limits
 }
 
-// keepLeast keeps the least number of a header that says several times what is left of one limit: of two hops
-// that count, the one with less left refuses first.
+// keepLeast keeps the least number of a header that says several times what is left of one limit, and of as
+// many resets the one beside it: of two hops that count, the one with less left refuses first.
 func keepLeast(g []found) {
 	for i := range g {
 		f := &g[i]
 		if f.Role != name.Remaining || f.Series != nil || !value.IsList(f.values) {
 			continue
 		}
-		least := value.Member(f.values, 0)
-		for k := range value.Members(f.values) {
-			m := value.Member(f.values, k)
-			if n := value.ParseCount(m); n.Known && n.N < value.ParseCount(least).N {
-				least = m
+		at, members := least(f), value.Members(f.values)
+		for k := range g {
+			if o := &g[k]; k == i || o.Role == name.Reset && value.Members(o.values) == members {
+				o.values = []string{value.Member(o.values, at)}
 			}
 		}
-		f.values = []string{least}
 	}
+}
+
+// least returns the position of the least number in a list of what is left; zero if there is none.
+func least(f *found) (at int) {
+	var of value.Number
+	known := false
+	for i := range value.Members(f.values) {
+		v := value.Member(f.values, i)
+		n, ok := counted(v)
+		switch {
+		case isOverdrawn(v):
+			return i
+		case ok && !n.Below() && (!known || n.Whole < of.Whole):
+			at, of, known = i, n, true
+		}
+	}
+	return at
 }
 
 // plain reads what the members at position i of the headers of a group state, and
