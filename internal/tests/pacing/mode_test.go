@@ -660,7 +660,9 @@ func TestMaxQueueAndOthersNotSeenYet(t *testing.T) {
 		{10, 10, 0, 80 * time.Millisecond, "10 at once, 10 at the reset, 30 fail after 80ms"},
 		{30, 10, 45, 80 * time.Millisecond, "10 at once, 10 at the reset, 30 fail after 320ms"},
 		{30, 10, 0, 5 * time.Second, "10 at once, 10 at the reset, 30 fail after 400ms"},
-		{30, 2, 0, 5 * time.Second, "2 at once, 10 at the reset, 38 fail after 400ms"},
+		{30, 3, 0, 5 * time.Second, "3 at once, 10 at the reset, 37 fail after 400ms"},
+		{30, 2, 0, 5 * time.Second, "2 at once, 10 at the reset, 38 fail after 80ms"}, // all that remains is under way
+		{30, 1, 0, 5 * time.Second, "1 at once, 10 at the reset, 39 fail after 80ms"}, // nothing remains
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex // protects what follows

@@ -198,10 +198,12 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 	return hurried
 }
 
-// Unseen is for how long requests may be kept back for others that are not seen yet.
+// Unseen is for how long something that remains of a limit may be kept back for others that are not seen yet.
 func (s *Server) Unseen(now monotime.Time) (in time.Duration) {
 	for _, w := range s.windows {
-		in = max(in, w.others.unseenUntil.Sub(now))
+		if left := w.others.unseenUntil.Sub(now); left > in && w.remaining > s.inFlightOn(w) {
+			in = left
+		}
 	}
 	return in
 }
