@@ -16,11 +16,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// What there is to tell those who listen is in the header of a bucket: until when it is held, which step was
-// the latest to find room, or a loss, or slots far ahead, and how far, or a member that came, and how many
-// members there were then, or to end a hold for a person. A step that has news writes a byte into the file of
-// news, which wakes those who listen; they read the headers, without a lock. They also look now and then by
-// themselves, so that nothing depends on being woken.
+// What there is to tell those who listen is in the header of a bucket: until when it is held; and which step
+// was the latest to find room, to notice a loss, to hand out slots far ahead (and how far), to meet a new
+// member (and how many there were then), and to end a hold for a person. A step that has news writes a byte
+// into the file of news, which wakes those who listen; they read the headers, without a lock. They also look
+// now and then by themselves, so that nothing depends on being woken.
 
 // watcher waits for a change of a file.
 type watcher interface {
