@@ -302,8 +302,8 @@ func (w *waiter) grantNow(front bool) bool {
 //     which quota.
 //   - MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead.
 //
-// While w waits for nothing but a slow start, there is room, and none is refused because of MaxQueue while
-// requests may be kept back for others that are not seen yet.
+// While w waits for nothing but a slow start, there is room. While something may be kept back for others that
+// are not seen yet, MaxQueue refuses nobody. In both cases w is looked at again when that is over: see beyond.
 func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	more, only := w.onlyStarts(now)
 	if w.beyond = only; only {

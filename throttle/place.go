@@ -53,8 +53,8 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 	}
 }
 
-// fallBack has the claim with a past fall behind others, which the server refused now, if others are to go
-// before it. Alone is for how long it waits out of line; zero if it does not.
+// fallBack is called when the server has refused a claim, of which p is the past. If others are to go before
+// it, it falls behind these. Alone is for how long it waits out of line; zero if it does not.
 //   - After two refusals in a row, of whichever claims, all who wait go before it, also those that were
 //     refused.
 //   - Where claims that went first again were refused again, the next eight go before it, and all that share

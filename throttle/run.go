@@ -124,8 +124,8 @@ func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// checkWhenSeen reports whether requests to l may be kept back for others that are not seen yet. Then bounds
-// are looked at again when that is over.
+// checkWhenSeen reports whether something that requests to l could have may be kept back for others that are
+// not seen yet. Then bounds are looked at again when that is over.
 func (l *Limiter) checkWhenSeen(now monotime.Time) (later bool) {
 	var in time.Duration
 	for b := l; b != nil; b = b.Parent {

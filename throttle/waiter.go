@@ -33,7 +33,7 @@ type waiter struct {
 	asksStore    bool            // w waits for calls of stores, as long as awaitsCall says so; enqueue, storeLink.apply
 	hope         lease.Hope      // what these may bring; the lease
 	passed       int             // how often it has let others pass; letOthersPass
-	beyond       bool            // it came where only a slow start delayed it, whatever MaxQueue says; makeRoom
+	beyond       bool            // it came where MaxQueue refused nobody yet; makeRoom
 	abandoned    bool            // nobody waits for w: it only makes the store hand out what w needs; abandon
 
 	remembered bool                     // a call to a Store, which sets it, may look at w after it has left
@@ -311,7 +311,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 		return ErrDeadline
 	case w.Expires != 0 && w.l.clock.Awake(d.At) > w.Expires:
 		return ErrMaxWait
-	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead && !w.l.checkWhenSeen(now): // it waits for more than a slow start now
+	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead && !w.l.checkWhenSeen(now): // MaxQueue counts it now
 		return ErrQueueFull
 	case w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= check.Bound(w.l.MaxStandstill):
 		return nil // all that w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more
