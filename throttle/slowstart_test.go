@@ -1,6 +1,8 @@
 package throttle
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // TestSlowStartDoublesUntilEnough: in each round trip of 100 ms, twice as many go, as long as these are no more
@@ -182,3 +185,31 @@ func TestSlowStartWithoutAPaceLooksAtNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowStartWithAStore: who must not wait does not wait for a slow start either where the quotas are shared,
+// also while the Store cannot be reached and is not to be asked again.
+func TestSlowStartWithAStore(t *testing.T) {
+	for name, s := range map[string]store.Store{"memory": new(store.Memory), "none": brokenStore{}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Name: "a", SlowStart: true, Quotas: quotas(t, "10/s"), Shared: Shared{Store: s, Fresh: true, Outage: OutageOpen}}
+				defer l.Close()
+				l.Acquire(t.Context(), Claim{})
+				for i := range 9 {
+					if _, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
+						t.Errorf("claim %d: %v", i, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// brokenStore answers each call with an error.
+type brokenStore struct{}
+
+func (brokenStore) Exchange(context.Context, *store.Request) (*store.Reply, error) {
+	return nil, errors.New("connection broken")
+}
+
+func (brokenStore) Listen(string, func(store.News)) (func(), error) { return func() {}, nil }

@@ -50,7 +50,9 @@ func (d *Demand) Shares(o *Demand, qs quota.Quotas) bool {
 }
 
 // Said returns d without what it is expected to cost.
-func (d *Demand) Said() Demand { return Demand{Claims: d.Claims, N: d.N, Costs: d.Costs} }
+func (d *Demand) Said() Demand {
+	return Demand{Claims: d.Claims, N: d.N, Costs: d.Costs, Haste: d.Haste}
+}
 
 // says reports whether d says what it costs in a unit other than requests.
 func (d *Demand) says(unit string) bool {
