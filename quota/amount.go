@@ -80,24 +80,24 @@ func isPlainUnit(s string) bool {
 // suffixes are the suffixes of amounts of bytes, the largest first: those of SI are powers of
 // 1000, those of IEC 80000-13 powers of 1024.
 var suffixes = [...]struct {
-	name string
-	n    int64
+	name, word string // word is the prefix in full, as in "megabytes"
+	n          int64
 }{
-	{"TiB", 1 << 40},
-	{"TB", 1e12},
-	{"GiB", 1 << 30},
-	{"GB", 1e9},
-	{"MiB", 1 << 20},
-	{"MB", 1e6},
-	{"KiB", 1 << 10},
-	{"kB", 1e3},
-	{"B", 1},
+	{"TiB", "tebi", 1 << 40},
+	{"TB", "tera", 1e12},
+	{"GiB", "gibi", 1 << 30},
+	{"GB", "giga", 1e9},
+	{"MiB", "mebi", 1 << 20},
+	{"MB", "mega", 1e6},
+	{"KiB", "kibi", 1 << 10},
+	{"kB", "kilo", 1e3},
+	{"B", "", 1},
 }
 
 // scaleOf returns what the word behind a number multiplies that by, and what Parse reads in place of the word:
-// 1000 for "k", a million for "MB" and "MBps", which are bytes, and 125 for "kbit" and "kbps", which are bytes
-// as well. It returns nil if the word does not multiply. A suffix of bytes is spelled as it has to be: "KB" may
-// be of 1000 or of 1024.
+// 1000 for "k", a million for "MB", "MBps" and "megabytes", which are bytes, and 125 for "kbit", "kbps" and
+// "kilobits", which are bytes as well. It returns nil if the word does not multiply. A suffix of bytes is
+// spelled as it has to be: "KB" may be of 1000 or of 1024.
 func scaleOf(word string) (scale *big.Rat, p phrase) {
 	if n := multiples[word]; n > 0 {
 		return big.NewRat(n, 1), p
@@ -108,6 +108,14 @@ func scaleOf(word string) (scale *big.Rat, p phrase) {
 			return big.NewRat(s.n, 1), phrase{to: Bytes}
 		case s.name + "ps":
 			return big.NewRat(s.n, 1), phrase{to: Bytes + " / s"}
+		}
+		if rest, ok := strings.CutPrefix(strings.ToLower(word), s.word); ok && s.word != "" {
+			switch rest {
+			case "byte", "bytes":
+				return big.NewRat(s.n, 1), phrase{to: Bytes}
+			case "bit", "bits":
+				return big.NewRat(s.n, 8), phrase{to: Bytes, note: noteBits}
+			}
 		}
 	}
 	for _, unit := range [...]struct{ name, to string }{{"bps", Bytes + " / s"}, {"bits", Bytes}, {"bit", Bytes}} {

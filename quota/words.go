@@ -61,19 +61,19 @@ var phrases = [...]phrase{
 	// What is under way, and what has no bound.
 	{to: "in flight", from: []string{
 		"concurrent", "concurrently", "parallel", "simultaneous", "simultaneously", "in-flight", "in_flight", "inflight", "in flight", "in parallel",
-		"at a time", "at once", "at the same time",
+		"at a time", "at once", "at the same time", "concurrent connections", "simultaneous connections", "parallel connections", "open connections",
 	}, taken: true},
 	{to: "unanswered", from: []string{"unanswered"}, taken: true},
 	{to: "no limit", from: []string{"no limit", "unlimited", "none", "infinite", "infinity", "inf", "without limit"}},
 
 	// Algorithms and clauses.
-	{to: "window", from: []string{"fixed", "fixed window", "from the first request"}},
+	{to: "window", from: []string{"fixed", "fixed window", "fixed-window", "from the first request"}},
 	{to: "window grid", from: []string{"window grid", "grid", "calendar", "calendar window", "clock window"}},
-	{to: "sliding", from: []string{"sliding window"}},
+	{to: "sliding", from: []string{"sliding window", "sliding-window"}},
 	{to: "log", from: []string{"rolling", "rolling window", "sliding log", "sliding window log", "rolling log"}},
 	{to: "estimate", from: []string{"sliding window counter", "estimated"}},
-	{to: "burst N", from: []string{"token bucket"}},
-	{to: "even queue N", from: []string{"leaky bucket"}, note: noteQueue},
+	{to: "burst N", from: []string{"token bucket", "token-bucket"}},
+	{to: "even queue N", from: []string{"leaky bucket", "leaky-bucket"}, note: noteQueue},
 	{to: "even", from: []string{"evenly", "evenly spaced", "spaced evenly"}},
 	{to: "burst", from: []string{"burst size", "token bucket burst"}},
 	{to: "queue", from: []string{"queue size"}},
