@@ -405,7 +405,8 @@ const (
 	// slowly: of many requests at the same time only one may go then.
 	ModeReject Mode = "reject"
 	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
-	// host.
+	// host. The request does not wait first, whatever MaxWait is, and to a new host it goes as in ModeReject.
+	// To wait for a while first, set a MaxWait in ModeWait, and answer where errors.As finds a *throttle.Error.
 	ModeDegrade Mode = "degrade"
 	// ModeObserve sends the request all the same, and tells Trace how long it should have waited. Nothing is
 	// delayed and nothing is retried. This mode is for trying pacer on a live system.
