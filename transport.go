@@ -235,6 +235,8 @@ const Forever = throttle.Forever
 type Line struct {
 	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits.
 	// Those that wait for nothing but the slow start of a new host, which has refused nothing, do not count.
+	// A request that the server refused finds room in any case when it goes back to its line: so more than
+	// MaxQueue may wait, by as many as were under way.
 	MaxQueue int
 
 	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,5 +208,41 @@ func TestMaxQueueIsOfThoseWhoAskedTheBucket(t *testing.T) {
 			u.Leave()
 		}
 		b.Leave()
+	})
+}
+
+// TestQueueFullOfRefused: requests that the server refused find room in line, though MaxQueue claims wait, and
+// none of these is refused; but a new claim is, until there is room.
+func TestQueueFullOfRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "3 in flight"), MaxQueue: 1}
+		var under []*Grant
+		for range 3 {
+			under = append(under, grant(t, l, Claim{}))
+		}
+		var wg sync.WaitGroup
+		wait := func(c Claim) {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), c)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				g.Done()
+			})
+			synctest.Wait()
+		}
+		wait(Claim{})
+		for _, g := range under {
+			g.Answered(Answer{Refused: true, Hold: &quota.Hold{For: time.Second}})
+			wait(Claim{After: g})
+		}
+		if got := l.State().Waiting; got != 4 {
+			t.Errorf("%d wait, want 4", got)
+		}
+		if _, err := l.Acquire(t.Context(), Claim{}); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("a new claim got %v, want ErrQueueFull", err)
+		}
+		wg.Wait()
 	})
 }

@@ -158,7 +158,8 @@ type Limiter struct {
 	// mean no bound. If negative, nobody waits. Claims that wait only for a SlowStart at a server that has
 	// refused nothing do not count. When such claims come to wait for anything else, all but MaxQueue are
 	// refused; where what remains of a limit is kept back for others that may use it too, as soon as it is not,
-	// a second later at most.
+	// a second later at most. A refused request that is made again (Claim.After) finds room in any case: so
+	// more than MaxQueue may wait, by as many as were under way.
 	MaxQueue int
 
 	// Aging makes claims more urgent while they wait: for every Aging that a claim has waited, it counts as
