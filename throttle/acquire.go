@@ -49,8 +49,8 @@ type Claim struct {
 
 	// After, if not nil, is the Grant of a request that the server refused and that is to be sent again. This
 	// claim takes the place in line of the first claim of that request, and so goes before all claims that were
-	// made later. MaxWait counts from when the first claim was made. The Limiter may be another one of the same
-	// tree or Group.
+	// made later; but after requests that went first were refused again and again, others go before it. MaxWait
+	// counts from when the first claim was made. The Limiter may be another one of the same tree or Group.
 	After *Grant
 
 	// Cancel, if not nil, ends the wait when it is closed, as the context does. If it is closed already,
