@@ -127,6 +127,8 @@ func (d *damaged) run(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	const over, end = 10 * time.Second, 18 * time.Second
 	start := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // or one that is never granted would wait for ever
+	defer cancel()
 	q := quota.MustParse([]string{"20/s burst 10", "20/s log", "20/2s window", "30/3s sliding", "20/s burst 10, 30/2s log", "20/s estimate"}[r.IntN(6)])
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -141,7 +143,7 @@ func (d *damaged) run(t *testing.T, r *rand.Rand) {
 			r := rand.New(rand.NewPCG(r.Uint64(), uint64(i)))
 			wg.Go(func() {
 				for time.Since(start) < end {
-					g, err := l.Acquire(t.Context(), throttle.Claim{})
+					g, err := l.Acquire(ctx, throttle.Claim{})
 					if err != nil {
 						t.Error(err)
 						return

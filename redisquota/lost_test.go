@@ -310,6 +310,7 @@ func TestStoreCorrupt(t *testing.T) {
 					for _, text := range []string{"", "x", "2", "1 2 3 4 5 6 7 8 9 10 11", "2 1 9007199254740992 3 4 5 6 7 8 9 10", "1:requests 7", "4:requests 7", "4:requests 1 2"} {
 						try(key+" "+field+" is "+text, func() error { return c.HSet(t.Context(), "{pacer:api}:"+key, field, text).Err() })
 					}
+					try(key+" "+field+" is gone", func() error { return c.HDel(t.Context(), "{pacer:api}:"+key, field).Err() })
 				}
 			}
 		})

@@ -12,9 +12,9 @@ local places = {} -- of those by which the member asks: at which place each is
 local free = {} -- logs whose place is no more
 local closed = {} -- which places are no more, in turn: see 09_holes.lua
 
--- parse_place returns the quota of a place, and the numbers of its ledger; nil if somebody else has written it.
+-- parse_place returns the quota of a place, and the numbers of its ledger; nil if somebody else has written it, or it is gone.
 local function parse_place(text)
-  local kind, tag, rest = string.match(text, '^(%l+) (%S+) (.*)$')
+  local kind, tag, rest = string.match(text or '', '^(%l+) (%S+) (.*)$')
   local n, ledger, many = {}, {}, 0
   for word in string.gmatch(rest or '', '%S+') do
     local value, least = tonumber(word), 0
@@ -200,7 +200,7 @@ if not lost then
     texts[i] = read('HGET', key.state, 'q' .. i)
   end
   for i = 1, math.min(state.places, #asked + most_kept) do
-    quotas[#quotas + 1] = texts[i] and parse_place(texts[i])
+    quotas[#quotas + 1] = parse_place(texts[i])
   end
 end
 
