@@ -68,7 +68,7 @@ func TestTableValidate(t *testing.T) {
 			want: []string{
 				p + `[""]: want a pattern: "api.example.com/" is a host, and "/" each that is not named`,
 				p + `["A.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
-				p + `["A.example/"]: want the host in lower case: "a.example"`,
+				p + `["A.example/"]: want the host in lower case: "a.example/"`,
 				p + `["GET  a.example/{x"]: want a pattern of http.ServeMux: parsing "GET  a.example/{x": at offset 15: bad wildcard segment (must end with '}')`,
 				p + `["a.example"]: want a path after the host: "a.example/" is all of it`,
 				p + `["a.example/{x}/b"]: want a pattern of http.ServeMux: pattern "a.example/{x}/b" conflicts with pattern "a.example/a/{y}": ` +

@@ -129,7 +129,7 @@ func eachMethod(pattern string) (patterns []string) {
 }
 
 // instead returns the pattern that was meant, as the end of an error: without its scheme, its port and the dot
-// behind its host, and in lower case. It returns nothing if that is no pattern either.
+// behind its host, in lower case and ASCII. It returns nothing if that is no pattern either.
 func instead(pattern string) string {
 	if scheme, rest, ok := strings.Cut(pattern, "://"); ok {
 		method := ""
@@ -186,7 +186,7 @@ func checkIPv6(host string, ip netip.Addr) error {
 func checkName(pattern, host string) error {
 	switch {
 	case host != strings.ToLower(host):
-		return fmt.Errorf("want the host in lower case: %q", ASCII(host))
+		return errors.New("want the host in lower case" + instead(pattern))
 	case strings.Contains(host, ":"):
 		return errors.New("want the host without a port, since a pattern is for all ports of a host" + instead(pattern))
 	case strings.HasSuffix(host, "."):
@@ -199,8 +199,8 @@ func checkName(pattern, host string) error {
 			return fmt.Errorf(`want a host, in which there can be no %q: a pattern is for one, and "/" for each that is not named`, c)
 		}
 	}
-	if ascii := ASCII(host); host != ascii {
-		return fmt.Errorf("want the host in ASCII, as requests send it: %q", ascii)
+	if host != ASCII(host) {
+		return errors.New("want the host in ASCII, as requests send it" + instead(pattern))
 	}
 	return nil // ServeMux itself refuses '{'
 }

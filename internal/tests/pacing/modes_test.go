@@ -110,7 +110,7 @@ func TestModesValidate(t *testing.T) {
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": "5"}}, `Modes["a.example/"] is "5", want wait, reject, degrade or observe`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example": pacer.ModeWait}}, `Modes["a.example"]`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"http://a.example/": pacer.ModeWait}}, `Modes["http://a.example/"]: want a pattern without a scheme`},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.ModeWait}}, `want the host in lower case: "a.example"`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.ModeWait}}, `want the host in lower case: "a.example/"`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/{x}/b": pacer.ModeWait, "a.example/a/{y}": pacer.ModeWait}}, "Modes["},
 		{&pacer.Transport{Line: pacer.Line{Reserve: 1}}, "Reserve is 1"},
 		{&pacer.Transport{Line: pacer.Line{Reserve: -.1}}, "Reserve is -0.1"},
