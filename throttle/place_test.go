@@ -274,8 +274,8 @@ func TestARefusedClaimLetsALinePassOnce(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		if most > 3*callers {
-			t.Errorf("%d requests that were made after one were served before it, want at most %d: three lines", most, 3*callers)
+		if most > 4*callers { // 63 at most in 2100 runs, and more than 300 if a claim goes behind others each time
+			t.Errorf("%d requests that were made after one were served before it, want at most %d: four lines", most, 4*callers)
 		}
 	})
 }
