@@ -20,6 +20,7 @@ type drip struct {
 	least, most float64       // tokens per second
 	known       monotime.Time // from when on the rate is known, if the intervals meet until then
 	met         int           // so many intervals in a row do, of those that say the rate to a factor of two
+	uneven      bool          // those of the latest reset do not: it is not the time until what is missing is back
 
 	farIn time.Duration // the farthest reset that was stated of late: the limit takes no less time to come back, whatever is stated of the last tokens of a log
 	farTo monotime.Time // until then, after two such times
@@ -61,6 +62,8 @@ func (d *drip) noteInstant(o *outcome) {
 // not meet that, the rate is known from the reset on.
 func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) {
 	missing := float64(o.limit - o.remaining)
+	same := d.known != 0 && o.change == sameReset && !o.otherLimit
+	d.uneven = d.uneven && same
 	if o.limit <= 0 || missing < 1 {
 		return
 	}
@@ -74,7 +77,7 @@ func (d *drip) meet(o *outcome, reset monotime.Time, early, late time.Duration) 
 		most = (missing + rounded) / early.Seconds()
 	}
 	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
-		d.least, d.most, d.known, d.met = least, most, reset, 0
+		d.least, d.most, d.known, d.met, d.uneven = least, most, reset, 0, same
 		return
 	}
 	d.least, d.most = max(d.least, least), min(d.most, most)

@@ -51,6 +51,37 @@ func TestDrip(t *testing.T) {
 	}
 }
 
+// TestUneven: a reset is not the time until what is missing is back if two of its answers say that this comes
+// back at different rates. The next reset may be.
+func TestUneven(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	as := func(o *outcome, change func(*outcome)) *outcome { change(o); return o }
+	window := []*outcome{drops(0, 50, 49, false, 2*s, s), drops(10*ms, 50, 0, false, 2*s, s)} // 1/s at the most; 24.5/s at the least
+	for _, test := range []struct {
+		name    string
+		answers []*outcome
+		want    bool
+	}{
+		{"one answer", window[:1], false},
+		{"a window", window, true},
+		{"another answer that says nothing new", append(window[:2:2], drops(20*ms, 50, 0, true, 2*s, s)), true},
+		{"the whole limit is there", append(window[:2:2], drops(20*ms, 50, 50, true, 2*s, s)), true},
+		{"the next reset", append(window[:2:2], as(drops(2*s, 50, 49, false, 2*s, s), func(o *outcome) { o.change = anotherReset })), false},
+		{"the next window", append(window[:2:2], as(drops(2*s, 50, 49, false, 2*s, s), func(o *outcome) { o.change = anotherReset }), drops(2*s, 50, 0, false, 2*s, s)), true},
+		{"a bucket", []*outcome{drops(0, 50, 49, false, s, s), drops(10*ms, 50, 0, false, s, s)}, false},
+		{"the reset moves on", []*outcome{window[0], as(drops(10*ms, 50, 0, false, 2*s, s), func(o *outcome) { o.change = laterReset })}, false},
+		{"the limit is another", []*outcome{window[0], as(drops(10*ms, 100, 0, false, 2*s, s), func(o *outcome) { o.otherLimit = true })}, false},
+	} {
+		var d drip
+		for _, o := range test.answers {
+			d.note(o, &reset{})
+		}
+		if d.uneven != test.want {
+			t.Errorf("%s: uneven %t, want %t", test.name, d.uneven, test.want)
+		}
+	}
+}
+
 // TestEvenRate: a rate is even once several answers in a row that say it to a factor of two agree, as
 // differences or as instants; a log, whose reset comes no later while more is missing, is not.
 func TestEvenRate(t *testing.T) {

@@ -43,6 +43,7 @@ const (
 type refillSigns struct {
 	open       bool          // it is not known that the limit refills, nor were looks in vain lately
 	emptyReset bool          // a reset brought nothing
+	uneven     bool          // the resets that were stated are not the time until what is missing is back
 	foundAll   int           // looks in a row that found the whole limit
 	spacing    time.Duration // how far apart tokens come, as the user says; zero if the user does not say it
 }
@@ -52,7 +53,7 @@ type refillSigns struct {
 func earlyLook(limit int, usedUpSince monotime.Time, r *reset, f refillSigns, tried proof, sooner time.Duration) (at monotime.Time, basis guess) {
 	wait := r.late.Sub(usedUpSince)
 	uncertain := r.late.Sub(max(r.early, usedUpSince)) // the part of the wait in which the reset may be
-	if f.open && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
+	if f.open && limit >= 1 && (f.emptyReset || !f.uneven && 2*uncertain > wait) {
 		after := (wait + r.resolution) / time.Duration(limit)
 		if limit < fewTokens {
 			after = max(wait, r.resolution) / 2 // half a step at least: what is rounded to one may be any part of it

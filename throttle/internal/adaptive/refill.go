@@ -327,5 +327,5 @@ func (r *refill) adopt(h *Habits) {
 
 // signs returns what speaks for looking before the reset, since one token may be back much earlier.
 func (r *refill) signs() refillSigns {
-	return refillSigns{open: !r.refills && r.doubtEarly.skip == 0, emptyReset: r.emptyReset, foundAll: r.foundAll, spacing: r.apart()}
+	return refillSigns{open: !r.refills && r.doubtEarly.skip == 0, emptyReset: r.emptyReset, uneven: r.drip.uneven || r.instants.uneven, foundAll: r.foundAll, spacing: r.apart()}
 }

@@ -751,6 +751,9 @@ func TestEarlyLook(t *testing.T) {
 	}{
 		{"exact", 10, reset{early: at(9 * s), late: at(9 * s), opened: at(0)}, refill{}, untried, 9 * s, noGuess},
 		{"coarse", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 5, guessRefill},
+		{"coarse, but no time until what is missing is back", 10, reset{early: at(0), late: at(s), resolution: s}, refill{drip: drip{uneven: true}}, untried, s, noGuess},
+		{"nor is it as an instant", 10, reset{early: at(0), late: at(s), resolution: s}, refill{instants: drip{uneven: true}}, untried, s, noGuess},
+		{"nor did it bring anything", 10, reset{early: at(9 * s), late: at(9 * s)}, refill{emptyReset: true, drip: drip{uneven: true}}, untried, 9 * s / 10, guessRefill},
 		{"few tokens", 2, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 2, guessRefill},
 		{"all was found once", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{foundAll: 1}, untried, s / 10, guessRefill},
 		{"three times", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{foundAll: 3}, untried, s / 40, guessRefill},
