@@ -226,14 +226,14 @@ func (c *Claim) need(l *Limiter) (need need) {
 // claim would miss a bound. It requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, need *need) (*waiter, error) {
 	w := l.newWaiter(ctx, now, c, need)
-	ahead, front := (*predecessors)(nil), !c.isNew() && !w.place.past.Fell()
-	if front {
+	ahead := (*predecessors)(nil)
+	if !c.isNew() && !w.place.past.Fell() { // it has its old place: in front
 		l.later()
 		ahead = alone
 	}
 	d := w.project(now, ahead)
 	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.tree.root.line.waiting > 0) {
-		if w.grantNow(front) {
+		if w.grantNow() {
 			return w, nil
 		}
 		d = w.project(now, ahead) // others may have gone
@@ -249,7 +249,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, need
 		}
 		return nil, w.refusal(now, d, why)
 	}
-	w.lineUp(now, &d, front)
+	w.lineUp(now, &d)
 	return w, nil
 }
 
@@ -267,16 +267,16 @@ func (l *Limiter) newWaiter(ctx context.Context, now monotime.Time, c *Claim, ne
 	return w
 }
 
-// lineUp puts w, which must wait and misses no bound, in line: in front, or by its rank. D is its delay. It
-// refuses w after all if that must not wait, and no call of a Store may let it go.
-func (w *waiter) lineUp(now monotime.Time, d *delay, front bool) {
+// lineUp puts w, which must wait and misses no bound, in line. D is its delay. It refuses w after all if
+// that must not wait, and no call of a Store may let it go.
+func (w *waiter) lineUp(now monotime.Time, d *delay) {
 	l := w.l
 	if d.Cause == "" { // the stack of one that waits is to stay small
 		w.waitsFor(now, d)
 	}
 	w.expected = *d
 	first := w.asks && w.stay.Begin(now, &l.line.book, w.Row()) // then those before it are to say what they wait for
-	if w.enter(front); first || !w.changesNothing(now, l.tree) {
+	if w.enter(); first || !w.changesNothing(now, l.tree) {
 		l.run(now)
 	}
 	l.restock(now)
@@ -285,9 +285,10 @@ func (w *waiter) lineUp(now monotime.Time, d *delay, front bool) {
 }
 
 // grantNow grants w if it may go now, and reports whether it did; if not, w stands in no line. It goes before
-// all that wait if it is to go in front, or is hasty; else by its rank.
-func (w *waiter) grantNow(front bool) bool {
-	w.enter(w.pass(w.joined) || front)
+// all that wait if it is hasty; else by its rank.
+func (w *waiter) grantNow() bool {
+	w.pass(w.joined)
+	w.enter()
 	w.l.run(w.joined)
 	if !w.waits() {
 		return true

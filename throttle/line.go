@@ -73,11 +73,10 @@ func (l *Limiter) passable(need *need, asked *Limiter) bool {
 		!l.line.Any(func(w *waiter) bool { return need.Shares(&w.Demand, l.quotas) })
 }
 
-// enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires
-// that mu is held.
-func (w *waiter) enter(fromFront bool) {
+// enter puts w in line. It requires that mu is held.
+func (w *waiter) enter() {
 	w.entries = w.entry[:0]
-	w.joinLine(w.l, fromFront)
+	w.joinLine(w.l)
 	w.unsure = w.asideUntil() > 0
 	w.addCounts(1)
 }
@@ -143,7 +142,7 @@ func (l *Limiter) makeWay(now monotime.Time) {
 		return // all say what they cost
 	}
 	for w, ok := l.line.aside.Back(now, (*waiter).asideUntil); ok; w, ok = l.line.aside.Back(now, (*waiter).asideUntil) {
-		w.joinLine(w.l, true)
+		w.joinLine(w.l)
 		w.setUnsure(w.asideUntil() > 0)
 		w.stay.Back(now)
 		l.later()
@@ -227,8 +226,8 @@ func (w *waiter) withdraw(b *Limiter) {
 
 // joinLine puts w in the line of b. If it is the first of its priority now, the one that was first no longer
 // competes above b.
-func (w *waiter) joinLine(b *Limiter, fromFront bool) {
-	e, displaced, ok := b.line.Insert(w, b.turn(w), fromFront)
+func (w *waiter) joinLine(b *Limiter) {
+	e, displaced, ok := b.line.Insert(w, b.turn(w))
 	if ok {
 		displaced.withdraw(b)
 	}

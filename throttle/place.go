@@ -20,7 +20,7 @@ func (l *Limiter) letOthersAhead(now monotime.Time) {
 			w.stay.Back(now)
 			w.leave()
 			w.rank = l.rankOf(&w.place, w.priority)
-			w.enter(false)
+			w.enter()
 		}
 	}
 	l.letAnotherAhead()
@@ -38,7 +38,7 @@ func (l *Limiter) letAnotherAhead() {
 		if len(l.tree.flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
 			w.flow = flow{name: ofOneAlone(w)}
 		}
-		w.enter(true)
+		w.enter()
 	}
 }
 
@@ -49,7 +49,7 @@ func (l *Limiter) letOthersPass(g *right, times int) {
 	for w, to := range order.Pass(l.line.InOrder(), l.rankOf(&g.place, Normal), times, func(w *waiter) order.Standing { return order.At(w.rank, w.passed, w.place.past.Latest(), w.l != l) }) {
 		w.leave()
 		w.rank, w.passed = to, w.passed+1
-		w.enter(false)
+		w.enter()
 	}
 }
 

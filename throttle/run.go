@@ -314,7 +314,7 @@ func (w *waiter) compete(now monotime.Time, l *Limiter, goes bool) bool {
 		w.refuse(now, w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed)) // and the next one, too
 		return false
 	case top:
-		w.joinLine(l.Parent, true)
+		w.joinLine(l.Parent)
 	}
 	return true
 }

@@ -104,7 +104,8 @@ func (w *waiter) expire(now monotime.Time) (wakesIn time.Duration) {
 		w.end(now, w.refusal(now, w.remaining(now), w.Ended(awake, ErrMaxWait, ErrDeadline)))
 	case !w.isAside() && w.l.server.Lenient():
 		w.leave()
-		w.enter(w.pass(now))
+		w.pass(now)
+		w.enter()
 	}
 	if w.waits() {
 		wakesIn = w.Wakes(w.l.clock.Awake(now), w.l.server.Hasty(w.Haste).Sub(now), !w.isAside() && w.l.server.Lenient())
@@ -120,16 +121,15 @@ func (t *scheduler) mayStart(of limit.Cause) bool { return of == limit.SlowStart
 const foremost = -2 * monotime.Time(monotime.Longest)
 
 // pass gives w, which is in no line, the rank before all others if these wait for a slow start, and w is hasty.
-// It reports whether it does. Not while the tree is frozen, when others have yet to come back to their places:
-// then w is looked at again when it is not.
-func (w *waiter) pass(now monotime.Time) (passes bool) {
+// Not while the tree is frozen, when others have yet to come back to their places: then w is looked at again
+// when it is not.
+func (w *waiter) pass(now monotime.Time) {
 	if w.Haste.Latest == 0 || w.l.server.Hasty(w.Haste) > now || w.l.tree.frozen > 0 {
-		return false
+		return
 	}
-	if _, passes = w.onlyStarts(now); passes {
+	if _, passes := w.onlyStarts(now); passes {
 		w.rank, w.flow.name = foremost, ofOneAlone(w)
 	}
-	return passes
 }
 
 // onlyStarts reports whether w, which is in no line, would wait there for nothing but a slow start at a server

@@ -51,7 +51,7 @@ func (a *Aside[K, W]) Add(kind K, thing string, w W, charge float64, until func(
 		a.groups[kind] = append(a.groups[kind], &group[K, W]{newRow[W](), kind, w.Row(), thing})
 	}
 	g := a.groups[kind][i]
-	e := g.insert(w, charge, true)
+	e := g.insert(w, charge)
 	a.n++
 	a.Await(kind, until)
 	return Beside[K, W]{g, e}

@@ -76,15 +76,10 @@ func (e *Entry[W]) tag() float64 {
 	return tag - e.charge
 }
 
-// insert puts e in its order. It searches from both ends at once: new claims belong near the back, and those
-// that have an old place near the front.
-func (f *flow[W]) insert(e *Entry[W], fromFront bool) *Entry[W] {
-	ahead := func(o *Entry[W]) bool { // goes before e
-		if fromFront {
-			return !e.w.Before(o.w)
-		}
-		return o.w.Before(e.w)
-	}
+// insert puts e in its order, behind its equals. It searches from both ends at once: new claims belong near the
+// back, and those that have an old place near the front.
+func (f *flow[W]) insert(e *Entry[W]) *Entry[W] {
+	ahead := func(o *Entry[W]) bool { return !e.w.Before(o.w) } // goes before e
 	f.n++
 	f.total += e.charge
 	for first, last := f.first, f.last; last != nil; first, last = first.next, last.prev {

@@ -136,7 +136,7 @@ func TestFlowsAgainstADefinition(t *testing.T) {
 				m = model[c.row]
 				first := m.first()
 				m.join(c)
-				e, displaced, ok := q.Insert(c, float64(c.charge), r.IntN(2) == 0)
+				e, displaced, ok := q.Insert(c, float64(c.charge))
 				at[c] = e
 				if wants := first != nil && m.first() == c; ok != wants || ok && displaced != first {
 					t.Fatalf("seed %d: %v displaced %v, %v, want %v of %v", seed, c, displaced, ok, wants, first)
@@ -266,7 +266,7 @@ func TestNewcomerGoesWithinAsManyGrantsAsFlows(t *testing.T) {
 		at := map[*caller]*Entry[*caller]{}
 		insert := func(rank, charge int, flow string) *caller {
 			c := &caller{guest{rank, rank, 1}, flow, charge}
-			at[c], _, _ = q.Insert(c, float64(charge), false)
+			at[c], _, _ = q.Insert(c, float64(charge))
 			return c
 		}
 		serve := func() *caller {
@@ -305,7 +305,7 @@ func TestSharesOfBackloggedFlows(t *testing.T) {
 			number++
 			weight := 1 << flow
 			c := &caller{guest{number, number, 1}, fmt.Sprint(flow), weight * (1 + r.IntN(40))}
-			at[c], _, _ = q.Insert(c, float64(c.charge)/float64(weight*weight), false)
+			at[c], _, _ = q.Insert(c, float64(c.charge)/float64(weight*weight))
 		}
 		const flows = 6
 		for i := range 50 * flows {
@@ -339,7 +339,7 @@ func TestOneByOneIsRemembered(t *testing.T) {
 		insert := func(flow string) {
 			number++
 			c := &caller{guest{number, number, 1}, flow, 1}
-			at[c], _, _ = q.Insert(c, 1, false)
+			at[c], _, _ = q.Insert(c, 1)
 		}
 		for range 10_000 {
 			insert("many")
@@ -380,7 +380,7 @@ func TestNewcomerAfterTooManyAreRemembered(t *testing.T) {
 	insert := func(flow string, charge int) {
 		number++
 		c := &caller{guest{number, number, 1}, flow, charge}
-		at[c], _, _ = q.Insert(c, float64(charge), false)
+		at[c], _, _ = q.Insert(c, float64(charge))
 	}
 	serve := func() *caller {
 		c := q.Heads(new([Rows]*caller))[0]
@@ -412,7 +412,7 @@ func TestChargesThatAreLostInRounding(t *testing.T) {
 	insert := func(flow string, charge float64) {
 		number++
 		c := &caller{guest{number, number, 1}, flow, 0}
-		at[c], _, _ = q.Insert(c, charge, false)
+		at[c], _, _ = q.Insert(c, charge)
 	}
 	serve := func() string {
 		c := q.Heads(new([Rows]*caller))[0]
@@ -448,7 +448,7 @@ func TestNothingIsKeptOfFlows(t *testing.T) {
 	var q Queue[*caller]
 	var entries []*Entry[*caller]
 	for i := range 3000 {
-		e, _, _ := q.Insert(&caller{guest{i, i, 1}, fmt.Sprint(i), 1}, 1, false)
+		e, _, _ := q.Insert(&caller{guest{i, i, 1}, fmt.Sprint(i), 1}, 1)
 		entries = append(entries, e)
 	}
 	for i, e := range entries {
@@ -471,7 +471,7 @@ func TestGrantsAreLogarithmicInFlows(t *testing.T) {
 	steps := 0
 	insert := func(i int) {
 		c := &stepping{caller{guest{i, i, 1}, fmt.Sprint(i % flows), 1}, &steps}
-		at[c], _, _ = q.Insert(c, 1, false)
+		at[c], _, _ = q.Insert(c, 1)
 	}
 	for i := range 2 * flows {
 		insert(i)
@@ -509,7 +509,7 @@ func BenchmarkInTurns(b *testing.B) {
 			insert := func(c *caller) {
 				number++
 				c.guest = guest{number, number, 1}
-				at[c], _, _ = q.Insert(c, 1, false)
+				at[c], _, _ = q.Insert(c, 1)
 			}
 			for i := range 10_000 {
 				insert(&caller{flow: fmt.Sprint(i % flows), charge: 1})

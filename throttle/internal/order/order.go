@@ -220,16 +220,16 @@ func (q *Queue[W]) Others(row int, flow string, most int, before func(W) bool, f
 	}
 }
 
-// Insert puts w into its row, in its order within its flow, among equals to the front or to the back. It is
-// charged what charge says when it is served: a positive number. Displaced is the waiter that was the first of
-// the row, if w is that now.
-func (q *Queue[W]) Insert(w W, charge float64, fromFront bool) (e *Entry[W], displaced W, ok bool) {
+// Insert puts w into its row, in its order within its flow, behind its equals. It is charged what charge says
+// when it is served: a positive number. Displaced is the waiter that was the first of the row, if w is that
+// now.
+func (q *Queue[W]) Insert(w W, charge float64) (e *Entry[W], displaced W, ok bool) {
 	if q.rows[w.Row()] == nil {
 		q.rows[w.Row()] = newRow[W]()
 	}
 	r := q.rows[w.Row()]
 	before := r.first()
-	e = r.insert(w, charge, fromFront)
+	e = r.insert(w, charge)
 	if before != nil && r.first() == e {
 		return e, before.w, true
 	}

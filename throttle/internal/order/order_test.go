@@ -28,7 +28,7 @@ func TestSpares(t *testing.T) {
 	var all []*Entry[*guest]
 	for range 2 {
 		for number := range 100 {
-			e, _, _ := q.Insert(&guest{number: number}, 1, false)
+			e, _, _ := q.Insert(&guest{number: number}, 1)
 			all = append(all, e)
 		}
 		for i, e := range all {
@@ -49,7 +49,7 @@ func TestSpares(t *testing.T) {
 	}
 	lone := &guest{}
 	if n := testing.AllocsPerRun(100, func() {
-		e, _, _ := q.Insert(lone, 1, false)
+		e, _, _ := q.Insert(lone, 1)
 		e.Remove()
 	}); n > 0 {
 		t.Errorf("%v allocations for one that comes and goes", n)
@@ -72,7 +72,7 @@ func TestAgainstASortedList(t *testing.T) {
 				g := &guest{r.IntN(50), number, r.IntN(Rows)}
 				all = append(all, g)
 				slices.SortFunc(all, compare)
-				e, displaced, ok := q.Insert(g, 1, r.IntN(2) == 0)
+				e, displaced, ok := q.Insert(g, 1)
 				at[g] = e
 				row := of(all, g.row)
 				first := row[0] == g && len(row) > 1
@@ -144,7 +144,7 @@ func TestInOrderWhileWaitersLeave(t *testing.T) {
 	at := map[*guest]*Entry[*guest]{}
 	for i := range 9 {
 		g := &guest{i, i, i % Rows}
-		at[g], _, _ = q.Insert(g, 1, false)
+		at[g], _, _ = q.Insert(g, 1)
 	}
 	next := 0
 	for g := range q.Leaving() {
@@ -175,22 +175,21 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// A waiter that belongs near an end of a row finds its place in a few steps, however long the row is, and from
-// whichever end it was said to come.
+// A waiter that belongs near an end of a row finds its place in a few steps, however long the row is.
 func TestInsertIsFlat(t *testing.T) {
 	for _, n := range []int{100, 10_000} {
 		var q Queue[*counted]
 		steps := 0
-		insert := func(rank int, fromFront bool) int {
+		insert := func(rank int) int {
 			before := steps
-			q.Insert(&counted{guest{rank, 0, 1}, &steps}, 1, fromFront)
+			q.Insert(&counted{guest{rank, 0, 1}, &steps}, 1)
 			return steps - before
 		}
 		for i := range n {
-			insert(10+i, false)
+			insert(10 + i)
 		}
-		for i, rank := range []int{0, n + 20, 1, n + 19, 2, n + 18} {
-			if got := insert(rank, i < 4); got > 8 {
+		for _, rank := range []int{0, n + 20, 1, n + 19, 2, n + 18} {
+			if got := insert(rank); got > 8 {
 				t.Errorf("of %d: %d comparisons, want 8 at most", n, got)
 			}
 		}
@@ -217,7 +216,7 @@ func TestLeavingMovesOthersUp(t *testing.T) {
 		m := &turns{tags: map[string]int{}}
 		for i := range 60 {
 			c := &caller{guest{r.IntN(40), i, 1}, string(rune('a' + r.IntN(5))), 1 + r.IntN(5)}
-			at[c], _, _ = q.Insert(c, float64(c.charge), false)
+			at[c], _, _ = q.Insert(c, float64(c.charge))
 			m.join(c)
 		}
 		for c := range q.Leaving() {
@@ -241,7 +240,7 @@ func TestLeavingMovesOthersUp(t *testing.T) {
 func TestNth(t *testing.T) {
 	var q Queue[*guest]
 	for i := range 9 {
-		q.Insert(&guest{i, i, i % Rows}, 1, false)
+		q.Insert(&guest{i, i, i % Rows}, 1)
 	}
 	for n := range 12 {
 		if g, ok := q.Nth(n); ok != (n >= 1 && n <= 9) || ok && g.rank != n-1 {
@@ -256,8 +255,8 @@ func TestBefore(t *testing.T) {
 	var q Queue[*guest]
 	first := []*guest{{rank: 5, number: 1, row: 0}, {rank: 3, number: 2, row: 1}, {rank: 8, number: 3, row: 2}}
 	for _, g := range first {
-		q.Insert(g, 1, false)
-		q.Insert(&guest{rank: g.rank + 10, number: g.number, row: g.row}, 1, false)
+		q.Insert(g, 1)
+		q.Insert(&guest{rank: g.rank + 10, number: g.number, row: g.row}, 1)
 	}
 	for rank, want := range map[int][]*guest{2: nil, 4: {first[1]}, 6: {first[1]}, 9: {first[1]}} {
 		if got := q.Before(&guest{rank: rank, number: 9, row: 1}, q.Heads(new([Rows]*guest))); !slices.Equal(got, want) {
@@ -282,7 +281,7 @@ func TestBeforeIsTheOrderOfGoing(t *testing.T) {
 		draw := func(number int) *caller {
 			return &caller{guest{r.IntN(20), number, r.IntN(Rows)}, string(rune('a' + r.IntN(3))), 1 + r.IntN(5)}
 		}
-		insert := func(c *caller) { at[c], _, _ = q.Insert(c, float64(c.charge), false) }
+		insert := func(c *caller) { at[c], _, _ = q.Insert(c, float64(c.charge)) }
 		goes := func() (all []*caller) {
 			for q.Len() > 0 {
 				w := q.Heads(new([Rows]*caller))[0]

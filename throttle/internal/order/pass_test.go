@@ -97,6 +97,6 @@ func TestFirstAnd(t *testing.T) {
 		if want := [][]int{nil, {0}, {0, 1}, {0, 1}, {0, 1, 3}, {0, 1, 3}, {0, 1, 3, 5}}[rank]; !slices.Equal(got, want) {
 			t.Errorf("of %d: %v, want %v", rank, got, want)
 		}
-		q.Insert(&guest{rank: rank, row: rank % Rows}, 1, false)
+		q.Insert(&guest{rank: rank, row: rank % Rows}, 1)
 	}
 }

@@ -100,7 +100,7 @@ func (r *row[W]) flowOf(w W) *flow[W] {
 	return f
 }
 
-func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
+func (r *row[W]) insert(w W, charge float64) *Entry[W] {
 	f := r.flowOf(w)
 	e := r.spare
 	if e != nil {
@@ -109,7 +109,7 @@ func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
 		e = new(Entry[W])
 	}
 	e.w, e.charge, e.of = w, charge, f
-	f.insert(e, fromFront)
+	f.insert(e)
 	r.n++
 	switch {
 	case f.first != e: // its turn stays
