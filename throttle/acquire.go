@@ -231,8 +231,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, need
 		l.later()
 		ahead = alone
 	}
+	back := l.server.CountBack(now, w.Patience(l.clock.Awake(now)))
 	d := w.project(now, ahead)
-	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || l.tree.root.line.waiting > 0) {
+	if d.At <= now && !d.Never && (l.server.Hurry(now, w.Patience(l.clock.Awake(now))) || back || l.tree.root.line.waiting > 0) {
 		if w.grantNow() {
 			return w, nil
 		}

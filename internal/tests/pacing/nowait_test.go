@@ -70,6 +70,48 @@ func TestBurstsThatMustNotWait(t *testing.T) {
 	}
 }
 
+// Bursts that must not wait get all that a server grants which states its limit, once it was seen how that
+// comes back: one request that looks first would have all others fail. A log, of which a part comes back at its
+// reset, refuses two or three bursts until that is clear.
+func TestBurstsAtAStatedLimit(t *testing.T) {
+	const s = time.Second
+	fixed := func(limit int, window time.Duration) pacertest.Algorithm {
+		return &pacertest.FixedWindow{Limit: limit, Window: window}
+	}
+	for name, test := range map[string]struct {
+		server  pacertest.Algorithm
+		least   int // of the requests of 60 bursts
+		refused int // at most; the first burst has 40 or none
+	}{
+		"10 in a second":             {fixed(10, s), 570, 45},
+		"50 in 5 s":                  {fixed(50, 5*s), 1500, 0},
+		"10 in a second, by a clock": {&pacertest.ClockWindow{Limit: 10, Window: s}, 570, 45},
+		"50 in 5 s, by a clock":      {&pacertest.ClockWindow{Limit: 50, Window: 5 * s}, 1750, 0},
+		"a log of 10 in a second":    {&pacertest.SlidingLog{Limit: 10, Window: s}, 570, 45},
+		"a log of 50 in 5 s":         {&pacertest.SlidingLog{Limit: 50, Window: 5 * s}, 400, 160},
+		"a bucket of 50":             {&pacertest.TokenBucket{Rate: 10, Burst: 50}, 1400, 40},
+	} {
+		for dialect, says := range map[string]pacertest.Dialect{"seconds": pacertest.XRateLimitDelta, "an instant": pacertest.XRateLimit, "draft 8": pacertest.RateLimitDraft8} {
+			synctest.Test(t, func(t *testing.T) {
+				lab.UntilToday()
+				time.Sleep(337 * time.Millisecond)
+				server := pacertest.NewServer(test.server.Fresh(), says)
+				defer server.Close()
+				server.Latency = 80 * time.Millisecond
+				tr := &pacer.Transport{Base: server.Transport(), MaxWait: -1, Rand: func() float64 { return 0.5 }}
+				served := 0
+				for range 60 {
+					served += atOnce(&http.Client{Transport: tr}, 50)
+					time.Sleep(3 * time.Second)
+				}
+				if refused := server.Stats().Refused; served < test.least || refused > test.refused {
+					t.Errorf("%s, stated as %s: %d served and %d refused, want %d at least, and %d at most", name, dialect, served, refused, test.least, test.refused)
+				}
+			})
+		}
+	}
+}
+
 // A batch that waits for the limit of a day is served whole if nothing looks before that is back:
 // docs/quotas.md, What a text means.
 func TestBatchThatWaitsForDays(t *testing.T) {

@@ -23,6 +23,8 @@ type look struct {
 	rare        rare          // when the next look goes at the soonest, after many of these
 	missedLooks int           // looks in a row that went after the reset and were refused
 	hinted      bool          // the latest refusal asked to be left alone until the reset, as at the end of a window
+	countedAt   monotime.Time // when was counted last what is back, without a look
+	doubtCount  doubt         // about whether what is counted is there
 
 	// A look is under way. A Ticket does not say at which window its request looks: every request draws on
 	// every window, so that while one window is looked at, nothing looks at another, until Patience is over.
@@ -87,7 +89,52 @@ func (w *window) noteUsedUp(o *outcome) {
 		w.refill.doubtRefills.occasion()
 		w.refill.windows = max(w.refill.windows-1, 0)
 		w.behind.occasion()
+		w.doubtCount.occasion()
 	}
+}
+
+// countBack counts as there what is back by the clock, and reports whether that is more than what remained by
+// the latest answers. It is for claims that cannot wait until the answer to a look shows that: else all but one
+// of a burst of them would fail, at each window.
+func (w *window) countBack(now monotime.Time, answer sequence) (more bool) {
+	back := w.backByClock(now)
+	if back <= w.remaining {
+		return false
+	}
+	w.restore(back, answer)
+	w.countedAt, w.usedUpSince, w.looking = now, 0, false
+	w.nextLook = max(w.nextLook, now.Add(Patience)) // the answers will show what is there
+	return true
+}
+
+// backByClock returns how much is there now: the whole limit after its reset, if all was there after the one
+// before; or what comes back at a rate that paced requests have found to be right. It is zero where that may be
+// wrong: others draw on the limit, a look found nothing lately, or what was counted before was not there.
+func (w *window) backByClock(now monotime.Time) int {
+	r := &w.refill
+	shared := w.instances || w.renewal.renews || w.others.siblings || w.others.perOurToken > 0 || r.crowd.on()
+	switch vain := w.missedLooks > 0 || w.vainLooks > 0 || w.doubtCount.skip > 0; {
+	case w.stated == 0, shared, vain, r.refills && r.finds < foundEarly:
+		return 0
+	case r.refills:
+		return min(max(w.remaining, 0)+int(now.Sub(w.heardAt).Seconds()*r.rate), w.stated)
+	case w.seen.whole && w.reset.late != 0 && now >= w.reset.late && (w.usedUpSince == 0 || now >= w.nextLook):
+		return w.stated
+	}
+	return 0
+}
+
+// wasCounted reports whether a request went with what was counted. Its answer says what remains, and not how
+// the limit comes back: nobody knows what was there when the first of them came. If it was refused, what was
+// counted was not there.
+func (w *window) wasCounted(o *outcome) bool {
+	if o.elsewhere || w.countedAt == 0 || o.sent < w.countedAt || o.sent > w.countedAt.Add(o.now.Sub(o.sent)) {
+		return false
+	}
+	if o.refused && w.doubtCount.skip == 0 {
+		w.doubtCount.failAgain(3) // a log has such windows again and again
+	}
+	return true
 }
 
 // tryStepsAgain notes an occasion for guessWholeSteps. Where it was wrong, another client may have begun the

@@ -198,6 +198,18 @@ func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) 
 	return hurried
 }
 
+// CountBack is told of a claim that waits for longest at most, as Hurry is. If it cannot wait for the answer to
+// a look, CountBack counts as there what is back by the clock of the limits that the server states, and reports
+// whether that is more than what remained.
+func (s *Server) CountBack(now monotime.Time, longest time.Duration) (more bool) {
+	for _, w := range s.windows {
+		if longest != 0 && longest <= 2*w.reset.trip {
+			more = w.countBack(now, s.sequence) || more
+		}
+	}
+	return more
+}
+
 // Unseen is for how long something that remains of a limit may be kept back for others that are not seen yet.
 func (s *Server) Unseen(now monotime.Time) (in time.Duration) {
 	for _, w := range s.windows {

@@ -59,7 +59,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.contradictions.note(answer)
 	}
 	if !o.unpriced {
-		o.used = w.others.used(&o, inFlight)
+		if w.countedAt <= w.others.began { // else others counts what was used of two windows
+			o.used = w.others.used(&o, inFlight)
+		}
 		a.unshared = a.unshared || w.refill.unshared(&o)
 	}
 	w.conclude(&o, st, a, inFlight, c, looked)
@@ -201,7 +203,7 @@ func (w *window) observe(o *outcome, a *Answer, c *Config) {
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances || w.renewal.renews {
 		w.refill.stop()
-	} else if !o.elsewhere {
+	} else if !o.elsewhere && !w.wasCounted(o) {
 		w.refill.spacing = c.spacing
 		w.refill.observe(o, &w.reset, c.MaxHold)
 		if w.remaining <= 0 && w.refill.tooSlow() {

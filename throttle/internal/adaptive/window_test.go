@@ -800,3 +800,89 @@ func TestNoResetIsRoundedDownThatIsNotStated(t *testing.T) {
 		t.Errorf("rounds down: %v, %d looks found nothing; want false and 2", w.reset.roundsDown, w.missedLooks)
 	}
 }
+
+// TestCountBack: how much is back by the clock, for claims that cannot wait for a look; and what ends that.
+func TestCountBack(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	at := start.Add
+	known := func(change func(w *window)) *window {
+		w := &window{stated: 10, heardAt: at(0)}
+		w.usedUpSince, w.nextLook = at(0), at(s+10*ms)
+		w.reset, w.seen.whole = reset{early: at(s), late: at(s), trip: 80 * ms}, true
+		change(w)
+		return w
+	}
+	refills := func(w *window) { w.refill.refills, w.refill.rate, w.refill.finds = true, 4, foundEarly }
+	for _, test := range []struct {
+		name   string
+		after  time.Duration
+		change func(w *window)
+		want   int // that remain then
+	}{
+		{"after the reset", 3 * s, func(*window) {}, 10},
+		{"before it", s - 1, func(w *window) { w.nextLook = at(0) }, 0},
+		{"before a look", s + 10*ms - 1, func(*window) {}, 0},
+		{"at the look", s + 10*ms, func(*window) {}, 10},
+		{"while something remains", s, func(w *window) { w.usedUpSince, w.remaining = 0, 3 }, 10},
+		{"nobody found the whole", 3 * s, func(w *window) { w.seen.whole = false }, 0},
+		{"no reset", 3 * s, func(w *window) { w.reset.late = 0 }, 0},
+		{"no limit", 3 * s, func(w *window) { w.stated = 0 }, 0},
+		{"others", 3 * s, func(w *window) { w.others.perOurToken = 0.1 }, 0},
+		{"siblings", 3 * s, func(w *window) { w.others.siblings = true }, 0},
+		{"instances", 3 * s, func(w *window) { w.instances = true }, 0},
+		{"refusals begin the window anew", 3 * s, func(w *window) { w.renewal.renews = true }, 0},
+		{"a look in vain", 3 * s, func(w *window) { w.vainLooks = 1 }, 0},
+		{"a look after the reset in vain", 3 * s, func(w *window) { w.missedLooks = 1 }, 0},
+		{"it was wrong", 3 * s, func(w *window) { w.doubtCount.fail(0) }, 0},
+		{"token by token", 2*s - 1, refills, 7},
+		{"beside what remains", s, func(w *window) { refills(w); w.remaining = 5 }, 9},
+		{"no more than all", 9 * s, refills, 10},
+		{"at a rate that is not proven", 9 * s, func(w *window) { refills(w); w.refill.finds-- }, 0},
+		{"in a crowd", 9 * s, func(w *window) { refills(w); w.refill.crowd.left = 1 }, 0},
+	} {
+		for _, longest := range []time.Duration{-1, 160 * ms, 160*ms + 1, 0} {
+			w, now, want := known(test.change), at(test.after), test.want
+			before := w.remaining
+			if longest == 0 || longest > 160*ms { // it can wait for the answer to a look
+				want = before
+			}
+			srv := &Server{}
+			srv.windows = []*window{w}
+			want = max(want, before)
+			if more := srv.CountBack(now, longest); w.remaining != want || more != (want > before) {
+				t.Errorf("%s, waits for %v: %v, %d remain, want %d", test.name, longest, more, w.remaining, want)
+			} else if more && (w.usedUpSince != 0 || w.looking || w.nextLook != now.Add(Patience) || w.countedAt != now) {
+				t.Errorf("%s: used up since %v, looking %v, next look in %v, counted at %v", test.name, w.usedUpSince, w.looking, w.nextLook.Sub(now), w.countedAt)
+			}
+		}
+	}
+}
+
+// TestCountBackWasWrong: a request that went with what was counted, or within its round trip, says only what
+// remains; and if it was refused by the limit, that is tried again 16 windows later.
+func TestCountBackWasWrong(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name       string
+		o          outcome
+		was, wrong bool
+	}{
+		{"refused", outcome{refused: true, sent: start, now: start.Add(80 * ms)}, true, true},
+		{"a moment later", outcome{refused: true, sent: start.Add(80 * ms), now: start.Add(160 * ms)}, true, true},
+		{"much later", outcome{refused: true, sent: start.Add(80*ms + 1), now: start.Add(160 * ms)}, false, false},
+		{"before", outcome{refused: true, sent: start - 1, now: start.Add(80 * ms)}, false, false},
+		{"by another limit", outcome{refused: true, elsewhere: true, sent: start, now: start.Add(80 * ms)}, false, false},
+		{"served", outcome{sent: start, now: start.Add(80 * ms)}, true, false},
+	} {
+		w := &window{}
+		if w.wasCounted(&test.o) {
+			t.Errorf("%s: it was counted, before anything was", test.name)
+		}
+		w.countedAt = start
+		for range 2 { // all of a burst are refused: it was wrong once
+			if got := w.wasCounted(&test.o); got != test.was || (w.doubtCount.skip == 16) != test.wrong {
+				t.Errorf("%s: was counted %v, tried again after %d windows; want %v, wrong %v", test.name, got, w.doubtCount.skip, test.was, test.wrong)
+			}
+		}
+	}
+}
