@@ -94,7 +94,7 @@ func (u *user) sure(req *store.Request) {
 // hear takes in a reply; not always that the bucket was lost.
 func (u *user) hear(r *rand.Rand, req *store.Request, reply *store.Reply) {
 	if req.Look {
-		u.serial-- // nobody has heard of it
+		u.serial = max(u.serial-1, 0) // nobody has heard of it
 		return
 	}
 	u.sent, u.at = req, time.Now()

@@ -31,6 +31,8 @@ func check(r *store.Request) error {
 		return bad("SlotLife", r.SlotLife, span)
 	case r.Horizon < 0 || r.Horizon > longest:
 		return bad("Horizon", r.Horizon, span)
+	case r.Serial < 0:
+		return bad("Serial", r.Serial, "0 or more")
 	case r.Answered > 0 && r.Answered >= r.Serial: // what was answered is not asked again
 		return bad("Answered", r.Answered, "less than Serial, "+strconv.FormatInt(r.Serial, 10))
 	}

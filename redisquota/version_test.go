@@ -32,6 +32,7 @@ func TestStoreRequestRefused(t *testing.T) {
 		"Version is 0, want 1":                          func(r *store.Request) { r.Version = 0 },
 		"Version is 2, want 1":                          func(r *store.Request) { r.Version = 2 },
 		"SlotLife is -1ns, want from 0 to 50 years":     func(r *store.Request) { r.SlotLife = -1 },
+		"Serial is -1, want 0 or more":                  func(r *store.Request) { r.Serial = -1 },
 		"Answered is 3, want less than Serial, 3":       func(r *store.Request) { r.Serial, r.Answered = 3, 3 },
 		"Horizon is 2562047h47m16.854775807s, want":     func(r *store.Request) { r.Horizon = math.MaxInt64 },
 		"a quota is no limit, want one that can live":   func(r *store.Request) { r.Quotas = quota.Quotas{{}} },

@@ -170,6 +170,7 @@ func TestRefused(t *testing.T) {
 		"SlotLife is -1ns, want from 0 to 50 years":       func(r *Request) { r.SlotLife = -1 },
 		"SlotLife is 2562047h47m16.854775807s, want from": func(r *Request) { r.SlotLife = math.MaxInt64 },
 		"Horizon is -1ns, want from 0 to 50 years":        func(r *Request) { r.Horizon = -1 },
+		"Serial is -1, want 0 or more":                    func(r *Request) { r.Serial = -1 },
 		"Answered is 3, want less than Serial, 3":         func(r *Request) { r.Serial, r.Answered = 3, 3 },
 		"a quota is no limit, want one that can live":     func(r *Request) { r.Quotas = quota.Quotas{even, {}} },
 		"a quota is -1/s even, want one that can live":    func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second, Burst: 1}} },

@@ -109,8 +109,8 @@ func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 // back from call to call, and must not be negative. The Since of the request is as of now. Exchange returns the
 // reply, and what there is to tell those who listen: the zero News if nothing.
 //
-// If the Ledger does not know the Version of the request, or if its Quotas, SlotLife, Horizon or Answered are
-// none that a Limiter sends, Exchange returns an error that says so, and changes nothing.
+// If the Ledger does not know the Version of the request, or if its Quotas, SlotLife, Horizon, Serial or
+// Answered are none that a Limiter sends, Exchange returns an error that says so, and changes nothing.
 func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 	if err := check(r); err != nil {
 		return nil, News{}, err
@@ -210,6 +210,8 @@ func check(r *Request) error {
 		return bad("SlotLife", r.SlotLife, span)
 	case r.Horizon < 0 || r.Horizon > monotime.Longest:
 		return bad("Horizon", r.Horizon, span)
+	case r.Serial < 0:
+		return bad("Serial", r.Serial, "0 or more")
 	case r.Answered > 0 && r.Answered >= r.Serial: // what was answered is not asked again
 		return bad("Answered", r.Answered, "less than Serial, "+strconv.FormatInt(r.Serial, 10))
 	}

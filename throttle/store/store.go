@@ -121,7 +121,7 @@ type Request struct {
 	// SlotLife or a quota has changed since, as they are charged. So a request costs no more than what it got
 	// once, however often its reply comes late or is lost. If the store has seen a later Serial of the member,
 	// the reply has no slots. If the store does not know the member (any more), and the Serial is above 1, it
-	// does not do Back, which may have been done before.
+	// does not do Back, which may have been done before. A negative Serial is an error.
 	Serial int64
 
 	// Answered is the Serial of the latest request that the store has answered. It is below the Serial of this
