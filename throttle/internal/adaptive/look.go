@@ -117,7 +117,8 @@ func (w *window) backByClock(now monotime.Time) int {
 	case w.stated == 0, shared, vain, r.refills && r.finds < foundEarly:
 		return 0
 	case r.refills:
-		return min(max(w.remaining, 0)+int(now.Sub(w.heardAt).Seconds()*r.rate), w.stated)
+		back := min(now.Sub(w.heardAt).Seconds()*r.rate, float64(w.stated))
+		return min(max(w.remaining, 0)+int(back), w.stated)
 	case w.seen.whole && w.reset.late != 0 && now >= w.reset.late && (w.usedUpSince == 0 || now >= w.nextLook):
 		return w.stated
 	}

@@ -837,6 +837,7 @@ func TestCountBack(t *testing.T) {
 		{"token by token", 2*s - 1, refills, 7},
 		{"beside what remains", s, func(w *window) { refills(w); w.remaining = 5 }, 9},
 		{"no more than all", 9 * s, refills, 10},
+		{"as much as no int is", 9 * s, func(w *window) { refills(w); w.refill.rate = 1e300 }, 10},
 		{"at a rate that is not proven", 9 * s, func(w *window) { refills(w); w.refill.finds-- }, 0},
 		{"in a crowd", 9 * s, func(w *window) { refills(w); w.refill.crowd.left = 1 }, 0},
 	} {
