@@ -117,9 +117,11 @@ func TestDearRequestsOfSeveralProcesses(t *testing.T) {
 	}
 }
 
-// dearOfThree has three processes of eight callers send 9600 requests, of which 60 cost 400. It returns how many
-// were served of each cost, and the longest time that one took.
-func dearOfThree(t *testing.T, server *pacertest.Server, shared pacer.Shared, quotas pacer.Table) (map[int]int, time.Duration) {
+// dearOfThree has three processes of eight callers send 9600 requests, of which 60 cost 400. It returns how
+// many were served of each cost, and the longest time that one took.
+func dearOfThree(
+	t *testing.T, server *pacertest.Server, shared pacer.Shared, quotas pacer.Table,
+) (map[int]int, time.Duration) {
 	var mu sync.Mutex // protects what follows
 	served, longest := map[int]int{}, time.Duration(0)
 	var callers sync.WaitGroup
