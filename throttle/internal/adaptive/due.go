@@ -132,6 +132,7 @@ func (w *window) patient(in time.Duration, since monotime.Time) time.Duration {
 // take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It
 // reports whether the request is a look.
 func (w *window) take(now monotime.Time, claimed int) (look bool) {
+	beside := claimed > 1 && w.reset.late != 0 && w.last.at >= w.reset.late
 	w.last.note(now)
 	if w.refill.shared() {
 		w.refill.stock.take(now, w.limit(), claimed-1)
@@ -143,7 +144,7 @@ func (w *window) take(now monotime.Time, claimed int) (look bool) {
 	if left >= 0 || w.refill.refills {
 		return false
 	}
-	w.looking, w.lookSent = true, now
+	w.looking, w.lookSent, w.besideLook = true, now, beside
 	return true
 }
 

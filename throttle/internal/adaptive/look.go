@@ -28,9 +28,10 @@ type look struct {
 
 	// A look is under way. A Ticket does not say at which window its request looks: every request draws on
 	// every window, so that while one window is looked at, nothing looks at another, until Patience is over.
-	looking bool
-	looked  sequence      // the latest answer to a look: one to a request that went before it says no more of that
-	quick   time.Duration // in which the latest refusal came; zero before the first one
+	looking    bool
+	besideLook bool          // other requests of ours went with it, since the reset: they are of the same window
+	looked     sequence      // the latest answer to a look: one to a request that went before it says no more of that
+	quick      time.Duration // in which the latest refusal came; zero before the first one
 }
 
 // steady reports whether there is nothing to look for.

@@ -28,6 +28,7 @@ type others struct {
 	limitAtStart int           // at began
 	foundAtStart int           // at began, no more was stated to be there
 	usedByUs     int           // tokens of our requests granted since began that are answered
+	rested       time.Duration // since began, while next to nothing was missing, and nothing of ours was under way
 	notSince     int           // so much of outcome.granted was before began, or was refused since; negative if nobody knows
 	perOurToken  float64       // tokens that others use for each of ours
 	measured     bool          // perOurToken is from a whole window
@@ -72,7 +73,7 @@ func (u *others) count(o *outcome, inFlight int, usedUp bool) {
 
 // begin begins to count anew with an outcome, the first one ever or the first of a window.
 func (u *others) begin(o *outcome, inFlight int, first bool) {
-	u.began, u.heard, u.atStart, u.usedByUs, u.limitAtStart = o.sent, o.now, o.found(), 0, o.limit
+	u.began, u.heard, u.atStart, u.usedByUs, u.rested, u.limitAtStart = o.sent, o.now, o.found(), 0, 0, o.limit
 	u.foundAtStart, u.notSince = u.atStart, o.granted-o.n
 	if begun(o.limit, o.limit-u.atStart) {
 		u.atStart = max(u.atStart, o.limit)
@@ -160,11 +161,20 @@ func (u *others) whole(left, inFlight int) float64 {
 	return u.estimate(left, inFlight)
 }
 
+// rest counts the time before an outcome in which next to nothing can have come back, since next to nothing was
+// missing. If a bucket that is full is left alone for seconds, and its tokens are used at once then, they are
+// all that was used.
+func (u *others) rest(o *outcome) {
+	if o.newest && o.heardThen >= u.heard && o.sent > o.heardThen && begun(o.limit, o.limit-o.leastThen) {
+		u.rested += o.sent.Sub(o.heardThen)
+	}
+}
+
 // used is how much was used of a limit since an instant; zero if that is not known.
 type used struct {
-	since monotime.Time
-	ours  int // with what is in flight
-	all   int // but for what has come back meanwhile
+	since monotime.Time // moved on by others.rested
+	ours  int           // with what is in flight
+	all   int           // but for what has come back meanwhile
 }
 
 // used returns how much was used of the limit by an outcome, after which so much of ours is in flight.
@@ -176,7 +186,7 @@ func (u *others) used(o *outcome, inFlight int) used {
 	if !o.refused {
 		ours += o.n
 	}
-	return used{since: u.began, ours: ours, all: u.atStart - o.remaining}
+	return used{since: u.began.Add(u.rested), ours: ours, all: u.atStart - o.remaining}
 }
 
 // part returns which part of what was used until now is ours, if the limit comes back at a rate meanwhile: 1 if

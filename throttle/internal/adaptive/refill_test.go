@@ -357,7 +357,8 @@ func TestRefillBeginsInACrowd(t *testing.T) {
 		{"few tokens say nothing", 20, 19, 17, 0, "", 1, false},
 		{"half is ours", 20, 19, 16, 0, "", 0.5, true},
 		{"2 of 15 are ours", 20, 19, 5, 0, "", 2.0 / 15, true},
-		{"3 came back meanwhile", 20, 19, 5, 3 * s, "", 2.0 / 18, true},
+		{"3 came back meanwhile", 40, 30, 16, 3 * s, "", 2.0 / 18, true},
+		{"of nothing that was missing", 20, 19, 5, 3 * s, "", 2.0 / 15, true},
 		{"what was missing at first was used before", 20, 10, 7, 0, "", 0.5, true},
 		{"nobody knows what was used of it by ours", 20, 19, 5, 0, "tokens", 1, false},
 		{"a limit of few tokens", 3, 2, 0, 0, "", 1, false},
@@ -468,9 +469,34 @@ func TestOthersUsed(t *testing.T) {
 		{"siblings", others{began: start, atStart: 9, usedByUs: 2, siblings: true}, outcome{n: 1, remaining: 3}, used{}},
 		{"served", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start, 7, 6}},
 		{"refused", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3, refused: true}, used{start, 6, 6}},
+		{"rested", others{began: start, rested: time.Second, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start.Add(time.Second), 7, 6}},
 	} {
 		if got := test.u.used(&test.o, 4); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestOthersRest: nothing comes back of a bucket that is full while it is left alone.
+func TestOthersRest(t *testing.T) {
+	const s = time.Second
+	o := outcome{newest: true, limit: 50, leastThen: 49, heardThen: start.Add(s), sent: start.Add(4 * s)}
+	for _, test := range []struct {
+		name   string
+		change func(*outcome)
+		want   time.Duration
+	}{
+		{"full", func(*outcome) {}, 3 * s},
+		{"a tenth is missing", func(o *outcome) { o.leastThen = 45 }, 3 * s},
+		{"more is missing", func(o *outcome) { o.leastThen = 40 }, 0},
+		{"in use", func(o *outcome) { o.sent = o.heardThen }, 0},
+		{"not the newest", func(o *outcome) { o.newest = false }, 0},
+		{"before the window began", func(o *outcome) { o.heardThen = start.Add(-1) }, 0},
+	} {
+		u, got := others{began: start.Add(-s), heard: start}, o
+		test.change(&got)
+		if u.rest(&got); u.rested != test.want {
+			t.Errorf("%s: rested for %v, want %v", test.name, u.rested, test.want)
 		}
 	}
 }

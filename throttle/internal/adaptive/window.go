@@ -59,6 +59,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.contradictions.note(answer)
 	}
 	if !o.unpriced {
+		w.others.rest(&o)
 		if w.countedAt <= w.others.began { // else others counts what was used of two windows
 			o.used = w.others.used(&o, inFlight)
 		}
@@ -101,7 +102,7 @@ func (w *window) hearOf(o *outcome, t *Ticket, st *quota.Statement, answer seque
 	if w.heardAt = o.now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
-	if o.look && !o.vain() && o.whole() {
+	if o.look && !o.vain() && o.whole() && !w.besideLook {
 		w.renew(t.sequence)
 	}
 	o.newest = w.hear(t.sequence, o.remaining, answer, o.now)

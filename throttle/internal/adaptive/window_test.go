@@ -887,3 +887,28 @@ func TestCountBackWasWrong(t *testing.T) {
 		}
 	}
 }
+
+// A look that goes beside what was left, since the reset has come, is of the same window as these: whichever is
+// answered first, nothing is left when they were all served.
+func TestLookBesideWhatWasLeft(t *testing.T) {
+	for _, first := range []int{0, 49} { // which of them is answered first: the look was granted last
+		b := newBucket(t, Config{})
+		b.exchange(says(left(49, 50, time.Second)))
+		b.at(3 * time.Second)
+		tickets := make([]*Ticket, 50)
+		for i := range tickets {
+			tickets[i] = b.send()
+		}
+		if !tickets[49].looks || tickets[48].looks {
+			t.Fatalf("the last one looks: %v; the one before: %v", tickets[49].looks, tickets[48].looks)
+		}
+		b.at(3100 * time.Millisecond)
+		order := append([]*Ticket{tickets[first]}, append(tickets[:first:first], tickets[first+1:]...)...)
+		for i, k := range order {
+			b.done(k, says(left(49-i, 50, 5*time.Second)))
+		}
+		if w := b.window1(); w.remaining != 0 || w.others.perOurToken != 0 {
+			t.Errorf("the one at %d was answered first: %d remain, and others use %v for each of ours, want 0 and 0", first, w.remaining, w.others.perOurToken)
+		}
+	}
+}
