@@ -323,7 +323,7 @@ func (w *waiter) makeRoom(now monotime.Time, d *delay) error {
 	if w.l.MaxQueue <= 0 || w.l.line.direct < w.l.MaxQueue {
 		return nil
 	}
-	if w.beyond = w.l.checkWhenSeen(now); w.beyond {
+	if w.beyond = w.l.putOffCheck(now); w.beyond {
 		return nil
 	}
 	last, aside := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l }), w.l.line.aside.Last()

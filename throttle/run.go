@@ -124,9 +124,9 @@ func (t *scheduler) checkBounds(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// checkWhenSeen reports whether something that requests to l could have may be kept back for others that are
-// not seen yet. Then bounds are looked at again when that is over.
-func (l *Limiter) checkWhenSeen(now monotime.Time) (later bool) {
+// putOffCheck has bounds be looked at later, while something that requests to l could have may be kept back for
+// others that are not seen yet: when that is over. It reports whether it has.
+func (l *Limiter) putOffCheck(now monotime.Time) (done bool) {
 	var in time.Duration
 	for b := l; b != nil; b = b.Parent {
 		in = max(in, b.server.Unseen(now))

@@ -311,7 +311,7 @@ func (w *waiter) missedBound(now monotime.Time, d *delay, ahead int) error {
 		return ErrDeadline
 	case w.Expires != 0 && w.l.clock.Awake(d.At) > w.Expires:
 		return ErrMaxWait
-	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead && !w.l.checkWhenSeen(now): // MaxQueue counts it now
+	case w.beyond && d.At > now && 0 < w.l.MaxQueue && w.l.MaxQueue <= ahead && !w.l.putOffCheck(now): // MaxQueue counts it now
 		return ErrQueueFull
 	case w.asksStore || w.l.Parent == nil && w.l.link == nil && d.At.Sub(now) <= check.Bound(w.l.MaxStandstill):
 		return nil // all that w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more
