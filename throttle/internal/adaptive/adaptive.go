@@ -201,6 +201,15 @@ func costIn(d *limit.Demand, unit string) int {
 	return d.N
 }
 
+// want is how many tokens of a limit a request wants, and who else wants some.
+type want struct {
+	n        int
+	ahead    int  // so many go before
+	reserve  int  // so many are left to others
+	inFlight int  // so many are in flight
+	optimist bool // what only an answer ends counts as nothing, see Server.Due
+}
+
 // limitName is what tells the limits of a server apart. The unit is canonical.
 type limitName struct{ name, counter, unit string }
 

@@ -8,82 +8,85 @@ import (
 
 // This file says when a request may go that draws on a limit, and counts that it goes.
 
-// due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
-// others, and so many are in flight. Open says that what remains suffices for all of these.
-func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
-	if n == 1 && w.refill.shared() { // the pace is that of single tokens
-		at = w.refill.stock.due(t, ahead, n, w.limit(), inFlight, reserve, w.refill.maxHold, optimist)
+// due returns when what is wanted may go, not before t. Open says that what remains suffices for all of it.
+func (w *window) due(t monotime.Time, q want) (at monotime.Time, open bool) {
+	if q.n == 1 && w.refill.shared() { // the pace is that of single tokens
+		at = w.refill.stock.due(t, w.limit(), w.refill.maxHold, &q)
 		return at, at <= t
 	}
-	left := w.remaining - inFlight - reserve
-	if left-ahead-n < w.refill.crowd.leave(w.limit(), inFlight+ahead) {
-		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
+	left := w.left(&q)
+	if left-q.ahead-q.n < w.refill.crowd.leave(w.limit(), q.inFlight+q.ahead) {
+		return w.dueLater(t, &q, false), false
 	}
 	// Others use perOurToken for each token of ours, have as much in flight, and may send
 	// more. A request of ours that goes alone is never kept back for that.
-	crowded := inFlight+ahead > 0 && w.others.room(t, inFlight+ahead+n) > w.remaining-reserve
+	crowded := q.inFlight+q.ahead > 0 && w.others.room(t, q.inFlight+q.ahead+q.n) > w.remaining-q.reserve
 	switch {
 	case crowded:
-		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
+		return w.dueLater(t, &q, true), false
 	case int64(left) < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
 		gap := min(max(w.reset.early.Sub(w.last.at), 0)/time.Duration(left+1), w.spread.Gap)
-		return max(t, w.last.at.Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true
+		return max(t, w.last.at.Add(gap*time.Duration(q.ahead)+min(gap*time.Duration(q.n), w.spread.Gap))), true
 	}
 	return t, true
 }
 
-// keeps reports whether n must wait at t, with nobody ahead, be it for an answer alone. If what remains does
-// not suffice and the reset has come, the next request looks.
-func (w *window) keeps(t monotime.Time, n, reserve, inFlight int) bool {
-	at, _ := w.due(t, 0, n, reserve, inFlight, false)
+// left returns what remains, but for what is in flight and for what is left to others.
+func (w *window) left(q *want) int { return w.remaining - q.inFlight - q.reserve }
+
+// keeps reports whether what is wanted must wait at t, with nobody ahead, be it for an answer alone. If what
+// remains does not suffice and the reset has come, the next request looks.
+func (w *window) keeps(t monotime.Time, q want) bool {
+	q.ahead, q.optimist = 0, false
+	at, _ := w.due(t, q)
 	return at > t
 }
 
 // dueLater is due if what remains does not suffice, or might not because of others
 // (crowded).
-func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, optimist, crowded bool) monotime.Time {
-	left := w.remaining - inFlight - reserve
+func (w *window) dueLater(t monotime.Time, q *want, crowded bool) monotime.Time {
+	left := w.left(q)
 	switch {
 	case w.refill.refills:
-		at := w.dueAtRate(ahead, n, left, reserve, optimist, crowded)
-		if optimist && !w.refill.crowd.on() {
-			at = min(at, w.backAt(t, ahead+n, left))
+		at := w.dueAtRate(q, crowded)
+		if q.optimist && !w.refill.crowd.on() {
+			at = min(at, w.backAt(t, q.ahead+q.n, left))
 		}
 		return w.others.unseen(t, max(t, at), crowded)
-	case crowded && optimist:
+	case crowded && q.optimist:
 		return t
-	case w.looking && t >= w.nextLook && !optimist:
-		return max(t, w.unanswered(inFlight+ahead+n))
-	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
+	case w.looking && t >= w.nextLook && !q.optimist:
+		return max(t, w.unanswered(q.inFlight+q.ahead+q.n))
+	case q.optimist && w.remaining > 0 && q.ahead+q.n-left <= q.inFlight:
 		return t // the answers to what is in flight may leave something over
 	}
 	at := w.nextLook
-	if optimist && w.usedUpSince == 0 {
+	if q.optimist && w.usedUpSince == 0 {
 		at = min(at, earliestLook(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps, w.sooner()))
 	}
 	at = w.others.unseen(t, max(t, w.oneFirst(at, crowded)), crowded)
-	perWindow := max(w.stated-reserve, n, 1)
-	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
+	perWindow := max(w.stated-q.reserve, q.n, 1)
+	if more := q.ahead + q.n - max(left, 0) - perWindow; more > 0 && w.stated > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
 		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
 	}
 	return at
 }
 
-// dueAtRate is dueLater where the limit comes back token by token, and so much is left.
-func (w *window) dueAtRate(ahead, n, left, reserve int, optimist, crowded bool) monotime.Time {
-	since := w.refill.pacedFrom
-	if left+reserve > 0 && !w.refill.crowd.on() {
+// dueAtRate is dueLater where the limit comes back token by token.
+func (w *window) dueAtRate(q *want, crowded bool) monotime.Time {
+	since, left := w.refill.pacedFrom, w.left(q)
+	if left+q.reserve > 0 && !w.refill.crowd.on() {
 		since = w.heardAt // something is left, but not enough
 	}
 	// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are not waited for
 	// again.
-	in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
+	in := w.refill.timeFor(max(q.ahead+q.n-max(left, -q.reserve), 1), q.optimist)
 	if crowded && w.limit() >= leastUnseen && w.refill.span >= surelySteps*w.reset.resolution { // else all that wait would go at once
 		since = max(since, w.last.at)
 	}
-	if ahead == 0 {
+	if q.ahead == 0 {
 		in = w.patient(in, since)
 	}
 	return since.Add(in)

@@ -172,7 +172,7 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 	}
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
-		if at, _ := w.due(now, 0, n, reserved(w.stated, n, share), s.inFlightOn(w), false); at > now {
+		if at, _ := w.due(now, want{n: n, reserve: reserved(w.stated, n, share), inFlight: s.inFlightOn(w)}); at > now {
 			return false
 		}
 	}
@@ -247,9 +247,9 @@ func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 			from = due.At
 		}
 		n := s.need(w, d, kind)
-		before, reserve, inFlight := w.costOf(ahead, nil), reserved(w.stated, n, share), s.inFlightOn(w)
-		at, open := w.due(from, before, n, reserve, inFlight, optimist)
-		if at > due.At || !open && due.Cause == "" && (before > 0 || w.keeps(due.At, n, reserve, inFlight)) {
+		q := want{n, w.costOf(ahead, nil), reserved(w.stated, n, share), s.inFlightOn(w), optimist}
+		at, open := w.due(from, q)
+		if at > due.At || !open && due.Cause == "" && (q.ahead > 0 || w.keeps(due.At, q)) {
 			said, cause := at, limit.Window
 			switch {
 			case open: // something remains, and is spread

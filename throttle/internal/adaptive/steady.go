@@ -88,7 +88,7 @@ func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 		if w.unit != "" {
 			need = s.needIn(w, &limit.Demand{Claims: 1, N: n}, kind)
 		}
-		if at, open := w.due(now, 0, need, 0, s.inFlightIn(w), false); !open || at > now {
+		if at, open := w.due(now, want{n: need, inFlight: s.inFlightIn(w)}); !open || at > now {
 			return false // or it would be a look
 		}
 	}

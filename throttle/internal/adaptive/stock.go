@@ -233,28 +233,27 @@ func (s *stock) take(t monotime.Time, limit, inFlight int) {
 	s.credit--
 }
 
-// due returns when n may go, not before t, if ahead tokens go before, and of the limit some are in flight, and
-// some reserved for others of ours. Where answers have to come first, it is when a token is back, to look
-// again; an optimist does not wait for these. Whatever is known, and whether answers come or not, our part is
-// crowdLeast of the rate at least, and MaxHold is not exceeded.
-func (s *stock) due(t monotime.Time, ahead, n, limit, inFlight, reserve int, maxHold time.Duration, optimist bool) monotime.Time {
-	rate, taken := s.rate(), inFlight+reserve
+// due returns when what is wanted may go, not before t. Where answers have to come first, it is when a token is
+// back, to look again; an optimist does not wait for these. Whatever is known, and whether answers come or not,
+// our part is crowdLeast of the rate at least, and MaxHold is not exceeded.
+func (s *stock) due(t monotime.Time, limit int, maxHold time.Duration, q *want) monotime.Time {
+	rate, taken := s.rate(), q.inFlight+q.reserve
 	there := s.there(t, limit, taken)
 	at := t
-	if inFlight > 0 && !optimist && float64(inFlight+ahead+n) > s.flight(there) {
+	if q.inFlight > 0 && !q.optimist && float64(q.inFlight+q.ahead+q.n) > s.flight(there) {
 		at = t.Add(max(min(monotime.Seconds(1/rate), maxHold), time.Millisecond))
 	}
-	if missing := float64(min(n, limit-reserve)) - there; missing > 1e-6 {
+	if missing := float64(min(q.n, limit-q.reserve)) - there; missing > 1e-6 {
 		in := monotime.Seconds(missing / (rate * s.part))
-		if inFlight > 0 {
+		if q.inFlight > 0 {
 			in = min(in, monotime.Seconds(1/rate))
 		}
 		at = max(at, t.Add(max(in, 1)))
 	}
-	if short := float64(ahead+n) - s.earned(t, limit, taken); short > 1e-9 {
+	if short := float64(q.ahead+q.n) - s.earned(t, limit, taken); short > 1e-9 {
 		perSecond, grows := s.pace(there, limit)
 		at = max(at, t.Add(max(monotime.Seconds(math.Log1p(short*grows/perSecond)/grows), 1)))
 	}
-	longest := s.credited.Add(min(monotime.Seconds(float64(ahead+n)/(crowdLeast*rate)), maxHold))
+	longest := s.credited.Add(min(monotime.Seconds(float64(q.ahead+q.n)/(crowdLeast*rate)), maxHold))
 	return min(at, max(longest, t))
 }

@@ -72,13 +72,13 @@ func checkStock(t *testing.T, seed uint64, k *stock, now monotime.Time, limit, i
 	if !(k.part >= crowdLeast && k.part <= 1) || !(k.level >= 0 && k.level <= 2*maxTokens) || !(k.credit <= 1) || math.IsInf(k.credit, 0) {
 		t.Fatalf("seed %d: %+v", seed, *k)
 	}
-	at := k.due(now, ahead, 1, limit, inFlight, reserve, maxHold, false)
-	hopes := k.due(now, ahead, 1, limit, inFlight, reserve, maxHold, true)
+	at := k.due(now, limit, maxHold, &want{1, ahead, reserve, inFlight, false})
+	hopes := k.due(now, limit, maxHold, &want{1, ahead, reserve, inFlight, true})
 	longest := max(now, k.credited.Add(min(monotime.Seconds(float64(ahead+1)/(crowdLeast*k.rate())), maxHold)))
 	if at < now || at > longest || hopes > at {
 		t.Fatalf("seed %d: due in %v, an optimist in %v, in %v at the latest; %d in flight, %+v", seed, at.Sub(now), hopes.Sub(now), longest.Sub(now), inFlight, *k)
 	}
-	if last := k.due(longest, ahead, 1, limit, inFlight, reserve, maxHold, false); last != longest {
+	if last := k.due(longest, limit, maxHold, &want{1, ahead, reserve, inFlight, false}); last != longest {
 		t.Fatalf("seed %d: when our least part says, due in %v; %d in flight, %+v", seed, last.Sub(longest), inFlight, *k)
 	}
 }

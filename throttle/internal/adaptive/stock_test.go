@@ -310,7 +310,7 @@ func TestStockDue(t *testing.T) {
 	} {
 		due := func(after time.Duration) time.Duration {
 			t := start.Add(after)
-			return test.k.due(t, test.ahead, test.n, 20, test.inFlight, test.others, test.maxHold, test.optimist).Sub(start)
+			return test.k.due(t, 20, test.maxHold, &want{test.n, test.ahead, test.others, test.inFlight, test.optimist}).Sub(start)
 		}
 		at := due(0)
 		if at < test.least || at > test.most {
