@@ -2,7 +2,6 @@ package adaptive
 
 import (
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -53,50 +52,6 @@ func TestBehindIsTriedAgain(t *testing.T) {
 	}
 	if want := []int{0, 1, 3, 7, 15}; len(refused) != len(want) || refused[4] != want[4] {
 		t.Errorf("refused in windows %v, want %v", refused, want)
-	}
-}
-
-// A look that finds all of a limit of four but its own request (3) is of a server that counts it, or others
-// came first. So after as many of these in a row as there were refusals, eight at most, what the server says
-// counts again.
-func TestBehindOthersHaveGone(t *testing.T) {
-	for _, test := range []struct {
-		refusals int
-		looks    string // what is said; a letter (a is 0) to a request that is no look; R refuses one that remained
-		want     string // what each of these stands for
-	}{
-		{1, "333", "333"}, // not believed
-		{2, "333", "233"},
-		{3, "33333", "22333"},
-		{20, "3333333333", "2222222333"},
-		{2, "32323", "21212"}, // others came first
-		{2, "3433", "2323"},   // it is one behind
-		{2, "3ddd3", "22223"}, // other requests say nothing of that
-		{2, "30333", "20333"}, // none remains, it says: so it counts the request
-		{2, "3R333", "2R223"}, // a refusal ends the row
-	} {
-		w := window{stated: 4}
-		for range test.refusals {
-			w.remaining = 1
-			w.stands(0, 1, true, false)
-		}
-		got := ""
-		for _, c := range test.looks {
-			if c == 'R' {
-				w.remaining = 1
-				w.stands(0, 1, true, false)
-				got += "R"
-				continue
-			}
-			remaining, look := int(c-'0'), true
-			if c >= 'a' {
-				remaining, look = int(c-'a'), false
-			}
-			got += strconv.Itoa(w.stands(remaining, 1, false, look))
-		}
-		if got != test.want {
-			t.Errorf("%d refused, then %s: stand for %s, want %s", test.refusals, test.looks, got, test.want)
-		}
 	}
 }
 

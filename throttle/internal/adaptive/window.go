@@ -172,11 +172,10 @@ func (w *window) before(o *outcome, t *Ticket) {
 // where others are likely to have taken the last one.
 func (w *window) stands(remaining, n int, refused, look bool) int {
 	if !refused {
-		return w.behind.serve(remaining, w.stated-n, look)
+		return w.behind.serve(remaining)
 	}
 	if w.remaining == 1 && n == 1 && !look && w.others.perOurToken <= othersSeen {
 		w.behind.fail(1)
-		w.behind.first = 0
 	}
 	return remaining
 }
