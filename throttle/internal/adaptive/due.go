@@ -63,7 +63,8 @@ func (w *window) dueLater(t monotime.Time, q *want, crowded bool) monotime.Time 
 	}
 	at := w.nextLook
 	if q.optimist && w.usedUpSince == 0 {
-		at = min(at, earliestLook(t, w.limitInRequests(), &w.reset, w.refill.signs(), w.wholeSteps, w.sooner()))
+		signs := w.signs()
+		at = min(at, signs.earliest(t))
 	}
 	at = w.others.unseen(t, max(t, w.oneFirst(at, crowded)), crowded)
 	perWindow := max(w.stated-q.reserve, q.n, 1)

@@ -39,6 +39,17 @@ const (
 	wrong
 )
 
+// signs are what speaks for a look before the reset at a limit of so many requests.
+type signs struct {
+	limit int
+	reset *reset
+
+	tried  proof         // what became of guessWholeSteps before
+	sooner time.Duration // a look goes on it by so much sooner, see reset.sooner
+
+	refillSigns
+}
+
 // refillSigns are what speaks for guessRefill.
 type refillSigns struct {
 	open       bool          // it is not known that the limit refills, nor were looks in vain lately
@@ -48,36 +59,36 @@ type refillSigns struct {
 	spacing    time.Duration // how far apart tokens come, as the user says; zero if the user does not say it
 }
 
-// earlyLook returns when a look may go, and on which guess, if nothing remains since an instant.
-// Tried is what became of guessWholeSteps before, and by so much sooner a look goes on it.
-func earlyLook(limit int, usedUpSince monotime.Time, r *reset, f refillSigns, tried proof, sooner time.Duration) (at monotime.Time, basis guess) {
+// look returns when a look may go, and on which guess, if nothing remains since an instant.
+func (f *signs) look(usedUpSince monotime.Time) (at monotime.Time, basis guess) {
+	r := f.reset
 	wait := r.late.Sub(usedUpSince)
 	uncertain := r.late.Sub(max(r.early, usedUpSince)) // the part of the wait in which the reset may be
-	if f.open && limit >= 1 && (f.emptyReset || !f.uneven && 2*uncertain > wait) {
-		after := (wait + r.resolution) / time.Duration(limit)
-		if limit < fewTokens {
+	if f.open && f.limit >= 1 && (f.emptyReset || !f.uneven && 2*uncertain > wait) {
+		after := (wait + r.resolution) / time.Duration(f.limit)
+		if f.limit < fewTokens {
 			after = max(wait, r.resolution) / 2 // half a step at least: what is rounded to one may be any part of it
 		}
 		after >>= min(f.foundAll, mostHalved)
-		if limit == 1 && f.spacing > 0 {
+		if f.limit == 1 && f.spacing > 0 {
 			after = min(after, f.spacing) // the user says so
 		}
 		if after < wait {
 			return usedUpSince.Add(after), guessRefill
 		}
 	}
-	if at := r.ends(); tried != wrong && at > max(r.least(), usedUpSince) {
-		at = at.Add(r.halfRoundTrip - sooner)
+	if at := r.ends(); f.tried != wrong && at > max(r.least(), usedUpSince) {
+		at = at.Add(r.halfRoundTrip - f.sooner)
 		return min(max(at, r.least()), r.late), guessWholeSteps
 	}
 	return r.late, noGuess
 }
 
-// earliestLook returns an instant before which no look will go, on whatever guess, if something remains yet at
-// the instant t. It is for projections.
-func earliestLook(t monotime.Time, limit int, r *reset, f refillSigns, tried proof, sooner time.Duration) monotime.Time {
-	at, _ := earlyLook(limit, t, r, f, tried, sooner)
-	if f.open && limit >= 1 {
+// earliest returns an instant before which no look will go, on whatever guess, if something remains yet at the
+// instant t. It is for projections.
+func (f *signs) earliest(t monotime.Time) monotime.Time {
+	at, _ := f.look(t)
+	if r := f.reset; f.open && f.limit >= 1 {
 		// From here on more than half of the wait is uncertain.
 		from := max(t, r.early.Add(r.early.Sub(r.late)))
 		at = min(at, from)

@@ -231,7 +231,8 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	case missed > 0:
 		until = max(until, now.Add(beyond(missed)))
 	case w.usedUpSince != 0 && !w.instances:
-		until, w.guess = earlyLook(w.limitInRequests(), w.usedUpSince, &w.reset, w.refill.signs(), w.wholeSteps, w.sooner())
+		signs := w.signs()
+		until, w.guess = signs.look(w.usedUpSince)
 	}
 	until = max(until, w.soonestLook())
 	hold := max(until.Sub(now), 0)
@@ -246,6 +247,11 @@ func (w *window) scheduleLook(now, said monotime.Time, c *Config) {
 	cut := c.within(hold, jitter)
 	w.cutBy = max(hold-cut, 0)
 	w.nextLook = now.Add(cut)
+}
+
+// signs returns what speaks for a look before the reset.
+func (w *window) signs() signs {
+	return signs{w.limitInRequests(), &w.reset, w.wholeSteps, w.sooner(), w.refill.signs()}
 }
 
 // sooner returns by how much a look goes sooner than when the window is over for sure. It does so where it was

@@ -816,7 +816,8 @@ func TestEarlyLook(t *testing.T) {
 		if test.whole == right {
 			sooner = test.reset.sooner()
 		}
-		if got, guess := earlyLook(test.limit, start, &test.reset, test.f.signs(), test.whole, sooner); got != at(test.want) || guess != test.guess {
+		signs := signs{test.limit, &test.reset, test.whole, sooner, test.f.signs()}
+		if got, guess := signs.look(start); got != at(test.want) || guess != test.guess {
 			t.Errorf("%s: look in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
 		}
 	}
