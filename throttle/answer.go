@@ -225,7 +225,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone time.Duration, rest
 	l := g.l
 	now := l.lock()
 	defer l.unlock()
-	if a.usedUp(g) {
+	if a.explained(g) {
 		return 0, nil, false
 	}
 	l.luck = luck
@@ -422,17 +422,17 @@ func (l *Limiter) quietAbove() bool {
 }
 
 // tooLittle reports whether the server says that nothing remains of a limit, or refuses a request that has
-// claimed more than what remains.
+// claimed more than what remains. It does not need mu.
 func (a *Answer) tooLittle(g *right) bool {
 	claimed := g.extra.Of(g.ticket.N).Demand
 	return adaptive.UsedUp(a.Statements) || a.Refused && adaptive.TooLittle(a.Statements, &claimed)
 }
 
-// usedUp reports whether the server says that nothing remains of a limit, over time or of requests at the same
-// time, or less than what the grant has claimed.
-func (a *Answer) usedUp(g *right) bool {
+// explained reports whether what the server states explains that it refused the request: too little remains of
+// a limit, over time or of requests at the same time. It requires that mu is held.
+func (a *Answer) explained(g *right) bool {
 	claimed := g.extra.Of(g.ticket.N).Demand
-	return adaptive.UsedUp(a.Statements) || g.l.server.Short(a.Statements, &claimed) || concurrency.UsedUp(&a.Concurrency)
+	return g.l.server.Explain(a.Statements, &claimed) || concurrency.UsedUp(&a.Concurrency)
 }
 
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that
@@ -440,7 +440,7 @@ func (a *Answer) usedUp(g *right) bool {
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {
-	case h == nil || a.Refused && a.usedUp(g):
+	case h == nil || a.Refused && a.explained(g):
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))

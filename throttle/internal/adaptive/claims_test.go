@@ -14,9 +14,9 @@ import (
 // served.
 func TestDearRequestsKeepTheirPlace(t *testing.T) {
 	for _, test := range []struct {
-		unit                 string
-		cost, left, limit    int
-		usedUp, again, paced bool
+		unit                    string
+		cost, left, limit       int
+		explained, again, paced bool
 	}{
 		{"", 1, 0, 1000, true, true, false},
 		{"", 400, 399, 1000, true, false, false},
@@ -42,8 +42,8 @@ func TestDearRequestsKeepTheirPlace(t *testing.T) {
 			s.Learn(now, &tk, Kind{}, &Answer{Refused: true, Statements: said, Cost: &claim})
 			again = s.RefusedAgain(&tk)
 		}
-		if usedUp, paced := UsedUp(said) || s.Short(said, &claim), !s.pace.Fresh(); usedUp != test.usedUp || again != test.again || paced != test.paced {
-			t.Errorf("%+v: used up %v, refused again %v, counted for a pace %v", test, usedUp, again, paced)
+		if explained, paced := s.Explain(said, &claim), !s.pace.Fresh(); explained != test.explained || again != test.again || paced != test.paced {
+			t.Errorf("%+v: explained %v, refused again %v, counted for a pace %v", test, explained, again, paced)
 		}
 	}
 }

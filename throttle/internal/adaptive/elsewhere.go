@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -12,6 +13,22 @@ import (
 // which less remains than it costs. Of the others, such a refusal says nothing: a look whether they are
 // restored has not failed. Else a limit of one a second is taken for one of ten minutes, once a limit of ten
 // minutes is used up.
+
+// TooLittle reports whether one of the statements says that less remains of a limit than was claimed.
+func TooLittle(statements []quota.Statement, claimed *limit.Demand) bool {
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
+		return bounded(st.Remaining) < costIn(claimed, canonical(st.Unit))
+	})
+}
+
+// Explain reports whether the statements explain a refusal of what was claimed: nothing remains of a limit, or
+// less than was claimed, and as much may remain later, see dearth.
+func (s *Server) Explain(statements []quota.Statement, claimed *limit.Demand) bool {
+	return UsedUp(statements) || slices.ContainsFunc(statements, func(st quota.Statement) bool {
+		n, w := costIn(claimed, canonical(st.Unit)), s.find(nameOf(&st))
+		return bounded(st.Remaining) < n && (st.Limit <= 0 || n <= bounded(st.Limit)) && (w == nil || !w.dearth.over)
+	})
+}
 
 // short looks for limits of which less remains than a refused request of a kind costs: as its answer states, or
 // of a limit of which that does not speak, by our own count. Sure says that one of them was not whole before

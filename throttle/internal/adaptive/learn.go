@@ -6,7 +6,6 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/concurrency"
-	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/overload"
 	"github.com/gopacer/pacer/throttle/internal/pace"
@@ -152,22 +151,6 @@ func (s *Server) hearConcurrency(now monotime.Time, t *Ticket, a *Answer) (expla
 // UsedUp reports whether one of the statements says that nothing remains of a limit.
 func UsedUp(statements []quota.Statement) bool {
 	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
-}
-
-// TooLittle reports whether one of the statements says that less remains of a limit than was claimed.
-func TooLittle(statements []quota.Statement, claimed *limit.Demand) bool {
-	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
-		return bounded(st.Remaining) < costIn(claimed, canonical(st.Unit))
-	})
-}
-
-// Short reports whether one of the statements says that less remains of a limit than was claimed, and as much
-// may remain later: see dearth.
-func (s *Server) Short(statements []quota.Statement, claimed *limit.Demand) bool {
-	return slices.ContainsFunc(statements, func(st quota.Statement) bool {
-		n, w := costIn(claimed, canonical(st.Unit)), s.find(nameOf(&st))
-		return bounded(st.Remaining) < n && (st.Limit <= 0 || n <= bounded(st.Limit)) && (w == nil || !w.dearth.over)
-	})
 }
 
 // grantsNone reports whether a statement is about a unit of which the server grants nothing at all, although it
