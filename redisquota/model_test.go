@@ -341,7 +341,7 @@ func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
 	for _, text := range kinds {
-		for seed := range seeds(*histories, 9, 169) { // two that showed something
+		for seed := range seeds(*histories, 9, 15, 72, 169) { // each showed something
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				flushAll(t, c)
 				r := rand.New(rand.NewPCG(seed, 1))

@@ -97,22 +97,26 @@ local function granted()
   return table.concat(all, ' ')
 end
 
--- usable returns those of the slots that the request got when it came first which may still be used. Some may have begun. What
--- somebody else wrote is left out, unless it could be a slot of the request.
+-- usable returns those of the slots that the request got when it came first which may still be used, for each ask no more than it asks for: none once its
+-- member is not active any more. Some may have begun. What somebody else wrote is left out, unless it could be a slot of the request.
 local function usable()
-  local all = {}
+  local all, rest = {}, {}
+  if member.stored < now then
+    return all
+  end
   for text in string.gmatch(member.slots, '%S+') do
     local first, sign, bound, run = string.match(text, '^(%d+:%d+:%d+):(%-?)(%d+):?(%d*:?%d*)$')
     local slot, ask, count = unpack(numbers(first or ''))
-    if ask and ask < request.asks then
-      local asked = ask_of(ask + 1)
+    if ask and ask < request.asks and count > 0 then
+      rest[ask] = rest[ask] or ask_of(ask + 1).count
       local step, n = unpack(numbers(run))
       bound = sign == '' and numbers(bound)[1] or -1
       bound = bound < #places and bound or -1 -- else it is of other quotas, as no Limiter sends it
-      for i = 0, math.min(n or 1, asked.count) - 1 do
+      for i = 0, math.min(n or 1, most_slots) - 1 do
         local at = slot + i * (step or 0)
-        if at + slot_life >= now and at <= now + ages and #all < most_slots then
-          all[#all + 1] = { slot = at, ask = ask, count = math.min(count, asked.count), bound = bound }
+        if at + slot_life >= now and at <= now + ages and #all < most_slots and rest[ask] > 0 then
+          all[#all + 1] = { slot = at, ask = ask, count = math.min(count, rest[ask]), bound = bound }
+          rest[ask] = rest[ask] - all[#all].count
         end
       end
     end

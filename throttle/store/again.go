@@ -65,9 +65,13 @@ func (o *run) add(s Slot) bool {
 	return true
 }
 
-// usable returns those of the slots that a request got which may still be used, when it comes again. Some may
-// have begun.
+// usable returns those of the slots that a request got which may still be used, when it comes again, for each
+// ask no more than it asks for. Some may have begun.
 func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
+	rest := make([]int, len(r.Asks))
+	for i := range r.Asks {
+		rest[i] = r.Asks[i].Count
+	}
 	for _, o := range got {
 		if o.Ask >= len(r.Asks) {
 			continue
@@ -76,34 +80,39 @@ func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
 		if s.Bound >= len(r.Quotas) { // it is of other quotas, as no Limiter sends it
 			s.Bound = -1
 		}
-		s.Count = min(s.Count, r.Asks[o.Ask].Count) // more is of other asks, or of a state that somebody has changed
-		for range min(o.n, r.Asks[o.Ask].Count) {
-			if at := monotime.Time(s.ID); l.isUsable(at, now) {
-				s.In = at.Sub(now)
-				all = append(all, s)
-			}
-			s.ID += int64(o.step)
+		for k := l.expired(&o, now); k < o.n && rest[o.Ask] > 0; k++ {
+			at := monotime.Time(o.ID).Add(time.Duration(k) * o.step)
+			s.ID, s.In, s.Count = int64(at), at.Sub(now), min(o.Count, rest[o.Ask])
+			rest[o.Ask] -= s.Count // there is less than it got if it is of other asks, or of a state that somebody has changed
+			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// isUsable reports whether a slot which a request got may be used when the request comes again, whatever has
-// changed since: it is charged, and nobody else has it. If its member did not hear of it, it would neither be
-// used nor come back.
-func (l *Ledger) isUsable(at, now monotime.Time) bool { return at.Add(l.slotLife) >= now }
-
-// appendRuns appends those of the runs of which something may still be used.
-func (l *Ledger) appendRuns(b []byte, got []run) []byte {
-	var of []run
-	for _, o := range got {
-		if l.isUsable(o.last(), l.lastUsed) {
-			of = append(of, o)
-		}
+// expired is how many slots of a run may not be used any more, when the request that got them comes again. The
+// others may, whatever has changed since: they are charged, and nobody else has them. If their member did not
+// hear of them, they would neither be used nor come back.
+func (l *Ledger) expired(o *run, now monotime.Time) int {
+	switch late := now.Sub(monotime.Time(o.ID).Add(l.slotLife)); {
+	case late <= 0:
+		return 0
+	case late > time.Duration(o.n-1)*o.step:
+		return o.n
+	default:
+		return int((late-1)/o.step) + 1
 	}
-	b = varint.Append(b, len(of))
+}
+
+// mayRepeat reports whether a member may still get slots that its latest request got. While it is active a slot
+// that is not usable may become so: when SlotLife becomes longer.
+func (m *member) mayRepeat(now monotime.Time) bool { return m.activeTill >= now }
+
+// appendRuns appends runs of slots, of which as many may be read again.
+func appendRuns(b []byte, got []run) []byte {
+	b = varint.Append(b, len(got))
 	before := int64(0)
-	for _, o := range of {
+	for _, o := range got {
 		b = varint.Append(b, o.ID-before, int64(o.Ask), int64(o.Count), int64(o.Bound))
 		if b = varint.Append(b, o.n); o.n > 1 {
 			b = varint.Append(b, o.step)
@@ -117,7 +126,7 @@ func readRuns(r *varint.Reader) (all []run) {
 	const latest = 3 * int64(monotime.Longest)
 	before := int64(0)
 	for range r.Len() {
-		o := run{Slot: Slot{ID: before + r.Int(-latest, latest), Ask: readCount(r), Count: readCount(r), Bound: int(r.Int(-1, math.MaxInt))}, n: int(r.Int(1, math.MaxInt))}
+		o := run{Slot: Slot{ID: before + r.Int(-latest, latest), Ask: readCount(r), Count: int(r.Int(1, math.MaxInt)), Bound: int(r.Int(-1, math.MaxInt))}, n: int(r.Int(1, math.MaxInt))}
 		if o.n > 1 {
 			o.step = time.Duration(r.Int(0, latest/int64(o.n)))
 		}

@@ -54,19 +54,56 @@ func TestRuns(t *testing.T) {
 // TestAgainOfSmallerAsks: a request that comes again gets no more for an ask than it asks for then. Slots at
 // the same instant are one.
 func TestAgainOfSmallerAsks(t *testing.T) {
-	var l Ledger
-	r := &Request{
-		Version: Version, Bucket: "api", Quotas: quota.MustParse("20/s log").Explicit(), SlotLife: time.Second, Horizon: time.Second,
-		Member: "m", Serial: 1, Asks: []Ask{{Cost: []int64{1}, Count: 5, Within: -1}},
-	}
-	for _, count := range []int64{5, 2, 0} {
-		r.Asks[0].Count = int(count)
-		reply, _, err := l.Exchange(0, r)
-		if err != nil {
-			t.Fatal(err)
+	for _, text := range []string{"20/s log", "20/s burst 3"} { // all at one instant, or three, and then one after the other
+		var l Ledger
+		r := &Request{
+			Version: Version, Bucket: "api", Quotas: quota.MustParse(text).Explicit(), SlotLife: time.Second, Horizon: time.Second,
+			Member: "m", Serial: 1, Asks: []Ask{{Cost: []int64{1}, Count: 5, Within: -1}},
 		}
-		if got := had(reply.Slots, 0); int64(got) != count {
-			t.Errorf("%d slots for an ask for %d", got, count)
+		for _, count := range []int64{5, 4, 2, 0} {
+			r.Asks[0].Count = int(count)
+			reply, _, err := l.Exchange(0, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := had(reply.Slots, 0); int64(got) != count {
+				t.Errorf("%s: %d slots for an ask for %d", text, got, count)
+			}
+		}
+	}
+}
+
+// TestAgainWithLongerSlotLife: slots that have expired are of use again if SlotLife becomes longer, as long as
+// their member is active; also of a Ledger that was written meanwhile.
+func TestAgainWithLongerSlotLife(t *testing.T) {
+	for _, c := range []struct {
+		late     time.Duration // after the slot
+		slotLife time.Duration
+		want     int
+	}{
+		{10 * time.Millisecond, 10 * time.Millisecond, 1},
+		{10*time.Millisecond + 1, 10 * time.Millisecond, 0},
+		{30 * time.Millisecond, 30 * time.Millisecond, 1},
+		{30 * time.Millisecond, 30*time.Millisecond - 1, 0},
+		{activeFor, time.Minute, 1},
+		{activeFor + 1, time.Minute, 0},
+	} {
+		l, qs := new(Ledger), quota.MustParse("10/s even").Explicit()
+		r := request(qs, 1)
+		r.Asks, r.Horizon = []Ask{{Cost: []int64{1}, Count: 1, Within: -1}}, time.Second
+		exchange(t, l, time.Second, r)
+		now := time.Second + c.late
+		other := request(qs, 1)
+		other.Member, other.Horizon = "other", r.Horizon
+		exchange(t, l, now, other)
+		read := again(t, l)
+		r.SlotLife = c.slotLife
+		look := *r
+		look.Look = true
+		for name, got := range map[string]*Reply{"look": exchange(t, l, now, &look), "read": exchange(t, read, now, r), "itself": exchange(t, l, now, r)} {
+			if len(got.Slots) != c.want {
+				t.Errorf("%v late, SlotLife %v: %s: got %+v, want %d", c.late, c.slotLife, name, got.Slots, c.want)
+			}
 		}
 	}
 }

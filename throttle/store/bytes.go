@@ -55,7 +55,11 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 		b = varint.AppendString(b, name)
 		b = varint.Append(b, m.serial, m.lost, int64(m.at), int64(m.slotLife), int64(m.activeTill), int64(m.knownTill))
 		b = varint.AppendBool(b, m.goesOn, m.had)
-		b = l.appendRuns(b, m.got)
+		if m.mayRepeat(l.lastUsed) {
+			b = appendRuns(b, m.got)
+		} else {
+			b = appendRuns(b, nil)
+		}
 	}
 	b = varint.Append(b, len(l.statements))
 	for i := range l.statements {

@@ -295,6 +295,7 @@ type visit struct {
 	by    *member // who makes the request; a new one if it was not known
 	known bool    // the member was known before
 	again bool    // the latest request of the member has come again
+	got   []run   // what that request got, as far as it may get it again
 	reply *Reply
 }
 
@@ -303,7 +304,9 @@ func (l *Ledger) visit(r *Request, now monotime.Time) *visit {
 	if v.known = v.by != nil; !v.known {
 		v.by = &member{}
 	}
-	v.again = v.known && r.Serial == v.by.serial
+	if v.again = v.known && r.Serial == v.by.serial; v.again && v.by.mayRepeat(now) {
+		v.got = v.by.got
+	}
 	v.reply.Lost = v.unaware() || l.otherLife(r)
 	return v
 }
@@ -400,7 +403,7 @@ func (l *Ledger) count(v *visit) {
 func (l *Ledger) handOut(v *visit) {
 	m := v.by
 	if v.again {
-		v.reply.Slots = l.usable(m.got, v.Request, v.now)
+		v.reply.Slots = l.usable(v.got, v.Request, v.now)
 	} else if len(v.Asks) > 0 {
 		l.served = max(l.served, v.now)
 	}

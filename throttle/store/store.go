@@ -117,11 +117,12 @@ type Request struct {
 	// and Asks, or only Asks and there has come something for Own since, the next request has a later Serial.
 	//
 	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing new: the
-	// reply has the slots that the request got before, unless their SlotLife has passed. It has them also if
-	// SlotLife or a quota has changed since, as they are charged. So a request costs no more than what it got
-	// once, however often its reply comes late or is lost. If the store has seen a later Serial of the member,
-	// the reply has no slots. If the store does not know the member (any more), and the Serial is above 1, it
-	// does not do Back, which may have been done before. A negative Serial is an error.
+	// reply has the slots that the request got before, unless their SlotLife has passed, as long as the member
+	// counts as active. It has them also if SlotLife or a quota has changed since, as they are charged. So a
+	// request costs no more than what it got once, however often its reply comes late or is lost. If the store
+	// has seen a later Serial of the member, the reply has no slots. If the store does not know the member (any
+	// more), and the Serial is above 1, it does not do Back, which may have been done before. A negative Serial
+	// is an error.
 	Serial int64
 
 	// Answered is the Serial of the latest request that the store has answered. It is below the Serial of this
