@@ -74,17 +74,18 @@ function grid.own(q, now, at, n)
   end
 end
 
+-- forget_assumed has what was assumed, and nobody has told, not count. Some of that may have come back as what went.
 local function forget_assumed(q)
   q.walked = nil
   local a, w, name = q.assumed, q.w, q.names[2]
   local previous = w.previous or 0
   if w.start == a.start then
-    w[name] = w[name] - a.current
+    w[name] = math.max(w[name] - a.current, 0)
     previous = previous - a.previous
   elseif w.start == a.start + q.per then
     previous = previous - a.current
   end
-  w.previous = w.previous and previous
+  w.previous = w.previous and math.max(previous, 0)
   q.assumed = { start = 0, current = 0, previous = 0 }
 end
 
@@ -99,8 +100,8 @@ end
 function grid.release(q, _, n)
   forget_assumed(q)
   local w, name = q.w, q.names[2]
-  w[name] = math.min(math.max(w[name], 0), n)
-  w.previous = w.previous and math.min(math.max(w.previous, 0), n)
+  w[name] = math.min(w[name], n)
+  w.previous = w.previous and math.min(w.previous, n)
 end
 
 -- left is nothing if there are slots in a later window.

@@ -246,24 +246,24 @@ func (g *grid) Trust(now, assumed monotime.Time) {
 	}
 }
 
-// forgetAssumed has what Assume has charged, and Own has not taken over, not count.
+// forgetAssumed has what Assume has charged, and Own has not taken over, not count. Some of that may have come
+// back as what went.
 func (g *grid) forgetAssumed() {
 	l := g.near
 	switch g.assumed.Start {
 	case l.Start:
-		l.Current -= g.assumed.Current
-		l.Previous -= g.assumed.Previous
+		l.Current = max(l.Current-g.assumed.Current, 0)
+		l.Previous = max(l.Previous-g.assumed.Previous, 0)
 	case l.Start.Add(-g.per):
-		l.Previous -= g.assumed.Current
+		l.Previous = max(l.Previous-g.assumed.Current, 0)
 	}
 	g.assumed = limit.Counts{}
 }
 
 // Release implements Ledger.
 func (g *grid) Release(_ monotime.Time, most int64) {
-	l, n := g.near, most
 	g.forgetAssumed()
-	l.Current, l.Previous = min(max(l.Current, 0), n), min(max(l.Previous, 0), n)
+	g.near.Current, g.near.Previous = min(g.near.Current, most), min(g.near.Previous, most)
 }
 
 // Left implements Ledger. If there are slots in a later window, nothing is.

@@ -350,3 +350,29 @@ func TestLedgersBeyond(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustAfterGive: what came back of what was assumed is not forgotten once more, and the ledger can be
+// written and read.
+func TestTrustAfterGive(t *testing.T) {
+	for _, q := range kinds(t) {
+		for name, end := range map[string]func(Ledger, monotime.Time){
+			"trust":   func(l Ledger, now monotime.Time) { l.Trust(now, now) },
+			"release": func(l Ledger, now monotime.Time) { l.Release(now, q.N) },
+		} {
+			l, wall := New(q, slotLife, horizon, 0), int64(0)
+			assumed := monotime.Time(q.Per + q.Per/2)
+			l.Assume(assumed, monotime.Longest)
+			for _, ago := range []time.Duration{0, q.Per / 4, q.Per, 5 * q.Per / 4} {
+				l.Give(assumed, assumed.Add(-ago), q.N)
+			}
+			end(l, assumed)
+			l = reread(t, l, q, wall)
+			if q.Kind == quota.TokenBucket {
+				continue // whose room nobody tells
+			}
+			if got := l.Left(assumed); got != q.N {
+				t.Errorf("%v: %s: %d left, want all", q, name, got)
+			}
+		}
+	}
+}
