@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/redisquota/goredis"
@@ -341,7 +343,7 @@ func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
 	for _, text := range kinds {
-		for seed := range seeds(*histories, 9, 15, 72, 169) { // each showed something
+		for seed := range seeds(*histories, 9, 15, 72, 169, 192) { // each showed something
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				flushAll(t, c)
 				r := rand.New(rand.NewPCG(seed, 1))
@@ -352,9 +354,46 @@ func TestStoreAgainstModel(t *testing.T) {
 	}
 }
 
+// listening listens to the bucket "api", and returns what has been heard of it up to now, as one.
+func listening(t *testing.T, s *server.Server, c *redis.Client) (heard func() store.News) {
+	t.Helper()
+	all, listener := make(chan store.News, 64), goredis.New(dial(t, s))
+	marked := store.News{Sharing: -1}
+	for bucket, hear := range map[string]func(store.News){
+		"api": func(n store.News) { all <- n },
+		"mark": func(n store.News) {
+			if n.Sharing > 0 { // else it is of the subscription
+				all <- marked
+			}
+		},
+	} {
+		stop, err := listener.Listen(bucket, hear)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(stop)
+	}
+	subscribers(t, c, 1)
+	heard = func() (sum store.News) {
+		if err := c.Publish(t.Context(), "pacer:news", "sharing=1 mark").Err(); err != nil { // messages come in their order
+			t.Fatal(err)
+		}
+		for n := range all {
+			if n == marked {
+				break
+			}
+			sum.Hold, sum.Ahead, sum.Sharing = max(sum.Hold, n.Hold), max(sum.Ahead, n.Ahead), max(sum.Sharing, n.Sharing)
+			sum.Room, sum.Lost, sum.Released = sum.Room || n.Room, sum.Lost || n.Lost, sum.Released || n.Released
+		}
+		return sum
+	}
+	heard() // that the subscription is there
+	return heard
+}
+
 // newsOf has the script do what the model did, and compares what both told those who listen. It returns how
 // often that was of slots ahead.
-func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard <-chan store.News, start time.Time, steps []step) (far int) {
+func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard func() store.News, start time.Time, steps []step) (far int) {
 	t.Helper()
 	for i, st := range steps {
 		req, want := st.r, st.news
@@ -372,18 +411,13 @@ func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard <-chan s
 		if want.Ahead > 0 {
 			far++
 		}
+		got := heard()
 		want.Hold, want.Ahead = up(want.Hold), up(want.Ahead)
-		for got := (store.News{}); got != want; {
-			select {
-			case n := <-heard:
-				got.Hold, got.Ahead, got.Sharing = max(got.Hold, n.Hold), max(got.Ahead, n.Ahead), max(got.Sharing, n.Sharing)
-				got.Room, got.Lost, got.Released = got.Room || n.Room, got.Lost || n.Lost, got.Released || n.Released
-				if d := got.Ahead - want.Ahead; max(d, -d) <= 2*time.Microsecond {
-					got.Ahead = want.Ahead // see snap
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("step %d, %v after the start, %+v:\nheard %+v\nwant  %+v", i, st.at.Sub(start), req, got, want)
-			}
+		if d := got.Ahead - want.Ahead; max(d, -d) <= 2*time.Microsecond {
+			got.Ahead = want.Ahead // see snap
+		}
+		if got != want {
+			t.Fatalf("step %d, %v after the start, %+v:\nheard %+v\nwant  %+v", i, st.at.Sub(start), req, got, want)
 		}
 	}
 	return far
@@ -393,16 +427,10 @@ func newsOf(t *testing.T, s *server.Server, by *redisquota.Store, heard <-chan s
 func TestStoreNewsAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
-	heard := make(chan store.News, 64)
-	stop, err := goredis.New(dial(t, s)).Listen("api", func(n store.News) { heard <- n })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
-	subscribers(t, c, 1)
+	heard := listening(t, s, c)
 	far := 0
 	for _, text := range []string{"20/s even", "50/s burst 10", "100/10s log", "20/m log", "50/10s window grid", "20/10s estimate", "5/s burst 3, 100/m log", "60/m burst 4"} {
-		for seed := range uint64(*histories+2) / 3 {
+		for seed := range seeds((*histories+2)/3, 24) { // which showed something
 			flushAll(t, c)
 			start, steps := history(t, rand.New(rand.NewPCG(seed, 5)), parse(t, text))
 			far += newsOf(t, s, goredis.New(c), heard, start, steps)

@@ -149,6 +149,7 @@ local function hear_outage()
     return
   elseif 2 * (now - silent()) > horizon then -- which is how long a member tries, before it sends without us
     learn, served = now + horizon, math.max(served, now)
+    reply.known = false -- it is not, once more
   elseif now >= learn or unheard == 0 then
     return
   end

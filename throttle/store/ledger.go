@@ -156,7 +156,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	lost := l.open(r, t)
 	l.dropPassed(t)
 	was := standing{l.heldUntil, l.learnsUntil, l.sharing(t), l.cut}
-	reply, room := l.exchange(r, t)
+	reply, news := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
 	if m := l.members[r.Member]; m != nil && reply.Lost {
@@ -167,7 +167,8 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	reply.Others = others
 	l.report(reply, t)
 	reply.Sharing = max(l.sharing(t), 1)
-	return reply, l.news(&was, r, t, room, lost)
+	l.tellNews(&news, &was, r, t, lost)
+	return reply, news
 }
 
 // standing is what of a Ledger is news, if a request changes it.
@@ -177,11 +178,12 @@ type standing struct {
 	cut         bool
 }
 
-// news is what there is to tell those who listen after a request, before which the Ledger was so.
-func (l *Ledger) news(was *standing, r *Request, now monotime.Time, room, lost bool) News {
+// tellNews adds to the news of a request, before which the Ledger was so, what else there is to tell those who
+// listen.
+func (l *Ledger) tellNews(news *News, was *standing, r *Request, now monotime.Time, lost bool) {
 	asks := l.cut && l.unheard > 0 && (!was.cut || l.learnsUntil != was.until)               // somebody waits for what others may have to tell
 	known := l.loss.all() && l.learnsUntil < was.until && was.until == l.born.Add(r.Horizon) // slots are handed out again
-	news := News{Room: room, Lost: lost || asks || known, Released: r.Release}
+	news.Lost = lost || asks || known
 	if ahead := l.lastSlot.Sub(now); !lost && ahead > max(r.Horizon, l.told.Sub(now)/4*5) {
 		l.told = l.lastSlot
 		if l.othersShare(r, now.Add(-SharingFor)) > 0 { // who comes later knows it by its first reply
@@ -194,7 +196,6 @@ func (l *Ledger) news(was *standing, r *Request, now monotime.Time, room, lost b
 	if n := l.sharing(now); n > was.sharing {
 		news.Sharing = n
 	}
-	return news
 }
 
 // check returns why a Ledger cannot do what a request says.
@@ -311,13 +312,13 @@ func (l *Ledger) visit(r *Request, now monotime.Time) *visit {
 	return v
 }
 
-// exchange does what a request says. Room reports whether so much came back that a member which has a slot
-// ahead may want to ask again.
-func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room bool) {
+// exchange does what a request says, unless a later one of the member was done. The news are that a person
+// released the bucket, and that so much came back that a member which has a slot ahead may want to ask again.
+func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, news News) {
 	v := l.visit(r, now)
 	m := v.by
 	if v.known && r.Serial < m.serial {
-		return v.reply, false
+		return v.reply, News{}
 	}
 	l.hearLost(r, m)
 	if !v.again {
@@ -333,18 +334,19 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	l.putOff(r, now)
 	l.remember(r, now)
 	l.teach(v)
-	room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
+	news.Released = r.Release
+	news.Room = back > 0 && l.lastSlot > now.Add(r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
 		l.parted = now
 		if v.known {
 			*m = member{serial: r.Serial, at: now, knownTill: now.Add(activeFor)} // what comes again finds it
 		}
-		return v.reply, room
+		return v.reply, news
 	}
 	l.count(v)
 	l.handOut(v)
 	m.knownTill = max(m.activeTill.Add(SharingFor), now.Add(l.matters()))
-	return v.reply, room
+	return v.reply, news
 }
 
 // correct makes what is charged what went: what comes back is free again, and what went without a slot, or cost

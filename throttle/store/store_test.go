@@ -876,6 +876,23 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestReleaseOfAnOldRequest: a request that comes after a later one of its member does nothing, and is no news.
+func TestReleaseOfAnOldRequest(t *testing.T) {
+	var l Ledger
+	r := request(quota.MustParse("10/s even").Explicit(), 2)
+	r.Hold = time.Hour
+	exchange(t, &l, 0, r)
+	for _, serial := range []int64{1, 2, 3} {
+		want := serial >= 2 // that of 2 comes again
+		r := request(r.Quotas, serial)
+		r.Release = true
+		reply, news, err := l.Exchange(time.Second, r)
+		if err != nil || news != (News{Released: want}) || reply.Hold > 0 == want {
+			t.Errorf("Serial %d after 2: %+v, %+v, %v, want released: %v", serial, reply, news, err, want)
+		}
+	}
+}
+
 // TestReleaseLeavesSlotsAhead: slots that are still to come stay charged, also where they count together with
 // some that have gone.
 func TestReleaseLeavesSlotsAhead(t *testing.T) {
