@@ -29,6 +29,12 @@ func meant(text string, column int) string {
 		if len(words) > longest {
 			break
 		}
+		if first, _, _ := strings.Cut(text[from:to], " "); isSpan(first) { // "500ms every m" says nothing of how many
+			break
+		}
+		if other := rewritten(text[from:to]); other != text[from:to] {
+			words, _, _ = quotaAt(other, 0)
+		}
 		quotas, why, ok := meantBy(words)
 		if !ok {
 			break

@@ -412,6 +412,12 @@ func duration(s string) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
+// isSpan reports whether s is a span with its number.
+func isSpan(s string) bool {
+	_, ok := duration(s)
+	return ok
+}
+
 // maxDays is the longest time.Duration in whole days.
 const maxDays = int(math.MaxInt64 / (24 * time.Hour))
 

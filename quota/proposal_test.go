@@ -19,7 +19,7 @@ func TestParseProposesNothingRefused(t *testing.T) {
 		"5months", "5months in flight", "5 months", "5s", "10tokens", "10tokens fast", "10KBps", "10 KBps", "10 MBPS", "10 mbPS/s", "10KBps streamed", "10 KBps, 5/s",
 		"10 KB", "10KB, 5/s", "10 KBps in flight", "5k", "5k fast", "5/99999999999", "5/99999999999999999999", "5/106752d", "99999999999999999999/s", "5/s sliding 99999999999999999999",
 		"9999999999999TB/m", `2 "input tokens"`, `2 "at once"/s`, "2 input tokens/m", "2 req uests/m", "2 in put/s", "2 mo log in UTC", "5/s in Nowhere", "5/d in Nowhere", "5/s from noon", "5/w from noon",
-		"5/5months even", "2 token/s, 3 tokens/s",
+		"5/5months even", "2 token/s, 3 tokens/s", "500ms every m", "5s in flight", "2days per user", "1ns fast",
 	}
 	r := rand.New(rand.NewPCG(2, 6))
 	pick := func(of string) string { all := strings.Split(of, "|"); return all[r.IntN(len(all))] }

@@ -29,13 +29,14 @@ func wantedNumber(s, span string) string {
 	if _, ok := number(digits); !ok || strings.ContainsAny(word, "0123456789") {
 		return want
 	}
-	_, isSpan := period(word)
 	_, isMonths := months(word)
 	switch bytes := inBytes(digits, word+"B", span); {
 	case bytes != "": // "10k"
 		return "the number in digits, or of bytes " + bytes
-	case span != "" && (isSpan || isMonths): // "5s"
+	case span != "" && (isSpan(s) || isMonths): // "5s"
 		return "a slash before a span: " + digits + "/" + word
+	case isSpan(s): // "5s every m": how many is not said
+		return want
 	case span != "" && isPlainUnit(plural(word)):
 		return "a blank after the number, and a span: " + digits + " " + word + span
 	case isPlainUnit(plural(word)), word == "in", word == string(Unanswered):

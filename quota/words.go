@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -47,7 +48,7 @@ var phrases = [...]phrase{
 	{to: "/ h", from: []string{"hourly"}},
 	{to: "/ d", from: []string{"daily"}},
 	{to: "/ week", from: []string{"weekly"}},
-	{to: "/ 2w", from: []string{"fortnight", "fortnightly"}},
+	{to: "/ 2w", from: []string{"fortnight", "fortnights", "fortnightly"}},
 	{to: "/ month", from: []string{"monthly", "per calendar month", "per billing month"}},
 	{to: "/ quarter", from: []string{"quarterly"}},
 	{to: "/ year", from: []string{"yearly", "annually"}},
@@ -67,13 +68,13 @@ var phrases = [...]phrase{
 	{to: "no limit", from: []string{"no limit", "unlimited", "none", "infinite", "infinity", "inf", "without limit"}},
 
 	// Algorithms and clauses.
-	{to: "window", from: []string{"fixed", "fixed window", "fixed-window", "from the first request"}},
+	{to: "window", from: []string{"fixed", "fixed window", "fixed-window", "fixedwindow", "from the first request"}},
 	{to: "window grid", from: []string{"window grid", "grid", "calendar", "calendar window", "clock window"}},
-	{to: "sliding", from: []string{"sliding window", "sliding-window"}},
+	{to: "sliding", from: []string{"sliding window", "sliding-window", "slidingwindow"}},
 	{to: "log", from: []string{"rolling", "rolling window", "sliding log", "sliding window log", "rolling log"}},
 	{to: "estimate", from: []string{"sliding window counter", "estimated"}},
-	{to: "burst N", from: []string{"token bucket", "token-bucket"}},
-	{to: "even queue N", from: []string{"leaky bucket", "leaky-bucket"}, note: noteQueue},
+	{to: "burst N", from: []string{"token bucket", "token-bucket", "tokenbucket"}},
+	{to: "even queue N", from: []string{"leaky bucket", "leaky-bucket", "leakybucket"}, note: noteQueue},
 	{to: "even", from: []string{"evenly", "evenly spaced", "spaced evenly"}},
 	{to: "burst", from: []string{"burst size", "token bucket burst"}},
 	{to: "queue", from: []string{"queue size"}},
@@ -88,7 +89,29 @@ var phrases = [...]phrase{
 
 	// What joins quotas, and what says nothing.
 	{to: ",", from: []string{"and", "&", "+", ";"}},
-	{from: []string{"max", "maximum", "at most", "up to", "no more than", "not more than", "with", "of", "on", "=", ":", "(", ")"}},
+	{from: []string{"max", "maximum", "at most", "up to", "no more than", "not more than", "with", "of", "on", "=", ":", "(", ")", "nodelay"}},
+}
+
+// rewrites are beginnings of a quota in an order or with marks of other tools, as regular expressions in which
+// case does not matter; and what stands for each, in words that phrases or Parse know. All of them are tried,
+// one after the other.
+var rewrites = [...]struct{ from, to string }{
+	{`^(?:rate +limit|rate|limit|limited +to)\b[ :=]*`, ""}, // "rate=10r/s" of nginx
+	{`^([rqt]p[smhd])\b[ :=]*(\d+)`, "$2 $1"},               // "QPS: 20"
+	{`^(burst\b[ :=]*\d+) +(\d.*)`, "$2 $1"},                // "burst 20 10/s"
+	{`^(?:once|one)\b`, "1"},                                // "once per second"
+	{`^(?:twice|two)\b`, "2"},
+	{`^every\b`, "1 every"},                                                       // "every 500ms"
+	{`^(\d+)-([smhd])\b`, "$1/$2"},                                                // "20-M" of ulule/limiter
+	{`^(\d+)['\x{a0}\x{202f} ](\d{3})(?:['\x{a0}\x{202f} ](\d{3}))?\b`, "$1$2$3"}, // "1 000 000/d"
+}
+
+// rewritten returns the text of a quota in the order of Parse.
+func rewritten(text string) string {
+	for _, r := range rewrites {
+		text = regexp.MustCompile("(?i)"+r.from).ReplaceAllString(text, r.to)
+	}
+	return text
 }
 
 // longestPhrase is the number of words of the longest phrase.

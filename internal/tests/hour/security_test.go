@@ -57,7 +57,7 @@ func TestSecurityPage(t *testing.T) {
 func TestSecurityImports(t *testing.T) {
 	want := map[string][]string{ // by what is imported
 		"unsafe": {"filequota", "internal/habit", "throttle/internal/monotime"},
-		"regexp": {"pacerdebug"},
+		"regexp": {"pacerdebug", "quota"},
 	}
 	got := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
