@@ -69,6 +69,13 @@
 // that differ are all reported, those first whose Remaining is known. The order does not
 // depend on the order of the map.
 //
+// A header that stands in a response several times, or has a list, is read as follows. If all counts of a
+// limit (limit, remaining, used) do, the response states several limits, and the values at one position belong
+// together. If one of the counts does not, there is one limit, and of each other header that value counts by
+// which the least may go: the least limit and remaining, the greatest used, the longest window, and the reset
+// beside the count that was chosen, or the latest where there are not as many resets. Of several Retry-After,
+// the longest counts.
+//
 // # Refusals
 //
 // A status of 429 does not say whether a request comes too early or has to be paid for. If the

@@ -31,8 +31,8 @@ func countLimits(g []found) int {
 // on one line or on several, are read in parallel.
 func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 	start := len(limits)
-	if n == 1 {
-		keepLeast(g)
+	if n == 1 && !slices.ContainsFunc(g, func(f found) bool { return f.Series != nil }) {
+		keepCareful(g, c)
 	}
 	for i := range n {
 		var l Limit
@@ -44,38 +44,67 @@ func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 	return limits
 }
 
-// keepLeast keeps the least number of a header that says several times what is left of one limit, and of as
-// many resets the one beside it: of two hops that count, the one with less left refuses first.
-func keepLeast(g []found) {
+// keepCareful keeps one member of each header that says several times what there is of one limit: that by which
+// the least may go. Of two hops that count, the one that has less left refuses first. The reset of what is kept
+// stands beside it, if there are as many resets.
+func keepCareful(g []found, c *value.Clock) {
+	var at, members int // of the counts beside which the resets stand
+	for _, role := range [...]name.Role{name.Used, name.Remaining} {
+		for i := range g {
+			if f := &g[i]; f.Role == role && value.IsList(f.values) {
+				at, members = careful(f, c), value.Members(f.values)
+			}
+		}
+	}
 	for i := range g {
 		f := &g[i]
-		if f.Role != name.Remaining || f.Series != nil || !value.IsList(f.values) {
+		if !value.IsList(f.values) || f.hasParameters() { // with those, the first limit is in force: draft 03
 			continue
 		}
-		at, members := least(f), value.Members(f.values)
-		for k := range g {
-			if o := &g[k]; k == i || o.Role == name.Reset && value.Members(o.values) == members {
-				o.values = []string{value.Member(o.values, at)}
+		switch f.Role {
+		case name.Reset, name.Remaining, name.Used, name.Limit, name.Window:
+			k := careful(f, c)
+			if f.Role == name.Reset && value.Members(f.values) == members {
+				k = at
 			}
+			f.values = []string{value.Member(f.values, k)}
 		}
 	}
 }
 
-// least returns the position of the least number in a list of what is left; zero if there is none.
-func least(f *found) (at int) {
-	var of value.Number
+// careful returns the position of the member of a list by which the least may go; zero if none says anything.
+func careful(f *found, c *value.Clock) (at int) {
+	var most int64
 	known := false
 	for i := range value.Members(f.values) {
-		v := value.Member(f.values, i)
-		n, ok := counted(v)
-		switch {
-		case isOverdrawn(v):
-			return i
-		case ok && !n.Below() && (!known || n.Whole < of.Whole):
-			at, of, known = i, n, true
+		if w, ok := weight(f, value.Member(f.values, i), c); ok && (!known || w > most) {
+			at, most, known = i, w, true
 		}
 	}
 	return at
+}
+
+// weight returns a number that is the greater, the less may go by a member of a header. It is false if the
+// member says nothing.
+func weight(f *found, v string, c *value.Clock) (int64, bool) {
+	n, ok := counted(v)
+	switch f.Role {
+	case name.Limit:
+		return -n.Whole, ok && n.Whole > 0
+	case name.Remaining:
+		if isOverdrawn(v) {
+			return 1, true
+		}
+		return -n.Whole, ok && !n.Below()
+	case name.Used:
+		return n.Whole, ok
+	case name.Reset:
+		r := parseReset(v, f.Meaning, c)
+		return int64(r.In), r.Known
+	default: // Window
+		w := value.ParseWindow(v, stepOf(f, value.ParseCount(v).N))
+		return int64(w), w > 0
+	}
 }
 
 // plain reads what the members at position i of the headers of a group state, and
