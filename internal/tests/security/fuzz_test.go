@@ -282,19 +282,19 @@ func FuzzSnapshot(f *testing.F) {
 }
 
 // written is what a Transport saves after an answer with these headers.
-func written(f *testing.F, header ...string) []byte {
-	f.Helper()
+func written(tb testing.TB, header ...string) []byte {
+	tb.Helper()
 	var file bytes.Buffer
 	tr := &pacer.Transport{Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		return lab.Answer(r, http.StatusTooManyRequests, "", header...), nil
 	}), Retry: pacer.Retry{MaxRefusals: -1}}
-	resp, err := tr.RoundTrip(httptest.NewRequestWithContext(f.Context(), "GET", "http://a.example/", nil))
+	resp, err := tr.RoundTrip(httptest.NewRequestWithContext(tb.Context(), "GET", "http://a.example/", nil))
 	if err != nil {
-		f.Fatal(err)
+		tb.Fatal(err)
 	}
 	resp.Body.Close()
 	if err := tr.Save(&file); err != nil {
-		f.Fatal(err)
+		tb.Fatal(err)
 	}
 	// What a bubble reads is of the present there.
 	return bytes.ReplaceAll(file.Bytes(), []byte(time.Now().UTC().Format("2006-")), []byte("2026-"))
