@@ -20,7 +20,7 @@ func StoreEvent(bucket, kind string, err error, down time.Duration, others fmt.S
 	case "lost":
 		text += "store does not know the bucket: it is new, or was lost"
 	case "others":
-		text += fmt.Sprintf("store has the bucket with other quotas, too: %q", others)
+		text += fmt.Sprintf("store has the bucket with other quotas, too: %q", visible.Text(others.String(), maxOthers))
 	default:
 		text += "store: " + kind
 	}
@@ -29,3 +29,7 @@ func StoreEvent(bucket, kind string, err error, down time.Duration, others fmt.S
 	}
 	return text
 }
+
+// maxOthers is how many bytes are written of the quotas of others, which have as many and as long names as they
+// like.
+const maxOthers = 1000

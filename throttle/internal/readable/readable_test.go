@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/internal/visible"
 )
 
 type inner struct {
@@ -83,3 +86,20 @@ func TestBeforeAnswer(t *testing.T) {
 		}
 	}
 }
+
+// What a store says of the quotas of others is written in one line of a bounded length.
+func TestStoreEventOfOthersIsBounded(t *testing.T) {
+	for others, want := range map[string]string{
+		"5/s":                        `throttle: a: store has the bucket with other quotas, too: "5/s"`,
+		"5/s as \"a\x1b[2J\u202e\"":  `throttle: a: store has the bucket with other quotas, too: "5/s as \"a%1B[2J%E2%80%AE\""`,
+		strings.Repeat("5/s, ", 1e6): `throttle: a: store has the bucket with other quotas, too: "` + strings.Repeat("5/s, ", 197) + "…" + visible.Digest(strings.Repeat("5/s, ", 1e6)) + `"`,
+	} {
+		if got := StoreEvent("a", "others", nil, 0, text(others)); got != want {
+			t.Errorf("%.100q: got\n%.2000s, want\n%s", others, got, want)
+		}
+	}
+}
+
+type text string
+
+func (s text) String() string { return string(s) }
