@@ -107,7 +107,7 @@ type Answered struct {
 	Latency time.Duration // from when the request went until the answer began, or what Learn.Bodies has selected of it was read
 	Costs   quota.Costs   // what it was charged, as far as is known: as claimed, or what Spent said. Bytes of bodies come later
 	Refused bool          // the server refused the request as too early
-	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
+	Held    time.Duration // for how long nothing goes from now on because the bucket is held, Learn.MaxHold at most: then one request looks. Zero if it is not held
 }
 
 // Learned describes what an answer said about limits.
@@ -171,8 +171,9 @@ const (
 // or not sent again (at Info if its context was canceled); and for a store that cannot be reached, is too slow,
 // has lost a bucket, or has it with other quotas, too. For each Label, there is at most one line of a kind in a
 // second, with a count of those that were left out. A line shows the method and the Label, but nothing else of
-// a request; of an error that is not pacer's own it shows the kind and not the text. If logger is nil, it is
-// slog.Default().
+// a request. Of an error that is not pacer's own it shows the kind, such as "timeout" or the Go type
+// "*errors.errorString", and not the text, which may quote a URL and what is secret in it; an error that
+// implements slog.LogValuer is shown as it says. If logger is nil, it is slog.Default().
 //
 //	transport := &pacer.Transport{Trace: pacer.Log(slog.Default())}
 func Log(logger *slog.Logger) *Trace {

@@ -8,10 +8,13 @@ import (
 )
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line
-// wait for. If nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent
-// claim below and lets others pass, or a quota warms up, and those ahead have waited for something else for a
-// while: that is taken to have cooled it, which it has not. It may be longer:
+// wait for. If nothing changes, the wait is shorter in three cases alone: one ahead comes to wait behind a more
+// urgent claim below and lets others pass; a quota warms up, and those ahead have waited for something else for
+// a while, which is taken to have cooled it; or the server asked for longer than MaxHold, after which one
+// request looks (the Wait is what the server said, as in an [Error]). The wait may be longer:
 //   - Of a limit that the server states, only the next reset is known.
+//   - When a hold ends, or a reset comes, one request goes first to look whether the server grants again. Those
+//     behind it wait for its answer, and longer if that says so.
 //   - What a claim costs that does not say it is guessed: by what those of its kind have cost in the mean, and
 //     by how much they vary; by all claims, if its kind is not known.
 //   - Each of several quotas is taken to delay those ahead alone, though one may have the window of another

@@ -18,7 +18,7 @@ type State struct {
 	Value     any           `json:"-"`      // of the Limiter
 	Waiting   int           // claims in line
 	InFlight  int           // cost, in requests, of the grants of which no answer is known; of what is still read, see Limits of a quota.InFlight
-	Held      time.Duration // how long the bucket is still held; zero if it is not
+	Held      time.Duration // how long nothing goes because the bucket is held; zero if it is not. Then one request looks, so that Held is at most MaxHold, also where the server asked for longer: Next has that
 	SlowStart int           // how many requests may be in flight in the slow start; zero if there is none now
 	Next      Forecast      // for a claim of 1 that is made now, and costs in other units what is guessed by all claims
 	Limits    []Level       // the Quotas in their order, then the limits that the server states
