@@ -161,6 +161,8 @@ type Answer struct {
 
 	unshared bool // what was used of a limit that is stated was ours: so are the limits that are not stated
 
+	sequence sequence // its place among all grants and answers of the Site
+
 	underway int  // requests of the Server that are
 	crowded  bool // it was refused because too many were under way
 

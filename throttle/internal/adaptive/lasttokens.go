@@ -30,7 +30,7 @@ const sureLast = 2
 
 // note takes in an outcome, and the number of the reset of which the answer speaks.
 func (l *lastTokens) note(o *outcome, reset int) {
-	if left := o.remainingBefore - (o.flight - o.n); !o.look && left > 0 && left <= l.taken {
+	if left := o.remainingBefore - o.inFlight(); !o.look && left > 0 && left <= l.taken {
 		switch {
 		case !o.refused:
 			l.doubt = doubt{}

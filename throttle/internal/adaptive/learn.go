@@ -79,7 +79,7 @@ func (s *Server) AddServed(now monotime.Time, n int) {
 // hear takes in what an answer states about limits, and that a request was served.
 func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
-	a.underway = s.inFlight
+	a.sequence, a.underway = s.sequence, s.inFlight
 	if a.Refused && len(s.windows)+len(a.Statements) > 1 {
 		a.short, a.sure = s.short(t, &kind, a)
 	}
@@ -95,7 +95,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 			w.misread()
 		}
 		before := w.remaining
-		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)
+		w.learn(now, t, kind, st, a, s.inFlightOn(w), &s.config)
 		s.resume(now, w)
 		s.compare(w, t, now, st, before)
 		s.contradicted = s.contradicted || w.contradictions.enough && w.isPlain()

@@ -70,7 +70,7 @@ func (l *look) answered(o *outcome, t *Ticket, answer sequence) {
 	case o.refused:
 		l.quick = o.now.Sub(o.sent)
 	case o.look && decided(o.sent, o.now, l.quick) < o.now: // else no other look went meanwhile
-		o.beside = o.flight - o.n
+		o.beside = o.inFlight()
 	}
 	o.quick = l.quick
 }

@@ -47,32 +47,32 @@ func begun(limit, missing int) bool {
 // one request would go at a time for long, should the others stop.
 const maxPerOurToken = 8
 
-// count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
-func (u *others) count(o *outcome, inFlight int, usedUp bool) {
+// count takes in an outcome, after which nothing remains if usedUp says so.
+func (u *others) count(o *outcome, usedUp bool) {
 	restored := o.look && !o.vain() && !usedUp && o.newest && o.sent >= u.heard
 	switch {
 	case restored:
 		// The first client after a reset gets more than the last, and they take turns: so the
 		// estimate falls by half at most.
-		u.perOurToken = max(u.whole(max(o.remainingBefore, 0), inFlight), u.perOurToken/2)
+		u.perOurToken = max(u.whole(max(o.remainingBefore, 0), o.inFlight()), u.perOurToken/2)
 		u.measured = true
 	case u.unused(o):
-		u.perOurToken, restored = max(u.estimate(o.remainingBefore, inFlight), u.perOurToken/2), true
+		u.perOurToken, restored = max(u.estimate(o.remainingBefore, o.inFlight()), u.perOurToken/2), true
 	}
 	if first := u.atStart == 0; first || restored {
-		u.begin(o, inFlight, first)
+		u.begin(o, first)
 	}
 	u.countEnded(o)
 	if o.newest && !u.measured {
-		u.perOurToken = u.beside(o, inFlight)
-		if u.usedByUs >= max(inFlight, few) { // most of what we sent is answered
+		u.perOurToken = u.beside(o)
+		if u.usedByUs >= max(o.inFlight(), few) { // most of what we sent is answered
 			u.unseenUntil = 0
 		}
 	}
 }
 
 // begin begins to count anew with an outcome, the first one ever or the first of a window.
-func (u *others) begin(o *outcome, inFlight int, first bool) {
+func (u *others) begin(o *outcome, first bool) {
 	u.began, u.heard, u.atStart, u.usedByUs, u.rested, u.limitAtStart = o.sent, o.now, o.found(), 0, 0, o.limit
 	u.foundAtStart, u.notSince = u.atStart, o.granted-o.n
 	if begun(o.limit, o.limit-u.atStart) {
@@ -80,7 +80,7 @@ func (u *others) begin(o *outcome, inFlight int, first bool) {
 	}
 	if missing := o.limit - u.foundAtStart; first && !u.siblings {
 		if missing <= maxPerOurToken { // others that used more may have begun long ago: further answers say it
-			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
+			u.perOurToken = u.perToken(o.remaining, o.flight)
 		}
 		if missing > 0 || o.limit >= leastUnseen {
 			u.unseenUntil = o.now.Add(min(unseenTrips*o.now.Sub(o.sent), longestUnseen))
@@ -122,12 +122,12 @@ func (u *others) estimate(remaining, inFlight int) float64 {
 	return u.perOurToken
 }
 
-// beside is the estimate after the newest answer, with which so much is in flight. Where that shows others for
+// beside is the estimate after the newest answer. Where that shows others for
 // certain, what went after the request of the answer is left out. It is left in where the reset is not stated
 // to the millisecond: there, who leaves more to others than they take waits for a second for what comes back in
 // some milliseconds.
-func (u *others) beside(o *outcome, inFlight int) float64 {
-	least := u.estimate(o.remaining, inFlight)
+func (u *others) beside(o *outcome) float64 {
+	least := u.estimate(o.remaining, o.inFlight())
 	if least == 0 || o.granted == 0 || u.notSince < 0 || u.siblings || o.resetLate == 0 {
 		return least
 	}
@@ -177,12 +177,12 @@ type used struct {
 	all   int           // but for what has come back meanwhile
 }
 
-// used returns how much was used of the limit by an outcome, after which so much of ours is in flight.
-func (u *others) used(o *outcome, inFlight int) used {
+// used returns how much was used of the limit by an outcome.
+func (u *others) used(o *outcome) used {
 	if u.atStart == 0 || u.siblings || u.limitAtStart != o.limit {
 		return used{}
 	}
-	ours := u.usedByUs + inFlight
+	ours := u.usedByUs + o.inFlight()
 	if !o.refused {
 		ours += o.n
 	}

@@ -96,7 +96,7 @@ func TestOthersAfterASplit(t *testing.T) {
 	}
 	joined := others{atStart: 100, notSince: 50} // likewise of a limit that was shared, when one Server alone has it again
 	joined.join(&others{usedByUs: 1}, 88, 10)
-	if got, want := joined.beside(&outcome{remaining: 88, granted: 10, resetLate: 1}, 10), 1./11; math.Abs(got-want) > 1e-9 {
+	if got, want := joined.beside(&outcome{remaining: 88, flight: 10, granted: 10, resetLate: 1}), 1./11; math.Abs(got-want) > 1e-9 {
 		t.Errorf("joined: others use %v for each token of ours, want %v", got, want)
 	}
 }
@@ -233,7 +233,7 @@ func TestOthersBesideAReserve(t *testing.T) {
 func TestLookThatIsOvertaken(t *testing.T) {
 	for _, newest := range []bool{true, false} {
 		u := others{began: start, atStart: 30, foundAtStart: 30, limitAtStart: 30, usedByUs: 1, measured: true}
-		u.count(&outcome{sent: start.Add(1), now: start.Add(2), n: 1, limit: 30, remaining: 28, remainingBefore: 3, look: true, newest: newest}, 0, false)
+		u.count(&outcome{sent: start.Add(1), now: start.Add(2), n: 1, flight: 1, limit: 30, remaining: 28, remainingBefore: 3, look: true, newest: newest}, false)
 		if seen := u.perOurToken > 0; seen != newest {
 			t.Errorf("newest %v: others use %v for each of ours", newest, u.perOurToken)
 		}

@@ -66,6 +66,9 @@ type outcome struct {
 // remaining is already what the statement stands for, see behind.go.
 func (o *outcome) found() int { return o.remaining + o.n }
 
+// inFlight is what is under way after the answer.
+func (o *outcome) inFlight() int { return o.flight - o.n }
+
 // decided returns when the server had surely decided on the request: what it says of the limit is of no later
 // instant.
 func (o *outcome) decided() monotime.Time { return decided(o.sent, o.now, o.quick) }
@@ -96,7 +99,7 @@ func (o *outcome) vain() bool {
 // back returns how much a look found that has come back: what is there for others alone was there before, and
 // what was too little for the look, but for what was under way.
 func (o *outcome) back() int {
-	return o.found() - max(min(o.idle, o.remainingBefore), min(o.remainingBefore-(o.flight-o.n), o.n-1), 0)
+	return o.found() - max(min(o.idle, o.remainingBefore), min(o.remainingBefore-o.inFlight(), o.n-1), 0)
 }
 
 // whole reports whether the whole limit was there before the request, but for what others are likely to have

@@ -465,13 +465,13 @@ func TestOthersUsed(t *testing.T) {
 		o    outcome
 		want used
 	}{
-		{"nothing was stated before", others{}, outcome{n: 1, remaining: 3}, used{}},
-		{"siblings", others{began: start, atStart: 9, usedByUs: 2, siblings: true}, outcome{n: 1, remaining: 3}, used{}},
-		{"served", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start, 7, 6}},
-		{"refused", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3, refused: true}, used{start, 6, 6}},
-		{"rested", others{began: start, rested: time.Second, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start.Add(time.Second), 7, 6}},
+		{"nothing was stated before", others{}, outcome{n: 1, flight: 5, remaining: 3}, used{}},
+		{"siblings", others{began: start, atStart: 9, usedByUs: 2, siblings: true}, outcome{n: 1, flight: 5, remaining: 3}, used{}},
+		{"served", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, flight: 5, remaining: 3}, used{start, 7, 6}},
+		{"refused", others{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, flight: 5, remaining: 3, refused: true}, used{start, 6, 6}},
+		{"rested", others{began: start, rested: time.Second, atStart: 9, usedByUs: 2}, outcome{n: 1, flight: 5, remaining: 3}, used{start.Add(time.Second), 7, 6}},
 	} {
-		if got := test.u.used(&test.o, 4); got != test.want {
+		if got := test.u.used(&test.o); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}

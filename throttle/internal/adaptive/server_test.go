@@ -363,12 +363,12 @@ func TestOtherUsers(t *testing.T) {
 // next.
 func TestOtherUsersRestored(t *testing.T) {
 	u := others{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
-	o := outcome{sent: start, now: start, look: true, remaining: 7, n: 1, granted: 5, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (others{began: start, heard: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, notSince: 4, perOurToken: 2, measured: true}) {
+	o := outcome{sent: start, now: start, look: true, remaining: 7, n: 1, flight: 1, granted: 5, limit: 10, newest: true}
+	if u.count(&o, false); u != (others{began: start, heard: start, atStart: 10, limitAtStart: 10, foundAtStart: 8, usedByUs: 1, notSince: 4, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
-	o.look, o.remaining = false, 0
-	if u.count(&o, 10, true); u.perOurToken != 2 {
+	o.look, o.remaining, o.flight = false, 0, 11
+	if u.count(&o, true); u.perOurToken != 2 {
 		t.Errorf("%v for each of ours, want 2: that is from a whole window", u.perOurToken)
 	}
 }
@@ -389,8 +389,8 @@ func TestOtherUsersRestoredOnce(t *testing.T) {
 			{30 * ms, 200 * ms, 0.125, 0},     // of the same window
 			{200 * ms, 300 * ms, 4, 200 * ms}, // of the next one: 35 are missing, of which 7 were ours
 		} {
-			o := outcome{sent: start.Add(test.sent), now: start.Add(test.now), lateBefore: start, look: look, remainingBefore: 15, remaining: 45, n: 5, limit: 50, newest: true}
-			u.count(&o, 0, false)
+			o := outcome{sent: start.Add(test.sent), now: start.Add(test.now), lateBefore: start, look: look, remainingBefore: 15, remaining: 45, n: 5, flight: 5, limit: 50, newest: true}
+			u.count(&o, false)
 			if u.perOurToken != test.want || u.began != start.Add(test.began) {
 				t.Errorf("look %v: %v for each of ours since %v, want %v since %v", look, u.perOurToken, u.began.Sub(start), test.want, test.began)
 			}

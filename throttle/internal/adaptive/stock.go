@@ -116,7 +116,7 @@ func (s *stock) seesOthers(o *outcome) (others bool) {
 	if o.resetLate == 0 {
 		return false
 	}
-	flight := max(o.flight-o.n, 0)
+	flight := max(o.inFlight(), 0)
 	s.refute(o, flight)
 	from, came := o.sent, o.now // as resetEarly and resetLate count from
 	if o.inLeast != o.inMost {  // an instant, by the clock of the server

@@ -34,38 +34,37 @@ type window struct {
 	parts
 }
 
-// learn takes in a statement of an answer, which has a number in the sequence, and after which so much is in
-// flight.
+// learn takes in a statement of an answer, after which so much is in flight.
 //
 // The steps complete an outcome: what the answer says (read), beside what was known (before), and of which
 // limit (identify); whether that refused the request (blame); what remains, and until when (hearOf); at which
 // price (learnPrice); and whether it is of the next window (seeNext). Then all parts are told of it (conclude).
-func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
+func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, inFlight int, c *Config) {
 	var o outcome
 	w.read(&o, now, t, &kind, st, a, inFlight)
-	w.answered(&o, t, answer)
+	w.answered(&o, t, a.sequence)
 	w.before(&o, t)
-	w.identify(&o, st, answer)
+	w.identify(&o, st, a)
 	if o.refused {
 		w.blame(&o, a)
 	}
 	looked := o.otherLimit && w.forget(&o, o.limitBefore)
 	o.limit = w.limit() // what has changed it was told before
-	w.hearOf(&o, t, st, answer)
+	w.hearOf(&o, t, st, a)
 	w.learnPrice(&o, t, kind, a)
 	w.noteDear(&o, &kind, a)
 	w.seeNext(&o, a.Instances)
 	if o.change == earlierReset || o.newest && o.rises() {
-		w.contradictions.note(answer)
+		w.contradictions.note(a.sequence)
 	}
 	if !o.unpriced {
 		w.others.rest(&o)
 		if w.countedAt <= w.others.began { // else others counts what was used of two windows
-			o.used = w.others.used(&o, inFlight)
+			o.used = w.others.used(&o)
 		}
 		a.unshared = a.unshared || w.refill.unshared(&o)
 	}
-	w.conclude(&o, st, a, inFlight, c, looked)
+	w.conclude(&o, st, a, c, looked)
 }
 
 // read has an outcome say what the answer does.
@@ -82,13 +81,13 @@ func (w *window) read(o *outcome, now monotime.Time, t *Ticket, kind *Kind, st *
 
 // identify finds out which limit a statement is about. Where it does not say of how many, it is about the known
 // limit, unless more remains: then that limit has risen, or is another one, and nobody knows how many it has.
-func (w *window) identify(o *outcome, st *quota.Statement, answer sequence) {
+func (w *window) identify(o *outcome, st *quota.Statement, a *Answer) {
 	limit := bounded(st.Limit)
 	if limit <= 0 && bounded(st.Remaining) <= w.stated {
 		limit = w.stated
 	}
 	if w.define(o, limit, st.Window); o.otherLimit {
-		w.contradictions.note(answer)
+		w.contradictions.note(a.sequence)
 	}
 	if w.stated == 0 && !o.unpriced {
 		w.mostFound = max(w.mostFound, o.found())
@@ -97,7 +96,7 @@ func (w *window) identify(o *outcome, st *quota.Statement, answer sequence) {
 }
 
 // hearOf takes in what remains, after a look perhaps that found the whole limit, and the reset.
-func (w *window) hearOf(o *outcome, t *Ticket, st *quota.Statement, answer sequence) {
+func (w *window) hearOf(o *outcome, t *Ticket, st *quota.Statement, a *Answer) {
 	w.dropped.heard(o.refused && !o.elsewhere)
 	if w.heardAt = o.now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
@@ -105,18 +104,18 @@ func (w *window) hearOf(o *outcome, t *Ticket, st *quota.Statement, answer seque
 	if o.look && !o.vain() && o.whole() && !w.besideLook {
 		w.renew(t.sequence)
 	}
-	o.newest = w.hear(t.sequence, o.remaining, answer, o.now)
+	o.newest = w.hear(t.sequence, o.remaining, a.sequence, o.now)
 	w.narrow(o, st)
 }
 
 // conclude tells the parts of an outcome that is complete, and schedules the next look. Looked says that a look
 // has found the limit that was there before.
-func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, inFlight int, c *Config, looked bool) {
+func (w *window) conclude(o *outcome, st *quota.Statement, a *Answer, c *Config, looked bool) {
 	w.observe(o, a, c)
-	w.leaveLast(o, inFlight)
+	w.leaveLast(o)
 	w.noteUsedUp(o)
 	if !o.unpriced { // else a falling Remaining says nothing about others
-		w.others.count(o, inFlight, w.remaining <= 0)
+		w.others.count(o, w.remaining <= 0)
 	}
 	w.spread = c.Spend.SpreadFor(int64(w.stated), w.back(o.now), c.MaxStandstill)
 	if looked {
@@ -232,7 +231,7 @@ func (w *window) resetIsToCome(now monotime.Time, st *quota.Statement) bool {
 // leaveLast has nothing remain of a window that ends, until the reset, where what is left is to be left to
 // others. Where none is stated, looks may have shown when it ends.
 // Where refused requests begin the window anew, who is not refused would not hear of that.
-func (w *window) leaveLast(o *outcome, inFlight int) {
+func (w *window) leaveLast(o *outcome) {
 	if !o.requests || o.elsewhere || w.instances || w.renewal.renews || w.refill.refills || w.others.siblings {
 		return
 	}
@@ -241,7 +240,7 @@ func (w *window) leaveLast(o *outcome, inFlight int) {
 		ends = w.seek.from.Add(w.seek.most)
 	}
 	w.ending.note(o, count)
-	if ends > o.now && w.ending.leave(w.remaining-inFlight, count) {
+	if ends > o.now && w.ending.leave(w.remaining-o.inFlight(), count) {
 		w.remaining = 0
 	}
 }
