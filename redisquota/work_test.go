@@ -30,12 +30,17 @@ var loops = regexp.MustCompile(`(?m)\b(do|repeat)$`)
 var countingScript = redis.NewScript("ARGV.rounds = 0\nlocal function script()\n" + loops.ReplaceAllString(redisquota.Script(), "$0 ARGV.rounds = ARGV.rounds + 1") +
 	"\nend\nlocal out = script()\nout[#out + 1] = tostring(ARGV.rounds)\nreturn out")
 
-func (c *counting) Run(ctx context.Context, keys, args []string) ([]string, error) {
+// anys are arguments as go-redis takes them.
+func anys(args []string) []any {
 	all := make([]any, len(args))
 	for i, a := range args {
 		all[i] = a
 	}
-	out, err := countingScript.Run(ctx, c.c, keys, all...).StringSlice()
+	return all
+}
+
+func (c *counting) Run(ctx context.Context, keys, args []string) ([]string, error) {
+	out, err := countingScript.Run(ctx, c.c, keys, anys(args)...).StringSlice()
 	if err != nil {
 		return nil, err
 	}
