@@ -108,10 +108,11 @@ func (l *Ledger) expired(o *run, now monotime.Time) int {
 // that is not usable may become so: when SlotLife becomes longer.
 func (m *member) mayRepeat(now monotime.Time) bool { return m.activeTill >= now }
 
-// appendRuns appends runs of slots, of which as many may be read again.
-func appendRuns(b []byte, got []run) []byte {
+// appendRuns appends the runs of slots that a request got at an instant, near which the first slot most often
+// is.
+func appendRuns(b []byte, got []run, at monotime.Time) []byte {
 	b = varint.Append(b, len(got))
-	before := int64(0)
+	before := int64(at)
 	for _, o := range got {
 		b = varint.Append(b, o.ID-before, int64(o.Ask), int64(o.Count), int64(o.Bound))
 		if b = varint.Append(b, o.n); o.n > 1 {
@@ -122,9 +123,9 @@ func appendRuns(b []byte, got []run) []byte {
 	return b
 }
 
-func readRuns(r *varint.Reader) (all []run) {
+func readRuns(r *varint.Reader, at monotime.Time) (all []run) {
 	const latest = 3 * int64(monotime.Longest)
-	before := int64(0)
+	before := int64(at)
 	for range r.Len() {
 		o := run{Slot: Slot{ID: before + r.Int(-latest, latest), Ask: readCount(r), Count: int(r.Int(1, math.MaxInt)), Bound: int(r.Int(-1, math.MaxInt))}, n: int(r.Int(1, math.MaxInt))}
 		if o.n > 1 {

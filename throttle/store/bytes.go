@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 16
+const version = 17
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -55,11 +55,11 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 		b = varint.AppendString(b, name)
 		b = varint.Append(b, m.serial, m.lost, int64(m.at), int64(m.slotLife), int64(m.activeTill), int64(m.knownTill))
 		b = varint.AppendBool(b, m.goesOn, m.had)
-		if m.mayRepeat(l.lastUsed) {
-			b = appendRuns(b, m.got)
-		} else {
-			b = appendRuns(b, nil)
+		got := m.got
+		if !m.mayRepeat(l.lastUsed) {
+			got = nil
 		}
+		b = appendRuns(b, got, m.at)
 	}
 	b = varint.Append(b, len(l.statements))
 	for i := range l.statements {
@@ -119,7 +119,9 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.members = map[string]*member{}
 	for range r.Len() {
 		name := r.String()
-		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readSlotLife(r), r.Time(), r.Time(), r.Bool(), r.Bool(), readRuns(r)}
+		m := &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), readSlotLife(r), r.Time(), r.Time(), r.Bool(), r.Bool(), nil}
+		m.got = readRuns(r, m.at)
+		read.members[name] = m
 	}
 	for range r.Len() {
 		read.readStatement(r)
