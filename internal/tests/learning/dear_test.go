@@ -122,6 +122,7 @@ func TestDearRequestsOfSeveralProcesses(t *testing.T) {
 func dearOfThree(
 	t *testing.T, server *pacertest.Server, shared pacer.Shared, quotas pacer.Table,
 ) (map[int]int, time.Duration) {
+	t.Helper()
 	var mu sync.Mutex // protects what follows
 	served, longest := map[int]int{}, time.Duration(0)
 	var callers sync.WaitGroup
